@@ -1,4 +1,4 @@
-"""Files that are either the old one or the new one, never half of one."""
+"""Atomic file writes: a file is either the old one or the new one, never half of one."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """`write_parts` of one."""
+    """Replace a file as a whole by these bytes; see `write_parts`."""
     write_parts(path, (content,))
 
 
 def write_parts(path: Path, parts: Iterable[bytes | memoryview]) -> None:
-    """Replace a file as a whole by these, one behind the other: temporary file beside it, fsync, rename.
+    """Replace a file as a whole by these parts in order: temporary file in the same folder, fsync, rename.
 
     Raises:
         StorageError: the disk is full or read-only; the old file is untouched.
@@ -61,7 +61,7 @@ def write_parts(path: Path, parts: Iterable[bytes | memoryview]) -> None:
 
 
 def beside(path: Path) -> Path:
-    """A name in the same folder for what is to become `path`, of its own for every call of every thread.
+    """Return a path in the same folder for a file that will become `path`, different for every call and thread.
 
     It keeps the file's name as far as 255 bytes allow.
     """
@@ -86,11 +86,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def write_named(option: str, file: Path | str, text: str) -> None:
-    """Write a text to a file that a person names by an option.
-
-    Raises:
-        InputError: It cannot be written.
-    """
+    """Write a text to a file that a person names by an option; InputError: it cannot be written."""
     try:
         path = Path(file).expanduser().resolve()  # behind a link: the file, not the link, is replaced
         if not path.parent.is_dir() or (path.exists() and not path.is_file()):

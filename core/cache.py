@@ -1,4 +1,4 @@
-"""Where results are kept that can be made again."""
+"""The cache folder: files that can be computed again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 def cache_folder() -> Path:
-    """SENTISCOPE_CACHE, else ~/.cache/sentiscope."""
+    """Return the folder of the cache: SENTISCOPE_CACHE, else ~/.cache/sentiscope."""
     chosen = os.environ.get("SENTISCOPE_CACHE")
     return Path(chosen) if chosen else Path.home() / ".cache" / "sentiscope"
 
@@ -45,7 +45,7 @@ def keep_files(files: Sequence[tuple[Path, bytes]], kind: str, most_bytes: int =
 
 
 def keep_array(path: Path, shape: tuple[int, ...], make: Callable[[], np.ndarray]) -> np.ndarray:
-    """Return the array of this shape in a file; make it, and keep it there if that works, where there is none."""
+    """Return the array of this shape from a file; where there is none, make it and keep it there if possible."""
     import numpy as np
 
     try:
@@ -68,7 +68,7 @@ def keep_array(path: Path, shape: tuple[int, ...], make: Callable[[], np.ndarray
 
 
 def mark_used(path: Path) -> None:
-    """Let a file that was read be the last one to leave."""
+    """Update a file's time of use, so that it is removed last."""
     with contextlib.suppress(OSError):
         os.utime(path)
 

@@ -1,4 +1,4 @@
-"""Cells of tables: numbers in words, and tables that are given away as CSV."""
+"""Cells of tables: numbers as text, and tables that are exported as CSV."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FORMULA = re.compile(r"[\s\x00-\x20\u200b\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20
 
 
 def no_formula(cell: T) -> T | str:
-    """The cell, with an apostrophe before a text that a spreadsheet would compute.
+    """Return the cell, with an apostrophe before a text that a spreadsheet would compute.
 
     Spreadsheets pass over blanks and line breaks before the sign, and some read the wide signs of East Asian text too.
     A text that has the apostrophe already gets another, so that `unguarded` gives every text back.
@@ -25,24 +25,24 @@ def no_formula(cell: T) -> T | str:
 
 
 def unguarded(cell: str) -> str:
-    """The text that `no_formula` was given."""
+    """Return the text that `no_formula` was given."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell.lstrip("'")) else cell
 
 
 def decimals(value: float | None) -> str:
-    """Three places; nothing for None."""
+    """Format a number with three decimal places; None gives an empty text."""
     return "" if value is None else f"{value:.3f}"
 
 
 def cell_text(value: float | list[float] | str | None) -> str:
-    """A cell of a table: numbers with three places, the ends of an interval, a text as it is."""
+    """Format a cell of a table: three decimal places, the ends of an interval, or an unchanged text."""
     if isinstance(value, list):
         return " to ".join(map(decimals, value))
     return value if isinstance(value, str) else decimals(value)
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """Return the table as CSV that spreadsheets open as it is: UTF-8 with a byte order mark, and no formulas.
+    """Return the table as CSV that spreadsheets open directly: UTF-8 with a byte order mark, and no formulas.
 
     What a spreadsheet would compute gets a leading apostrophe, names of columns too.
     """

@@ -1,4 +1,4 @@
-"""One run's complete settings: what `--set a.b=c` changes and what `run.json` records."""
+"""The complete settings of a run: changed by `--set a.b=c`, recorded in `run.json`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SWITCH = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no"
 
 @dataclass(frozen=True)
 class RunConfig:
-    """Everything that a training depends on, complete: no default is left to the reader."""
+    """The complete settings of a training: no default is left to the reader."""
 
     data: DataConfig = field(default_factory=DataConfig)
     text: TextConfig = field(default_factory=TextConfig)
@@ -34,7 +34,7 @@ class RunConfig:
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
-        """What one room asks of another."""
+        """Check what settings of one room require of another."""
         self._check_inputs()
         self._check_start()
         self._check_backbone()
@@ -54,7 +54,7 @@ class RunConfig:
             )
 
     def _check_start(self) -> None:
-        """What only a training that starts from another run has a use for, and how far it goes."""
+        """Refuse settings that need a run to start from where there is none, and too many frozen layers."""
         for name in ("text.grown", "training.frozen"):
             borrowed = name == "training.frozen" and self.model.family == "pretrained"
             if (value := valued(self, name)) and not self.training.start and not borrowed:
@@ -73,7 +73,7 @@ class RunConfig:
             )
 
     def _check_backbone(self) -> None:
-        """A backbone reads with its own tokenizer, and has the vectors of its words."""
+        """Refuse another tokenizer or other word vectors than those of a pretrained encoder."""
         borrowed, tokenizer = self.model.family == "pretrained", self.text.tokenizer
         if borrowed and tokenizer != "pretrained":
             why = "a backbone reads with its own; choose text.tokenizer=pretrained"
@@ -96,7 +96,7 @@ class RunConfig:
 
 
 def lexicons_read(model: ModelConfig, lexicon: str) -> int:
-    """How many lexicons sigma reads where `text.lexicon` is this."""
+    """Return how many lexicons sigma reads for this value of `text.lexicon`."""
     return len(lexicons_of(lexicon)) if model.attention.lexical != "none" else model.attention.lexicons
 
 
@@ -105,7 +105,7 @@ SETTINGS = {each.name: each for each in declared(RunConfig)}
 
 
 def _lexicon_reader(model: ModelConfig) -> str:
-    """The setting that asks for a lexicon."""
+    """Return the setting that requires a lexicon."""
     if model.family == "lexicon":
         return "model.family=lexicon"
     lexical = model.attention.lexical
@@ -113,7 +113,7 @@ def _lexicon_reader(model: ModelConfig) -> str:
 
 
 class Input(NamedTuple):
-    """What a setting of the text gives to parts of the model, which read nothing at its default."""
+    """A setting of the text that parts of the model need, which read nothing at its default."""
 
     read: Callable[[ModelConfig], bool]
     reader: Callable[[ModelConfig], str]
@@ -181,7 +181,7 @@ ACROSS = {
 
 
 def idle(name: str, model: ModelConfig) -> str:
-    """Why a setting does nothing with this model; empty: it has an effect."""
+    """Explain why a setting has no effect on this model; an empty text: it has one."""
     if name.startswith("model."):
         return rests(name.removeprefix("model."), model)
     need = ACROSS.get(name)
@@ -191,7 +191,7 @@ def idle(name: str, model: ModelConfig) -> str:
 def compose(
     preset: str, settings: Mapping[str, Any] | None = None, suited: Mapping[str, Any] | None = None
 ) -> RunConfig:
-    """The run of a preset with dotted settings on top, e.g. `{"training.lr": 1e-3}`.
+    """Build the settings of a preset with dotted settings on top, e.g. `{"training.lr": 1e-3}`.
 
     Values may be of the right type or text as typed at `--set`. `suited` is what suits the data set and stands below
     what the preset itself sets: a paper's text settings belong to its model. Presets that have no steps leave it: they
@@ -214,7 +214,7 @@ def compose(
 
 
 def inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What parts of the model read and is not given: a tagger, a lexicon.
+    """Return settings of inputs (tagger, lexicon) that the model reads and that are not given yet.
 
     Raises:
         ConfigError: for an unknown preset or setting, a wrong type, or a contradiction within the model.
@@ -230,7 +230,7 @@ def inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, Any]) -> dict[str, Any]:
-    """The preset's settings above those that suit the data and below those given, types as they were given.
+    """Return the settings as nested data: given ones over the preset's over those suited to the data, types unchanged.
 
     How many lexicons sigma reads follows from their names where nobody says it. The default of a setting is what runs
     have that do not record it; new ones read look-alikes as one, unless they read as something was released.
@@ -261,7 +261,7 @@ def _as_released(tree: Mapping[str, Any]) -> bool:
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
-    """`["a.b=c", …]` as a dictionary; the values stay text until `compose` knows their type."""
+    """Parse `["a.b=c", …]` into a dictionary; the values stay text until `compose` knows their type."""
     settings = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -272,12 +272,12 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
 
 
 def to_dict(config: RunConfig) -> dict[str, Any]:
-    """The settings as nested plain data, for JSON."""
+    """Return the settings as nested plain data, for JSON."""
     return dataclasses.asdict(config)
 
 
 def from_dict(tree: Mapping[str, Any]) -> RunConfig:
-    """Nested plain data back to settings, every type checked; a setting that is absent has its default.
+    """Convert nested plain data to settings, every type checked; an absent setting has its default.
 
     Raises:
         ConfigError: names the setting as the person writes it.
@@ -288,7 +288,7 @@ def from_dict(tree: Mapping[str, Any]) -> RunConfig:
 
 
 def _checked(tree: Mapping[str, Any], kind: type[T], group: str = "") -> T:
-    """Plain data as settings; `group` stands before their names."""
+    """Convert plain data to settings; error messages put `group` before their names."""
     try:
         refuse_monsters(tree)
         return convert(tree, kind)
@@ -297,12 +297,12 @@ def _checked(tree: Mapping[str, Any], kind: type[T], group: str = "") -> T:
 
 
 def setting_names() -> list[str]:
-    """Every dotted setting, in order of declaration."""
+    """List every dotted setting, in order of declaration."""
     return list(SETTINGS)
 
 
 def flat(config: RunConfig) -> dict[str, Any]:
-    """Every dotted setting with its value, in order of declaration."""
+    """Return every dotted setting with its value, in order of declaration."""
     return leaves(to_dict(config))
 
 
@@ -317,7 +317,7 @@ def _place(tree: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _typed(value: Any, like: Any, name: str) -> Any:
-    """Text as typed becomes a value of the kind that stands there; what is none stays, for the parser to refuse."""
+    """Convert typed text to the type of the old value `like`; text that does not fit is unchanged, for the parser."""
     if isinstance(like, bool):
         return SWITCH.get(str(value).lower(), value)
     if isinstance(like, (int, float)) and not isinstance(value, bool):

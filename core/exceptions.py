@@ -1,4 +1,4 @@
-"""Every error that a person may meet. Messages say what is wrong, where, and what to do next."""
+"""All expected errors. Messages name the problem, its place, and what to do next."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ class SentiscopeError(Exception):
 
 
 class InputError(SentiscopeError):
-    """Something the person gave is wrong and can be mended by them."""
+    """An input that is wrong and that the person can correct."""
 
     exit_code = 2
 
 
 class ConfigError(InputError):
-    """A setting is unknown, out of range or contradicts another one."""
+    """A setting that is unknown, out of range or contradicts another one."""
 
 
 class DataError(InputError):
-    """A file, row or column cannot be used."""
+    """A file, row or column that cannot be used."""
 
     def __init__(
         self, message: str, *, file: str | None = None, row: int | None = None, field: str | None = None
     ) -> None:
-        """Say where: `row` is 1-based as a person counts the rows of the table, header excluded."""
+        """Add the place to the message; `row` is 1-based, header excluded."""
         where = ", ".join(
             part
             for part in (file, None if row is None else f"row {row}", None if field is None else f"field '{field}'")
@@ -40,20 +40,20 @@ class DataError(InputError):
 
 
 class RunNotFound(InputError):
-    """No run of that name."""
+    """A name that no run has."""
 
 
 class RunDamaged(SentiscopeError):
-    """A run directory cannot be used; the message names the file and the reason."""
+    """A run directory that cannot be used; the message names the file and the reason."""
 
 
 class NotAvailable(SentiscopeError):
-    """Something optional is missing here: an extra package, the network, a device."""
+    """Something optional that is missing here: an extra package, the network, a device."""
 
 
 class Cancelled(SentiscopeError):
-    """The person asked a training run to stop."""
+    """A request of the person to stop a training run."""
 
 
 class StorageError(SentiscopeError):
-    """Nothing can be written: the disk is full or the folder is read-only."""
+    """A disk that is full, or a folder that is read-only."""

@@ -1,4 +1,4 @@
-"""Names for content: a full SHA-256 of exactly what a result depends on."""
+"""Fingerprints of content: a full SHA-256 of exactly what a result depends on."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 
 
 def canonical_json(value: Any) -> str:
-    """One text for one value: sorted keys, no spaces, dataclasses as objects, tuples as lists."""
+    """Return the same text for the same value: sorted keys, no spaces, dataclasses as objects, tuples as lists."""
 
     def plain(item: Any) -> Any:
+        """Convert a value that JSON does not know to plain data."""
         if dataclasses.is_dataclass(item) and not isinstance(item, type):
             return dataclasses.asdict(item)
         if isinstance(item, (set, frozenset)):
@@ -25,18 +26,18 @@ def canonical_json(value: Any) -> str:
 
 
 def fingerprint(value: Any) -> str:
-    """SHA-256 (64 hex digits) of the canonical JSON of `value`."""
+    """Return the SHA-256 (64 hex digits) of the canonical JSON of `value`."""
     return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def file_fingerprint(path: Path) -> str:
-    """SHA-256 (64 hex digits) of the bytes of a file."""
+    """Return the SHA-256 (64 hex digits) of the bytes of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def file_version(path: Path) -> str:
-    """A text that changes when the file does, without reading it; empty when there is none."""
+    """Return a text that changes when the file does, without reading it; empty when there is none."""
     try:
         found = path.stat()
     except OSError:

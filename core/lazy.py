@@ -1,4 +1,4 @@
-"""Import modules when they are first used: heavy ones, and those of a room (`from core import runs`, `runs.load`)."""
+"""Lazy imports: heavy modules, and the modules of a room (`from core import runs`, `runs.load`)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any, cast
 
 
 def open_door(room: str) -> Callable[[str], ModuleType]:
-    """Return the `__getattr__` of a package that imports a module of it by name.
+    """Return the `__getattr__` of a package that imports its modules by name.
 
     The package lists the modules for type checkers, under `TYPE_CHECKING`.
     """
 
     def get(name: str) -> ModuleType:
+        """Import a module of the room; AttributeError: there is none of this name."""
         if name.startswith("__") or find_spec(f"{room}.{name}") is None:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
         return import_module(f"{room}.{name}")
@@ -24,7 +25,7 @@ def open_door(room: str) -> Callable[[str], ModuleType]:
 
 
 class _LaterModule:
-    """A module that is imported when something of it is first asked for."""
+    """A module that is imported at its first use."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""What a classifier is measured by: one table, for texts with one label and with several.
+"""All metrics of a classifier in one table, for texts with one label and with several.
 
 An entry here is all that a metric needs to be measured with its interval, stored, shown on Performance and on the
 command line, compared in sweeps and chosen by `training.metric`. Imports nothing heavy.
@@ -24,7 +24,7 @@ Reads = Literal["answers", "agreement", "probabilities", "ranking"]
 
 @dataclass(frozen=True)
 class Metric:
-    """One number of a split."""
+    """A metric of a split: one number."""
 
     name: str
     """As in records and on the command line."""
@@ -54,12 +54,12 @@ class Metric:
     """The title where texts have several labels, if that is another."""
 
     def title_for(self, task: Task) -> str:
-        """What it is called where texts have one label, or several."""
+        """Return its title for texts with one label, or with several."""
         return (task == "multi" and self.title_of_several) or self.title
 
 
 def _ask(measure: str, *about: str) -> Measure:
-    """Return a measure that is a method of `Scores`."""
+    """Return a measure that calls a method of `Scores`."""
     return lambda scores, weights: getattr(scores, measure)(*about, weights)
 
 
@@ -68,7 +68,7 @@ def _mean(of: str) -> Measure:
 
 
 def _averages(average: str, **more: Any) -> list[Metric]:
-    """Precision, recall and F1."""
+    """Return the metrics precision, recall and F1 with this kind of average."""
     more["across_classes"] = True
     parts = {"precision": "Precision", "recall": "Recall", "f1": "F1"}
     return [
@@ -167,12 +167,12 @@ INTERVAL_VERSION = 2
 
 
 def metrics_of(task: Task, *, ordered: bool = False) -> dict[str, Metric]:
-    """The metrics that a task has, by name; `ordered`: three classes or more that stand in an order."""
+    """Return the metrics that a task has, by name; `ordered`: three or more classes in an order."""
     return {name: metric for name, metric in METRICS.items() if task in metric.tasks and ordered >= metric.ordered}
 
 
 def thresholded() -> dict[str, Metric]:
-    """Those that change with the thresholds, where texts have several labels."""
+    """Return the metrics that change with the thresholds of texts with several labels."""
     return {name: metric for name, metric in metrics_of("multi").items() if metric.reads == "answers"}
 
 
@@ -188,25 +188,21 @@ merely timid at 0.5 is no worse for it."""
 
 
 def named(name: str) -> Metric:
-    """The metric of a name, be it tuned or not."""
+    """Return the metric of a name, tuned or not."""
     return METRICS[name.removeprefix(TUNED)]
 
 
 def title(name: str) -> str:
-    """A metric as it stands above a column."""
+    """Return the title of a metric as a column heading."""
     return f"{named(name).title}{', tuned' if name.startswith(TUNED) else ''}"
 
 
 def known_metrics() -> list[str]:
-    """Every name that a table can show."""
+    """List every name that a table can show."""
     return [*METRICS, *(f"{TUNED}{name}" for name in thresholded())]
 
 
 def refuse_unknown(names: Sequence[str]) -> None:
-    """Every name must be that of a metric.
-
-    Raises:
-        InputError: one is not; the message has them all.
-    """
+    """Refuse a name that is not that of a metric; InputError lists them all."""
     if strange := [name for name in names if name not in known_metrics()]:
         raise InputError(f"no metric '{strange[0]}'; there are {', '.join(known_metrics())}")

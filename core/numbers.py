@@ -1,4 +1,4 @@
-"""How numbers are written wherever a person reads them: pages, command line, messages, notebooks."""
+"""How numbers are written for people: on pages, the command line, in messages and notebooks."""
 
 from __future__ import annotations
 
@@ -8,47 +8,47 @@ NARROW = "\u202f"
 
 
 def count(value: int) -> str:
-    """Write `6 920`, with a narrow space between thousands."""
+    """Format `6 920`, with a narrow space between thousands."""
     return f"{value:,}".replace(",", NARROW)
 
 
 def whole_percent(share: float) -> str:
-    """Write a share in whole percent: `12 %`."""
+    """Format a share in whole percent: `12 %`."""
     return f"{100 * share:.0f} %"
 
 
 def percent(share: float) -> str:
-    """Write a share with one digit behind the point: `17.5 %`."""
+    """Format a share with one digit after the decimal point: `17.5 %`."""
     return f"{number(100 * share, 1)} %"
 
 
 def exact(value: float) -> str:
-    """Write a number as short as can be read back as the same: `12`, `0.1`."""
+    """Format a number as short as can be read back as the same: `12`, `0.1`."""
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """Write a difference as `+0.12`; what is rounded to nothing has no minus."""
+    """Format a difference as `+0.12`; a value that is rounded to zero has no minus."""
     return f"{value:+z.{digits}f}".replace("-", MINUS)
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Write `−0.843`."""
+    """Format `−0.843`."""
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)  # + 0.0: no negative zero
 
 
 def shorten(text: str, longest: int) -> str:
-    """Cut a text to `longest` characters, the last of which is then an ellipsis."""
+    """Cut a text to `longest` characters, ending in an ellipsis."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def subscript(index: int) -> str:
-    """Write `₁₂`."""
+    """Format an index as `₁₂`."""
     return "".join(chr(0x2080 + int(digit)) for digit in str(index))
 
 
 def plus_minus(value: float, low: float | None, high: float | None) -> str:
-    """Write `0.843 ± 0.024`, half of the interval; both ends where it is lopsided by more than a fifth; none: no ±."""
+    """Format `0.843 ± 0.024`, half the interval; both ends if it is lopsided by more than a fifth; no ± without one."""
     if low is None or high is None:
         return number(value)
     below, above = value - low, high - value
@@ -58,12 +58,12 @@ def plus_minus(value: float, low: float | None, high: float | None) -> str:
 
 
 def write_p(p: float) -> str:
-    """Write a p-value: `0.078`, `< 0.001`."""
+    """Format a p-value: `0.078`, `< 0.001`."""
     return "< 0.001" if p < 0.001 else number(p)
 
 
 def duration(seconds: float) -> str:
-    """Write `9 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Format `9 s`, `3 min 20 s`, `2 h 5 min`."""
     whole = max(0, round(seconds))
     if whole < 60:
         return f"{whole} s"

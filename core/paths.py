@@ -1,4 +1,4 @@
-"""Every path that comes from outside the process goes through here: a link, a field, a setting, an archive.
+"""Resolution of every path from outside the process: a link, a field, a setting, an archive.
 
 Only a regular file is ever opened for its content, and its size is looked at first: a device gives bytes without end,
 a pipe waits for ever, and opening either may already do something.
@@ -22,7 +22,7 @@ ELSEWHERE = "elsewhere:"
 
 @dataclass(frozen=True)
 class Allowed:
-    """What may be opened by a path from outside."""
+    """The files that a path from outside may open."""
 
     anywhere: bool = True
     """Whether any path of this machine may be named, as by the person who sits at it."""
@@ -35,7 +35,7 @@ def _megabytes(size: int) -> str:
 
 
 class TooLarge(ValueError):
-    """A file holds more than its reader takes."""
+    """A file that holds more than its reader takes."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(f"it has {_megabytes(size)}, and at most {_megabytes(limit)} are read")
@@ -47,11 +47,7 @@ HERE = Allowed()
 
 
 def refuse_elsewhere(name: str) -> None:
-    """Refuse the file of another machine.
-
-    Raises:
-        DataError: a run was brought here without it.
-    """
+    """Refuse a file that lies on another machine; DataError: a run was brought here without it."""
     if name.startswith(ELSEWHERE):
         raise DataError(
             "this file is on the machine that the run comes from and did not come with it; name a copy of your own",
@@ -60,7 +56,7 @@ def refuse_elsewhere(name: str) -> None:
 
 
 def resolve(name: str, allowed: Allowed = HERE, *, folders: bool = False, limit: int = 0) -> Path:
-    """The file (or, with `folders`, the folder) that a text from outside names, if it may be opened.
+    """Return the file (or, with `folders`, the folder) that a text from outside names, if it may be opened.
 
     Args:
         name: As typed, uploaded, linked or stored; `~` is the person's own folder.
@@ -94,7 +90,7 @@ def resolve(name: str, allowed: Allowed = HERE, *, folders: bool = False, limit:
 
 
 def regular_bytes(path: Path, limit: int) -> bytes:
-    """The content of a regular file of at most `limit` bytes.
+    """Read the content of a regular file of at most `limit` bytes.
 
     Raises:
         OSError: it cannot be opened.
@@ -109,7 +105,7 @@ def regular_bytes(path: Path, limit: int) -> bytes:
 
 
 def open_regular(path: Path, limit: int) -> BinaryIO:
-    """A regular file of at most `limit` bytes, open for reading; errors as of `regular_bytes`."""
+    """Open a regular file of at most `limit` bytes for reading; errors as of `regular_bytes`."""
     _check(path.stat(), limit)
     # What is there may have been exchanged since, and a pipe must not block.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -139,7 +135,7 @@ def _expanded(name: str) -> Path:
 
 
 def _refusal(about: os.stat_result) -> str:
-    """Why something on the disk is not opened; empty: it is a regular file."""
+    """Explain why a path is not opened; an empty text: it is a regular file."""
     if stat.S_ISDIR(about.st_mode):
         return "this is a folder, not a file"
     if not stat.S_ISREG(about.st_mode):

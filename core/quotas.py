@@ -1,4 +1,4 @@
-"""How much of one thing a server keeps or does at once: every quota, its variable and what it is for.
+"""Quotas: how much a server stores or does at once, the environment variable of each, and its purpose.
 
 The standard library only, since a waiting process reads these too.
 """
@@ -11,18 +11,14 @@ from core.exceptions import ConfigError
 
 
 class Quota:
-    """A whole number that the environment may change."""
+    """A whole number that an environment variable may change."""
 
     def __init__(self, variable: str, default: int, what: str) -> None:
-        """The environment variable, what holds without it, and what is limited, for a person."""
+        """Store the environment variable, the default without it, and words for the limited thing."""
         self.variable, self.default, self.what = variable, default, what
 
     def __call__(self) -> int:
-        """The number that holds now.
-
-        Raises:
-            ConfigError: the variable is not a positive whole number.
-        """
+        """Return the number in force now; ConfigError: the variable is not a positive whole number."""
         chosen = os.environ.get(self.variable, "")
         if not chosen:
             return self.default

@@ -21,7 +21,7 @@ BACKBONE = "model.backbone"
 
 @dataclass(frozen=True)
 class Recipe:
-    """Settings under a name."""
+    """A named set of settings."""
 
     line: str
     """What it is for, in a sentence."""
@@ -32,7 +32,7 @@ class Recipe:
 
 
 def _fine_tuning(each: FineTuning) -> Recipe:
-    """The recipe of a paper's backbone."""
+    """Return the recipe that fine-tunes a paper's backbone."""
     settings = {BACKBONE: each.backbone, **{name: told.value for name, told in each.settings.items()}}
     return Recipe(f"{each.backbone} as {PAPERS[each.paper]} fine-tunes it ({each.source}).", settings, PRESET)
 
@@ -78,7 +78,7 @@ NAMES = f"{', '.join(FOR_ALL)}; of --model {PRESET} those that `sentiscope backb
 
 
 class Applied(NamedTuple):
-    """What a recipe comes to with a preset."""
+    """A recipe applied to a preset."""
 
     name: str
     """Of the recipe; empty: none."""
@@ -94,7 +94,7 @@ NO_RECIPE = Applied("", {}, {})
 def apply(
     name: str, preset: str, given: Mapping[str, Any] | None = None, suited: Mapping[str, Any] | None = None
 ) -> Applied:
-    """The settings of a recipe under those given.
+    """Combine the settings of a recipe with those given, which take precedence.
 
     Args:
         name: of a recipe; empty: none.
@@ -123,11 +123,7 @@ def apply(
 
 
 def backbone_of(name: str, preset: str) -> dict[str, str]:
-    """The setting of the backbone that a recipe is of; none where it is of none.
-
-    Raises:
-        ConfigError: an unknown recipe, or one of another preset.
-    """
+    """Return the backbone setting of a recipe, or nothing; ConfigError: an unknown recipe, or of another preset."""
     settings = _known(name, preset).settings if name else {}
     return {BACKBONE: settings[BACKBONE]} if BACKBONE in settings else {}
 

@@ -1,4 +1,4 @@
-"""What a setting is, declared once beside its field: its words, its range, and what it needs to do anything.
+"""Settings, declared once at their fields: label, range, and the conditions under which they have an effect.
 
 The refusals, the pages and the command line read these declarations and keep no tables of their own. Ranges are checked
 wherever a group of settings is made, parsed or not, so that one rule holds with one sentence. Imports nothing heavy.
@@ -25,7 +25,7 @@ LARGEST_SEED = 2**63 - 1
 
 
 class Range(NamedTuple):
-    """The numbers that a setting may be."""
+    """The range of numbers that a setting may take."""
 
     low: float
     high: float
@@ -35,14 +35,14 @@ class Range(NamedTuple):
     """What such a number is, where its setting does not say it."""
 
     def __contains__(self, value: object) -> bool:
-        """Whether a number may be; NaN may not."""
+        """Return whether a number is in the range; NaN is not."""
         low, high, end, _ = self
         if not isinstance(value, (int, float)) or not low <= value <= high:
             return False
         return value != (low if end == "low" else high if end == "high" else None)
 
     def __str__(self) -> str:
-        """As a person reads it."""
+        """Return the range as a person reads it."""
         if self.open == "low":
             return f"above {self.low}, at most {self.high}"
         what = f"{self.what}, " if self.what else ""
@@ -51,7 +51,7 @@ class Range(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Need:
-    """What a setting needs to do anything: one rule that refuses it, hides it and explains why."""
+    """A condition of a setting: one rule that refuses it, hides it and explains why."""
 
     met: Callable[[Any], bool]
     """Asked of the group of settings that it stands in."""
@@ -61,12 +61,12 @@ class Need:
     """Where false the setting may rest, such as the range of lambda at the one map that a sweep begins with."""
 
     def explain(self, group: Any) -> str:
-        """Why the setting does nothing in this group."""
+        """Explain why the setting has no effect in this group."""
         return self.unmet.format(group)
 
 
 class Trial(NamedTuple):
-    """What a setting that no preset changes is there to find out."""
+    """An experiment with a setting that no preset changes."""
 
     value: str
     """To try, as typed at `--set`."""
@@ -77,7 +77,7 @@ class Trial(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """One leaf of the settings."""
+    """One setting: a leaf of the tree of settings."""
 
     name: str
     """Dotted, as in `--set`."""
@@ -94,7 +94,7 @@ class Setting:
     default: Any
 
     def idle(self, group: Any) -> Need | None:
-        """The first of its needs that a group of settings does not meet; None: it has an effect there."""
+        """Return the first need that a group of settings does not meet; None: the setting has an effect there."""
         return next((need for need in self.needs if not need.met(group)), None)
 
 
@@ -108,7 +108,7 @@ def setting(
     needs: tuple[Need, ...] = (),
     trial: Trial | None = None,
 ) -> T:
-    """A field of a group of settings (a frozen dataclass) with what is said of it.
+    """Define a field of a group of settings (a frozen dataclass) with its description.
 
     Args:
         default: its value where nobody says otherwise.
@@ -127,7 +127,7 @@ def setting(
 
 @functools.cache
 def declared(kind: type, prefix: str = "") -> tuple[Setting, ...]:
-    """Every setting of a group and of the groups in it, in order of declaration; `prefix` stands before their names."""
+    """List every setting of a group and its nested groups, in order of declaration; `prefix` goes before the names."""
     hints, found = typing.get_type_hints(kind), list[Setting]()
     for field in dataclasses.fields(kind):
         hint, name, about = hints[field.name], prefix + field.name, field.metadata
@@ -158,11 +158,7 @@ def _choices(hint: object) -> tuple[str, ...]:
 
 
 def check_ranges(group: Any, name: str) -> None:
-    """Refuse a number outside its range; `name` is the group's own.
-
-    Raises:
-        ConfigError: names the setting and its range.
-    """
+    """Refuse a number outside its range; `name` is the group's own. ConfigError names the setting and its range."""
     kind: Any = type(group)
     for field, within in _rules(kind).within:
         if (value := getattr(group, field)) not in within:
@@ -170,11 +166,7 @@ def check_ranges(group: Any, name: str) -> None:
 
 
 def check_needs(group: Any, name: str) -> None:
-    """Refuse a setting that would do nothing: it is a misunderstanding.
-
-    Raises:
-        ConfigError: names the setting, why it has no effect and what to choose instead.
-    """
+    """Refuse a setting without an effect; ConfigError names it, why it has none and what to choose instead."""
     kind: Any = type(group)
     for each in _rules(kind).needing:
         value = getattr(group, each.name)
@@ -183,12 +175,12 @@ def check_needs(group: Any, name: str) -> None:
 
 
 def written(name: str, value: Any) -> str:
-    """A setting with its value as a message names it; a switch by its name alone."""
+    """Format a setting with its value as a message names it; a switch by its name alone."""
     return name if isinstance(value, bool) else f"{name}={value!s:.40}"
 
 
 class _Rules(NamedTuple):
-    """The settings of a group with a rule, without those of the groups in it; records are read by the hundred."""
+    """The settings of a group that have a rule, without nested groups; records are read by the hundred."""
 
     within: tuple[tuple[str, Range], ...]
     needing: tuple[Setting, ...]
@@ -203,5 +195,5 @@ def _rules(kind: Any) -> _Rules:
 
 
 def valued(group: Any, name: str) -> Any:
-    """The value of a dotted setting of a group."""
+    """Return the value of a dotted setting of a group."""
     return functools.reduce(getattr, name.split("."), group)

@@ -1,4 +1,4 @@
-"""Stored JSON, read with distrust: it has the shape of a type, or a sentence names the field. Imports nothing heavy.
+"""Validated reading of stored JSON: it has the shape of a type, or a message names the field. Imports nothing heavy.
 
 What was written yesterday may come from elsewhere today: an archive, another version, a disk that was full. So nothing
 is believed that `msgspec` has not checked against a type, its ranges included.
@@ -52,16 +52,16 @@ Step = str | int | None
 
 
 class Flaw(ValueError):
-    """What is wrong with a value, and where."""
+    """An error in a value, with its place."""
 
     def __init__(self, field: str, value: Any, reason: str) -> None:
-        """`field` is dotted, as settings are; `reason` says what was expected there."""
+        """Name the place (`field` is dotted, as settings are) and the `reason`: what was expected there."""
         super().__init__(f"{field} is {_short(value)}: {reason}" if field else reason)
         self.field, self.value, self.reason = field, value, reason
 
 
 def read(path: Path, kind: type[T], *, limit: int = LARGEST) -> T:
-    """A file of JSON as a value of a type.
+    """Read a file of JSON as a value of a type.
 
     Raises:
         FileNotFoundError: there is none.
@@ -71,7 +71,7 @@ def read(path: Path, kind: type[T], *, limit: int = LARGEST) -> T:
 
 
 def read_tree(path: Path, *, limit: int = LARGEST) -> Any:
-    """A file of JSON as plain data of a sane size; raises as `read`."""
+    """Read a file of JSON as plain data of a sane size; raises as `read`."""
     try:
         return tree(regular_bytes(path, limit))
     except FileNotFoundError:
@@ -82,7 +82,7 @@ def read_tree(path: Path, *, limit: int = LARGEST) -> Any:
 
 
 def of_schema(found: Any, schema: int, *, file: Path) -> dict[str, Any]:
-    """The fields of a file that says which schema it follows, without the schema.
+    """Return the fields of a file without its schema number, which must be `schema`.
 
     Raises:
         RunDamaged: it follows another one, or holds no fields.
@@ -110,11 +110,7 @@ def check(value: Any, kind: type[T], *, file: Path, longest: int = 0) -> T:
 
 
 def tree(content: bytes | str) -> Any:
-    """JSON as plain data.
-
-    Raises:
-        ValueError: says where and why.
-    """
+    """Parse JSON into plain data; ValueError says where and why it cannot be parsed."""
     try:
         found = msgspec.json.decode(content)
     except msgspec.ValidationError:  # without a type it can be but one: a number out of range
@@ -128,7 +124,7 @@ def tree(content: bytes | str) -> Any:
 
 
 def convert(value: Any, kind: type[T]) -> T:
-    """Plain data as a value of a type: dataclasses, structs, typed dictionaries; fields unknown to it are left out.
+    """Convert plain data to a type: dataclasses, structs, typed dictionaries; fields unknown to it are left out.
 
     Raises:
         Flaw: names the field as a person would, and says what was expected there.
@@ -140,7 +136,7 @@ def convert(value: Any, kind: type[T]) -> T:
 
 
 def left_over(given: Any, known: Any) -> dict[str, Any]:
-    """The part of plain data that a type does not know: what another version has written.
+    """Return the part of plain data that a type does not know: fields of another version.
 
     Args:
         given: What was read.
@@ -157,7 +153,7 @@ def left_over(given: Any, known: Any) -> dict[str, Any]:
 
 
 def together(known: Mapping[str, Any], rest: Mapping[str, Any]) -> dict[str, Any]:
-    """Plain data with what was left over in its place again; what is known wins."""
+    """Merge unknown fields back into plain data; known values win."""
     found = dict(known)
     for name, value in rest.items():
         if name not in found:
@@ -168,7 +164,7 @@ def together(known: Mapping[str, Any], rest: Mapping[str, Any]) -> dict[str, Any
 
 
 def leaves(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """What plain data hold, by dotted names."""
+    """Return the leaves of plain data by dotted names."""
     found: dict[str, Any] = {}
     for key, value in tree.items():
         found |= leaves(value, f"{prefix}{key}.") if isinstance(value, Mapping) and value else {f"{prefix}{key}": value}
@@ -176,7 +172,7 @@ def leaves(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def refuse_monsters(found: Any, longest: int = 0) -> None:
-    """Refuse numbers that no float can become, halves of characters, and depths that no page can show.
+    """Refuse numbers that no float can hold, lone surrogates, and depths that no page can show.
 
     With `longest` also texts and names of fields that have more characters.
 
@@ -203,7 +199,7 @@ def refuse_monsters(found: Any, longest: int = 0) -> None:
 
 
 def _is_half(text: str) -> bool:
-    """Whether a text holds half a character (a lone surrogate), which no file can hold."""
+    """Return whether a text holds half a character (a lone surrogate), which no file can hold."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -212,12 +208,12 @@ def _is_half(text: str) -> bool:
 
 
 def _integer(digits: str) -> int:
-    """A number of thousands of digits takes long to read, and Python refuses it in the end."""
+    """Parse an integer; one of 40 digits or more, which Python reads slowly, becomes an out-of-range number."""
     return int(digits) if len(digits) < 40 else _WHOLE * (-1 if digits.startswith("-") else 1)
 
 
 def _malformed(content: bytes | str, reason: str) -> str:
-    """Why something is no JSON, with its line; short, since a text may hold anything."""
+    """Explain with its line why a text is no JSON; short, since a text may hold anything."""
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     if not data.strip():
         return "it is empty"
@@ -241,7 +237,7 @@ def _flaw(value: Any, kind: Any, said: str) -> Flaw:
 
 
 def _near(word: str, kind: Any, steps: tuple[Step, ...]) -> str:
-    """The fields that there are."""
+    """Suggest the nearest field, or list those that there are."""
     known = [field.name for field in msgspec.structs.fields(_hint(kind, steps))]
     near = difflib.get_close_matches(word, known, n=1)
     return f"; is {near[0]} meant?" if near else f"; there are {', '.join(known)}"
@@ -271,7 +267,7 @@ def _named(value: Any, kind: Any, said: str, steps: tuple[Step, ...]) -> tuple[S
 
 
 def _error(value: Any, kind: Any) -> str:
-    """Return what msgspec has to say against a value; empty: nothing."""
+    """Return the error that msgspec raises for a value; empty: none."""
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -280,7 +276,7 @@ def _error(value: Any, kind: Any) -> str:
 
 
 def _part(value: Any, steps: tuple[Step, ...], keys: Sequence[Any]) -> Any:
-    """Return the same plain data, at one place with some of its keys alone."""
+    """Return the same plain data, with only some of the keys at one place."""
     group = _at(value, steps)
     return _with(value, steps, {key: group[key] for key in keys})
 
@@ -292,7 +288,7 @@ def _at(value: Any, steps: tuple[Step, ...]) -> Any:
 
 
 def _with(value: Any, steps: tuple[Step, ...], part: Any) -> Any:
-    """The same plain data with another part at one place."""
+    """Return the same plain data with another part at one place."""
     if not steps:
         return part
     inside = _with(value[steps[0]], steps[1:], part)
@@ -320,7 +316,7 @@ def _in_words(reason: str, kind: Any, steps: tuple[Step, ...]) -> str:
 
 
 def _choices(kind: Any) -> tuple[Any, ...]:
-    """The words of a literal, or of those in a union."""
+    """List the words of a literal, or of the literals in a union."""
     inside = typing.get_args(kind)
     if typing.get_origin(kind) is typing.Literal:
         return inside
@@ -328,7 +324,7 @@ def _choices(kind: Any) -> tuple[Any, ...]:
 
 
 def _hint(kind: Any, steps: tuple[Step, ...]) -> Any:
-    """The type at a place inside a type."""
+    """Return the type at a place inside a type."""
     for step in steps:
         if typing.get_origin(kind) in (typing.Union, types.UnionType):
             kind = next(each for each in typing.get_args(kind) if each is not types.NoneType)
@@ -345,7 +341,7 @@ def _dotted(steps: tuple[Step, ...]) -> str:
 
 
 def _short(value: Any) -> str:
-    """A value in few words: a number of hundreds of digits, or a whole book, says nothing."""
+    """Format a value briefly: a number of hundreds of digits, or a whole book, says nothing."""
     if isinstance(value, int) and abs(value) > _WHOLE:
         return f"a number of {len(str(abs(value)))} digits"
     text = repr(value) if not dataclasses.is_dataclass(value) else type(value).__name__

@@ -1,4 +1,4 @@
-"""The presets as a person looks for them: by paper, each whole, and what sets two of them apart. Imports no torch."""
+"""The catalogue of presets: by paper, in detail, and compared in pairs. Imports no torch."""
 
 from __future__ import annotations
 
@@ -24,11 +24,7 @@ LARGEST_CLASSES = 10_000
 
 
 def paper_key(name: str) -> str:
-    """The key of a paper, from its key or its short title in any spelling.
-
-    Raises:
-        InputError: there is none of that name; the message names them all.
-    """
+    """Return the key of a paper, from its key or its short title in any spelling; InputError lists all papers."""
     sought = _letters(name)
     for key, title in PAPERS.items():
         if sought in (_letters(key), _letters(title)):
@@ -45,7 +41,7 @@ def _letters(name: str) -> str:
 
 
 def listed(paper: str = "", *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> list[dict[str, Any]]:
-    """Every preset, or those of a paper: name, paper, source, line, parameters, parts that are switched on.
+    """List every preset, or those of a paper: name, paper, source, line, parameters, parts that are switched on.
 
     Raises:
         InputError: no such paper, or sizes that no model has.
@@ -68,12 +64,12 @@ def _entry(name: str, vocabulary: int, classes: int) -> dict[str, Any]:
 
 
 def possible(name: str, classes: int) -> int:
-    """The number of classes nearest to `classes` that this preset can tell apart."""
+    """Return the number of classes nearest to `classes` that this preset can distinguish."""
     return 2 if PRESETS[name].model.head.one_logit else classes
 
 
 def whole(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> dict[str, Any]:
-    """One preset whole: its entry, equation, diagram (parts in order) and what sets it apart from its nearest relative.
+    """Describe one preset: its entry, equation, diagram (parts in order) and differences from its nearest relative.
 
     Raises:
         InputError: no such preset, or sizes that no model has.
@@ -110,7 +106,7 @@ def whole(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) ->
 
 
 def departed(name: str) -> list[dict[str, str]]:
-    """Where a preset departs from its paper, or chose what it leaves open (`paper` is empty).
+    """List where a preset differs from its paper, or chose something that it leaves open (`paper` is empty).
 
     Each with `what`, `paper`, `here`, `why`, and `instead`: the setting that follows the paper, where one does.
     """
@@ -125,7 +121,7 @@ def departed(name: str) -> list[dict[str, str]]:
 
 @functools.cache
 def trials(name: str) -> tuple[Mapping[str, str], ...]:
-    """What settings that no preset changes could find out with this one: `question`, and `set`, ready to be typed.
+    """Suggest experiments with this preset: `question`, and the settings `set`, ready to be typed.
 
     What else they need, a lexicon say, is among the settings.
     """
@@ -143,17 +139,13 @@ def trials(name: str) -> tuple[Mapping[str, str], ...]:
 
 
 def compared(first: str, second: str) -> tuple[Difference, ...]:
-    """Every setting in which two presets differ.
-
-    Raises:
-        InputError: no such preset.
-    """
+    """Return every setting in which two presets differ; InputError: no such preset."""
     return differences(*(settings().get(name) or flat(compose(name)) for name in (first, second)))
 
 
 @functools.cache
 def settings() -> Mapping[str, Mapping[str, Any]]:
-    """By preset every dotted setting with its value."""
+    """Return every dotted setting with its value, by preset."""
     return {name: flat(compose(name)) for name in PRESETS}
 
 
@@ -165,7 +157,7 @@ def _check(vocabulary: int, classes: int) -> None:
 
 
 class Difference(NamedTuple):
-    """One setting in which two models differ."""
+    """A setting in which two models differ."""
 
     setting: str  # Dotted, as in `--set`
     words: str  # What it is
@@ -174,7 +166,7 @@ class Difference(NamedTuple):
 
 
 def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[Difference, ...]:
-    """Return the settings (dotted) in which two runs differ, those of the model first, then as they are declared."""
+    """Return the settings (dotted) in which two runs differ, those of the model first, then in order of declaration."""
     names = [name for name in first if first[name] != second[name]]
     names.sort(key=lambda name: not name.startswith("model."))  # stable
     return tuple(
@@ -183,10 +175,11 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[Di
 
 
 def nearest(name: str, settings: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the preset that differs from `name` in the fewest settings of the model, then of all, then the first."""
+    """Return the preset that differs from `name` in the fewest model settings; ties: of all, then the first."""
     own = settings[name]
 
     def distance(other: str) -> tuple[int, int]:
+        """Return the number of differing settings of the model, and of all."""
         changed = [key for key, value in settings[other].items() if value != own[key]]
         return sum(key.startswith("model.") for key in changed), len(changed)
 
@@ -194,13 +187,13 @@ def nearest(name: str, settings: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def words(setting: str) -> str:
-    """Say what a dotted setting is; outside the model its name says it."""
+    """Describe a dotted setting: its label, or outside the model its name."""
     named = {each.name: each.label for each in declared(ModelConfig, "model.")}
     return named.get(setting) or setting.rpartition(".")[2].replace("_", " ")
 
 
 def written(setting: str, value: Any) -> str:
-    """Write a value as a person reads it."""
+    """Format a value for a person."""
     if setting == "model.attention.constraint":
         return LAMBDA_RANGES[value].words
     if isinstance(value, bool):

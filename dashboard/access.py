@@ -1,4 +1,4 @@
-"""Which data sets there are, and which files and folders the visitor of a page may open."""
+"""Available data sets, and rules for the files and folders that a visitor of a page may open."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ KINDS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "xlsx", "parquet", "con
 
 
 def library_folder() -> Path:
-    """Return where uploaded files, their settings and the cards of data sets are kept: beside the runs."""
+    """Return the folder of uploaded files, their settings and data cards; it lies next to the runs."""
     return RunStore().folder / ".data"
 
 
 def options() -> list[Option]:
-    """Return every data set that can be chosen; those that can be opened here first."""
+    """List every data set that can be chosen, starting with those that can be opened here."""
     return datasets.options(library_folder(), _has_hub())
 
 
 def named_table() -> pd.DataFrame:
-    """Return every named data set with its state on this machine."""
+    """Return a table of every named data set with its state on this machine."""
     return datasets.named_table(_has_hub())
 
 
@@ -63,20 +63,20 @@ def local() -> bool:
 
 
 def allowed() -> Allowed:
-    """Return which paths the visitor may name: any from this machine, else what the folder of data sets holds."""
+    """Return the paths that a visitor may name: from this machine any, else those in the folder of data sets."""
     base = os.environ.get(held.DATA_FOLDER, "")
     return Allowed(anywhere=local(), roots=(Path(base).expanduser(),) if base else ())
 
 
 def names(*, here: bool = False) -> list[str]:
-    """Return the data sets of a list, `here` only those that can be opened here, and a path that was typed."""
+    """List data set names and a typed path; with `here` only the data sets that can be opened here."""
     known = [option.id for option in options() if not (here and option.lacking)]
     asked = state.asked(state.DATA)
     return known if not asked or asked in known else [*known, asked]
 
 
 def option(name: str) -> Option:
-    """Return the data set of a name or path; DataError: none, or one that may not be opened from another machine."""
+    """Find the data set of a name or path; DataError: none exists, or it may not be opened from another machine."""
     try:
         return option_of(name, options(), allowed())
     except InputError as error:
@@ -110,10 +110,10 @@ def refuse_foreign(typed: Mapping[str, str]) -> None:
 
 
 def written(name: str) -> str:
-    """Return `data.name` for a command line: of an uploaded file its name, not where this server keeps it."""
+    """Return `data.name` for a command line; for an uploaded file its name instead of its path on this server."""
     return without_store(name, library_folder())
 
 
 def settings_of(chosen: Option) -> RunConfig:
-    """Return how this data set is read and cut into tokens; InputError: its file is gone."""
+    """Return the config that reads and tokenizes this data set; InputError: its file is gone."""
     return configure(chosen.settings["data.name"], "vanilla", chosen.settings)

@@ -1,4 +1,4 @@
-"""The dashboard's entrance: navigation, the run that all pages speak of, projector mode.
+"""Entry point of the dashboard: navigation, the chosen run of all pages, and projector mode.
 
 Start it with `sentiscope dashboard` or `python -m streamlit run dashboard/app.py`.
 """

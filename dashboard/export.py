@@ -1,4 +1,4 @@
-"""The figures of a run as HTML files that open without a network.
+"""Export of a run's figures as HTML files that open without a network.
 
 `sentiscope figures` comes here through the entry point `sentiscope.verbs`: core does not know the dashboard.
 """
@@ -161,7 +161,7 @@ def _source(
 
 
 def _edits(store: RunStore, run: str, text: str, edit: str) -> Edits:
-    """Read what is changed inside the model, as a link has it; InputError: no text, or no such part."""
+    """Parse a link's changes inside the model; InputError: no text is given, or there is no such part."""
     if not edit:
         return UNCHANGED
     if not text.strip():
@@ -181,11 +181,11 @@ class Drawn:
 
     @property
     def title(self) -> str:
-        """Return its heading."""
+        """Return the heading of the figure."""
         return self.figure.say(self.figure.title, self.shape)
 
     def csv(self) -> dict[str, str]:
-        """Return its numbers, by the name of their file."""
+        """Return the figure's numbers as CSV texts by file name."""
         tables = self.figure.numbers(self.shape)
         ends = {name: f"-{name.lower().replace(' ', '-')}" if len(tables) > 1 else "" for name in tables}
         return {f"{self.name}{ends[name]}.csv": csv_text(table) for name, table in tables.items()}
@@ -203,7 +203,7 @@ def _drawn(name: str, source: Source, look: Look) -> Drawn:
 
 
 def page(figure: Drawn, run: str, look: Look, *, alone: bool) -> str:
-    """Return one figure as a document; with `alone`, plotly.js is inside, else beside it. It needs no other file."""
+    """Return one figure as an HTML document, with plotly.js inside if `alone`, else in a file next to it."""
     own, shape = figure.figure, figure.shape
     drawn = fragment(figure.drawing, figure.name, plotly=alone)
     if isinstance(figure.drawing, go.Figure) and not alone:

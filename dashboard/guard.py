@@ -1,4 +1,4 @@
-"""What Streamlit's server leaves open, closed: how much one tab may keep in its memory, and figures for operators."""
+"""Server middleware that limits the memory of a tab's uploads and hides the operators' metrics."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UPLOAD = re.compile(r".*/_stcore/upload_file/([^/]+)/[^/]+")
 
 
 class Guard:
-    """Middleware that refuses uploads beyond a session's share, pages of other local servers, and metrics to all."""
+    """Middleware that refuses uploads beyond a session's share, other local servers' pages, and all metrics."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -1,4 +1,4 @@
-"""A text with its inside as one HTML file: the answer, what was read, and every map of every layer.
+"""Export of one text as an HTML file: prediction, tokens and every attention map of every layer.
 
 `sentiscope inspect --html` comes here through the entry point `sentiscope.verbs`: core does not know the dashboard.
 """
@@ -31,7 +31,7 @@ LOOK = Look()
 
 
 def write(view: SentenceView, file: Path, record: RunRecord, answer: str = "") -> None:
-    """Write the page of a text that a run has read; `answer` as of `page`. InputError: the file cannot be written."""
+    """Write the page of a text; `answer` replaces the label in its heading. InputError: the file cannot be written."""
     try:
         whole = page(view, run=record.run, model=record.described, minus=subtracts(record), answer=answer)
         file.write_text(whole, encoding="utf-8", errors="replace")

@@ -1,4 +1,4 @@
-"""The one selection of all pages: what is in it, which of its sentences is looked at, and how both are set.
+"""The selection that all pages share: its sentences, the current one, and functions that set both.
 
 The link has it, so that it survives a reload and can be given away; whoever sets it does so in a callback, before the
 page is drawn, so that bar and page show it at once.
@@ -30,7 +30,7 @@ SENTENCE = "sentence"
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """Selected sentences, in the order in which they are to be read."""
+    """Selected sentences in reading order."""
 
     selection: Selection
     split: str = ""
@@ -47,19 +47,19 @@ class Chosen:
 
     @property
     def places(self) -> np.ndarray:
-        """Return (k,) rows of the table, in their order; empty where they are of no split."""
+        """Return (k,) selected rows of the table in reading order; empty if they belong to no split."""
         return np.empty(0, np.int64) if self.table is None or self.selected is None else self.selected.places
 
     @property
     def rows(self) -> np.ndarray:
-        """Return the same as (n,) bool."""
+        """Return the selected rows of the table as (n,) bool."""
         found = np.zeros(0 if self.table is None else len(self.table), bool)
         found[self.places] = True
         return found
 
     @property
     def keys(self) -> Sequence[str]:
-        """Return their names, in their order."""
+        """Return the keys of the selected sentences in reading order."""
         if self.selected is None:
             return ()
         if self.table is None:
@@ -68,26 +68,26 @@ class Chosen:
         return found[self.places].tolist() if len(found) else ()
 
     def key(self, place: int) -> str:
-        """Return the name of one of them."""
+        """Return the key of the sentence at a place of the selection."""
         return self.keys[place] if self.table is None else str(self.table.frame["key"].iloc[self.places[place]])
 
     def text(self, place: int) -> str:
-        """Return the text of one of them."""
+        """Return the text of the sentence at a place of the selection."""
         return self._of(place, "text")
 
     def label(self, place: int) -> str:
-        """Return the true label of one of them; empty where it is not known."""
+        """Return the true label of the sentence at a place of the selection; empty if it is not known."""
         return self._of(place, "truth")
 
     @property
     def words(self) -> str:
-        """Return what is selected, in words."""
+        """Describe the selection in words."""
         if self.selected is None:
             return ", ".join(self.selection.rules)
         return in_words(self.selected.clauses, self.selected.group)
 
     def found(self, key: str) -> int | None:
-        """Return the place of the sentence of a name."""
+        """Return the place of the sentence with this key; None if it is not selected."""
         if not key:
             return None
         at = np.flatnonzero(np.asarray(self.keys, object) == key)
@@ -102,7 +102,7 @@ class Chosen:
 
 
 def chosen(record: RunRecord) -> Chosen | None:
-    """Return what is selected, as a run has it; None where nothing is."""
+    """Return the selection as it applies to a run; None if nothing is selected."""
     text = state.carried(state.SELECT)
     at = state.carried(state.AT)
     if not text:
@@ -113,7 +113,7 @@ def chosen(record: RunRecord) -> Chosen | None:
 
 
 def chosen_of(record: RunRecord, split: str) -> Chosen | None:
-    """Return the same for a page that shows one split: None where nothing of it is selected."""
+    """Return the selection for a page of one split; None if no row of that split is selected."""
     found = chosen(record)
     return found if found is not None and found.split == split and len(found) else None
 
@@ -149,7 +149,7 @@ def choose_rows(
     by: str = "",
     by_outcome: bool = False,
 ) -> None:
-    """Select rows of a split: by rules where those come to exactly these rows, else one by one.
+    """Select rows of a split: by rules if these select exactly the same rows, otherwise one by one.
 
     `about` says in words what they were chosen by, `at` is the place among `rows` of the one that is looked at, `by` as
     of `choose`; `by_outcome`: whether right or wrong predictions decided which rows they are.
@@ -173,7 +173,7 @@ def choose_keys(
     by: str = "",
     by_outcome: bool = False,
 ) -> None:
-    """Select rows of a split one by one, by their names; without any, nothing. Arguments as of `choose_rows`."""
+    """Select rows of a split one by one, by their keys; no keys clear the selection. Arguments as of `choose_rows`."""
     if not len(keys):
         choose(record, Selection(()), by=by)
         return
@@ -209,7 +209,7 @@ def choose_sentences(
 
 
 def choose_slice(record: RunRecord, split: str, name: str, *, more: Sequence[str] = (), by: str = "") -> None:
-    """Select what a saved slice has of a split, of the rows for which `more` rules hold too; a callback."""
+    """Select the rows of a saved slice in a split for which `more` rules hold too; a callback."""
     with state.refusals(state.SELECTION_PROBLEM):
         found = find_slice(data.store(), record, name)
         choose(record, Selection((*found.rules, *more), found.split or split), by=by)
@@ -226,20 +226,20 @@ def look_at(record: RunRecord, place: int) -> None:
 
 
 def step(record: RunRecord, by: int) -> None:
-    """Go on to the next of them, or back; a callback."""
+    """Move to the next or previous selected sentence; a callback."""
     if (now := chosen(record)) is not None:
         look_at(record, 0 if now.at is None else now.at + by)
         state.clear(state.EXAMPLES)  # its table marks another row
 
 
 def clear(record: RunRecord) -> None:
-    """Select nothing any more; a callback."""
+    """Clear the selection; a callback."""
     state.carry(state.ORDER, "")
     choose(record, Selection(()))
 
 
 def take_text(record: RunRecord) -> None:
-    """Make the sentence that is looked at, else the first, the text of Sentence; a callback, before `look_inside`.
+    """Set the text of the page Sentence to the current sentence, else the first; a callback, before `look_inside`.
 
     The link of that page cannot have it: this page may draw a field that is bound to it.
     """
@@ -251,12 +251,12 @@ def take_text(record: RunRecord) -> None:
 
 
 def look_inside(**values: str) -> None:
-    """Open Sentence with the text that `take_text` took; values as of `state.go`."""
+    """Open Sentence with the text that `take_text` took; `values` are those of its widgets."""
     state.go(SENTENCE, **values)
 
 
 def usual_split(splits: Sequence[str]) -> str:
-    """Return the split that is shown where nobody chose one; empty: there is none."""
+    """Return the split that is shown by default: test if it exists, else the last; empty: there is none."""
     return TEST if TEST in splits else next(reversed(splits), "")
 
 

@@ -21,7 +21,7 @@ from dashboard.guard import Guard
 
 
 class OwnFrames:
-    """No page of another origin may show ours in a frame, where a click could be led astray."""
+    """Middleware that forbids pages of other origins to show ours in a frame, where clicks could be misled."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -30,6 +30,7 @@ class OwnFrames:
         """Answer as the app does, with one more header."""
 
         async def framed(message: Message) -> None:
+            """Add the header to the start of the answer."""
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).append("Content-Security-Policy", "frame-ancestors 'self'")
             await send(message)
@@ -38,7 +39,7 @@ class OwnFrames:
 
 
 class OneStepBack:
-    """Every page begins with `history.js`: as a part of the page it would come after the first entries it prevents."""
+    """Middleware that puts `history.js` first in every page, before the history entries that it prevents."""
 
     SCRIPT = (
         f"<script>{(Path(__file__).parent / 'assets' / 'history.js').read_text(encoding='utf-8')}</script>".encode()
@@ -59,6 +60,7 @@ class OneStepBack:
         body = bytearray()
 
         async def with_script(message: Message) -> None:
+            """Insert the script into an HTML page; send other answers unchanged."""
             if message["type"] == "http.response.start":
                 kind = MutableHeaders(scope=message).get("content-type", "")
                 if kind.startswith("text/html"):
@@ -81,7 +83,7 @@ class OneStepBack:
 
     @staticmethod
     def _may_be_page(scope: Scope) -> bool:
-        """Return whether a browser opens something without a file's name: a download may be large and resumed."""
+        """Return whether a browser asks for a page, not a file; a download may be large and resumed."""
         file = "." in str(scope.get("path", "")).rpartition("/")[2]
         return scope.get("method") == "GET" and not file and "text/html" in Headers(scope=scope).get("accept", "")
 

@@ -1,4 +1,4 @@
-"""The names of everything that outlives one rerun: URL parameters, which make links, and session keys, which do not."""
+"""State that outlives one rerun: URL parameters, which links contain, and session keys, which they do not."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RECIPE = "recipe"
 DISAGREE = "disagree"
 COMPARED = "runs"
 COMPARE = "compare"
-"""The runs on the page of that name, a list; whoever leads there gives it to `go`."""
+"""The runs on the page of that name, a list; whoever opens it sets them."""
 DATA = "data"
 PART = "part"
 CLASS = "class"
@@ -42,8 +42,7 @@ BESIDE = "beside"
 SWEEP = "sweep"
 CAPABILITY = "capability"
 FAILS = "fails"
-SIDE = "side-"
-"""Before the name of a class: what it says of negative and positive."""
+SIDE = "side-"  # before the name of a class: its polarity
 METRIC = "metric"
 BASELINE = "baseline"
 TEMPLATE = "template"
@@ -57,25 +56,17 @@ STAGE = "stage"
 PINNED = "pinned"
 PINNED_RUN = "pinned-run"
 PINNED_EDIT = "pinned-edit"
-SELECT = "select"
-"""What is selected on every page (`core.failures.selection`)."""
-AT = "at"
-"""The key of the one sentence of these that is looked at."""
-LAG = 100
-"""Values of `AT` that are remembered."""
+SELECT = "select"  # the selection of every page (`core.failures.selection`)
+AT = "at"  # the key of the current sentence of the selection
+LAG = 100  # values of `AT` that are remembered
 ORDER = "order"
-BACK = "back"
-"""The page where it was selected."""
-SILENT = "silent"
-"""How a part falls silent (`dashboard.figures.ablation_levers`)."""
-EDIT = "edit"
-"""What is changed inside the model (`core.interpret.edits`)."""
+BACK = "back"  # the page where the selection was made
+SILENT = "silent"  # how a part is ablated (`dashboard.figures.ablation_levers`)
+EDIT = "edit"  # changes inside the model (`core.interpret.edits`)
 
 # Session keys of codes.
-AUTHOR = "author"
-"""Who codes; not in the link, which others open too."""
-VISITOR = "visitor"
-"""Who codes without a name."""
+AUTHOR = "author"  # the annotator; not in the link, which others open too
+VISITOR = "visitor"  # an annotator without a name
 SECRET = "visitor-secret"
 """What that one's browser keeps under `VISITOR_COOKIE`: whoever knows it is this visitor, so nobody is told."""
 VISITOR_COOKIE = "sentiscope-visitor"
@@ -83,12 +74,9 @@ SESSION = "reader-session"
 """Which session of a page the reader reports to: another one knows nothing of what was told to the one before."""
 AUTHOR_FIELD = "author-field"
 """A field of its own, since a browser that knows a name tells it before the field is drawn."""
-HANDLED = "codes-handled"
-"""The last report of the reader that was written down."""
-UNDONE = "codes-undone"
-"""The report that took back the change whose row the reader was moved to last."""
-AGAIN = "codes-again"
-"""How often in a row a report could not be written down, so that it comes again."""
+HANDLED = "codes-handled"  # the number of the reader's last report that was stored
+UNDONE = "codes-undone"  # the report that undid the change whose row the reader was moved to last
+AGAIN = "codes-again"  # how often in a row a report could not be stored, so that it comes again
 SAID_OF_CODES = "codes-said"
 NOT_WRITTEN = "codes-problem"
 CODES_REFUSED = "codes-refused"
@@ -97,35 +85,25 @@ REDRAW = "codes-redraw"
 CHANGED = "codes-changed"
 
 # Session keys: drafts and things to say once.
-FOLLOWS = "selection-follows"
-"""Whether the bar has a part that says which sentence is looked at."""
-CONFIRMED = "confirmed-"
-"""Before the key of a component: the number of its last change that was received."""
-TURN = "turn-"
-"""Before the key of a component: what it was given last, and when."""
+FOLLOWS = "selection-follows"  # whether the bar has a part that shows the current sentence
+CONFIRMED = "confirmed-"  # before the key of a component: the number of its last change that was received
+TURN = "turn-"  # before the key of a component: its last data, and when it got them
 MISSING = "missing-run"
 REQUESTED = "requested-run"
 NAME = "train-name"
-SETTING = "set-"
-"""Before the name of a setting: the key of its field."""
+SETTING = "set-"  # before the name of a setting: the key of its field
 PROBLEM = "train-problem"
-CANCELLING = "train-cancelling"
-"""The run whose cancelling has been asked for and is not confirmed yet."""
+CANCELLING = "train-cancelling"  # the run whose cancelling is requested and not confirmed yet
 ROWS = "runs-table"
-SAID = "said"
-"""What `take` gave in this run."""
-TICKED = "ticked-"
-"""Before the name of a data set: the rows of its models that are ticked, to be compared."""
+SAID = "said"  # values that were read once in this run of the page
+TICKED = "ticked-"  # before the name of a data set: its models that are ticked for a comparison
 EXAMPLES = "examples-table"
 CELL = "fig-confusion"
 CELLS = "confusion-table"
 MATRIX = "fig-compare-matrix"
-HERE = "here"
-"""The page that was drawn last; its file without ending."""
-SELECTOR = "selected-by"
-"""The figure or table whose own selection set the one of all pages."""
-MARKED = "map-marked"
-"""Rows that the map was drawn with as selected."""
+HERE = "here"  # the page that was drawn last: its file without ending
+SELECTOR = "selected-by"  # the figure or table that made the selection of all pages
+MARKED = "map-marked"  # rows that the map was drawn with as selected
 SELECTION_PROBLEM = "selection-problem"
 EXAMPLE_PROBLEM = "counter-example-problem"
 ALONG = "train-along"
@@ -141,13 +119,11 @@ REFUSED = "run-refused"
 ARRIVED = "run-arrived"
 REMOVED = "run-removed"
 UPLOAD = "data-upload"
-ELSEWHERE = "elsewhere"
-"""What a run reached on other data, as it was measured last."""
+ELSEWHERE = "elsewhere"  # the last evaluation of a run on other data
 TEXTS = "data-texts"
 IDS = "data-ids"
 PRESETS = "presets-table"
-SWEEP_PART = "sweep-form-"
-"""Before the name of a part of a new sweep: the key of its field."""
+SWEEP_PART = "sweep-form-"  # before the name of a part of a new sweep: the key of its field
 SWEEP_PROBLEM = "sweep-problem"
 BEGUN_AT = "steps-begun-at"
 """The stage with which Steps was drawn: its component turns to others by itself."""
@@ -168,13 +144,13 @@ _SECRET = re.compile("[0-9a-f]{32}")
 
 
 def author() -> str:
-    """Return who codes, and so may see some of the codes: the name that was given, else the visitor."""
+    """Return the annotator's name, which decides which codes are visible: as typed, else the visitor's ID."""
     name = unicodedata.normalize("NFC", " ".join(str(draft(AUTHOR, "")).split()))  # as it is written down
     return name if has_name(name) else visitor()
 
 
 def visitor() -> str:
-    """Return who uses this browser without a name, the same after a reload (`reader.js` keeps the cookie)."""
+    """Return the ID of an unnamed visitor, the same after a reload (`reader.js` keeps the cookie)."""
     if not draft(VISITOR, ""):
         kept = str(st.context.cookies.get(VISITOR_COOKIE) or "")
         secret = kept if _SECRET.fullmatch(kept) else secrets.token_hex(16)
@@ -184,7 +160,7 @@ def visitor() -> str:
 
 
 def secret() -> str:
-    """Return what this visitor's browser is to keep."""
+    """Return the secret that this visitor's browser keeps in a cookie."""
     visitor()
     return str(draft(SECRET, ""))
 
@@ -211,7 +187,7 @@ def choose_run(name: str) -> None:
 
 
 def asked(key: str) -> str:
-    """Return what a bound widget that is drawn further down holds, or the link says it will."""
+    """Return the value of a bound widget before it is drawn, from the session or else the link."""
     return str(st.session_state.get(key) or st.query_params.get(key, ""))
 
 
@@ -231,7 +207,7 @@ def initial(key: str, value: Any) -> None:
 
 
 def settle(key: str, options: Sequence[str], first: str) -> None:
-    """Give a bound widget that several pages draw a value that there is; before the widget is drawn.
+    """Give a bound widget that several pages share an option that exists, before it is drawn.
 
     Coming from another page, the session still has the value of that page's widget, which this page's does not take
     and the link has lost: it must be said anew.
@@ -243,7 +219,7 @@ def settle(key: str, options: Sequence[str], first: str) -> None:
 
 
 def offer(key: str, options: Sequence[str]) -> str:
-    """Return what a bound widget drawn further down, which may be empty, will hold; restate it as `settle` does."""
+    """Return the value of an optional bound widget before it is drawn, and put it back into the link."""
     held = st.session_state[key] if key in st.session_state else st.query_params.get(key)
     value = str(held) if held in options else ""
     if held and (value != st.session_state.get(key, "") or key not in st.query_params):
@@ -252,7 +228,7 @@ def offer(key: str, options: Sequence[str]) -> str:
 
 
 def restate(key: str, first: str) -> None:
-    """Give a bound text field that several pages have what it held on the page before, as `settle` does."""
+    """Give a bound text field that several pages share the text that it held on the page before."""
     if key in st.query_params:
         return
     held = st.session_state.get(key)
@@ -263,12 +239,12 @@ def restate(key: str, first: str) -> None:
 
 
 def in_link(key: str) -> str:
-    """Return what the link says, whether there is such a thing or not."""
+    """Return a parameter of the link, whether or not its value exists; empty if it is missing."""
     return str(st.query_params.get(key, ""))
 
 
 def carried(key: str) -> str:
-    """Return what no widget is bound to: as the link says, after a visit to another page as it said before."""
+    """Return a parameter without a widget: from the link, or after a visit to another page from the session."""
     if key in st.query_params and st.query_params[key] not in st.session_state.get(f"{key}-behind", ()):
         st.session_state[key] = st.query_params[key]
     elif st.session_state.get(key):
@@ -277,7 +253,7 @@ def carried(key: str) -> str:
 
 
 def latest(key: str) -> str:
-    """Return what no widget is bound to: what a button has put there since, else what the link says."""
+    """Return a parameter without a widget: the value that a button has set since, else that of the link."""
     before, held, link = st.session_state.get(f"{key}-latest"), st.session_state.get(key), st.query_params.get(key)
     moved = next((each for each in (held, link) if each is not None and each != before), None)
     value = str(next(each for each in (moved, before, held, link, "") if each is not None))
@@ -288,7 +264,7 @@ def latest(key: str) -> str:
 
 
 def carry(key: str, value: str) -> None:
-    """Put it into the link; empty takes it out.
+    """Put a value into the link; an empty one is removed.
 
     While keys are pressed, a link comes back that lags behind: of the row that is read, what it said before is passed.
     """
@@ -303,7 +279,7 @@ def carry(key: str, value: str) -> None:
 
 
 def link_to(page: str, **values: str) -> str:
-    """Return the link that restores a page as it is, with these values, and nothing selected."""
+    """Build a link that restores a page with these values and an empty selection."""
     left_out = (SELECT, AT, ORDER, BACK, PROJECTOR)
     return f"{page}?{urlencode({**{k: v for k, v in st.query_params.items() if k not in left_out}, **values})}"
 
@@ -325,7 +301,7 @@ def keep_some(key: str, options: Sequence[str]) -> None:
 
 
 def follow(key: str, of: str, value: Any) -> None:
-    """Give a bound widget `value` again whenever what it depends on (`of`) has changed; a link's own value stands."""
+    """Reset a bound widget to `value` whenever what it depends on (`of`) changes; a link's own value is kept."""
     initial(key, value)
     if st.session_state.get(f"{key}-of", of) != of:
         st.session_state[key] = value  # a bound widget writes its own URL
@@ -333,7 +309,7 @@ def follow(key: str, of: str, value: Any) -> None:
 
 
 def follows(key: str) -> bool:
-    """Return whether its value once followed something."""
+    """Return whether a bound widget has ever followed something."""
     return bool(st.session_state.get(f"{key}-of"))
 
 
@@ -352,7 +328,7 @@ def typed(prefix: str) -> dict[str, str]:
 
 
 def begun(widget: str, key: str, default: Any) -> Any:
-    """Return what a session key held when the widget was drawn first."""
+    """Return the value that a session key had when the widget was first drawn."""
     if widget not in st.session_state:
         st.session_state[f"{key}-begun"] = st.session_state.get(key, default)
     return st.session_state.get(f"{key}-begun", default)
@@ -364,7 +340,7 @@ def put(key: str, value: Any) -> None:
 
 
 def take(key: str) -> Any:
-    """Read a session key once."""
+    """Read a session key once and remove it."""
     value = st.session_state.pop(key, None)
     if value is not None:
         st.session_state.setdefault(SAID, {})[key] = value
@@ -372,13 +348,13 @@ def take(key: str) -> Any:
 
 
 def again() -> None:
-    """Redraw the page with what it has said once: nobody has had the time to read it."""
+    """Run the page again with the messages that it has just shown, so that a person can read them."""
     st.session_state.update(st.session_state.pop(SAID, {}))
     st.rerun()
 
 
 def forget(*keys: str) -> None:
-    """Drop session keys, so that their widgets start afresh."""
+    """Remove session keys, so that their widgets start afresh."""
     for key in keys:
         st.session_state.pop(key, None)
 
@@ -446,7 +422,7 @@ def selected_bar(key: str, most: int) -> tuple[int, int] | None:
 
 @contextmanager
 def refusals(key: str) -> Iterator[None]:
-    """Keep why something was refused, for the page to say; in a callback."""
+    """Store the reason of a refusal for the page to show; in a callback."""
     try:
         yield
     except SentiscopeError as error:

@@ -1,4 +1,4 @@
-"""Streamlit's own command, with what the first page needs read while the browser is still on its way.
+"""Launcher of Streamlit that imports what the first page needs while the browser is still connecting.
 
 Streamlit runs the app's code only when somebody opens it; the visitor would wait for pandas then.
 """

@@ -1,4 +1,4 @@
-"""What the parts of a model do to the answer of a text: silenced, moved, replaced by those of another text."""
+"""The effect of a model's parts on the prediction of a text: ablated, moved, patched from another text."""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ def patch(
 
 
 def describe_answer(loaded: runs.load.LoadedRun, found: Any) -> dict[str, Any]:
-    """Return the class that an explanation is of, and what the model answers."""
+    """Return the target class of an explanation, and the model's prediction."""
     said = answer(loaded.record, found.probabilities)
     return {"target": found.target, "prediction": said, "log_odds": found.log_odds}
 
 
 def print_log_odds(result: dict[str, Any]) -> None:
-    """Print the answer, and what to know before it."""
+    """Print the prediction, after a note if there is one."""
     say_edit(result)
     if result["note"]:
         say(result["note"])
@@ -113,13 +113,13 @@ def print_log_odds(result: dict[str, Any]) -> None:
 
 
 def draw_bars(pushes: list[float]) -> list[str]:
-    """Draw plus and minus signs, `BAR` of them for the largest."""
+    """Draw bars of plus or minus signs; the largest has `BAR`."""
     largest = max(map(abs, pushes), default=0.0) or 1.0
     return [("+" if push > 0 else "-") * round(BAR * abs(push) / largest) for push in pushes]
 
 
 def print_parts(result: dict[str, Any]) -> None:
-    """Print what silencing each part does."""
+    """Print the effect of ablating each part."""
     print_log_odds(result)
     bars = draw_bars([each["zero"] for each in result["parts"]])
     rows = [

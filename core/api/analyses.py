@@ -21,6 +21,7 @@ def make_verb(name: str) -> Callable[..., dict[str, Any]]:
     analysis = failures.analyses.load(name)
 
     def ask(run: RunName, *, split: Split = "", on_progress: OnProgress = None, store: Store = None) -> dict[str, Any]:
+        """Run the analysis on a split; its own docstring replaces this one."""
         store = store or RunStore()
         table = failures.table.read_table(store, run, split)
         about = {"run": run, "data": table.record.config.data.name, "split": table.split}
@@ -37,7 +38,7 @@ def __getattr__(name: str) -> Callable[..., dict[str, Any]]:
 
 
 def print_shift(result: dict[str, Any]) -> None:
-    """Print how well the two are told apart, the measures and the words."""
+    """Print how well the two are separated, the measures and the words."""
     split, n = result["split"], result["n"]
     beside = f"{count(n['split'])} texts of {split} beside {count(n['training'])} of training"
     say(f"{result['run']} on {result['data']}: {beside}.")

@@ -1,4 +1,4 @@
-"""What the words of a text do to its answer, by every method."""
+"""The effect of the words of a text on its prediction, by every method."""
 
 from __future__ import annotations
 
@@ -99,6 +99,7 @@ def methods(
     loaded, edits, change = open_text(run, text, store, edit, intervene)
 
     def tell(method: str, share: float | None) -> None:
+        """Report the progress of a method that has a name."""
         if on_progress is not None and method:
             on_progress(method, share)
 
@@ -132,7 +133,7 @@ def _place(word: interpret.explain.Word) -> dict[str, Any]:
 
 
 def _checked(found: interpret.explain.Explanation) -> dict[str, Any]:
-    """Return whether the pushes of a method add up, and their errors."""
+    """Return whether the attributions of a method sum up, and their errors."""
     complete, errors = found.completeness, [word.error for word in found.words if word.error is not None]
     return {
         "completeness": None if complete is None else dataclasses.asdict(complete),
@@ -141,7 +142,7 @@ def _checked(found: interpret.explain.Explanation) -> dict[str, Any]:
 
 
 def print_explain(result: dict[str, Any]) -> None:
-    """Print what words, parts or λ do."""
+    """Print the effects of words, parts or λ."""
     if "methods" in result:
         _print_methods(result)
     elif "parts" in result:
@@ -201,5 +202,5 @@ def _print_methods(result: dict[str, Any]) -> None:
 
 
 def _number(method: str, push: float) -> str:
-    """Format a push with its sign; how much a word is read has none."""
+    """Format an effect with its sign; attention has none."""
     return decimals(push) if method in ("attention", "collapse") else signed(push, 3)

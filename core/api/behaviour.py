@@ -1,4 +1,4 @@
-"""Ask runs what everybody expects of them, one capability at a time."""
+"""Behavioural tests of runs, by capability."""
 
 from __future__ import annotations
 

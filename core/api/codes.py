@@ -1,4 +1,4 @@
-"""Codes: what people note about the sentences that a run gets wrong; drawn samples, rates, agreement, files."""
+"""Codes: annotations of a run's errors; random samples, rates, agreement, files."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class Selected(NamedTuple):
 
     @property
     def keys(self) -> list[str]:
-        """The stable keys of the rows."""
+        """Return the stable keys of the rows."""
         found: list[str] = self.table.frame["key"][self.rows].tolist()
         return found
 
     def written(self, author: str | None) -> str:
-        """Return the rows as CSV, with the codes of an author; None: of everybody."""
+        """Return the rows as CSV, with the codes of an author; None: of all authors."""
         coded = self.codes.coded(author)
         return failures.coded_csv.written(self.table, self.rows.tolist(), self.codes, coded)
 
@@ -63,7 +63,7 @@ def _codes_of(run: str, store: RunStore | None) -> failures.codes.Codes:
 
 
 def _select(run: str, split: str, where: Clauses, store: RunStore | None, author: str | None = None) -> Selected:
-    """Return the rows of a split that clauses select; without any, what is wrong."""
+    """Return the rows of a split that clauses select; by default the errors."""
     store = store or RunStore()
     table, codes = failures.table.read_table(store, run, split), _codes_of(run, store)
     coded = codes.coded(author)
@@ -74,7 +74,7 @@ def _select(run: str, split: str, where: Clauses, store: RunStore | None, author
 
 
 def _check_keys(found: Selected, keys: Sequence[str]) -> list[str]:
-    """Return the same keys; raises InputError where no row of the split has one of them."""
+    """Return the keys unchanged; raises InputError for a key that no row of the split has."""
     known = set(found.table.frame["key"])
     if strange := [key for key in keys if key not in known]:
         raise InputError(
@@ -85,13 +85,13 @@ def _check_keys(found: Selected, keys: Sequence[str]) -> list[str]:
 
 
 def _describe(found: Selected) -> dict[str, Any]:
-    """Return what a selection is, as every verb reports it."""
+    """Describe a selection, as every verb reports it."""
     run, split = found.table.record.run, found.table.split
     return {"run": run, "data": found.codes.data, "split": split, "n": int(found.rows.sum()), "said": found.said}
 
 
 def _describe_draw(draw: failures.code_rates.Draw) -> dict[str, Any]:
-    """Return a draw without its keys."""
+    """Return a random sample without its keys."""
     sizes = {"n": len(draw.keys), "of": len(draw.population)}
     return {"id": draw.id, **sizes, "seed": draw.seed, "said": draw.said, "author": draw.author, "time": draw.time}
 
@@ -211,7 +211,7 @@ def codes_note(
 
 
 def codes_merge(run: RunName, codes: Codes, into: Into, *, author: Author = "", store: Store = None) -> dict[str, Any]:
-    """Merge codes: every row of the data set that has one of them gets the new one."""
+    """Merge codes: every row of the data set with an old code gets the new one."""
     named = listed(codes)
     return {"codes": named, "into": into, "rows": _codes_of(run, store).merge(named, into, author)}
 
@@ -423,7 +423,7 @@ def _write_kappa(found: dict[str, Any]) -> str:
 
 
 def print_codes_import(result: dict[str, Any]) -> None:
-    """Print what was read."""
+    """Print how much was read."""
     say(f"{plural(result['rows'], 'row')} and {plural(result['codes'], 'code')} taken.")
     if result["added"]:
         say(f"New in the codebook: {', '.join(result['added'])}.")

@@ -1,4 +1,4 @@
-"""Compare runs on the same rows."""
+"""Comparison of runs on the same rows."""
 
 from __future__ import annotations
 

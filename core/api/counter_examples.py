@@ -1,4 +1,4 @@
-"""Counter-examples: sentences that a model gets wrong, with their true label, kept for all who use these runs."""
+"""Counter-examples: sentences that a model gets wrong, with their true label, shared by all users of the runs."""
 
 from __future__ import annotations
 

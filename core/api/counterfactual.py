@@ -1,4 +1,4 @@
-"""Which words would change an answer, and how far a negation reaches."""
+"""Counterfactuals: the words that would change a prediction, and the reach of a negation."""
 
 from __future__ import annotations
 
@@ -79,6 +79,7 @@ def flip(
     allowed, record = found.allowed, loaded.record
 
     def told(flipped: interpret.flip.Flip) -> dict[str, Any]:
+        """Return a flip with its prediction and its moves."""
         said = answer(record, flipped.probabilities)
         return {"text": flipped.text, **said, "moves": list(map(_move, flipped.moves))}
 
@@ -169,7 +170,7 @@ def print_flip(result: dict[str, Any]) -> None:
 
 
 def _marked(text: str, moves: list[dict[str, Any]]) -> Text:
-    """Return the text as typed, with [-deleted-] words and {+new+} ones behind those that they replace."""
+    """Return the text as typed, with [-deleted-] words, followed by {+new+} ones where replaced."""
     shown, at = Text(), 0
     for move in moves:
         shown.append(visible(text[at : move["start"]])).append(visible(f"[-{move['word']}-]"), "strike")

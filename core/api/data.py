@@ -94,7 +94,7 @@ def print_data_list(result: dict[str, Any]) -> None:
 
 
 def print_data_check(result: dict[str, Any]) -> None:
-    """Print a sentence for everything that is known; the problem itself follows as the error."""
+    """Print a sentence for each fact; the problem itself follows as the error."""
     for file in result["files"]:
         _print_file(file, result["problem"])
     if not result["ok"]:

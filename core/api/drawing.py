@@ -1,4 +1,4 @@
-"""Figures of a run and its report, drawn by the dashboard, which registers as entry points of the installation."""
+"""Figures and reports of a run, drawn by the dashboard through entry points of the installation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from core.runs.store import RunStore
 
 
 def find_drawing(name: str) -> Callable[..., Any]:
-    """Return what draws; raises NotAvailable where the installation has nothing of this name."""
+    """Return a drawing function; raises NotAvailable where the installation has none of this name."""
     found = tuple(entry_points(group="sentiscope.verbs", name=name))
     if not found:
         raise NotAvailable("this installation draws no figures; install it anew: pip install -e .")
@@ -54,7 +54,7 @@ def figures(
     csv: bool = False,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Write every figure of the pages as an HTML file that opens without a network; a single one is whole by itself.
+    """Write every figure of the pages as an HTML file that opens without a network; a single file is self-contained.
 
     Args:
         folder: The folder for the files; created if it does not exist.

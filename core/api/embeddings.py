@@ -1,4 +1,4 @@
-"""Where the sentences of a split lie in the model's own space: maps, groups, layers, neighbours."""
+"""Sentences of a split in the model's embedding space: maps, groups, layers, neighbours."""
 
 from __future__ import annotations
 
@@ -173,14 +173,14 @@ def _find_common(
 
 
 def _check_vectors(store: RunStore, run: str) -> None:
-    """Refuse runs that have no space of their own."""
+    """Refuse runs without an embedding space."""
     record = store.read(run)
     if "pooled" not in provides(record.config.model):
         raise NotAvailable(f"{record.preset} makes no vector of a sentence: run '{run}' has no space to look at")
 
 
 def print_project(result: dict[str, Any]) -> None:
-    """Print where the map is, and its quality."""
+    """Print the file of the map, and its quality."""
     what = f"{result['method']}, {result['dimensions']}-D, {result['split']}, n = {result['n']}"
     say(f"{what}{'' if result['computed'] else ' (was there)'}: {result['file']}")
     quality = {key: value for key, value in result["quality"].items() if isinstance(value, float)}
@@ -227,7 +227,7 @@ def print_neighbours(result: dict[str, Any]) -> None:
 
 
 def _print_common(result: dict[str, Any]) -> None:
-    """Print those of training that are near to most of a selection."""
+    """Print the training sentences that are near to most of a selection."""
     of = f"{plural(result['n'], 'sentence')} of {result['split']} ({result['said']})"
     say(f"{of}, among {count(result['among'])}.", head="Nearest in training to ")
     shares = (f"{100 * result[name]:.0f} %" for name in ("true_share", "said_share"))

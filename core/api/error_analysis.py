@@ -1,4 +1,4 @@
-"""What a run gets wrong, and selections with a name."""
+"""The errors of a run, and saved slices."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def slices(
 
 
 def print_errors(result: dict[str, Any]) -> None:
-    """Print the selected rows, below tags and marks where they were asked for."""
+    """Print the selected rows, below tags and marks where requested."""
     ends, rate = write_ends(result["interval"], write_points), write_points(result["rate"])
     wrong = f"{plural(result['wrong'], 'error')}, {rate} % ({ends} %)"
     say(f"{result['run']} on {result['data']}, {result['split']}: {wrong}.")
@@ -226,7 +226,7 @@ def _write_ratios(interval: list[float | None] | None) -> str:
 
 
 def _print_marks(result: dict[str, Any]) -> None:
-    """Print what the selection has more than the rest."""
+    """Print the properties and words that are more frequent in the selection than in the rest."""
     columns: dict[str, Any] = {
         "marks the selection": "name",
         "V": lambda each: f"{each['v']:.2f}",

@@ -102,7 +102,7 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
 
 
 def print_evaluate(result: dict[str, Any]) -> None:
-    """Print metrics, confusions, and what to know of them."""
+    """Print metrics, confusions, and notes."""
     if result["task"] == "tokens":
         _print_spans(result)
         return
@@ -134,7 +134,7 @@ def print_evaluate(result: dict[str, Any]) -> None:
 
 
 def _print_costs(costs: Mapping[str, Any]) -> None:
-    """Print the threshold at each cost ratio, and what it costs per row."""
+    """Print the threshold at each cost ratio, and its cost per row."""
     columns: dict[str, Any] = {
         "class": "class",
         "a miss costs": lambda found: f"{found['ratio']:g}",
@@ -150,7 +150,7 @@ def _print_costs(costs: Mapping[str, Any]) -> None:
 
 
 def _print_metrics(result: dict[str, Any]) -> None:
-    """Print each metric with its interval and TF-IDF's, then, where rows were seen in training, those without them."""
+    """Print each metric with its interval and TF-IDF's, then the metrics without rows seen in training, if any."""
     yardsticks = {} if "left_out" in result["yardsticks"] else result["yardsticks"]
     _tabulate_metrics(result, {model: found["metrics"] for model, found in yardsticks.items()})
     if unseen := result["unseen"]:
@@ -159,7 +159,7 @@ def _print_metrics(result: dict[str, Any]) -> None:
 
 
 def _tabulate_metrics(measured: Mapping[str, Any], beside: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print metrics with their intervals, and those of others beside them."""
+    """Print metrics with their intervals, next to those of others."""
     rows = [
         {"metric": name, "value": value, "95 % interval": measured["intervals"].get(name)}
         | {other: metrics.get(name) for other, metrics in beside.items()}
@@ -169,7 +169,7 @@ def _tabulate_metrics(measured: Mapping[str, Any], beside: Mapping[str, Mapping[
 
 
 def _print_reasons(left_out: dict[str, str]) -> None:
-    """Print the metrics that are not defined, those of one reason together."""
+    """Print the metrics that are not defined, grouped by reason."""
     for reason in dict.fromkeys(left_out.values()):
         names = ", ".join(name for name, each in left_out.items() if each == reason)
         say(f"Not defined: {names}, since {reason}")

@@ -1,4 +1,4 @@
-"""An examination of this installation and its machine: what is here, and what would stop work."""
+"""An examination of this installation and its machine: available parts, and problems that would prevent work."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AGAIN = "install Sentiscope again: `pip install -e .`"
 
 
 def doctor(store: Store = None) -> dict[str, Any]:
-    """Examine what this machine offers, what is damaged or missing, and what to do about it.
+    """Examine this machine: its capacity, damaged or missing parts, and what to do about them.
 
     Returns:
         `sentiscope`, `python`, `system`, `versions` by library (null where it is missing), `device`, `cores`,
@@ -91,7 +91,7 @@ def doctor(store: Store = None) -> dict[str, Any]:
 
 
 def _versions() -> dict[str, str | None]:
-    """Of every library that this installation needs; None where it is missing."""
+    """Return the version of every required library; None where it is missing."""
     needed = importlib.metadata.requires("sentiscope") or []
     names = [re.split(r"[^A-Za-z0-9._-]", need, maxsplit=1)[0] for need in needed if not OPTIONAL.search(need)]
     return {name: _version(name) for name in names}
@@ -126,7 +126,7 @@ def _writable(path: Path) -> bool:
 
 
 def _nearest(path: Path) -> Path:
-    """The path, or what is there of it."""
+    """Return the path, or its nearest existing parent."""
     return next(each for each in (path, *path.parents) if each.exists())
 
 
@@ -135,7 +135,7 @@ def _round(size: float) -> float:
 
 
 def print_doctor(result: dict[str, Any]) -> None:
-    """Print what is here, and what to do about problems."""
+    """Print the findings, and what to do about problems."""
     for name, value in result.items():
         if name != "problems":
             say(_write_plain(value), head=f"{name.replace('_', ' ')}: ")

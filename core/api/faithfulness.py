@@ -1,4 +1,4 @@
-"""Whether explanations of a run can be trusted, and how far the methods agree."""
+"""Faithfulness of a run's explanations, and agreement between methods."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ def _cell(test: dict[str, Any]) -> str:
 
 
 def _two(value: float) -> str:
-    """Format with two digits: an interval says no more."""
+    """Format with two digits: an interval is no more precise."""
     return f"{value:.2f}".replace("-", MINUS)
 
 

@@ -1,4 +1,4 @@
-"""One text as a run reads it: tokens, prediction, what is inside the model, and its forward pass step by step."""
+"""One text as a run reads it: tokens, prediction, the inner states, and its forward pass step by step."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pair(first: str, second: str) -> str:
 def open_text(
     run: str, text: str, store: RunStore | None, edit: str, intervene: Intervention | None
 ) -> tuple[runs.load.LoadedRun, interpret.edits.Edits, Intervention | None]:
-    """Load a run; return it with what is changed inside when it reads a text, also as the model takes it."""
+    """Load a run; return it with its edits for a text, also as the model takes them."""
     loaded = runs.load.load_run(store or RunStore(), run)
     check_pair(loaded.record, text)
     edits = loaded.edits(text, edit)
@@ -40,7 +40,7 @@ def open_text(
 
 
 def describe_text(run: str, text: str, edits: interpret.edits.Edits) -> dict[str, Any]:
-    """Return what every answer about a text begins with."""
+    """Return the first fields of every answer about a text."""
     return {"run": run, "text": text, "edit": edits.encode()}
 
 
@@ -149,7 +149,7 @@ def _matrix(matrix: interpret.stages.Matrix) -> dict[str, Any]:
 
 
 def print_inspect(result: dict[str, Any]) -> None:
-    """Print the prediction, the tokens, and what each layer holds."""
+    """Print the prediction, the tokens, and a summary of each layer."""
     prediction = result["prediction"]
     say_edit(result)
     if result["note"]:
@@ -170,7 +170,7 @@ def print_inspect(result: dict[str, Any]) -> None:
 
 
 def print_steps(result: dict[str, Any]) -> None:
-    """Print a row for each stage, and the answer."""
+    """Print a row for each stage, and the prediction."""
     say_edit(result)
     if result["note"]:
         say(result["note"])

@@ -45,7 +45,7 @@ def dashboard(
 
 
 def streamlit_command(script: Path, port: int, address: str, names: Sequence[str], *, browser: bool) -> list[str]:
-    """Return the command line of the server; beyond loopback Streamlit is told which hosts a link may name."""
+    """Return the command line of the server; beyond loopback with the hosts that a link may name."""
     options = [
         f"--server.port={port}",
         f"--server.address={address}",
@@ -61,7 +61,7 @@ def streamlit_command(script: Path, port: int, address: str, names: Sequence[str
 
 
 def allowed_hosts(address: str, names: Sequence[str] = ()) -> list[str]:
-    """Return the allowed hosts of a link: Streamlit refuses all else, so that a foreign name cannot be bound to us.
+    """Return the allowed hosts of a link: Streamlit refuses all others, against DNS rebinding.
 
     Serving on every address (0.0.0.0, ::) means all addresses of this machine, and its names.
     """
@@ -72,14 +72,14 @@ def allowed_hosts(address: str, names: Sequence[str] = ()) -> list[str]:
 
 
 def links(address: str, port: int, hosts: Sequence[str]) -> list[str]:
-    """Return the links of a server: of every address each of `hosts`, but for numbers that nobody types."""
+    """Return the links of a server: one for each of `hosts` on every address, without numbers that are hard to type."""
     typed = [host for host in hosts if ":" not in host and not host.startswith("127.")]
     named = typed if address in EVERYWHERE else [address]
     return [f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}" for host in named]
 
 
 def serve(command: Sequence[str]) -> int:
-    """Run a command until it ends; SIGTERM and Ctrl-C are handed on, a second one ends it at once.
+    """Run a command until it ends; SIGTERM and Ctrl-C are forwarded, a second one ends it at once.
 
     Returns:
         Its exit status, as a shell tells it.
@@ -88,6 +88,7 @@ def serve(command: Sequence[str]) -> int:
     asked = False
 
     def stop(number: int, frame: FrameType | None) -> None:
+        """Stop the child, or kill it at a second signal."""
         nonlocal asked
         (child.kill if asked else child.terminate)()
         asked = True

@@ -99,7 +99,7 @@ def backbones_check(name: Annotated[str, Typed(metavar="NAME|PATH")]) -> dict[st
 
 
 def print_presets(result: dict[str, Any]) -> None:
-    """Print a row for each preset, or one whole."""
+    """Print a row for each preset, or one in full."""
     if "presets" not in result:
         _print_preset(result)
         return
@@ -159,7 +159,7 @@ def print_backbones_list(result: dict[str, Any]) -> None:
 
 
 def _state(recipe: dict[str, Any]) -> str:
-    """Return where a paper's backbone is, or the file that it lacks."""
+    """Return the folder of a paper's backbone, or the missing file."""
     if recipe["ok"]:
         return f"in {recipe['folder']}"
     return f"lacks {recipe['lacks']}" if recipe["folder"] else "not here"

@@ -1,4 +1,4 @@
-"""How runs and sentences show themselves in a notebook: HTML of plain data, everything that a person wrote escaped.
+"""HTML of runs and sentences for notebooks: plain data, every text of a person escaped.
 
 No script and no request, and colours that hold on light and dark pages.
 """
@@ -35,7 +35,7 @@ _BAR = '<div style="background:#5C636B;height:.8em;width:{width:.2f}em;min-width
 
 
 def facts(shown: Mapping[str, Any]) -> str:
-    """Describe a run in a line, of what `core.api.runs.runs_show` returns: status, model, data, size, time, reason."""
+    """Describe a run in a line, from `core.api.runs.runs_show`: status, model, data, size, time, reason."""
     words = [shown["status"]]
     if "config" in shown:
         words += [
@@ -47,17 +47,17 @@ def facts(shown: Mapping[str, Any]) -> str:
 
 
 def run(shown: Mapping[str, Any], scores: Sequence[Mapping[str, Any]]) -> str:
-    """A run with its facts and the table of its first numbers (`core.api.training.scores`)."""
+    """Render a run with its facts and the table of its first numbers (`core.api.training.scores`)."""
     return f"<div><strong>{escape(shown['run'])}</strong><br>{escape(facts(shown))}{_table(scores)}</div>"
 
 
 def runs(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Runs as a table (`core.api.runs.runs_table`)."""
+    """Render runs as a table (`core.api.runs.runs_table`)."""
     return f"<div>{_table(rows) or 'no runs yet'}</div>"
 
 
 def sentence(view: interpret.sentence.SentenceView, answer: str) -> str:
-    """Write a sentence as it was typed, what the model says, probabilities as bars, the mean map of the last layer."""
+    """Render a typed sentence, its prediction, probabilities as bars, the mean map of the last layer."""
     chances = "".join(
         f"<tr><th scope=row>{escape(name)}</th><td>{value:.3f}</td>"
         f'<td style="text-align:left;min-width:10em">{_BAR.format(width=10 * value)}</td></tr>'
@@ -71,7 +71,7 @@ def sentence(view: interpret.sentence.SentenceView, answer: str) -> str:
 
 
 def _mixture(view: interpret.sentence.SentenceView) -> str:
-    """Write what the answer is made of, where TF-IDF is mixed in."""
+    """Render the parts of a prediction with TF-IDF mixed in."""
     parts = view.mix.parts if view.mix else {}
     return _table([{"": part, **{name: f"{p:.3f}" for name, p in said.items()}} for part, said in parts.items()])
 
@@ -93,7 +93,7 @@ def _inside(view: interpret.sentence.SentenceView) -> str:
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows of the same columns; empty without rows."""
+    """Render rows with the same columns; empty without rows."""
     if not rows:
         return ""
     head = "".join(f"<th scope=col>{escape(name)}</th>" for name in rows[0])
@@ -104,7 +104,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _map_table(view: interpret.sentence.SentenceView, weights: np.ndarray, caption: str, full: float) -> str:
-    """Write one map (L, L), rows read; `full` is the weight that is shown in full ink."""
+    """Render one map (L, L), rows read; `full` is the weight that is shown in full ink."""
     head = "".join(f'<th scope="col">{escape(token)}</th>' for token in view.tokens)
     rows = "".join(
         f'<tr><th scope="row">{escape(token)}</th>{"".join(_cell(float(weight), full) for weight in row)}</tr>'

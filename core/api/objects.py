@@ -51,20 +51,22 @@ Found = TypeVar("Found")
 
 
 def bind(verb: Callable[Concatenate[str, Given], Found]) -> Callable[Concatenate[Named, Given], Found]:
-    """Return a verb as a method of a run, whose name and store it takes."""
+    """Return a verb as a method of a run, with its name and store filled in."""
 
     @functools.wraps(verb)
     def method(run: Named, *given: Given.args, **named: Given.kwargs) -> Found:
+        """Call the verb with the name and the store of the run."""
         return verb(run.name, *given, **cast(Any, {"store": run.store, **named}))
 
     return cast(Any, method)
 
 
 def give_run(verb: Callable[Given, dict[str, Any]]) -> Callable[Given, Run]:
-    """Return a verb that trains as a function that returns the run; it prints progress unless `on_event` listens."""
+    """Return a training verb as a function that returns the run; it prints progress unless `on_event` listens."""
 
     @functools.wraps(verb)
     def call(*given: Given.args, **named: Given.kwargs) -> Run:
+        """Call the verb and return its run."""
         store = cast("RunStore | None", named.get("store")) or RunStore()
         with listen_in_python(cast("OnEvent | None", named.get("on_event"))) as tell:
             said = verb(*given, **cast(Any, {**named, "store": store, "on_event": tell}))
@@ -87,7 +89,7 @@ def runs() -> Runs:
 
 
 class RunCodes(Named):
-    """What people note about the sentences of a run: codes, notes, draws, rates.
+    """The codes of a run's sentences: codes, notes, random samples, rates.
 
     Every method is the command of its name: `run.codes.add("irony")` is `sentiscope codes add RUN irony`.
     """
@@ -110,7 +112,7 @@ class RunCodes(Named):
 
 @dataclass(frozen=True, repr=False)
 class Run(Named):
-    """One training and everything it left, as a directory; every look at it is a look at the disk."""
+    """One training and its directory; every access reads the disk."""
 
     evaluate = bind(evaluation.evaluate)
     compare = bind(comparison.compare)
@@ -145,41 +147,41 @@ class Run(Named):
 
     @property
     def codes(self) -> RunCodes:
-        """What people note about its sentences: `run.codes.add("irony")`, `.code`, `.draw`, `.rates`."""
+        """Return the codes of its sentences: `run.codes.add("irony")`, `.code`, `.draw`, `.rates`."""
         return RunCodes(self.name, self.store)
 
     @property
     def record(self) -> RunRecord:
-        """Everything that is recorded of the run: settings, classes, parameters, progress, results."""
+        """Return everything that is recorded of the run: settings, classes, parameters, progress, results."""
         return self.store.read(self.name)
 
     @property
     def status(self) -> Status:
-        """`queued`, `running`, `done`, `failed`, `cancelled` or `damaged`."""
+        """Return `queued`, `running`, `done`, `failed`, `cancelled` or `damaged`."""
         return self.show()["status"]
 
     @property
     def config(self) -> RunConfig:
-        """Its complete settings: `data`, `text`, `model` and `training`."""
+        """Return its complete settings: `data`, `text`, `model` and `training`."""
         return self.record.config
 
     @property
     def metrics(self) -> dict[str, dict[str, float]]:
-        """By split, by name: metrics at the end of the training; with several labels per text at 0.5."""
+        """Return metrics by split, by name, at the end of the training; with several labels per text at 0.5."""
         return self.record.results.get("metrics", {})
 
     @property
     def history(self) -> pd.DataFrame:
-        """What the training logged as it went; see `core.api.runs.runs_history`."""
+        """Return the log of the training; see `core.api.runs.runs_history`."""
         return runs_api.runs_history(self.name, self.store)
 
     def sentence(self, text: str, *, edit: str = "", intervene: Intervention | None = None) -> Sentence:
-        """Return one text, seen from inside; see `core.api.inspection.sentence`."""
+        """Return one text as the model reads it; see `core.api.inspection.sentence`."""
         view = inspection.sentence(self.name, text, self.store, edit=edit, intervene=intervene)
         return Sentence(self, view, answer(self.record, view.probabilities))
 
     def measure(self) -> dict[str, Any]:
-        """Return what it costs: `parameters`, `seconds` of training, `disk`, and what a prediction takes here.
+        """Return its costs: `parameters`, `seconds` of training, `disk`, and those of a prediction on this machine.
 
         The latter, `one`, `batch`, `memory` and `where` as in `core.runs.efficiency.Efficiency`, is measured once.
         """
@@ -198,7 +200,7 @@ class Run(Named):
         return notebook.run(shown, training.scores(training.summary(self.record)) if "results" in shown else [])
 
     def _show_always(self) -> dict[str, Any]:
-        """Return what is known of it, also of one that is damaged or gone."""
+        """Return the known facts, also for a run that is damaged or gone."""
         try:
             return self.show()
         except RunNotFound as error:
@@ -235,27 +237,27 @@ class Sentence:
 
     @property
     def text(self) -> str:
-        """The text as it was typed."""
+        """Return the text as it was typed."""
         return self.view.text
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """(L,): the names of rows and columns of the maps."""
+        """Return (L,): the names of rows and columns of the maps."""
         return self.view.tokens
 
     @property
     def unknown(self) -> tuple[bool, ...]:
-        """(L,): True where the vocabulary lacks the token."""
+        """Return (L,): True where the vocabulary lacks the token."""
         return self.view.unknown
 
     @property
     def mix(self) -> MixView | None:
-        """`network`, `tfidf` and `mixture` by class, and the `weight` of the network; None: nothing is mixed in."""
+        """Return `network`, `tfidf` and `mixture` by class, and the `weight` of the network; None: no mixture."""
         return self.view.mix
 
     @property
     def maps(self) -> tuple[np.ndarray, ...]:
-        """A layer each, (H, L, L): coefficient times map, added up over the components.
+        """Return for each layer (H, L, L): coefficient times map, summed over the components.
 
         Empty without attention; (H, 0, 0) where the text is too long for maps.
         """
@@ -263,17 +265,17 @@ class Sentence:
 
     @property
     def components(self) -> tuple[np.ndarray, ...]:
-        """A layer each, (N, H, L, L): the softmax maps, before they are added up."""
+        """Return for each layer (N, H, L, L): the softmax maps, before they are summed."""
         return tuple(layer.components for layer in self.view.layers)
 
     @property
     def coefficients(self) -> tuple[np.ndarray, ...]:
-        """A layer each, (N, H, L): what every component counts, by query; the first has 1."""
+        """Return for each layer (N, H, L): the weight of every component, by query; the first has 1."""
         return tuple(layer.coefficients for layer in self.view.layers)
 
     @property
     def gates(self) -> tuple[np.ndarray, ...]:
-        """A layer each, (L,): how far each token may be seen, 0 to 1; empty where the model has no gates."""
+        """Return for each layer (L,): how visible each token is, 0 to 1; empty if the model has no gates."""
         return tuple(layer.gates for layer in self.view.layers if layer.gates is not None)
 
     def figure(

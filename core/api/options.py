@@ -1,4 +1,4 @@
-"""Arguments that several verbs take, and how each is typed on a command line: declared once.
+"""Shared arguments of verbs, and how each is typed on a command line.
 
 The command line is generated from the signatures (`core.cli`): a positional argument of a verb is one of the command, a
 keyword is an option, and the help is what the docstring says of it. `Typed` says what differs.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Typed:
-    """How an argument of a verb is typed on a command line, where that does not follow from its signature."""
+    """The command-line form of a verb's argument, where it does not follow from the signature."""
 
     help: str = ""
     """Where the docstring of the verb does not describe it."""
@@ -75,9 +75,10 @@ def listed(value: Sequence[str] | str) -> list[str]:
 
 
 def split_pairs(wrong: str) -> Callable[[Sequence[str]], dict[str, str]]:
-    """Return a parser of `["a=b", …]`; without a sign of equality it raises InputError with the sentence `wrong`."""
+    """Return a parser of `["a=b", …]`; without an equals sign it raises InputError with the sentence `wrong`."""
 
     def parse(texts: Sequence[str]) -> dict[str, str]:
+        """Parse texts `a=b` into a dictionary."""
         cut = [text.partition("=") for text in texts]
         if any(not equals for _, equals, _ in cut):
             raise InputError(wrong)
@@ -92,7 +93,7 @@ def split_names(text: str) -> list[str]:
 
 
 def renaming(wrong: str, metavar: str = "OLD=NEW") -> Typed:
-    """Declare an option `--map` whose wrong use is answered with a sentence."""
+    """Return an option `--map`, with a sentence for wrong use."""
     return Typed(name="--map", metavar=metavar, kind=list[str], parse=split_pairs(f"--map: {wrong}"))
 
 

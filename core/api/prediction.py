@@ -1,4 +1,4 @@
-"""Answers of a run to texts."""
+"""Predictions of a run for texts."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def predict(
 
 
 def print_predict(result: dict[str, Any]) -> None:
-    """Print a row for each text, below what to know of them."""
+    """Print a row for each text, below notes about them."""
     predictions = result.get("predictions", [])
     if result["task"] == "tokens":
         _print_cut(predictions)
@@ -108,7 +108,7 @@ def print_predict(result: dict[str, Any]) -> None:
 
 
 def _print_unknown(predictions: list[dict[str, Any]]) -> None:
-    """Print which answers rest on few words."""
+    """Print which predictions rest on few known words."""
     found = [each for each in predictions if mostly_unknown(each["unknown"])]
     if len(predictions) == 1:
         for each in found:
@@ -119,7 +119,7 @@ def _print_unknown(predictions: list[dict[str, Any]]) -> None:
 
 
 def _print_cut(predictions: list[dict[str, Any]]) -> None:
-    """Print which answers rest on the beginning of their text only."""
+    """Print which predictions rest on the beginning of their text only."""
     if found := [each for each in predictions if each["cut"]]:
         many = f"{plural(len(found), 'text')} of {count(len(predictions))}"
         where = f"row{'s' if len(found) > 1 else ''} {_name_rows(found)}"

@@ -1,4 +1,4 @@
-"""How verbs print their results for a terminal: sentences and tables."""
+"""Printing of results on a terminal: sentences and tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ out, err = Console(**PLAIN), Console(stderr=True, **PLAIN)
 
 
 def say(text: str, *, head: str = "", console: Console = out) -> None:
-    """Print one line as it is, whoever wrote it, after `head` in bold."""
+    """Print one line without markup, after `head` in bold."""
     console.print(Text.assemble((visible(head), "bold"), visible(text)), soft_wrap=True)
 
 
@@ -39,7 +39,7 @@ def printer(write: Callable[[dict[str, Any]], str]) -> Callable[[dict[str, Any]]
 
 
 def say_edit(result: dict[str, Any]) -> None:
-    """Print what is changed inside, before anything about the model."""
+    """Print the edits of the model, before anything about it."""
     if result["edit"]:
         say(f"as edited: {result['edit']}")
 
@@ -49,6 +49,7 @@ def teller() -> Callable[[str, float | None], None]:
     last = ""
 
     def tell(what: str, share: float | None) -> None:
+        """Print the progress unless the line is that before."""
         nonlocal last
         line = what if share is None else f"{what}: {whole_percent(share)}"
         if line != last:
@@ -141,7 +142,7 @@ def _cell(cell: Any) -> str:
 
 
 def visible(text: str) -> str:
-    """Show control characters and half characters as their numbers: a text must not steer the terminal."""
+    """Show control characters and lone surrogates as their numbers: a text must not control the terminal."""
     shown = "".join(
         each.encode("unicode_escape").decode() if unicodedata.category(each) in ("Cc", "Cs") else each for each in text
     )
@@ -149,5 +150,5 @@ def visible(text: str) -> str:
 
 
 def show_tree(result: dict[str, Any]) -> None:
-    """Print everything, indented."""
+    """Print plain data, indented."""
     out.print_json(data=result)

@@ -1,4 +1,4 @@
-"""A training's progress on a terminal: one bar that moves, or a line per epoch where nobody watches."""
+"""The progress of a training on a terminal: a moving bar, or a line per epoch elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.runs.worker import OnEvent
 
 
 class _Bar:
-    """A bar on a terminal, which is there while something is done; elsewhere nothing."""
+    """A bar on a terminal, shown while work is going on; elsewhere it shows nothing."""
 
     def __init__(self, console: Console, drawn: bool, *columns: rich.progress.ProgressColumn) -> None:
         self.console, self.drawn = console, drawn
@@ -26,7 +26,7 @@ class _Bar:
         self.bar = rich.progress.Progress(*first, *columns, console=console, transient=True)
 
     def __enter__(self) -> OnEvent:
-        """Start drawing; return who is told of events."""
+        """Start drawing; return the listener of events."""
         if self.drawn:
             self.bar.start()
         return self.tell
@@ -42,7 +42,7 @@ class _Bar:
 
 
 class TrainingProgress(_Bar):
-    """Prints a run's events (`core.runs.worker.OnEvent`)."""
+    """A printer of a run's events (`core.runs.worker.OnEvent`)."""
 
     def __init__(self, console: Console) -> None:
         columns = rich.progress.TextColumn("{task.percentage:>3.0f} %"), rich.progress.TimeRemainingColumn()
@@ -86,7 +86,7 @@ class TrainingProgress(_Bar):
 
 
 class SweepProgress(_Bar):
-    """Prints a sweep (`core.runs.sweep_drive.SweepState.event`): a bar, or a line for each change, or as JSON."""
+    """A printer of a sweep (`core.runs.sweep_drive.SweepState.event`): a bar, a line for each change, or JSON."""
 
     def __init__(self, console: Console, as_json: bool) -> None:
         column = rich.progress.TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}")
@@ -95,7 +95,7 @@ class SweepProgress(_Bar):
         self.task = self.bar.add_task("sweep", total=1.0, left="")
 
     def tell(self, event: dict[str, Any]) -> None:
-        """Print how far the sweep is."""
+        """Print the progress of the sweep."""
         if self.as_json:
             self.console.file.write(json.dumps(event) + "\n")
             self.console.file.flush()
@@ -118,7 +118,7 @@ class SweepProgress(_Bar):
 
 
 def spoken_time(seconds: float, unknown: int) -> str:
-    """Return how long it still takes, and for how many runs that is not known."""
+    """Format the remaining time, and the number of runs for which it is unknown."""
     if not seconds:
         return "time not known yet" if unknown else "nothing left"
     minutes = f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} seconds"
@@ -128,7 +128,7 @@ def spoken_time(seconds: float, unknown: int) -> str:
 
 @contextlib.contextmanager
 def listen_in_python(on_event: OnEvent | None) -> Iterator[OnEvent]:
-    """Return who hears the progress of a training: the given listener, else a person, as on the command line."""
+    """Yield the listener of a training's progress: the given one, else a bar as on the command line."""
     if on_event is not None:
         yield on_event
         return

@@ -113,7 +113,7 @@ def runs_predictions(run: str, split: str = "", store: RunStore | None = None) -
 
 
 def evaluated_split(run: str, split: str, store: RunStore) -> str:
-    """Return the given split of which a run has predictions; empty: test, or the last that was evaluated."""
+    """Return the given split if a run has predictions of it; empty: test, or the last that was evaluated."""
     splits = runs_room.predictions.evaluated_splits(store.path(run))
     refuse_tagged(store.read(run))
     chosen = split or ("test" if "test" in splits else next(reversed(splits), ""))
@@ -171,7 +171,7 @@ def print_runs_list(result: dict[str, Any]) -> None:
 
 
 def print_runs_measure(result: dict[str, Any]) -> None:
-    """Print what each run costs."""
+    """Print the costs of each run."""
     columns: dict[str, Any] = {
         "run": "run",
         "parameters": lambda found: count(found["parameters"]),

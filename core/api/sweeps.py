@@ -65,7 +65,7 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
     stopped: Stopped = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Train models × data × grid × seeds × folds, and show their table. Ctrl-C stops; the same command goes on.
+    """Train models × data × grid × seeds × folds, and show their table. Ctrl-C stops; the same command continues.
 
     Args:
         name: Of the sweep; alone it continues the plan of that name.
@@ -138,7 +138,7 @@ def sweeps_list(store: Store = None) -> dict[str, Any]:
 def sweeps_show(
     name: SweepName, *, metrics: Metrics = (), baseline: Baseline = "", csv: Table = None, store: Store = None
 ) -> dict[str, Any]:
-    """Show the table of a sweep, as far as it is (`core.runs.sweep_table.table`), with its plan and progress."""
+    """Show the table of a sweep, finished or not (`core.runs.sweep_table.table`), with its plan and progress."""
     store = store or RunStore()
     plan = planned.read(store, name)
     found = runs.sweep_table.table(store, plan, metrics=metrics, baseline=baseline)
@@ -149,7 +149,7 @@ def sweeps_show(
 
 
 def sweeps_cancel(name: SweepName, store: Store = None) -> dict[str, Any]:
-    """Stop a sweep; what trains saves a checkpoint, and `sentiscope sweep NAME` goes on."""
+    """Stop a sweep; runs in training save a checkpoint, and `sentiscope sweep NAME` continues."""
     return {"sweep": name, "asked": "cancel", "runs": driving.cancel(store or RunStore(), name)}
 
 
@@ -170,7 +170,7 @@ def _write_table(result: dict[str, Any], file: Path) -> None:
 
 
 def print_sweep(result: dict[str, Any]) -> None:
-    """Print the plan of a dry run, where to look after one in the background, or the table."""
+    """Print the plan of a dry run, how to watch one in the background, or the table."""
     plan, told = result["plan"], result["progress"]
     left = spoken_time(told["seconds_left"], told["unknown"])
     if "rows" in result:
@@ -196,7 +196,7 @@ print_sweeps_remove = printer(lambda r: f"removed, with {r['runs']} runs")
 
 
 def print_sweeps_show(result: dict[str, Any]) -> None:
-    """Print the first metric with all that is compared, the others as they are."""
+    """Print the first metric with all comparisons, the others alone."""
     told = result["progress"]
     counts = ", ".join(f"{told[state]} {state}" for state in STATES if told[state])
     say(f": {told['runs']} runs, {counts}", head=result["sweep"])

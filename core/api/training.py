@@ -1,4 +1,4 @@
-"""Train, resume, what a training run reports, and the command that trains it again."""
+"""Training, resuming, the summary of a training run, and the command that trains it again."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def resume(run: str, *, on_event: OnTraining = None, store: Store = None) -> dic
 
 
 def _added(add: Sequence[str], store: RunStore) -> dict[str, Any]:
-    """Return the settings of what joins the training split; of counter-examples a copy of the list as it is now."""
+    """Return the settings of data that join the training split; counter-examples are copied as they are now."""
     kept = data_room.kept_examples.NAME
     sets = [name for name in add if name != kept]
     along = {"data.examples": failures.counter_examples.planned(store.folder)} if kept in add else {}
@@ -166,7 +166,7 @@ def _of_length(name: str) -> dict[str, Any]:
 
 
 def summary(record: RunRecord) -> dict[str, Any]:
-    """Return what a training reports: status, metrics and intervals per split, lambda, seconds, the TF-IDF yardstick.
+    """Return the summary of a training: status, metrics and intervals per split, lambda, seconds, the TF-IDF baseline.
 
     `data_notes` is what was done to the data, `data_decisions` how its file was read, `interval_method` says in words
     what an interval is, `shortened` what it cost to train for less than the preset does, `pairs` whether it reads two
@@ -207,7 +207,7 @@ def summary(record: RunRecord) -> dict[str, Any]:
 
 
 def started(start: Mapping[str, Any]) -> str:
-    """Describe what a training copied: of which run, how much, and what is new."""
+    """Describe the copied weights of a training: from which run, how many, and new parts."""
     words = [f"{count(start['words'])} words"] if start["words"] else []
     # The part of the model that a tensor belongs to: `layers.1.attention.query.weight` → `query`.
     names = (name.split(".") for name in (*start["partly"], *start["fresh"]))
@@ -223,6 +223,7 @@ def scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
 
     def find(path: str, split: str) -> Any:
+        """Find the number at a path of the summary."""
         found: Any = result
         for step in path.split("."):
             found = (found or {}).get(split if step == "*" else step)

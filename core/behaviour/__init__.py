@@ -1,4 +1,4 @@
-"""What a model should be able to do, asked sentence by sentence: suites, answers, failure rates."""
+"""Behavioural tests of a model: suites of test sentences, predictions, failure rates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run answers to the texts of a suite, asked once and kept in the cache of the machine."""
+"""Predictions of a run on the texts of a suite, computed once and cached."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ FOLDER = "behaviour"
 
 
 def judged(store: RunStore, run: str, suite: Suite, chosen: Mapping[str, str] | None = None) -> Judged:
-    """Ask a finished run a suite; `chosen` is class → polarity, see `core.behaviour.polarity.sides_of`.
+    """Test a finished run on a suite; `chosen` is class → polarity, see `core.behaviour.polarity.sides_of`.
 
-    Raises InputError if there is no such run, it gives several labels per text, or its classes have no polarity;
-    RunDamaged if its model cannot be read.
+    Raises InputError without such a run or with unsuitable labels or classes, RunDamaged for a damaged model.
     """
     record = store.read(run)
     refuse_tagged(record)
@@ -35,15 +34,16 @@ def judged(store: RunStore, run: str, suite: Suite, chosen: Mapping[str, str] | 
 
 
 def asked(store: RunStore, run: str, suite: Suite) -> bool:
-    """Return whether its answers to a suite are kept, so that `judged` needs no model."""
+    """Return whether the run's predictions on a suite are cached, so that `judged` needs no model."""
     kept = _kept(store, run, suite.texts)
     return kept is not None and kept.exists()
 
 
 def probabilities(store: RunStore, run: str, texts: Sequence[str], classes: int) -> np.ndarray:
-    """Return (n, C) float32, from the cache where the same model was asked the same before."""
+    """Return (n, C) float32 probabilities, from the cache if the same model has predicted the same texts before."""
 
     def predict() -> np.ndarray:
+        """Predict the texts by the run."""
         return runs.load.load_run(store, run).predict(texts).probabilities.astype(np.float32)
 
     kept = _kept(store, run, texts)
@@ -51,7 +51,7 @@ def probabilities(store: RunStore, run: str, texts: Sequence[str], classes: int)
 
 
 def _kept(store: RunStore, run: str, texts: Sequence[str]) -> Path | None:
-    """Name the file of these answers by all that they depend on; None where the run lacks its model."""
+    """Return the cache file of these predictions, named by all that they depend on; None without a model."""
     record = store.read(run)
     names = [name for name in SPEAKING if record.mix_weight is not None or not name.startswith(MIX)]
     try:

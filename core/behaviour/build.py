@@ -1,4 +1,4 @@
-"""A written test to its cases, or a sentence that says which field cannot be."""
+"""The construction of test cases from a written test, with errors that name the invalid field."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Make = Callable[[Mapping[str, str]], list[Case]]
 
 @dataclass(frozen=True)
 class _Form:
-    """What becomes cases together: a text, a pair, a contrast set."""
+    """A template of cases: a text, a pair or a contrast set."""
 
     slots: tuple[str, ...]
     make: Make  # words of the slots → cases
@@ -33,26 +33,26 @@ MOST_FILLINGS = 10 * MOST_CASES  # of all texts of a suite together, at most; ma
 
 @dataclass
 class SuiteSize:
-    """What the tests of a suite have come to so far; more than it may have is refused before it is made."""
+    """The size of a suite while it is built; what exceeds the limits is refused before it is made."""
 
     fillings: int = 0
     characters: int = 0
 
     def fill(self, fillings: int, most: int) -> None:
-        """Count fillings that are about to be made; Flaw if the suite comes to too many."""
+        """Count fillings before they are made; Flaw if the suite has too many."""
         self.fillings += fillings
         if self.fillings > MOST_FILLINGS:
             raise Flaw("most", most, f"lower it: the suite comes to more than {count(MOST_FILLINGS)} fillings")
 
     def write(self, cases: Sequence[Case], most: int) -> None:
-        """Count the characters of cases; Flaw if the suite comes to too many."""
+        """Count the characters of cases; Flaw if the suite has too many."""
         self.characters += sum(len(text) for case in cases for text in case.texts)
         if self.characters > MOST_CHARACTERS:
             raise Flaw("most", most, f"lower it: the suite comes to more than {count(MOST_CHARACTERS)} characters")
 
 
 def build(written: WrittenTest, shared: Slots, made: SuiteSize) -> SuiteTest:
-    """Build a test with all its sentences; slots of the test go before `shared` ones of the suite.
+    """Build a test with all its sentences; its own slots override the `shared` slots of the suite.
 
     Raises Flaw if a field is missing, belongs to another kind, leads to no sentence, or to too many.
     """
@@ -90,7 +90,7 @@ def _texts(written: WrittenTest) -> list[str]:
 
 
 def _check_fields(written: WrittenTest) -> None:
-    """Check what each kind needs, and what belongs to another one."""
+    """Check that a test has the fields that its kind needs, and no fields of another kind."""
     kind, given = written.kind, [name for name in ("texts", "pairs", "contrast") if getattr(written, name)]
     allowed = {"minimum": ("texts", "contrast"), "invariance": ("pairs", "texts"), "direction": ("pairs",)}[kind]
     if len(given) != 1 or given[0] not in allowed:
@@ -154,6 +154,7 @@ def _single(text: str, expected: tuple[Polarity, ...]) -> Make:
 
 def _pair(before: str, after: str, expected: tuple[Polarity, ...]) -> Make:
     def make(chosen: Mapping[str, str]) -> list[Case]:
+        """Return the pair as a case, if its texts differ."""
         texts = filled(before, chosen), filled(after, chosen)
         return [Case(texts, expected)] if texts[0] != texts[1] else []
 
@@ -162,6 +163,7 @@ def _pair(before: str, after: str, expected: tuple[Polarity, ...]) -> Make:
 
 def _edited(text: str, edits: Sequence[Edit]) -> Make:
     def make(chosen: Mapping[str, str]) -> list[Case]:
+        """Return a case for each edit that changes the text."""
         plain = filled(text, chosen)
         changed = dict.fromkeys(EDITS[name](plain) for name in edits)
         return [Case((plain, other)) for other in changed if other != plain]
@@ -170,10 +172,11 @@ def _edited(text: str, edits: Sequence[Edit]) -> Make:
 
 
 def _varied(text: str, vary: str, words: Words) -> _Form:
-    """Pair the sentence with the first word of a slot with the same one with each of the others."""
+    """Build pairs of a text: the slot's first word against each of its other words."""
     first, *others = words[vary]
 
     def make(chosen: Mapping[str, str]) -> list[Case]:
+        """Return the pair with the first word and another one."""
         return [Case((filled(text, {**chosen, vary: first}), filled(text, chosen)))]
 
     return _Form(slots_of((text,)), make, {**words, vary: others})
@@ -181,6 +184,7 @@ def _varied(text: str, vary: str, words: Words) -> _Form:
 
 def _contrast(contrast: Mapping[Polarity, str], name: str) -> Make:
     def make(chosen: Mapping[str, str]) -> list[Case]:
+        """Return the cases of the contrast set."""
         group = " ".join((name, *chosen.values()))
         return [Case((filled(text, chosen),), (polarity,), group=group) for polarity, text in contrast.items()]
 
@@ -188,17 +192,17 @@ def _contrast(contrast: Mapping[Polarity, str], name: str) -> Make:
 
 
 def slots_of(templates: Sequence[str]) -> tuple[str, ...]:
-    """Return the slots of templates that are filled together, in the order in which they come."""
+    """Return the slots of templates that are filled together, in order of appearance."""
     return tuple(dict.fromkeys(name for template in templates for name in _SLOT.findall(template)))
 
 
 def combinations(names: Sequence[str], words: Words) -> int:
-    """Return in how many ways the slots can be filled; 1 without slots."""
+    """Return the number of ways to fill the slots; 1 without slots."""
     return math.prod(len(words[name]) for name in names)
 
 
 def filling(names: Sequence[str], words: Words, number: int) -> dict[str, str]:
-    """Return the word of each slot in the combination of this number, the last slot changing fastest."""
+    """Return the word of each slot in combination `number`; the last slot changes fastest."""
     chosen = {}
     for name in reversed(names):
         number, place = divmod(number, len(words[name]))
@@ -216,7 +220,7 @@ def filled(template: str, chosen: Mapping[str, str]) -> str:
 
 
 def draw(size: int, most: int, seed: str) -> list[int]:
-    """Return the numbers of the combinations that are asked, rising: all where they are `most` or fewer, else a sample.
+    """Return the sorted numbers of the combinations to use: all if at most `most`, else a seeded sample.
 
     None of them is made here, so that they may be very many.
     """

@@ -1,4 +1,4 @@
-"""Whether a run passes each case of a suite: a function of the probabilities that it gives the texts."""
+"""The decision whether a run passes each case of a suite, from its probabilities."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a run predicts for a text of a suite."""
+    """A run's prediction on a text of a suite."""
 
     label: str  # the class with the highest probability: what every other page shows too
     side: Polarity | None  # of that class
@@ -24,7 +24,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Judged:
-    """A run that has been asked a suite."""
+    """The predictions and outcomes of a run on a suite."""
 
     run: str
     suite: Suite
@@ -34,7 +34,7 @@ class Judged:
     """By test, in the order of its cases; None: this run cannot be asked that."""
 
     def failing(self, test: SuiteTest) -> list[Case]:
-        """Return the cases of a test that it does not pass."""
+        """Return the cases of a test that the run fails."""
         return [case for case, passed in zip(test.cases, self.passed[test.name], strict=True) if passed is False]
 
 
@@ -57,7 +57,7 @@ def judge(run: str, suite: Suite, sides: Sides, probabilities: np.ndarray) -> Ju
 
 
 def _passes(test: SuiteTest, case: Case, answers: Sequence[Answer]) -> bool | None:
-    """Return whether a case is passed; None where the run has no class that could be right."""
+    """Return whether a case is passed; None if the run has no class that could be right."""
     if test.kind == "invariance":
         return len({answer.label for answer in answers}) == 1
     if not set(case.expected) & answers[0].probabilities.keys():

@@ -1,4 +1,4 @@
-"""What the classes of a run say in terms of polarity: by their names, by their order, or as a person says."""
+"""The polarity of a run's classes, from their names, their order, or a mapping that a person gives."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def sides_of(
 
 
 def refuse_strange(chosen: Mapping[str, str], classes: Sequence[str]) -> None:
-    """Refuse a mapping of a class that no run has with an InputError."""
+    """Refuse a mapping that names a class no run has, with an InputError."""
     known = {name.casefold() for name in classes}
     if strange := [name for name in chosen if name.casefold() not in known]:
         found = ", ".join(dict.fromkeys(classes))
@@ -52,19 +52,19 @@ def refuse_strange(chosen: Mapping[str, str], classes: Sequence[str]) -> None:
 
 
 def named(name: str) -> Polarity | None:
-    """Return the polarity that the name of a class says; None where it says none, or two."""
+    """Return the polarity that a class name implies; None if it implies none, or two."""
     words = set(re.findall(r"[^\W\d_]+", name.casefold()))
     found = {_WORDS[word] for word in words & _WORDS.keys()}
     return found.pop() if len(found) == 1 and not words & _TURNS else None
 
 
 def followed(classes: Sequence[str]) -> str:
-    """Return the class whose probability is drawn by default: that which says positive, else the last."""
+    """Return the class whose probability is plotted by default: the positive class, else the last one."""
     return next((name for name in classes if named(name) == "positive"), classes[-1])
 
 
 def _ranked(order: Sequence[str]) -> dict[str, Polarity]:
-    """Rank by place: below the middle negative, above it positive, in it neutral."""
+    """Return polarities by rank: negative below the middle, positive above it, neutral in the middle."""
     last = len(order) - 1
     return {name: POLARITIES[1 + (2 * place > last) - (2 * place < last)] for place, name in enumerate(order)}
 

@@ -1,4 +1,4 @@
-"""How often cases fail, and how far that could have come out otherwise.
+"""Failure rates of test cases, with their intervals.
 
 Sentences of one template are not independent: a model that reads one of them wrongly is likely to read its sisters
 wrongly too. Their agreement ρ (the intracluster correlation of failures, between templates of the same capability) is
@@ -28,7 +28,7 @@ Verdict = Literal["passes", "fails", "open"]
 
 @dataclass(frozen=True)
 class Failures:
-    """Cases that were asked: how many there are of each template, and how many of these fail."""
+    """The numbers of cases and of failures for each template."""
 
     cases: Mapping[str, int]
     failed: Mapping[str, int]
@@ -45,33 +45,32 @@ class Failures:
 
     @property
     def rate(self) -> float:
-        """Return the share of failures; 0 where nothing was asked."""
+        """Return the failure rate; 0 without cases."""
         return self.total / self.n if self.n else 0.0
 
     def effective(self, agreement: float) -> float:
-        """Return as how many independent cases they count."""
+        """Return the effective number of independent cases."""
         if not self.n:
             return 0.0
         sisters = sum(size**2 for size in self.cases.values()) / self.n
         return self.n / (1 + (sisters - 1) * agreement)
 
     def interval(self, agreement: float, level: float = LEVEL) -> tuple[float, float]:
-        """Return the interval of the rate; 0 to 1 where nothing was asked."""
+        """Return the interval of the failure rate; 0 to 1 without cases."""
         effective = self.effective(agreement)
         return wilson(self.rate * effective, effective, level)
 
 
 def failures(cases: Sequence[tuple[str, bool | None]]) -> Failures:
-    """Count pairs of template and whether the case is passed, without those that were not asked (None)."""
+    """Count cases and failures by template, from pairs (template, passed); None was not tested and does not count."""
     asked = [(template, passed) for template, passed in cases if passed is not None]
     return Failures(Counter(each for each, _ in asked), Counter(each for each, passed in asked if not passed))
 
 
 def agreement(groups: Sequence[Failures]) -> float:
-    """Return ρ of the failures of each capability, 0 to 1, by analysis of variance of templates within capabilities.
+    """Return the intracluster correlation ρ of failures, 0 to 1, by analysis of variance of templates.
 
-    1, the most careful value, where it cannot be estimated: nothing varies within the capabilities, or no template has
-    two cases.
+    1, the most careful value, if it cannot be estimated: no variation within capabilities, or one case per template.
     """
     between = within = squares = 0.0
     templates = rows = 0
@@ -91,13 +90,13 @@ def agreement(groups: Sequence[Failures]) -> float:
 
 
 def verdict(interval: tuple[float, float]) -> Verdict:
-    """Return what a failure rate comes to."""
+    """Return the verdict on the interval of a failure rate."""
     low, high = interval
     return "fails" if low > TOLERATED else "passes" if high < TOLERATED else "open"
 
 
 def consistency(groups: Sequence[tuple[str, bool | None]]) -> tuple[int, int]:
-    """Count contrast sets that were asked, and those all right, of pairs of group and whether it passed."""
+    """Count contrast sets that were tested and those fully passed, from pairs (group, passed)."""
     found: dict[str, bool] = defaultdict(lambda: True)
     for group, passed in groups:
         if group and passed is not None:
@@ -107,7 +106,7 @@ def consistency(groups: Sequence[tuple[str, bool | None]]) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class RateDifference:
-    """Two failure rates on the same cases; interval and p of their difference are of one thing."""
+    """The difference of two failure rates on the same cases, with a consistent interval and p."""
 
     first: Failures
     second: Failures
@@ -116,12 +115,12 @@ class RateDifference:
 
     @property
     def difference(self) -> float:
-        """Return first's failure rate less second's."""
+        """Return the first failure rate minus the second."""
         return self.first.rate - self.second.rate
 
     @cached_property
     def p(self) -> float:
-        """Return the two-sided level at which the interval begins to leave out 0; 1e-12 at least."""
+        """Return the two-sided p, the level at which the interval begins to exclude 0; at least 1e-12."""
         least = 1e-12
         if not self.difference:
             return 1.0
@@ -141,7 +140,7 @@ class RateDifference:
         return math.sqrt(max(0.0, a**2 - 2 * self.together * a * b + b**2))
 
     def _beyond(self, alpha: float) -> float:
-        """Return how far 0 lies outside of the interval; below 0 where it lies inside."""
+        """Return the distance of 0 from the interval; negative if 0 lies inside."""
         low, high = self.interval(alpha)
         return low if self.difference > 0 else -high
 
@@ -149,9 +148,9 @@ class RateDifference:
 def compare_failures(
     first: Sequence[bool | None], second: Sequence[bool | None], templates: Sequence[str], agreement: float
 ) -> RateDifference | None:
-    """Compare two runs on the cases that both were asked; None without any.
+    """Compare two runs on the cases that both were tested on; None without any.
 
-    `first` and `second` say whether each case is passed (None: not asked); `agreement` is the larger ρ of the two runs.
+    `first` and `second` hold whether each case passed (None: not tested); `agreement` is the larger ρ of the two runs.
     """
     both = [(t, a, b) for t, a, b in zip(templates, first, second, strict=True) if a is not None and b is not None]
     if not both:

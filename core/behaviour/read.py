@@ -1,4 +1,4 @@
-"""A suite from a file: YAML (see `core.behaviour.written`), or a table; or ours.
+"""Suites read from a file, as YAML (see `core.behaviour.written`) or as a table, and the built-in suite.
 
 Of a table each row is a text, with `text`, `test`, `capability` and `expected`, or `group`, or both.
 """
@@ -31,7 +31,7 @@ Row = dict[str, str]
 
 
 def suite_of(frame: pd.DataFrame, file: str) -> Suite:
-    """Return the suite in a table of words; DataError, which names the row, if something is missing or wrong.
+    """Build a suite from a table; DataError, which names the row, if something is missing or wrong.
 
     Rows with `expected` are minimum functionality; those of the same `group` form a contrast set. Rows with a `group`
     alone are an invariance test: all of a group must be answered alike.
@@ -110,12 +110,12 @@ YAML = (".yaml", ".yml")
 
 @functools.cache
 def our_suite() -> Suite:
-    """Return the suite that comes with Sentiscope."""
+    """Return the built-in suite."""
     return parse((resources.files("core.behaviour") / OURS).read_bytes(), OURS)
 
 
 def read_suite(file: str) -> Suite:
-    """Read a suite: YAML by its ending, else a table; without a file, ours. DataError says what is wrong."""
+    """Read a suite from YAML or a table, by the file's ending; without a file the built-in suite. Raises DataError."""
     if not file:
         return our_suite()
     path = resolve(file)
@@ -125,7 +125,7 @@ def read_suite(file: str) -> Suite:
 
 
 def parse(content: bytes, file: str) -> Suite:
-    """Return the suite that our own YAML describes; that of others is read by `read_suite`, in another process."""
+    """Parse a suite from our own, trusted YAML; `read_suite` reads other files in another process."""
     return _suite(parse_yaml(content, file), file)
 
 
@@ -145,7 +145,7 @@ def _suite(found: Any, file: str) -> Suite:
 
 
 def _test(found: dict[str, Any], number: int, suite: WrittenSuite, made: SuiteSize, file: str) -> SuiteTest:
-    """Read one test; an error names it, or gives its number where it has no name."""
+    """Read one test; errors give its name, or its number if it has none."""
     try:
         return build(convert(found, WrittenTest), suite.slots, made)
     except Flaw as flaw:

@@ -1,4 +1,4 @@
-"""Runs that were asked a suite, side by side, as plain data for JSON."""
+"""The report of several runs on a suite as plain data for JSON."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _agreement(judged: Judged) -> float:
 
 
 def _rate(judged: Judged, tests: Sequence[SuiteTest], agreement_: float) -> dict[str, Any]:
-    """Return a failure rate; `rate` and `interval` are None where nothing could be asked."""
+    """Return the failure rate of some tests; `rate` and `interval` are None if no case applies."""
     found = failures(_pairs(judged, tests))
     interval = found.interval(agreement_)
     return {
@@ -109,7 +109,7 @@ def _said(answer: Answer) -> dict[str, Any]:
 
 
 def _differences(runs: Sequence[Judged], agreements: dict[str, float]) -> list[dict[str, Any]]:
-    """Compare every pair of runs on every capability, Holm over all; each interval at the level of its step."""
+    """Compare every two runs on every capability with Holm's correction; intervals at the level of their step."""
     suite, found = runs[0].suite, list[tuple[dict[str, Any], RateDifference]]()
     for name in suite.capabilities:
         for first, second in combinations(runs, 2):

@@ -1,4 +1,4 @@
-"""A suite: tests of capabilities, each a list of cases. Imports nothing heavy.
+"""Suites of behavioural tests: capabilities, tests and their cases. Imports nothing heavy.
 
 The three kinds are those of CheckList (Ribeiro, Wu, Guestrin and Singh, ACL 2020): minimum functionality, invariance
 and direction. Contrast sets (Gardner et al., Findings of EMNLP 2020) are groups of cases of the first kind.
@@ -26,7 +26,7 @@ MOST_CHARACTERS = 10_000_000  # of all texts of a suite together, at most
 
 @dataclass(frozen=True)
 class Case:
-    """What is asked at once, and passed or failed as a whole."""
+    """A test case: one or more texts, passed or failed together."""
 
     texts: tuple[str, ...]  # one; of invariance two or more that mean the same; of direction before and after
     expected: tuple[Polarity, ...] = ()
@@ -37,7 +37,7 @@ class Case:
 
 @dataclass(frozen=True)
 class SuiteTest:
-    """Cases that ask for the same thing."""
+    """A test: cases with the same requirement."""
 
     name: str
     capability: str
@@ -49,13 +49,13 @@ class SuiteTest:
 
     @property
     def words(self) -> str:
-        """Return what is asked of the answer."""
+        """Return the requirement on the prediction in words."""
         return {"minimum": "must be", "invariance": "must not change", "direction": f"must {self.must}"}[self.kind]
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Tests under one name."""
+    """A named list of tests."""
 
     name: str
     tests: tuple[SuiteTest, ...]
@@ -63,22 +63,22 @@ class Suite:
 
     @functools.cached_property
     def capabilities(self) -> tuple[str, ...]:
-        """Return them in the order in which the suite names them first."""
+        """Return the capabilities in the order of their first test."""
         return tuple(dict.fromkeys(test.capability for test in self.tests))
 
     @functools.cached_property
     def texts(self) -> tuple[str, ...]:
-        """Return every text once, in order."""
+        """Return every distinct text, in order."""
         return tuple(dict.fromkeys(text for test in self.tests for case in test.cases for text in case.texts))
 
     @functools.cached_property
     def digest(self) -> str:
-        """Return SHA-256 (64 hex digits) of all that is asked."""
+        """Return the SHA-256 digest (64 hex digits) of all tests."""
         return fingerprint([dataclasses.asdict(test) for test in self.tests])
 
     @functools.cached_property
     def size(self) -> int:
-        """Return the number of cases of all tests."""
+        """Return the number of cases in all tests."""
         return sum(len(test.cases) for test in self.tests)
 
     def of(self, capability: str) -> tuple[SuiteTest, ...]:
@@ -87,7 +87,7 @@ class Suite:
 
 
 def whole(suite: Suite, *, file: str) -> Suite:
-    """Return the suite, or raise DataError for no test, two of one name, or too many cases or characters."""
+    """Check a suite and return it; DataError for no test, repeated names, or too many cases or characters."""
     if not suite.tests:
         raise DataError("it holds no test", file=file)
     names: set[str] = set()
@@ -103,7 +103,7 @@ def whole(suite: Suite, *, file: str) -> Suite:
 
 
 def refuse_too_many(cases: int, *, file: str) -> None:
-    """Refuse more cases than a model can be asked with a DataError."""
+    """Refuse too many cases with a DataError."""
     if cases > MOST_CASES:
         said = f"it comes to more than {count(MOST_CASES)} cases; take some tests out, or lower their `most`"
         raise DataError(said, file=file)

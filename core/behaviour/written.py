@@ -1,4 +1,4 @@
-"""A suite as a person writes it, in YAML.
+"""The format of a suite in YAML, and the text edits for invariance tests.
 
     name: my suite
     slots:                                # words that several tests share
@@ -50,32 +50,32 @@ _INSIDE = re.compile(r"[^\W\d_]{5,}")  # words long enough to stay readable with
 
 
 def lower(text: str) -> str:
-    """Write in lower case."""
+    """Return the text in lower case."""
     return text.lower()
 
 
 def upper(text: str) -> str:
-    """Write in capitals."""
+    """Return the text in capitals."""
     return text.upper()
 
 
 def unpunctuated(text: str) -> str:
-    """Drop commas and the like; apostrophes and hyphens stay, which are parts of words."""
+    """Drop punctuation but apostrophes and hyphens, which are parts of words."""
     return " ".join(re.sub(rf"[^\w\s'’#@{_SIGNS}-]", " ", text).split())
 
 
 def exclaimed(text: str) -> str:
-    """End with an exclamation mark instead of a full stop."""
+    """Replace a final full stop by an exclamation mark."""
     return re.sub(r"\.$", "!", text)
 
 
 def typo(text: str) -> str:
-    """Swap two neighbouring letters inside one word; which ones depends on the text alone."""
+    """Swap two neighbouring letters inside one word, chosen by the text alone."""
     return _slip(text, lambda word, at: word[:at] + word[at + 1] + word[at] + word[at + 2 :])
 
 
 def doubled(text: str) -> str:
-    """Type one letter inside a word twice; which one depends on the text alone."""
+    """Repeat one letter inside a word, chosen by the text alone."""
     return _slip(text, lambda word, at: word[: at + 1] + word[at:])
 
 
@@ -90,7 +90,7 @@ EDITS: dict[Edit, Callable[[str], str]] = {
 
 
 def _slip(text: str, change: Callable[[str, int], str]) -> str:
-    """Change one long word, but not its first and last letter, where any word is long enough."""
+    """Change the inside of one long word, not its first or last letter, if any word is long enough."""
     words = list(_INSIDE.finditer(text))
     random_ = random.Random(text)
     random_.shuffle(words)
@@ -113,7 +113,7 @@ Pair = Annotated[list[Text], msgspec.Meta(min_length=2, max_length=2)]
 
 
 class WrittenTest(msgspec.Struct, forbid_unknown_fields=True):
-    """A test as it stands in the file."""
+    """A test as written in the file."""
 
     name: Name
     capability: Name
@@ -133,7 +133,7 @@ class WrittenTest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class WrittenSuite(msgspec.Struct, forbid_unknown_fields=True):
-    """The file; its tests are read one by one, so that a flaw is told with the name of the test."""
+    """A suite as written in the file; tests are converted one by one, so that errors name the test."""
 
     name: Name
     tests: Annotated[list[dict[str, Any]], msgspec.Meta(min_length=1)]

@@ -75,7 +75,7 @@ class Command(TyperCommand):
     """A command that also understands the old names of its options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Replace old names, up to a `--` behind which everything is an argument."""
+        """Replace old names of options, up to a `--` behind which everything is an argument."""
         end = args.index("--") if "--" in args else len(args)
         cut = [each.partition("=") for each in args[:end]]
         names: Mapping[str, str] = getattr(self.callback, "old_names", {})
@@ -84,7 +84,7 @@ class Command(TyperCommand):
 
 
 class Argument(NamedTuple):
-    """An argument of a verb, as it is typed."""
+    """An argument of a verb, as typed on the command line."""
 
     name: str
     typed: Typed
@@ -93,11 +93,12 @@ class Argument(NamedTuple):
 
 
 def generate_command(command: str) -> Callable[..., None]:
-    """Return a function for Typer that calls the verb of a command and prints what it returns."""
+    """Return a function for Typer that calls the verb of a command and prints its result."""
     verb, printer = load(command)
     (about, arguments, listeners), signature = _read_arguments(verb), inspect.signature(verb)
 
     def call(context: typer.Context, second_text: str | None = None, as_json: bool = False, **given: Any) -> None:
+        """Call the verb with the typed values and print its result."""
         _refuse_company(context, arguments, given)
         values = {each.name: _parse(each, given[each.name], second_text) for each in arguments}
         with contextlib.ExitStack() as stack:
@@ -118,7 +119,7 @@ def generate_command(command: str) -> Callable[..., None]:
 
 
 def _end(command: str, result: Any, printer: Callable[[dict[str, Any]], None] | None, as_json: bool) -> None:
-    """Print a result, and end with an exit code where it is a failure."""
+    """Print a result, and exit with an error code if it is a failure."""
     if isinstance(result, int):
         raise typer.Exit(result)
     if as_json:
@@ -133,7 +134,7 @@ def _end(command: str, result: Any, printer: Callable[[dict[str, Any]], None] | 
 
 
 def _read_arguments(verb: Callable[..., Any]) -> tuple[str, list[Argument], dict[str, str]]:
-    """Return what a verb does, its arguments that are typed, and who listens by the names of the others."""
+    """Return the description of a verb, its typed arguments, and its listeners by argument name."""
     about, helps = read_docstring(verb)
     hints = get_type_hints(verb, None, {"Intervention": object}, include_extras=True)
     arguments, listeners = list[Argument](), dict[str, str]()
@@ -147,7 +148,7 @@ def _read_arguments(verb: Callable[..., Any]) -> tuple[str, list[Argument], dict
 
 
 def read_docstring(verb: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """Return what a docstring says before its sections, and of each argument."""
+    """Return the text of a docstring before its sections, and the text of each argument."""
     about, *sections = re.split(r"^(Args|Returns|Raises):$", inspect.getdoc(verb) or "", flags=re.MULTILINE)
     told = dict(zip(sections[::2], sections[1::2], strict=True)).get("Args", "")
     entries = re.split(r"^    (\w+): ", told, flags=re.MULTILINE)[1:]
@@ -174,7 +175,7 @@ def _argument(parameter: inspect.Parameter, hint: Any, typed: Typed, help: str) 
 
 
 def _kind(hint: Any, typed: Typed, parameter: inspect.Parameter) -> Any:
-    """Return what Typer reads for an argument of a verb."""
+    """Return the type that Typer reads for an argument of a verb."""
     plain = hint.__origin__ if hasattr(hint, "__metadata__") else hint
     members = get_args(plain) if get_origin(plain) in (Union, UnionType) else (plain,)
     if typed.kind:
@@ -206,7 +207,7 @@ def _parse(argument: Argument, value: Any, second_text: str | None) -> Any:
 
 
 def _refuse_company(context: typer.Context, arguments: Sequence[Argument], given: Mapping[str, Any]) -> None:
-    """Refuse other options with one that replaces them all."""
+    """Refuse other options next to one that replaces them all."""
     alone = next((each for each in arguments if each.typed.alone and given[each.name]), None)
     if alone is None:
         return
@@ -223,7 +224,7 @@ def _listen_to_signals(as_json: bool) -> Iterator[Callable[[], bool]]:
 
 
 def _tell_share(what: str, share: float) -> None:
-    """Print a line on stderr that pages which wait for the command read."""
+    """Print a progress line on stderr, for pages that wait for the command."""
     say(f"{whole_percent(share)} {what}", console=err)
 
 

@@ -1,4 +1,4 @@
-"""`python -m core.cli`: what a run's own process is started with."""
+"""The entry point `python -m core.cli`, which also starts the processes of runs."""
 
 from core.cli import main
 

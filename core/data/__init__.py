@@ -1,4 +1,4 @@
-"""Labelled tables: sources, inspection, splits, data cards."""
+"""Labelled tables: sources, inspection, splits and data cards."""
 
 from __future__ import annotations
 

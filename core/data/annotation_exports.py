@@ -1,4 +1,4 @@
-"""Exports of annotation tools to plain rows: Label Studio, Prodigy, doccano, and the viewer of the Hugging Face hub."""
+"""Conversion of annotation exports to rows: Label Studio, Prodigy, doccano and the viewer of the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _label_studio(tasks: list[Row], note: Note, file: str) -> list[Row]:
 
 
 def _one_each(rows: list[Row], questions: Iterable[str]) -> list[Row]:
-    """Replace lists by their one choice where every row has exactly one."""
+    """Replace lists by their single choice in columns where every row has exactly one."""
     for name in questions:
         if all(isinstance(row.get(name, [0]), list) and len(row.get(name, [0])) == 1 for row in rows):
             rows = [{**row, name: row[name][0]} if name in row else row for row in rows]
@@ -139,7 +139,7 @@ def _read_prodigy(rows: list[Row], note: Note, file: str) -> list[Row]:
 
 
 def _refuse_spans(rows: list[Row], file: str) -> None:
-    """Refuse labels of parts of a text, such as `[0, 5, "PLACE"]`."""
+    """Refuse labels that mark spans of a text, such as `[0, 5, "PLACE"]`."""
     for key in dict.fromkeys(key for row in rows[:_LOOKED_AT] for key in row if key.casefold() in LABEL_NAMES):
         for number, row in enumerate(rows, 1):
             value = row.get(key)

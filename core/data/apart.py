@@ -1,6 +1,6 @@
-"""Files of others, read in another process (`core.data.reader`) that has little memory and time.
+"""Untrusted files, parsed in a subprocess (`core.data.reader`) with memory and time limits.
 
-What comes back are words and numbers, as JSON and Arrow, never objects. Imports nothing heavy.
+The results come back as JSON and Arrow, never as Python objects. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _OWN["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 
 
 def inspect_file(path: Path, reading: dict[str, str]) -> FileReport:
-    """Tell what a file holds, read as `reading` says; see `core.data.labeled_files.inspect_file`."""
+    """Describe what a file holds when read with the settings `reading`; see `core.data.labeled_files.inspect_file`."""
     with _read("report", path, reading) as (answer, _):
         report = _report(answer.report)
         assert report is not None
@@ -58,12 +58,12 @@ def inspect_file(path: Path, reading: dict[str, str]) -> FileReport:
 
 
 def read_labeled(path: Path, reading: dict[str, str], *, to_train: bool = True) -> LabeledSplits:
-    """Read the labelled rows of a file or folder, see `core.data.labeled_files`; arguments as `inspect_file`."""
+    """Read the labelled rows of a file or folder (`core.data.labeled_files`); takes the arguments of `inspect_file`."""
     return _ask_labeled("labeled", path, {**reading, "to_train": to_train})
 
 
 def read_published(path: Path, name: str) -> LabeledSplits:
-    """Read the splits of a named data set in the layout in which it is given out, see `core.data.published`."""
+    """Read the splits of a named data set from its published files; see `core.data.published`."""
     return _ask_labeled("published", path, {"name": name})
 
 
@@ -78,7 +78,7 @@ def _ask_labeled(way: str, path: Path, reading: Mapping[str, str | bool]) -> Lab
 
 @dataclass(frozen=True)
 class ReadRows:
-    """The rows of a file without labels, in batches on the disk; of pairs with a column of second texts."""
+    """The rows of an unlabelled file, in batches on disk; pairs have a column of second texts too."""
 
     text: str
     rows: int
@@ -88,14 +88,15 @@ class ReadRows:
     notes: tuple[str, ...] = ()
 
     def texts(self, batch: pa.RecordBatch) -> list[str]:
-        """What is to be read of some rows: of pairs both texts as one."""
+        """Return the texts of a batch; the two texts of a pair are joined."""
         firsts = batch.column(self.text).to_pylist()
         return list(map(joined, firsts, batch.column(self.second).to_pylist())) if self.second else firsts
 
     def paired(self, first: str, second: str, file: str) -> ReadRows:
-        """The same rows as pairs of two columns; a row that lacks a text says so when it is reached."""
+        """Return the rows as pairs from two columns; a row with a missing text raises an error when it is reached."""
 
         def whole() -> Iterator[pa.RecordBatch]:
+            """Yield the batches; refuse a row with a missing text."""
             before = 0
             for batch in self.batches:
                 for name in (first, second):
@@ -110,7 +111,7 @@ class ReadRows:
 
 @contextlib.contextmanager
 def read_rows(path: Path, reading: dict[str, str], *, lines: bool = False) -> Iterator[ReadRows]:
-    """Read the rows of a file without labels, see `core.data.stream.stream_rows`; they lie there in the context."""
+    """Read the rows of an unlabelled file (`core.data.stream.stream_rows`); they exist while the context is open."""
     import pyarrow as pa
 
     with _read("rows", path, {**reading, "lines": lines}) as (answer, folder):
@@ -120,25 +121,25 @@ def read_rows(path: Path, reading: dict[str, str], *, lines: bool = False) -> It
 
 
 def read_cells(path: Path) -> pd.DataFrame:
-    """Return all cells of a table as words, under the names of its columns; missing ones are NaN."""
+    """Return all cells of a table as strings, with the table's column names; missing cells are NaN."""
     with _read("cells", path, {}) as (answer, folder):
         return _frame(folder / answer.splits[WHOLE])
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a file of YAML as plain data, see `core.data.yaml_tree.read_yaml`."""
+    """Read a YAML file as plain data; see `core.data.yaml_tree.read_yaml`."""
     with _read("yaml", path, {}) as (answer, _):
         return msgspec.json.decode(answer.tree)
 
 
 def check_parquet(path: Path) -> None:
-    """Read a Parquet file of somebody else once, so that it can then be opened as one of our own."""
+    """Check an untrusted Parquet file by reading it once; it can then be opened in this process."""
     with _read("check", path, {}):
         pass
 
 
 class _Answer(msgspec.Struct):
-    """What the other process says; rows lie beside it, one Arrow file per split."""
+    """The answer of the reading process; its rows are in the same folder, one Arrow file per split."""
 
     kind: str = ""
     """The error that ended the reading; empty: none."""
@@ -156,7 +157,7 @@ class _Answer(msgspec.Struct):
 
 @contextlib.contextmanager
 def _read(way: str, path: Path, reading: Mapping[str, str | bool]) -> Iterator[tuple[_Answer, Path]]:
-    """Have a file read; the answer, and the folder in which its rows lie as long as the context lasts."""
+    """Let a subprocess read a file; yield its answer and the folder of its rows, which the context removes."""
     path = resolve(str(path), folders=True).absolute()
     with tempfile.TemporaryDirectory(prefix="sentiscope-") as folder:
         chosen = os.environ.get(limits.VARIABLE, "")
@@ -199,7 +200,7 @@ def _frame(path: Path) -> pd.DataFrame:
 
 
 class _Readers:
-    """The processes that read: at most `AT_ONCE`, started when one is needed, each for one file at a time."""
+    """A pool of at most `AT_ONCE` reading processes, started on demand; each reads one file at a time."""
 
     def __init__(self) -> None:
         self._free: queue.LifoQueue[subprocess.Popen[str] | None] = queue.LifoQueue()
@@ -208,7 +209,7 @@ class _Readers:
 
     @contextlib.contextmanager
     def one(self, seconds: float) -> Iterator[subprocess.Popen[str]]:
-        """A process that is free, within so many seconds; one that was left in the middle is not used again."""
+        """Yield a free process, found within so many seconds; a process whose reading failed is not used again."""
         try:
             process = self._free.get(timeout=seconds)
         except queue.Empty:
@@ -227,7 +228,7 @@ class _Readers:
             self._free.put(process)
 
     def close(self) -> None:
-        """End those that wait."""
+        """End the idle processes."""
         with contextlib.suppress(queue.Empty):
             while True:
                 process = self._free.get_nowait()
@@ -261,7 +262,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def _ask(request: str, seconds: float) -> int:
-    """How the reading ended: 0, or less for the signal that ended it."""
+    """Send a request and return its exit code: 0, or the negative number of the signal that ended the reading."""
     for _ in range(2):  # a process that has waited long may go at this very moment
         with _READERS.one(seconds + _STARTED_WITHIN) as process:
             # The other process counts the seconds itself; this is for the day when it does not.

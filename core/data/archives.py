@@ -1,4 +1,4 @@
-"""Unpack gzip files and zip archives, of tables or of class folders, within the limits."""
+"""Gzip files and zip archives of tables or class folders, unpacked within the limits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WORKBOOK, _OPEN_DOCUMENT = "[Content_Types].xml", "mimetype"
 
 @dataclass(frozen=True)
 class Unpacked:
-    """The one table that is read."""
+    """The table that is read from an archive."""
 
     data: bytes
     name: str
@@ -53,7 +53,7 @@ def is_archive(data: bytes, file: str) -> bool:
 
 
 def unpack_gzip(data: bytes, file: str) -> Unpacked:
-    """Unpack a gzip file; refuse a damaged one, another archive in it, or more than is allowed."""
+    """Unpack a gzip file; refuse it if it is damaged, contains another archive or is too large."""
     name = file[: -len(".gz")] if file.lower().endswith(".gz") else file
     try:
         with gzip.open(io.BytesIO(data)) as stream:
@@ -66,7 +66,7 @@ def unpack_gzip(data: bytes, file: str) -> Unpacked:
 
 
 def unpack_zip(data: bytes, file: str, part: str = "") -> Unpacked:
-    """Unpack one table of a zip archive: `part` by its name in the archive, else that of training or the first."""
+    """Unpack one table of a zip archive: the one named `part`, else the training table or the first."""
     with _open_archive(data, file) as (archive, members):
         tables = _tables(members, file)
         chosen = _chosen(tables, part, file)
@@ -86,7 +86,7 @@ def unpack_zip(data: bytes, file: str, part: str = "") -> Unpacked:
 
 
 def read_zipped_classes(data: bytes, file: str, encoding: str = "") -> ClassTexts | None:
-    """Read the class folders in a zip archive, or files that are named after classes; None: it has tables."""
+    """Read class folders, or files named after classes, from a zip archive; return None if it has tables."""
     with _open_archive(data, file) as (archive, members):
         if any(_is_table(name := PurePosixPath(each.filename)) and _order(name)[1] < len(_FIRST) for each in members):
             return None
@@ -104,7 +104,7 @@ def read_zipped_classes(data: bytes, file: str, encoding: str = "") -> ClassText
 
 
 def _find_class_files(folder: ZipFolder) -> tuple[ZipFolder, dict[str, str]]:
-    """Return the one folder that holds all files of an archive, and file → class where they are named after classes."""
+    """Return the folder that holds all files of an archive, and file → class if they are named after classes."""
     while len(folder.inside) == 1 and not folder.members:
         folder = next(iter(folder.inside.values()))
     names = {} if folder.inside else folders.name_class_files(folder)
@@ -117,7 +117,7 @@ def _find_class_files(folder: ZipFolder) -> tuple[ZipFolder, dict[str, str]]:
 
 @contextlib.contextmanager
 def _open_archive(data: bytes, file: str) -> Iterator[tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]]:
-    """Open an archive with its files: not too many, and none outside of the folder it is unpacked to."""
+    """Open an archive and list its files; refuse too many files and paths that lead out of the archive."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = [each for each in archive.infolist() if not each.is_dir() and not _hidden(each.filename)]
@@ -150,7 +150,7 @@ def _arrange_files(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], fil
 
 
 def _bounded(stream: IO[bytes] | gzip.GzipFile, file: str, shell: str) -> bytes:
-    """Read all that a stream unpacks to; refuse more than is allowed, and say how to cut the file."""
+    """Read everything that a stream unpacks to; if that is too large, raise an error that says how to cut the file."""
     most = limits.current().size * limits.MEGABYTE
     blocks, size = list[bytes](), 0
     while block := stream.read(limits.MEGABYTE):  # never all at once: that alone would take the memory
@@ -195,7 +195,7 @@ def _is_table(name: PurePosixPath) -> bool:
 
 
 def _order(name: PurePosixPath) -> tuple[int, int, int]:
-    """Sort training tables first, by their own name or that of a folder, and sample submissions last."""
+    """Return a sort key: training tables first (by file or folder name), sample submissions last."""
     stem = name.stem.casefold().removesuffix(".csv")
     words = [word for part in (stem, *name.parent.parts) for word in re.split(r"[-_. ]", part)]
     splits = {folders.split_named(word) for word in words} - {""}

@@ -1,4 +1,4 @@
-"""The data card: what a data set holds, how it fits its tokenizer, and what leaks between its splits."""
+"""The data card: contents of a data set, tokenizer coverage, and leakage between its splits."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ BINS = 24
 
 
 class Share(TypedDict):
-    """A class in a split."""
+    """The size of a class in a split."""
 
     rows: Count
     share: Figure
 
 
 class Histogram(TypedDict):
-    """Rows by length in tokens; one more edge than bins."""
+    """The histogram of text lengths in tokens; it has one more edge than bins."""
 
     edges: list[Count]
     rows: list[Count]
 
 
 class Lengths(TypedDict):
-    """Tokens of a split before cutting."""
+    """Text lengths of a split in tokens, before truncation."""
 
     mean: Figure
     longest: Count
@@ -70,7 +70,7 @@ class CardSplit(TypedDict):
 
 
 class Repeats(TypedDict):
-    """As `repeats` gives them."""
+    """Duplicate texts, as `repeats` counts them."""
 
     within: dict[str, Count]
     conflicting: Count
@@ -78,7 +78,7 @@ class Repeats(TypedDict):
 
 
 class Card(TypedDict):
-    """What every reader of a kept card may rely on; `data_card` gives more."""
+    """The fields that every stored data card has; `data_card` returns more."""
 
     vocabulary: dict[str, int | str]
     splits: dict[str, CardSplit]
@@ -92,7 +92,7 @@ def data_card(
     yardstick: dict[str, Any] | None = None,
     yardstick_chars: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return everything worth knowing before training, as plain data for JSON.
+    """Return the facts about a data set that matter before training, as plain data for JSON.
 
     Args:
         dataset: The data set; nothing of it but counts, shares and names enters the card.
@@ -121,13 +121,13 @@ def data_card(
 
 
 def measured(fingerprint: str) -> dict[str, Any] | None:
-    """Return what models once reached on exactly this content (the built-in corpus); None: nobody measured it."""
+    """Return recorded model scores on exactly this data (the built-in corpus), or None if there are none."""
     known = json.loads(resources.files("core.data.sources.builtin").joinpath("measured.json").read_text("utf-8"))
     return known if known["fingerprint"] == fingerprint else None
 
 
 def repeats(splits: dict[str, pd.DataFrame], text: TextConfig) -> dict[str, Any]:
-    """Count texts that occur more than once, letter by letter and as a tokenizer with these settings reads them.
+    """Count duplicate texts: exact ones, and ones that are equal after normalisation with these settings.
 
     Returns:
         `within`: split → rows that repeat an earlier text of it; `conflicting`: distinct texts with more than one set
@@ -164,7 +164,7 @@ def _repeated(splits: dict[str, pd.DataFrame]) -> dict[str, Any]:
 
 
 class _Phrases:
-    """Finds runs of whole words in many texts, through the texts that hold the rarest word of the run."""
+    """A search index for runs of whole words: only texts with the rarest word of a run are searched."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = [f" {' '.join(text.lower().split())} " for text in texts]
@@ -174,6 +174,7 @@ class _Phrases:
                 self._holders[word].append(number)
 
     def contains(self, text: str) -> bool:
+        """Return whether a text is part of an indexed text, as a run of whole words."""
         words = text.lower().split()
         holders = min((self._holders.get(word, []) for word in words), key=len, default=[])
         phrase = f" {' '.join(words)} "

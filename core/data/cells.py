@@ -1,4 +1,4 @@
-"""Cells of tables as text: one writing of each value, and labels as a reader sees them."""
+"""Table cells as text: one way to write each value, and labels as a reader sees them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def as_word(value: object) -> str:
 
 
 def as_words(values: pd.Series) -> pd.Series:
-    """Return cells as text, the way a person would write them (`4`, not `4.0`); missing stays missing."""
+    """Return cells as text, the way a person would write them (`4`, not `4.0`); missing cells stay missing."""
     if isinstance(values.dtype, pd.StringDtype):
         return values
     if pd.api.types.is_integer_dtype(values.dtype):
@@ -55,10 +55,7 @@ def as_words(values: pd.Series) -> pd.Series:
 
 
 def clean_label(word: str) -> str:
-    """Return a label as a reader sees it: composed, without invisible characters or blanks around, `1` for `1.0`.
-
-    A cell that only says that there is no value becomes empty.
-    """
+    """Clean a label: NFC, no invisible characters or outer blanks, `1` for `1.0`; empty if it marks a missing value."""
     seen = _INVISIBLE.sub("", unicodedata.normalize("NFC", word)).strip()
     if is_missing(seen):
         return ""
@@ -66,12 +63,12 @@ def clean_label(word: str) -> str:
 
 
 def is_missing(cell: str) -> bool:
-    """Return whether a cell says that there is no value, as databases and spreadsheets do."""
+    """Return whether a cell marks a missing value, as databases and spreadsheets write it."""
     return cell.strip() in MISSING
 
 
 def cell_of(value: Any, longest: int, *, file: str, row: int, field: str) -> Any:
-    """Return a cell of somebody's file fit to be worked with; refuse one that is too long or nested deeply."""
+    """Return a cell that is safe to work with; refuse one that is too long or too deeply nested."""
     if isinstance(value, str):
         if len(value) > longest:
             found = f"the cell has {count(len(value))} characters"

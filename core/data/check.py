@@ -1,4 +1,4 @@
-"""`sentiscope data check`: everything found in a file or folder, whether or not it can be used."""
+"""The check of a file or folder (`sentiscope data check`): everything found in it, even if it cannot be used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.paths import resolve
 
 
 def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lambda dataset: {}) -> dict[str, Any]:
-    """Load what `config.name` (a path, or a registered name) means, and look at every file of it, read once.
+    """Load the data set `config.name` (a path or a registered name), and inspect each of its files.
 
     Returns:
         `data`, `ok`, `problem`, `files` (a `FileReport` each, or file and problem), `decisions`, and where it loads

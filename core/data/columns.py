@@ -1,4 +1,4 @@
-"""Which columns of a table hold texts and labels: named by the person, or guessed by name and content."""
+"""The choice of text and label columns of a table: named by the user, or guessed from names and content."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ALONE = "holds a single row; if that is a header, the rows below it are missing"
 
 @dataclass(frozen=True)
 class Column:
-    """What inspection says about one column."""
+    """A profile of one column."""
 
     name: str
     distinct: int
@@ -64,7 +64,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a table is read; found on the training table, and the same for further splits."""
+    """The roles of a table's columns; found on the training table and reused for the other splits."""
 
     text: str
     labels: tuple[str, ...]
@@ -81,7 +81,7 @@ class Layout:
 
     @property
     def task(self) -> Task:
-        """Return whether a text has one label or may have several, or each of its words has one."""
+        """Return the task: one label per text, several labels per text, or one label per word."""
         return {"one": "single", "tags": "tokens"}.get(self.form, "multi")  # type: ignore[return-value]
 
     @property
@@ -106,14 +106,14 @@ CLASS_TEXTS = Layout("text", ("label",))
 
 
 def describe(frame: pd.DataFrame) -> list[Column]:
-    """Return every column's profile, in order."""
+    """Return a profile of each column, in order."""
     return [_describe_column(str(name), frame.iloc[:, number]) for number, name in enumerate(frame.columns)]
 
 
 def choose_columns(
     frame: pd.DataFrame, columns: Sequence[Column], *, text: str = "", label: str = "", pair: str = "", file: str = ""
 ) -> Layout:
-    """Choose the columns of texts and labels; `labels.find_form` then finds how the labels are written.
+    """Choose the columns of texts and labels; `labels.find_form` then detects how the labels are written.
 
     `text`, `label` and `pair` are names or 0-based numbers; empty: guessed by name, then the longest distinct texts
     and the fewest values. `label` may be `a,b,c` or `y_*`: 0/1 columns; `pair` is the column of second texts, or
@@ -152,7 +152,7 @@ def choose_columns(
 
 
 def choose_text(columns: Sequence[Column], text: str = "", *, file: str = "") -> str:
-    """Return the name of the text column of a table without labels; arguments and errors as of `choose_columns`."""
+    """Return the name of the text column of an unlabelled table; arguments and errors are those of `choose_columns`."""
     found = _find_named(columns, text, "text", file) if text else _guess_text(columns)
     if found is None:
         raise _make_refusal("text", columns, file)
@@ -160,7 +160,7 @@ def choose_text(columns: Sequence[Column], text: str = "", *, file: str = "") ->
 
 
 def second_column(names: Sequence[str], text: str = "", pair: str = "", *, file: str = "") -> tuple[str, str]:
-    """Return the columns of both texts of a table whose rows have to be pairs, by the names of its columns."""
+    """Return both text columns of a table whose rows have to be pairs, found by their names."""
     columns = [Column(name, 1, 0, 1.0, numeric=False, nested=False) for name in names]
     first, second = _choose_pair(columns, text, pair, file)
     if not second:
@@ -169,29 +169,29 @@ def second_column(names: Sequence[str], text: str = "", pair: str = "", *, file:
 
 
 def is_label_name(name: str) -> bool:
-    """Return whether a column is called what columns of labels usually are."""
+    """Return whether a column has a usual name for labels."""
     return name.strip().casefold() in LABEL_NAMES
 
 
 def label_candidates(columns: Sequence[Column], rows: int) -> list[Column]:
-    """Return the columns that could be labels by their content, those with the fewest values first."""
+    """Return the columns whose content could be labels; columns with the fewest values come first."""
     few = [c for c in columns if not c.nested and 2 <= c.distinct <= min(MOST_GUESSED, max(2, rows // 3))]
     return sorted(few, key=lambda column: column.distinct)
 
 
 def text_candidates(columns: Sequence[Column]) -> list[Column]:
-    """Return the columns that could be texts: words before addresses, the longest and most varied first."""
+    """Return the columns whose content could be texts: prose before URLs, the longest and most varied first."""
     words = [column for column in columns if column.distinct and not column.numeric and not column.nested]
     return sorted(words, key=lambda column: (column.unbroken, -column.mean_length * column.distinct))
 
 
 def find_bits(frame: pd.DataFrame, names: Iterable[str]) -> list[str]:
-    """Return those of the columns that hold nothing but 0 and 1."""
+    """Return the columns that hold only 0 and 1."""
     return [name for name in names if _is_bits(frame[name])]
 
 
 def _choose_pair(columns: Sequence[Column], text: str, pair: str, file: str) -> tuple[str, str]:
-    """Return the columns of a pair's texts; the second is empty where texts are single, the first where guessed."""
+    """Return both text columns; the second is empty for single texts, the first if it is still to be guessed."""
     if pair == SINGLE:
         return text, ""
     names = {column.name.strip().casefold(): column.name for column in columns if column.distinct}
@@ -209,7 +209,7 @@ def _choose_pair(columns: Sequence[Column], text: str, pair: str, file: str) -> 
 
 
 def _choose_bits(frame: pd.DataFrame, columns: Sequence[Column], label: str, file: str) -> tuple[str, ...]:
-    """Return the 0/1 columns that are named, or that nothing speaks against; empty: labels stand in one column."""
+    """Return the 0/1 columns that are named or that hold only 0 and 1; empty if labels are in one column."""
     names = [column.name for column in columns]
     if label in names or (label and "," not in label and "*" not in label):
         return ()

@@ -1,4 +1,4 @@
-"""Settings that choose and cut a data set. Imports nothing heavy."""
+"""Settings that choose and split a data set. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ONE_LABEL = "none"
 
 @dataclass(frozen=True)
 class DataConfig:
-    """Which labelled texts, read how and split how."""
+    """The choice of labelled texts, and how they are read and split."""
 
     name: str = setting(
         "built-in",
@@ -163,26 +163,26 @@ class DataConfig:
             raise ConfigError(f"data.order={self.order!r:.60}: {what}")
 
     def reading(self) -> dict[str, str]:
-        """Return how a file is read: arguments of `core.data.labeled_files`."""
+        """Return the settings for reading a file, as arguments of `core.data.labeled_files`."""
         return {name: getattr(self, name) for name in READING}
 
     def renamed(self) -> dict[str, str]:
-        """Return label → class; to an empty name: its rows are left out."""
+        """Return a map from label to class; rows of a label with an empty class are left out."""
         parts = [part.rpartition("=") for part in _listed(self.rename)]
         if wrong := [last for old, _, last in parts if not old]:
             raise ConfigError(f"data.rename: write label=class and not '{wrong[0]:.60}', e.g. 1=negative,3=,5=positive")
         return {old.strip(): new.strip() for old, _, new in parts}
 
     def ordered(self) -> tuple[str, ...]:
-        """The classes of `order`; empty: none is given."""
+        """Return the classes of `order`; empty if no order is given."""
         return tuple(_listed(self.order))
 
     def kept_apart(self) -> tuple[str, ...]:
-        """The names in `apart`."""
+        """Return the names in `apart`."""
         return tuple(_listed(self.apart))
 
     def added(self) -> tuple[str, ...]:
-        """The names in `add`."""
+        """Return the names in `add`."""
         return tuple(_listed(self.add))
 
     def learned(self) -> tuple[str, ...]:
@@ -190,7 +190,7 @@ class DataConfig:
         return tuple(_listed(self.lineage))
 
     def shares(self) -> tuple[float, float, float]:
-        """Return the three shares of `split`; refuse what are no positive numbers with sum 1."""
+        """Return the three shares of `split`; refuse any that are not positive numbers with sum 1."""
         try:
             parts = tuple(float(part) for part in self.split.split("/"))
         except ValueError:
@@ -208,7 +208,7 @@ def _listed(text: str) -> list[str]:
 
 
 def listed(parts: Iterable[str]) -> str:
-    """What `data.rename` and `data.order` hold, of their parts."""
+    """Join parts into a value of `data.rename` or `data.order`."""
     out = io.StringIO()
     csv.writer(out, lineterminator="").writerow(parts)
     return out.getvalue()

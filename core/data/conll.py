@@ -1,4 +1,4 @@
-"""Sentences with a tag for each word, as the CoNLL shared tasks write them: a word and its tag a line.
+"""Sentences with a tag for each word in the format of the CoNLL shared tasks: one word and its tag per line.
 
 Blank lines stand between sentences; the last column is the tag, read as IOB2 (Tjong Kim Sang and Veenstra, 1999).
 """
@@ -28,7 +28,7 @@ _LOOKED_AT = 200
 
 
 class Line(NamedTuple):
-    """A word of a file."""
+    """A word of a file with its tag and row."""
 
     row: int
     word: str
@@ -36,7 +36,7 @@ class Line(NamedTuple):
 
 
 def is_conll(text: str, file: str) -> bool:
-    """Return whether a file holds words with tags: by its name, or because all its first lines end with a tag."""
+    """Return whether a file holds words with tags, judged by its name or by tags at the end of its first lines."""
     if PurePath(file).suffix.casefold() in SUFFIXES:
         return True
     lines = re.split(r"\r\n|\n|\r", text.strip())[:_LOOKED_AT]
@@ -46,7 +46,7 @@ def is_conll(text: str, file: str) -> bool:
 
 
 def find_word_tags(text: str) -> list[Finding]:
-    """Return a warning where single words with short tags stand in groups, as in CoNLL, but no tag is of IOB."""
+    """Return a warning if the file looks like CoNLL (words with short tags, in groups) but has no IOB tags."""
     lines = re.split(r"\r\n|\n|\r", text[: _LOOKED_AT * 100].strip())
     words = [line.strip().split("\t") for line in lines if line.strip()]
     groups = sum(not line.strip() for line in lines)
@@ -58,7 +58,7 @@ def find_word_tags(text: str) -> list[Finding]:
 
 
 def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
-    """Return the sentences of a file, `text` and `label` (a tuple of IOB2 tags), and what was found."""
+    """Return the sentences of a file (`text`, `label` as a tuple of IOB2 tags) and the findings."""
     sentences, aside = _sentences(text, file)
     if not sentences:
         raise DataError(
@@ -84,7 +84,7 @@ def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
 
 
 def iob2(tags: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """Return the tags of a sentence as IOB2, and how many spans began with I-; a span goes on with I- (E-, L-)."""
+    """Return the tags of a sentence as IOB2, and how many spans began with I-; I-, E- and L- continue a span."""
     found, before, repaired = list[str](), "", 0
     for tag in tags:
         kind = tag[2:]
@@ -133,7 +133,7 @@ def _skipped(line: str) -> bool:
 
 
 def _aside(line: str) -> bool:
-    """Whether a line is no word: a mark of a document, or a comment before a sentence, which has no tag."""
+    """Return whether a line holds no word: it marks a document, or is an untagged comment before a sentence."""
     if _skipped(line):
         return True
     parts = _ANYWHERE.split(line.strip())

@@ -1,4 +1,4 @@
-"""Bytes to text: the encoding of a file found by trial and plausibility."""
+"""Decoding of bytes to text; the encoding of a file is found by trial and plausibility."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _MOST_CONTROL = 0.01
 
 @dataclass(frozen=True)
 class Decoded:
-    """A file's text, and how it came out of the bytes."""
+    """A file's text, and how it was decoded."""
 
     text: str
     encoding: str
@@ -64,7 +64,7 @@ class Decoded:
 
 
 def decode(data: bytes, encoding: str = "", *, file: str = "", guess: Decoded | None = None) -> Decoded:
-    """Turn the bytes of a whole file to text; refuse what is no text, or makes no words in any encoding.
+    """Decode the bytes of a file to text.
 
     `encoding` is one of `ENCODINGS`, another name of it, or `utf-8+` and one of them for lines that are no UTF-8;
     empty: byte-order mark, UTF-16 by its zero bytes, UTF-8, else guessed (`core.data.encoding_guess`). `guess` is what
@@ -87,7 +87,7 @@ def decode(data: bytes, encoding: str = "", *, file: str = "", guess: Decoded | 
 
 
 def decode_together(files: Mapping[str, bytes], encoding: str = "", *, folder: str = "") -> list[Decoded]:
-    """Decode files (name → bytes) that belong together: one encoding is guessed for all that are uncertain."""
+    """Decode files (name → bytes) of one data set; one encoding is guessed for all uncertain files together."""
     if encoding:
         unnamed = Decoded("", encoding, others=_find_others(b"\n".join(files.values())))
         return [decode(data, encoding, file=name, guess=unnamed) for name, data in files.items()]
@@ -99,7 +99,7 @@ def decode_together(files: Mapping[str, bytes], encoding: str = "", *, folder: s
 
 
 def _find_others(data: bytes) -> tuple[str, ...]:
-    """Return the encodings that are found where a person names none, the likeliest first."""
+    """Return the encodings that would be guessed without a setting, the likeliest first."""
     lines = [line for line in data[:_SAMPLE].splitlines(keepends=True) if not line.isascii()]
     sample = data[:_SAMPLE] if _wide_encoding(data) or data.startswith(_WIDE_BOMS) else b"".join(lines)
     try:
@@ -110,7 +110,7 @@ def _find_others(data: bytes) -> tuple[str, ...]:
 
 
 def decode_line(line: bytes, encoding: str) -> str:
-    """Decode a line of a file whose encoding is known; of two encodings the one that fits."""
+    """Decode a line of a file of known encoding; if that is two encodings, choose the one that fits."""
     first, _, second = encoding.partition("+")
     if second and _is_legacy(line):
         return line.decode(second, "replace")
@@ -157,7 +157,7 @@ _MODULES = {_module(name): name for name in ENCODINGS}
 
 
 def _decode_certain(data: bytes) -> Decoded | None:
-    """Decode bytes whose encoding shows; None: it has to be guessed."""
+    """Decode bytes whose encoding is certain; return None if it has to be guessed."""
     for mark, name in _BOMS:
         if data.startswith(mark):
             return Decoded(data.decode(name, "replace"), name)
@@ -182,7 +182,7 @@ def _decode_guessed(data: bytes, guess: Decoded) -> Decoded:
 
 
 def _wide_encoding(data: bytes) -> str:
-    """UTF-16 without a mark shows as zero bytes at every second place; of other scripts after line ends at least."""
+    """Detect UTF-16 without a byte-order mark by its zero bytes, in other scripts by its line ends; empty if none."""
     head = data[:20_000]
     half = len(head) // 2
     if half and head[1::2].count(0) > 0.4 * half and head[0::2].count(0) < 0.05 * half:
@@ -201,7 +201,7 @@ def _wide_encoding(data: bytes) -> str:
 
 
 def _legacy(data: bytes, file: str) -> Decoded:
-    """Decode bytes of which some are not UTF-8."""
+    """Decode bytes that are not all UTF-8."""
     # Own: of 54 files (24 languages, 60 rows) charset-normalizer 3.5 read 43 right, this all; of 20 rows 36 and 54.
     _refuse_binary(data[:1_000_000].decode("latin-1"), file)
     lines = [line for line in data.splitlines(keepends=True) if not line.isascii()]
@@ -238,7 +238,7 @@ def _is_legacy(line: bytes) -> bool:
 
 
 def _reads_better_as_utf8(lines: list[bytes], encoding: str) -> bool:
-    """Return whether the lines that can be UTF-8 are likelier UTF-8 than in the encoding of the others."""
+    """Return whether the lines that are valid UTF-8 are likelier UTF-8 than the encoding of the other lines."""
     good = islice((line for line in lines if not _is_legacy(line)), _LINES)
     sample = b"\n".join(lines_beyond_ascii(b"".join(good)))
     if not sample:
@@ -255,7 +255,7 @@ def _by_line(data: bytes, second: str) -> Decoded:
 
 
 def _proof(lines: list[bytes], encoding: str) -> str:
-    """Show a line, not the first one, which may be a header, around its first character that is not ASCII."""
+    """Return an excerpt of a line around its first non-ASCII character; the first line may be a header."""
     text = lines[min(1, len(lines) - 1)].decode(encoding, "replace").strip()
     found = _NOT_ASCII.search(text)
     start = max(0, (found.start() if found else 0) - 40)

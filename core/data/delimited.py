@@ -1,4 +1,4 @@
-"""Text to rows: delimiter, quoting and header found by inspection."""
+"""Parsing of delimited text into rows; delimiter, quoting and header are found by inspection."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ csv.field_size_limit(2**31 - 1)
 
 @dataclass(frozen=True)
 class Quoting:
-    """How fields are quoted."""
+    """The quoting style of fields."""
 
     kind: str = "none"
     blank: bool = False
@@ -48,7 +48,7 @@ class Quoting:
 
 @dataclass(frozen=True)
 class Parsed:
-    """The rows of a delimited text, header apart."""
+    """The rows of a delimited text, without the header."""
 
     columns: tuple[str, ...]
     rows: list[list[str]]
@@ -79,7 +79,7 @@ class Parsed:
 
 
 def parse(text: str, delimiter: str = "", header: str = "", quoting: str = "", *, file: str = "") -> Parsed:
-    """Divide the text of a whole file into rows and columns.
+    """Parse a text into rows and columns.
 
     `delimiter` is one or more characters, or `tab`; `header` says `yes` or `no`: whether the first row names the
     columns; `quoting` is one of `QUOTINGS`. What is empty is found by inspection. Raises a DataError if the delimiter
@@ -132,7 +132,7 @@ def parse(text: str, delimiter: str = "", header: str = "", quoting: str = "", *
 
 
 def rows_like(lines: Iterable[str], like: Parsed, *, file: str = "") -> Iterator[list[str]]:
-    """Yield the rows below the header, read as the beginning of the same file; refuse one of another width."""
+    """Yield the rows below the header, parsed like the beginning of the file; refuse a row of another width."""
     lines = iter(lines)
     if like.separator_line:
         next(lines, "")
@@ -168,7 +168,7 @@ def _spoken(delimiter: str) -> str:
 
 
 def _rank_delimiters(text: str) -> list[str]:
-    """Return the delimiters under which most rows have the same number of fields, the best first."""
+    """Return the delimiters that give most rows the same number of fields, best first."""
     # Own: of 19 files csv.Sniffer was right on 9, clevercsv on 11, this on 18; both of them cut plain sentences up.
     sample = text[:_SAMPLE]
     if _is_blank_separated(sample):
@@ -203,7 +203,7 @@ def _of_header(sample: str) -> list[str]:
 
 
 def _is_blank_separated(sample: str) -> bool:
-    """Return whether blanks divide quoted cells, as R writes them; the header may lack one cell."""
+    """Return whether blanks separate quoted cells, as R writes them; the header may lack one cell."""
     if not re.match('"[^"\r\n]*" "', sample):
         return False
     try:
@@ -214,9 +214,9 @@ def _is_blank_separated(sample: str) -> bool:
 
 
 def _find_quoting(text: str, delimiter: str, asked: str) -> tuple[Quoting, list[Quoting]]:
-    """Return the quoting under which most rows have the same width and the fewest stray quotes, and others.
+    """Return the quoting that gives most rows the same width and the fewest stray quotes, and the other quotings.
 
-    Of one that was asked for, the others are those that would have been found.
+    If a quoting was asked for, the others are those that inspection would have found.
     """
     if len(delimiter) != 1:
         return Quoting(), []
@@ -246,7 +246,7 @@ def _possible(sample: str, delimiter: str, asked: str) -> list[Quoting]:
 
 
 def _score(sample: str, delimiter: str, quoting: Quoting, *, cut: bool) -> tuple[float, float]:
-    """Rate a quoting: the share of rows of one width, and the stray quotes that remain for each row, negative."""
+    """Score a quoting: the share of rows with the most frequent width, and minus the stray quotes per row."""
     strict = True
     try:
         rows = list(_rows(split_lines(sample), delimiter, quoting, strict=True))
@@ -267,13 +267,13 @@ def _score(sample: str, delimiter: str, quoting: Quoting, *, cut: bool) -> tuple
 
 
 def _is_stray(cell: str) -> bool:
-    """Return whether a cell still has quotes around it, or an escaped one inside."""
+    """Return whether a cell is still enclosed in quotes, or contains an escaped quote."""
     cell = cell.strip()
     return (len(cell) > 1 and _ENCLOSED.get(cell[0]) == cell[-1]) or '\\"' in cell
 
 
 def _is_cut(row: list[str]) -> bool:
-    """Return whether a delimiter between quotes divided a row: a cell begins with one and a later one ends with one."""
+    """Return whether a quoted delimiter split a cell: one cell begins with a quote, and a later one ends with it."""
     halves = [cell.strip() for cell in row if cell.count('"') == 1]
     return len(halves) > 1 and halves[0][0] == '"' == halves[-1][-1]
 
@@ -281,9 +281,10 @@ def _is_cut(row: list[str]) -> bool:
 def _best_rows(
     text: str, delimiter: str, dialect: Quoting, others: list[Quoting], file: str
 ) -> tuple[list[list[str]], Quoting]:
-    """Return all rows by the better quoting: the sample's, unless the rest speaks against it; only one is kept."""
+    """Return all rows and their quoting: the sample's choice, unless another one fits the whole file better."""
 
     def read(quoting: Quoting, strict: bool = False) -> Iterator[list[str]]:
+        """Parse the whole text with a quoting."""
         return _bounded(_rows(split_lines(text), delimiter, quoting, strict), file)
 
     if len(text) > _SAMPLE and others:
@@ -302,7 +303,7 @@ def _best_rows(
 
 
 def _find_joined(text: str, rows: list[list[str]], delimiter: str, quoting: Quoting) -> list[int]:
-    """Return the 0-based rows with lines and delimiters in one cell; empty where every quote is in its place."""
+    """Return the 0-based rows that have a line break and a delimiter in one cell; empty if all quotes match."""
     if quoting.kind == "none" or text.count("\n") < len(rows):
         return []
     found = [n for n, row in enumerate(rows) if any("\n" in cell and delimiter in cell for cell in row)]
@@ -315,7 +316,7 @@ def _find_joined(text: str, rows: list[list[str]], delimiter: str, quoting: Quot
 
 
 def _bounded(rows: Iterable[list[str]], file: str) -> Iterator[list[str]]:
-    """Yield the same rows, as long as they are no more and no longer than allowed."""
+    """Yield the rows; refuse too many rows, or cells that are too long."""
     allowed, cells = limits.current(), 0
     for number, row in enumerate(rows, 1):
         cells += len(row)
@@ -328,7 +329,7 @@ def _bounded(rows: Iterable[list[str]], file: str) -> Iterator[list[str]]:
 
 
 def split_lines(text: str) -> Iterator[str]:
-    """Yield the lines of a text with their ends, which are those that editors know."""
+    """Yield the lines of a text with their line ends (CR, LF or both)."""
     return (found.group() for found in _LINE.finditer(text))
 
 

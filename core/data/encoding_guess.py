@@ -1,4 +1,4 @@
-"""The legacy encoding of a text, guessed by how likely its letters are in each language that is written in it.
+"""A guess of a text's legacy encoding from how likely its letters are in the languages of each encoding.
 
 A reading of bytes is judged by the probability of its letters after each other, of single characters for Chinese,
 Japanese and Korean, from a few sentences of each language (`languages.tsv`).
@@ -35,7 +35,7 @@ _LETTERS = 120
 
 @dataclass(frozen=True)
 class EncodingGuess:
-    """An encoding, and how it compares with the best one that gives another text."""
+    """A guessed encoding with its alternatives."""
 
     encoding: str
     others: tuple[str, ...]
@@ -47,7 +47,7 @@ class EncodingGuess:
 
 
 def guess_encoding(data: bytes) -> EncodingGuess:
-    """Find the likeliest encoding of bytes that are not UTF-8; it is always a guess."""
+    """Guess the likeliest encoding of bytes that are not UTF-8."""
     sample = b"\n".join(lines_beyond_ascii(data))
     best: dict[str, tuple[float, str]] = {}
     for encoding in _languages():
@@ -65,7 +65,7 @@ def guess_encoding(data: bytes) -> EncodingGuess:
 
 
 def score_text(text: str, encoding: str = "") -> float:
-    """Return the log-likelihood of a text in nats, in the likeliest language of an encoding, or of all."""
+    """Return the log-likelihood of a text (nats) in the likeliest language of one encoding, or of all."""
     pairs = Counter(zip(" " + text, text, strict=False))
     known = {each.name: each for name, models in _languages().items() if encoding in ("", name) for each in models}
     return max(_likelihood(pairs, model) for model in known.values()) - _RARE.get(encoding, 0.0)
@@ -77,7 +77,7 @@ def mean_beyond_ascii(text: str, score: float, beyond: int) -> float:
 
 
 def lines_beyond_ascii(data: bytes, most: int = _SAMPLE) -> list[bytes]:
-    """Return distinct lines with a byte above 127, from the beginning, up to `most` bytes."""
+    """Return the first distinct lines with a byte above 127, up to `most` bytes in total."""
     found: dict[bytes, None] = {}
     size = 0
     for line in data.splitlines():
@@ -175,7 +175,7 @@ def _probability(before: str, here: str, model: _Language) -> float:
 
 
 def _end(before: str, here: str, model: _Language) -> float:
-    """Rate a word that ends with this letter, against other letters; a digit seldom follows one."""
+    """Score the end of a word after this letter, relative to other letters; a digit seldom follows a letter."""
     if before <= "\x7f" or not model.after or not _is_letter(before):
         return 0.0
     return max(-4.0, model.after.get((before.lower(), " "), -9.0) + 2.0) - (2.0 if here.isdigit() else 0.0)
@@ -192,7 +192,7 @@ def _sign(here: str, before: str) -> float:
 
 
 def _unknown(here: str, model: _Language) -> float:
-    """Rate a letter that the sentences lack: rare if of the same script, else strange."""
+    """Score a letter that the model has not seen: higher if it is of the language's script."""
     script = _script(here)
     if here <= "\x7f":
         return _ASCII - 2.0 if model.script == "LATIN" else -8.0
@@ -207,7 +207,7 @@ def _unknown(here: str, model: _Language) -> float:
 
 @functools.lru_cache(1 << 16)
 def _usual(here: str, language: str) -> bool:
-    """Return whether the language's first standard has the character among its common ones."""
+    """Return whether the language's character standard lists the character among the common ones."""
     standard = {"zh-Hans": "gb2312", "zh-Hant": "big5", "ja": "shift_jis", "ko": "euc-kr"}[language]
     encoded = here.encode(standard, "ignore")
     if not encoded:
@@ -217,7 +217,7 @@ def _usual(here: str, language: str) -> bool:
 
 
 def _case(before: str, here: str) -> float:
-    """Rate a capital: it begins a word, or follows another one."""
+    """Score the case of a letter: a capital should begin a word or follow another capital."""
     if here == here.lower() and here == here.upper():
         return 0.0
     upper = here != here.lower()

@@ -1,4 +1,4 @@
-"""A sheet of an Excel workbook, row by row, without trusting what the workbook says of itself."""
+"""Reading of an Excel sheet row by row, without trusting the sizes that the workbook declares."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
 
 
 def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: str) -> list[Finding]:
-    """Tell which columns have formulas without a value; refuse one of texts or labels that has nothing else."""
+    """List columns that have formulas without a value; refuse a text or label column that has nothing else."""
     found = []
     for column, number in sorted(lost.items()):
         name = names[column] if column < len(names) else str(column)
@@ -158,7 +158,7 @@ def _chosen(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Fin
 
 
 def _filled(sheet: Any) -> tuple[int, int]:
-    """Count the filled rows at the top of a sheet, and the most cells that two of them fill."""
+    """Return the number of filled rows at the top of a sheet, and the cells in the second-fullest row."""
     sheet.reset_dimensions()
     counts = [
         sum(cell is not None for cell in cells)
@@ -169,7 +169,7 @@ def _filled(sheet: Any) -> tuple[int, int]:
 
 
 class _Part(NamedTuple):
-    """What the library does not say of a sheet in this way of reading: looked up in its XML."""
+    """Facts about a sheet that openpyxl's read-only mode omits; read from the sheet's XML."""
 
     merged: list[tuple[int, int, int]]
     """Column, from 0, first and last row, from 1, of cells that are merged downwards."""
@@ -179,6 +179,7 @@ class _Part(NamedTuple):
 
     @classmethod
     def of(cls, archive: zipfile.ZipFile, sheet: Any) -> _Part:
+        """Scan the XML of a sheet."""
         merged, formulas, hidden, before = list[tuple[int, int, int]](), False, 0, b""
         with archive.open(sheet._worksheet_path.lstrip("/")) as stream:
             while block := stream.read(limits.MEGABYTE):
@@ -205,7 +206,7 @@ def _downwards(area: str) -> list[tuple[int, int, int]]:
 
 
 def _formulas(data: bytes, title: str, rows: dict[int, list[Any]]) -> dict[int, int]:
-    """Count formulas without a value in each column: a program that writes workbooks does not compute them."""
+    """Count formulas without a value by column; programs that only write workbooks do not compute them."""
     import openpyxl
 
     lost = Counter[int]()
@@ -225,7 +226,7 @@ def _formulas(data: bytes, title: str, rows: dict[int, list[Any]]) -> dict[int, 
 
 
 def _check_size(archive: zipfile.ZipFile, file: str) -> None:
-    """Look at what the parts unpack to; what they claim is what the library will not read beyond."""
+    """Check the declared unpacked size of each part; the library does not read beyond it."""
     parts = archive.infolist()
     size = sum(part.file_size for part in parts)
     if size > limits.current().size * limits.MEGABYTE:
@@ -240,7 +241,7 @@ def _check_size(archive: zipfile.ZipFile, file: str) -> None:
 
 
 def _rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tuple[dict[int, list[Any]], list[Finding]]:
-    """Return the rows of a sheet by number, without empty rows and empty cells at their end."""
+    """Return the rows of a sheet by row number, without empty rows and without trailing empty cells."""
     allowed = limits.current()
     sheet.reset_dimensions()  # what it claims; a cell in the last corner would be a billion empty ones
     rows: dict[int, list[Any]] = {}
@@ -269,7 +270,7 @@ def _rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tuple[di
 
 
 class _Merging:
-    """Cells that are merged downwards, of which only the first one has the value."""
+    """Vertically merged cells; only the first cell of a block has the value."""
 
     def __init__(self, merged: list[tuple[int, int, int]]) -> None:
         self.filled = Counter[int]()
@@ -280,7 +281,7 @@ class _Merging:
         self._open: dict[int, tuple[int, Any]] = {}
 
     def fill(self, place: int, row: list[Any]) -> list[Any]:
-        """Return the row with the values of the blocks it lies in; an empty row stays empty."""
+        """Return the row filled with the values of its merged blocks; an empty row stays empty."""
         for column, (last, value) in list(self._open.items()):
             if place > last:
                 del self._open[column]

@@ -1,4 +1,4 @@
-"""What reading a file gave: its table, what was found in it, and what was decided."""
+"""Results of reading a file: its table, the findings and the decisions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing worth knowing about a table; `refused` means that it cannot be used as it is."""
+    """An observation about a table; `refused` means that the table cannot be used unchanged."""
 
     kind: str
     """Short stable name, such as `blank-text`."""
@@ -37,7 +37,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class ReadingDecision:
-    """One choice between several ways to read a file."""
+    """A choice between several ways to read a file."""
 
     what: What
     chosen: str
@@ -56,7 +56,7 @@ class ReadingDecision:
 
 @dataclass(frozen=True)
 class RawTable:
-    """A file's cells before anything is known about text and labels."""
+    """A file's cells, before the columns of texts and labels are known."""
 
     frame: pd.DataFrame
     """Columns named as in the file (or numbered from 0); cells as the file gives them, missing = nan."""
@@ -77,32 +77,32 @@ class RawTable:
 
 
 def list_finding(kind: str, level: Level, number: int, message: str) -> list[Finding]:
-    """Return a finding as a list, which is empty where it concerns nothing."""
+    """Return a list with one finding, or an empty list if its count is 0."""
     return [Finding(kind, level, number, message)] if number else []
 
 
 def refuse_findings(findings: Iterable[Finding], file: str) -> None:
-    """Raise the first refusal among the findings as a DataError."""
+    """Raise a DataError for the first finding that refuses the table."""
     for finding in findings:
         if finding.level == "refused":
             raise DataError(finding.message, file=file)
 
 
 def plural(number: int, noun: str) -> str:
-    """Write a number with its noun: `1 row`, `1 200 rows`, `3 classes`."""
+    """Format a number with its noun: `1 row`, `1 200 rows`, `3 classes`."""
     if number == 1:
         return f"1 {noun}"
     return f"{count(number)} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
 def shown(word: str, most: int = 60) -> str:
-    """Cut a long word of somebody's file, as a message quotes it."""
+    """Shorten a long word of a user's file for quoting in a message."""
     return clipped(word, most + 1)
 
 
 @contextlib.contextmanager
 def naming_sheets(sheets: Sequence[str], sheet: str) -> Iterator[None]:
-    """Add to the refusal of a table the other tables of its file, so that a person can choose one of them."""
+    """Add the other tables of a file to an error about one table, so that the user can choose another."""
     try:
         yield
     except DataError as error:
@@ -111,7 +111,7 @@ def naming_sheets(sheets: Sequence[str], sheet: str) -> Iterator[None]:
 
 
 def join_decisions(by_file: Mapping[str, Iterable[ReadingDecision]]) -> tuple[ReadingDecision, ...]:
-    """Return the decisions of all files of a folder; one that several files share is there once, with their names."""
+    """Return the decisions for all files of a folder; a shared decision appears once, with its files."""
     files: dict[tuple[str, str, bool], dict[str, ReadingDecision]] = {}
     for file, decisions in by_file.items():
         for each in decisions:
@@ -123,12 +123,12 @@ def join_decisions(by_file: Mapping[str, Iterable[ReadingDecision]]) -> tuple[Re
 
 
 def _richest(decisions: Iterable[ReadingDecision]) -> ReadingDecision:
-    """Return the first decision with the most alternatives: a file of ASCII can be read in any encoding."""
+    """Return the first decision with the most alternatives; an ASCII file can be read in any encoding."""
     return max(decisions, key=lambda each: len(each.alternatives))
 
 
 def offer_for_all(decisions: Iterable[ReadingDecision]) -> tuple[ReadingDecision, ...]:
-    """Remove the encodings that would misread those files of a folder whose encoding is certain."""
+    """Remove alternatives that would misread the files of a folder whose encoding is certain."""
     found = tuple(decisions)
     certain = {each.chosen.removesuffix("-sig") for each in found if each.what == "encoding" and not each.guessed}
     if len({each.chosen for each in found if each.what == "encoding"}) < 2 or not certain:
@@ -137,13 +137,13 @@ def offer_for_all(decisions: Iterable[ReadingDecision]) -> tuple[ReadingDecision
 
 
 def _keep_certain_readable(decision: ReadingDecision, certain: set[str]) -> ReadingDecision:
-    """Offer `utf-8+X` instead of X where the certain files are in UTF-8, and no encoding where they are in another."""
+    """Offer `utf-8+X` instead of X if the certain files are in UTF-8, and no alternative otherwise."""
     offered = decision.alternatives if decision.guessed and certain == {"utf-8"} else ()
     both = dict.fromkeys(f"utf-8+{each.removeprefix('utf-8+')}" for each in offered)
     return dataclasses.replace(decision, alternatives=tuple(each for each in both if each != decision.chosen))
 
 
 def name_files(names: Sequence[str], of: int) -> str:
-    """Name the files of a decision; empty: all of a folder."""
+    """Name the files of a decision; return an empty string if it concerns all files of a folder."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return "" if len(names) == of else f"{', '.join(names[:_NAMED])}{more}"

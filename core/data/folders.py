@@ -1,4 +1,4 @@
-"""What a folder of labelled texts holds: a file for each split, a file for each class, or a folder for each class."""
+"""Folders of labelled texts: one file per split, one file per class, or one folder per class."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ _PEEKED = 200
 
 
 def is_hidden(name: str) -> bool:
-    """Return whether a file or folder is one of the operating system, such as `Thumbs.db`."""
+    """Return whether a file or folder belongs to the operating system, such as `Thumbs.db`."""
     return name.startswith((".", "__MACOSX")) or name.casefold() in ("thumbs.db", "desktop.ini")
 
 
 def class_named(name: str) -> str:
-    """Return the class that a folder or file is named after; refuse a name that is not in UTF-8."""
+    """Return the name of a folder or file as its class; refuse a name that is not in UTF-8."""
     if (plain := without_surrogates(name)) != name:
         raise DataError(f"the name '{shown(plain)}' of a class is not in UTF-8; rename its folder or file")
     return name
@@ -53,7 +53,7 @@ def class_named(name: str) -> str:
 
 @dataclass(frozen=True)
 class DiskFolder:
-    """A folder on the disk."""
+    """A folder on disk."""
 
     root: Path
     place: PurePosixPath = PurePosixPath()  # noqa: RUF009  it cannot be changed
@@ -79,7 +79,7 @@ class DiskFolder:
 
 @dataclass
 class ZipFolder:
-    """A folder in a zip archive; nothing of it is ever written to the disk."""
+    """A folder in a zip archive; its content is never written to disk."""
 
     archive: zipfile.ZipFile
     place: PurePosixPath = PurePosixPath()  # noqa: RUF009  it cannot be changed
@@ -104,7 +104,7 @@ TextFolder = DiskFolder | ZipFolder
 
 @dataclass(frozen=True)
 class ClassFolders:
-    """Split (or `all`) → class → its folder, and the folders of texts without a label."""
+    """The folders of each split (or `all`) and class, and the folders of unlabelled texts."""
 
     splits: dict[str, dict[str, TextFolder]]
     left_out: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ class ClassFolders:
 
 @dataclass(frozen=True)
 class ClassTexts:
-    """The texts of class folders or files: rows of each split, `text` and `label`."""
+    """The texts of class folders or files: the rows of each split, with `text` and `label`."""
 
     splits: dict[str, pd.DataFrame]
     classes: tuple[str, ...]
@@ -123,7 +123,7 @@ class ClassTexts:
 
 
 def split_files(folder: Path) -> dict[str, list[Path]]:
-    """Return split → its files, of which the first is read; all rows of `all.csv` where there is no split."""
+    """Return the files of each split (the first one is read); `all.csv` counts only if there are no splits."""
     found = {
         split: [
             path
@@ -138,7 +138,7 @@ def split_files(folder: Path) -> dict[str, list[Path]]:
 
 
 def read_classes(folder: TextFolder, file: str, encoding: str, least: int) -> ClassTexts:
-    """Read a folder of texts for each class, or a file for each of at least so many classes."""
+    """Read a folder that has one folder per class, or one file for each of at least `least` classes."""
     if by_folder := find_folders(folder):
         return read_folders(by_folder, file, encoding)
     names = name_class_files(folder)
@@ -155,7 +155,7 @@ def read_classes(folder: TextFolder, file: str, encoding: str, least: int) -> Cl
 
 
 def name_class_files(folder: TextFolder) -> dict[str, str]:
-    """Return file → class, of plain text files that are named after their classes; empty: others are there too."""
+    """Return file → class for text files named after their classes; empty if there are other files too."""
     every = sorted(map(PurePosixPath, folder.files()), key=str)
     paths = [path for path in every if path.stem.casefold() not in _IGNORED]
     one_stem = len(paths) > 1 and len({path.stem for path in paths}) == 1
@@ -167,7 +167,7 @@ def name_class_files(folder: TextFolder) -> dict[str, str]:
 
 
 def read_class_files(folder: TextFolder, names: dict[str, str], file: str, encoding: str = "") -> ClassTexts:
-    """Read files that hold a text of one class a line; arguments as `read_classes`, and file → class."""
+    """Read files with one text per line and one class per file; `names` maps files to classes."""
     data = _read_together(((folder, name) for name in names), file)
     decoded = dict(zip(names, decode_together(data, encoding, folder=file), strict=True))
     rows = list[tuple[str, str]]()
@@ -185,7 +185,7 @@ def read_class_files(folder: TextFolder, names: dict[str, str], file: str, encod
 
 
 def find_folders(folder: TextFolder) -> ClassFolders | None:
-    """Find the class folders in a folder; return None if it has fewer than two."""
+    """Find the class folders in a folder; return None if there are fewer than two."""
     inside = folder.folders()
     if (
         len(inside) == 1
@@ -216,7 +216,7 @@ def _find_beside(folder: TextFolder, read: Iterable[TextFolder]) -> tuple[str, .
 
 
 def class_texts(folder: Path) -> list[Path]:
-    """Return the files of a folder of texts for each class; none where it holds something else, or cannot be read."""
+    """Return all text files of a folder of class folders; empty if it holds something else or cannot be read."""
     try:
         found = None if split_files(folder) else find_folders(DiskFolder(folder))
         every = [each for classes in found.splits.values() for each in classes.values()] if found else []
@@ -226,7 +226,7 @@ def class_texts(folder: Path) -> list[Path]:
 
 
 def read_folders(found: ClassFolders, file: str, encoding: str = "") -> ClassTexts:
-    """Read the texts of class folders, in the order of their names."""
+    """Read the texts of class folders, in the order of the file names."""
     rows = [
         (split, label, folder, name)
         for split, classes in found.splits.items()
@@ -273,7 +273,7 @@ def _read_together(files: Iterable[tuple[TextFolder, str]], file: str) -> dict[s
 
 
 def split_named(name: str) -> str:
-    """Return the split that a folder is named after; empty: none."""
+    """Return the split that a folder is named after, or an empty string."""
     last = re.split(r"[-_. ]", name.casefold())[-1]
     return next((split for split, names in SPLITS.items() if last in names), "")
 
@@ -290,7 +290,7 @@ def _classes(folder: TextFolder) -> dict[str, TextFolder]:
 
 
 def _texts(folder: TextFolder) -> bool:
-    """Return whether every file of a folder is a text, and one at least is no README or licence."""
+    """Return whether all files of a folder are texts, and at least one is not a README or licence."""
     files = [PurePosixPath(name) for name in islice(folder.files(), _PEEKED)]
     papers = all(path.stem.casefold() in PAPERS for path in files)
     return not papers and all(_PLAIN.fullmatch(path.suffix) for path in files)

@@ -1,4 +1,4 @@
-"""Whether a named data set can be opened on this machine, and how it comes here if not. Imports nothing heavy."""
+"""Availability of named data sets on this machine, and how to get missing ones. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ DATA_FOLDER = "SENTISCOPE_DATA"
 
 @dataclass(frozen=True)
 class Held:
-    """The state of one named data set in a few words, and why it cannot be opened here; empty: it can."""
+    """The availability of a named data set in a few words, and why it cannot be opened (empty if it can)."""
 
     state: str
     lacking: str = ""
 
 
 def local_folder(name: str) -> Path | None:
-    """Return the folder under SENTISCOPE_DATA that stands in for a named source, if there is one."""
+    """Return the folder under SENTISCOPE_DATA that replaces the download of a named source, or None."""
     base = os.environ.get(DATA_FOLDER, "")
     folder = Path(base).expanduser() / name
     return folder if base and folder.is_dir() else None
 
 
 def held(source: Registered, *, hub: bool | None = None) -> Held:
-    """Return whether a data set is here, and how to get it; `hub`: whether the hub's package is installed."""
+    """Return the availability of a data set; `hub`: whether the package for downloads is installed (None: find out)."""
     if source.kind == "built-in":
         return Held("part of the program")
     folder, layout = local_folder(source.name), source.published

@@ -1,4 +1,4 @@
-"""JSON of any common form to a table of rows: lists, lines, orients of pandas, rows under a key, exports of tools."""
+"""Reading of JSON as a table: lists, JSON Lines, pandas orients, rows under a key, exports of annotation tools."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Row = dict[str, Any]
 
 @dataclass
 class _Reading:
-    """Findings of a file, and how deep the search for rows is."""
+    """The state of reading one file: its findings, and the key path of the rows."""
 
     file: str
     part: str
@@ -52,16 +52,18 @@ class _Reading:
     findings: list[Finding] = field(default_factory=list)
 
     def note(self, kind: str, number: int, message: str, level: Any = "note") -> None:
+        """Add a finding."""
         self.findings.append(Finding(kind, level, number, message))
 
     def under(self) -> str:
+        """Describe the key of the rows, for a message."""
         return f" under `{_said(self.where)}`" if self.where else ""
 
 
 def read_json(text: str, file: str, part: str = "") -> RawTable | None:
-    """Read the rows of a JSON file; None if the text only looks like JSON at its start.
+    """Read the rows of a JSON file; return None if only the start of the text looks like JSON.
 
-    `part` is the key whose list is read where there are several, such as `train` or `result.rows`; empty: the longest.
+    `part` is the key of the list to read if there are several, such as `train` or `result.rows`; empty: the longest.
     """
     reading = _Reading(file, part)
     found = _parse(text, reading)
@@ -87,7 +89,7 @@ def read_json(text: str, file: str, part: str = "") -> RawTable | None:
 
 
 def holds_json(text: str, file: str) -> bool:
-    """Return whether a file called JSON holds some, though it begins with something else."""
+    """Return whether a file with a JSON name holds JSON, although it begins with something else."""
     return (
         file.lower().endswith(_NAMED_JSON)
         and re.search(r'^\s*[\w.]*\(?[\[{]\s*["\[{]', text[:20_000], re.MULTILINE) is not None
@@ -95,7 +97,7 @@ def holds_json(text: str, file: str) -> bool:
 
 
 def decode_json(text: str, file: str) -> Any:
-    """Decode one JSON value; a JSONDecodeError where it is no JSON at all, a DataError where it cannot be read."""
+    """Decode one JSON value; raise JSONDecodeError for text that is not JSON, and DataError for unusable JSON."""
     try:
         return DECODER.decode(text)
     except json.JSONDecodeError:
@@ -105,7 +107,7 @@ def decode_json(text: str, file: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> Row:
-    """Make an object of its keys and values; Python's own reader silently keeps the last of two values of a key."""
+    """Build an object from its pairs; refuse a repeated key, as Python's decoder would silently keep the last."""
     found = dict(pairs)
     if strange := next((key for key in found if not isinstance(key, str)), None):
         raise ValueError(f"the key {strange!r:.60} is no text")
@@ -116,23 +118,23 @@ def _object(pairs: list[tuple[str, Any]]) -> Row:
 
 
 DECODER = json.JSONDecoder(object_pairs_hook=_object)
-"""Decodes JSON and refuses an object with the same key twice."""
+"""A JSON decoder that refuses an object with the same key twice."""
 
 
 def has_text(row: Any) -> bool:
-    """Return whether an object has a text under a usual name."""
+    """Return whether an object has a text under a usual column name."""
     return isinstance(row, dict) and any(
         _plain(key) in TEXT_NAMES and isinstance(value, str) for key, value in row.items()
     )
 
 
 def is_wrapper(key: str, inside: Iterable[str]) -> bool:
-    """Return whether the object under this key holds columns of the table rather than one cell."""
+    """Return whether the object under a key holds columns of the table rather than one cell."""
     return key in _WRAPPERS or any(_plain(name) in KNOWN_NAMES for name in inside)
 
 
 def _parse(text: str, reading: _Reading) -> tuple[Any] | None:
-    """Return the one value of the file, or its rows, as a tuple of one; None: it is no JSON."""
+    """Return the value of the file, or its rows, in a tuple; return None if it is not JSON."""
     try:
         return (decode_json(text, reading.file),)
     except json.JSONDecodeError as error:
@@ -178,7 +180,7 @@ def _lines(text: str, reading: _Reading) -> list[Any] | None:
 
 
 def _python_dictionary(line: str) -> Any:
-    """Parse a dictionary as Python prints it; nothing is run."""
+    """Parse a dictionary in Python syntax, without running it."""
     try:
         if len(line) > _LONGEST_LITERAL:
             raise ValueError
@@ -193,7 +195,7 @@ def _python_dictionary(line: str) -> Any:
 
 
 def _one_after_another(text: str, reading: _Reading) -> list[Any] | None:
-    """Parse objects over several lines each; return None if the first one is none."""
+    """Parse objects that span several lines; return None if the first one cannot be parsed."""
     if not text.lstrip().startswith("{"):
         return None
     place, rows = 0, list[Any]()
@@ -227,7 +229,7 @@ def _rows(whole: Any, reading: _Reading) -> Any:
 
 
 def _split_orient(whole: Row, reading: _Reading) -> list[Row] | None:
-    """Read `{"columns": […], "data": [[…]]}`, as pandas writes it."""
+    """Read rows in the `split` orient of pandas: `{"columns": […], "data": [[…]]}`."""
     names, rows = whole.get("columns"), whole.get("data")
     if not (isinstance(names, list) and isinstance(rows, list) and rows and isinstance(rows[0], list)):
         return None
@@ -238,7 +240,7 @@ def _split_orient(whole: Row, reading: _Reading) -> list[Row] | None:
 
 
 def _lists(whole: Row, reading: _Reading) -> list[Row] | None:
-    """Read columns as lists: `{"text": […], "label": […]}`; or the texts of each class: `{"good": […], "bad": […]}`."""
+    """Read cells by column, `{"text": […], "label": […]}`, or texts by class, `{"good": […], "bad": […]}`."""
     if not whole or not all(isinstance(each, list) for each in whole.values()):
         return None
     if any(isinstance(part, dict) for each in whole.values() for part in each[:1]):
@@ -256,7 +258,7 @@ def _lists(whole: Row, reading: _Reading) -> list[Row] | None:
 
 
 def _are_classes(whole: Row) -> bool:
-    """Return whether each key is a class with a list of its texts; columns have other names, or repeated values."""
+    """Return whether each key is a class with its list of texts; columns have usual names or repeated values."""
     if len(whole) < 2 or any(_plain(key) in KNOWN_NAMES for key in whole):
         return False
     if not all(each and all(isinstance(text, str) for text in each) for each in whole.values()):
@@ -283,7 +285,7 @@ def _objects_of_objects(whole: Row, reading: _Reading) -> list[Row] | None:
 
 
 def _chosen_list(whole: Row, reading: _Reading) -> list[Any] | None:
-    """Choose the list of objects that was asked for, else the longest one whose objects have a text."""
+    """Choose the list of objects that was asked for, or the longest one whose objects have a text."""
     found = dict(_lists_of_objects(whole, reading.where))
     if not found:
         return None
@@ -316,7 +318,7 @@ def _lists_of_objects(whole: Row, above: str, deep: int = _DEEPEST) -> Iterator[
 
 
 def _objects(rows: Any, reading: _Reading) -> list[Row]:
-    """Turn rows into objects; the first of several lists may name the columns."""
+    """Convert rows to objects; if the rows are lists, the first one may name the columns."""
     file = reading.file
     if not isinstance(rows, list):
         raise DataError(f"{_spoken(rows)} is no table of texts and labels", file=file)
@@ -361,7 +363,7 @@ def _plain(key: str) -> str:
 
 
 def _inside(rows: list[Row]) -> tuple[set[str], dict[str, dict[str, None]]]:
-    """Return all keys of the rows, and one level deeper those of keys that hold only objects."""
+    """Return all keys of the rows, and the inner keys of those that hold only objects."""
     inner: dict[str, dict[str, None]] = {
         key: {} for row in rows for key, value in row.items() if isinstance(value, dict)
     }
@@ -380,7 +382,7 @@ def _inside(rows: list[Row]) -> tuple[set[str], dict[str, dict[str, None]]]:
 
 
 def _expand(rows: list[Row], reading: _Reading) -> list[Row]:
-    """Lift columns that stand one level deeper: the `text` of `{"review": {"text": …}, "label": …}`."""
+    """Move columns up from one level deeper, such as `text` in `{"review": {"text": …}, "label": …}`."""
     keys, wide = _inside(rows)
     taken, renamed = keys - set(wide), dict[str, dict[str, str]]()
     for key, names in wide.items():
@@ -404,7 +406,7 @@ def _expand(rows: list[Row], reading: _Reading) -> list[Row]:
 
 
 def _label_key(key: str, rows: list[Row]) -> str:
-    """Return the key that holds the name in label objects such as `{"name": "positive", "id": 1}`; empty: none."""
+    """Return the key of the name in label objects such as `{"name": "positive", "id": 1}`, or an empty string."""
     if _plain(key) not in LABEL_NAMES:
         return ""
     objects: Sequence[Row] = [value for row in rows if isinstance(value := row.get(key), dict)]

@@ -1,4 +1,4 @@
-"""Counter-examples that a training takes along: a copy of a person's list as it was when the training was planned."""
+"""Counterexamples that join a training split: a snapshot of a user's list, taken when the training was planned."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _LARGEST = 64 * 1024**2
 
 
 class Example(TypedDict):
-    """A counter-example; several labels have a semicolon between them, a text without any has none."""
+    """A counterexample; several labels are separated by semicolons, and an unlabelled text has an empty label."""
 
     text: str
     label: str
 
 
 def with_examples(given: Splits, classes: tuple[str, ...], config: DataConfig) -> tuple[Splits, list[str]]:
-    """Join the counter-examples of `config.examples` to the training rows, and say what was left out.
+    """Add the counterexamples of `config.examples` to the training rows, and report what was left out.
 
     Their labels are renamed as the data's are. Those of another class are left out, and those that are read alike
     with a text of another split. Train then keeps `text`, `label` and `corpus` alone.
@@ -60,7 +60,7 @@ def with_examples(given: Splits, classes: tuple[str, ...], config: DataConfig) -
 def _encoded(
     label: str, classes: tuple[str, ...], names: dict[str, str], *, several: bool
 ) -> int | tuple[int, ...] | None:
-    """Return the number of a class, of several labels a tuple of them; None: one of them is none of the data's."""
+    """Return the class number of a label (several labels: a tuple), or None if a label is not in `classes`."""
     words = label.split(SEPARATOR) if several and label else [] if several else [label]
     found = [names.get(word, word) for word in words]
     if not set(found) <= set(classes):
@@ -70,7 +70,7 @@ def _encoded(
 
 
 def digest_of(config: DataConfig) -> str:
-    """Return the digest under which the copy is kept."""
+    """Return the digest that names the snapshot."""
     return Path(config.examples).stem
 
 

@@ -1,4 +1,4 @@
-"""One way in for files and folders of labelled texts: cells (`files`), `columns`, `labels`, `rows`."""
+"""Reading of labelled files and folders, in steps: cells (`files`), `columns`, `labels`, `rows`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PREVIEW_CHARACTERS = 200
 
 @dataclass(frozen=True)
 class FileReport:
-    """What a person needs to know about a file before training on it; of its table as in `RawTable`."""
+    """A report on a file before training on it; the fields of its table are those of `RawTable`."""
 
     file: str
     kind: str = ""
@@ -65,7 +65,7 @@ class FileReport:
 
 @dataclass(frozen=True)
 class LabeledSplits:
-    """Cleaned rows by split (or `all` of them), labels still words, and the class names in order."""
+    """Cleaned rows by split (or `all`), with labels as words, and the class names in order."""
 
     splits: dict[str, pd.DataFrame]
     """Columns `text` (str), `label` (str, the class name; a tuple of them in a multi-label file) and the others."""
@@ -82,7 +82,7 @@ class LabeledSplits:
 
 
 def inspect_file(path: Path, **settings: Unpack[ReadingSettings]) -> FileReport:
-    """Look at a file and tell what was found, also when it cannot be used; refuse what is no table at all."""
+    """Report on a file, even if it cannot be used for training; refuse one that is not a table."""
     try:
         return _inspect_table(path.expanduser(), settings)[0]
     except DataError as error:
@@ -93,7 +93,7 @@ def inspect_file(path: Path, **settings: Unpack[ReadingSettings]) -> FileReport:
 
 
 def read_file(path: Path, *, to_train: bool = True, **settings: Unpack[ReadingSettings]) -> LabeledSplits:
-    """Read the usable rows of a file; `to_train`: enough of them, of two classes at least, else one will do."""
+    """Read the usable rows of a file; `to_train` requires enough rows of at least two classes."""
     report, rows, problem = _inspect_table(path.expanduser(), settings, to_train)
     if rows is None:
         raise problem or DataError(report.problem, file=report.file)
@@ -172,7 +172,7 @@ def name_classes(
     *,
     to_train: bool = True,
 ) -> LabeledSplits:
-    """Translate label words to class names, in the order of `known`; without it the words are the classes."""
+    """Translate label words to class names in the order of `known`; if that is None, the words are the classes."""
     labels = pd.concat([rows["label"] for rows in splits.values()], ignore_index=True)
     if known is None:
         return LabeledSplits(splits, sorted_names(labels), tuple(notes), task)
@@ -239,7 +239,7 @@ def _find_layout(
     file: str,
     first: Layout | None = None,
 ) -> Layout:
-    """Choose the columns of a table and how its labels are written; the sign between labels is that of `first`."""
+    """Choose the columns of a table and detect its label form; separated labels use the separator of `first`."""
     if table.kind == conll.KIND:
         return TAGGED
     text, label, pair = settings.get("text", ""), settings.get("label", ""), settings.get("pair", "")
@@ -252,7 +252,7 @@ def _find_layout(
 
 
 def _lacks_labels(table: RawTable, layout: Layout) -> bool:
-    """Return whether a table has the text column of a layout and no label column of any name."""
+    """Return whether a table has the text column of a layout but no label column of any usual name."""
     names = set(map(str, table.frame.columns))
     labels = names & set(layout.labels) or any(map(is_label_name, names))
     return table.header and layout.text in names and not labels

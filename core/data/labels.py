@@ -1,4 +1,4 @@
-"""Label cells to classes: how the labels of a text are written, which words they are, and what the words are called."""
+"""Labels from cells: how they are written, which words they are, and which classes the words mean."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CHOICES = ("choices", "labels", "label", "taxonomy", "value", "name")
 def find_form(
     frame: pd.DataFrame, layout: Layout, separator: str = "", *, several: bool = False, file: str = ""
 ) -> Layout:
-    """Find how the labels of a raw table are written, and return its columns with that.
+    """Detect how the labels of a table are written, and return its layout with that form.
 
     `separator` is the sign between labels of a cell, `none` where each cell is one label; empty: found. `several`:
     texts have several labels, whatever this table looks like.
@@ -69,7 +69,7 @@ def find_form(
 
 
 def read_labels(frame: pd.DataFrame, layout: Layout, *, file: str = "") -> tuple[pd.Series, list[Finding]]:
-    """Return the label of each row as a word, or its labels as a sorted tuple of words; and what was found.
+    """Return the label of each row as a word, or its labels as a sorted tuple of words, and the findings.
 
     They are missing where the row does not say; an empty list, or 0 in every column, says that no label applies. Raises
     a DataError if a 0/1 column holds something else, or a list holds several labels and the others one each.
@@ -105,14 +105,14 @@ def _naming_cells(file: str, column: str) -> Iterator[None]:
 
 
 def label_columns(layout: Layout) -> dict[str, str]:
-    """Return label → its 0/1 column; `y_` at the beginning of every name is no part of the labels."""
+    """Return label → its 0/1 column; a prefix `y_` that all columns share is removed."""
     prefixed = all(name.startswith(PREFIX) for name in layout.labels)
     return {name.removeprefix(PREFIX) if prefixed else name: name for name in layout.labels}
 
 
 @dataclass(frozen=True)
 class LabelNames:
-    """What the `labels.json` of a folder says."""
+    """The class names and the task in the `labels.json` of a folder."""
 
     names: dict[str, str]
     """Label value → class name, in class order."""
@@ -136,7 +136,7 @@ def read_label_names(folder: Path, file: str = "labels.json") -> LabelNames | No
 
 
 def encode_labels(rows: pd.DataFrame, classes: tuple[str, ...], task: Task = "single") -> pd.DataFrame:
-    """Return rows with `label` as int64 position in `classes`, of several labels a tuple; refuse other labels."""
+    """Return rows with labels as int64 positions in `classes` (several: a tuple); refuse unknown labels."""
     positions = {name: number for number, name in enumerate(classes)}
     strange = sorted(distinct_labels(rows["label"]) - set(classes))
     if strange:
@@ -149,29 +149,29 @@ def encode_labels(rows: pd.DataFrame, classes: tuple[str, ...], task: Task = "si
 
 
 def is_several(labels: pd.Series) -> bool:
-    """Return whether cleaned labels are tuples."""
+    """Return whether cleaned labels are tuples (several labels per text, or one per word)."""
     return bool(len(labels)) and isinstance(labels.iloc[0], tuple)
 
 
 def distinct_labels(labels: pd.Series) -> set[str]:
-    """Return the distinct labels of cleaned rows, one or several a row, or the tags of its words."""
+    """Return the distinct labels of cleaned rows, or the distinct tags of their words."""
     return set(labels.explode().dropna().unique())
 
 
 def rename_labels(labels: pd.Series, names: Mapping[Any, str]) -> pd.Series:
-    """Replace label names by those in `names`; a row has one or several."""
+    """Rename labels by the map `names`; a row has one or several."""
     if is_several(labels):
         return labels.map(lambda each: tuple(dict.fromkeys(names.get(word, word) for word in each)))
     return labels.map(lambda word: names.get(word, word)).astype("str")
 
 
 def sorted_names(labels: pd.Series) -> tuple[str, ...]:
-    """Sort distinct labels as a person would: numbers by value, words by alphabet, `item 2` before `item 10`."""
+    """Sort distinct labels naturally: numbers by value, words alphabetically, `item 2` before `item 10`."""
     return tuple(sorted(distinct_labels(labels), key=natural))
 
 
 def natural(word: str) -> tuple[int, float, list[tuple[int, int | str]], str]:
-    """Return a key that sorts numbers by size, then words with the numbers in them by size; the text breaks ties."""
+    """Return a natural sort key: numbers by value, then words, with the numbers in them by value; ties by text."""
     with contextlib.suppress(ValueError):
         if not math.isnan(number := float(word)):
             return 0, number, [], word
@@ -206,7 +206,7 @@ def _read_bits(values: pd.Series, file: str) -> pd.Series:
 
 
 def _refuse_scores(cells: Iterable[Any]) -> None:
-    """Refuse lists that say how well each class fits, such as `[0, 1, 0]`, `[0.2, 0.8]` or objects with a score."""
+    """Refuse lists with a number or score for each class, such as `[0, 1, 0]` or `[0.2, 0.8]`."""
     rows = list(dict.fromkeys(tuple(map(as_word, _unpack_list(cell))) for cell in cells))
     of_bits = (
         len(rows) > 1 and {len(row) for row in rows} == {len(rows[0])} and all(set(row) <= set(BITS) for row in rows)
@@ -234,7 +234,7 @@ def _are_lists(cells: pd.Series) -> bool:
 
 
 def _as_object(cell: Any) -> dict[str, Any] | None:
-    """Return an object, also of one in words, which is empty if it cannot be parsed; None: the cell is none."""
+    """Return the object in a cell, parsed if it is text (empty if that fails); return None if there is no object."""
     if isinstance(cell, dict):
         return cell
     if not isinstance(cell, str) or not _OBJECT.fullmatch(cell.strip()):
@@ -243,7 +243,7 @@ def _as_object(cell: Any) -> dict[str, Any] | None:
 
 
 def _decode_cell(cell: str) -> Any:
-    """Decode the JSON of a cell; None: it is no JSON, or nested too deeply."""
+    """Decode the JSON of a cell; return None if it is not JSON or too deeply nested."""
     try:
         return DECODER.decode(cell)
     except (json.JSONDecodeError, RecursionError):
@@ -253,7 +253,7 @@ def _decode_cell(cell: str) -> Any:
 
 
 def _read_choices(found: dict[str, Any]) -> list[Any] | None:
-    """Return the labels in an object such as `{"choices": ["calm", "joy"]}`; None: it has none."""
+    """Return the labels in an object such as `{"choices": ["calm", "joy"]}`, or None if it has none."""
     value = next((found[key] for key in _CHOICES if isinstance(found.get(key), (list, str, int))), None)
     return value if value is None or isinstance(value, list) else [value]
 
@@ -265,7 +265,7 @@ def _divide_cell(cell: Any, layout: Layout) -> list[Any]:
 
 
 def _unpack_list(cell: Any) -> list[Any]:
-    """Return the parts of a list, or of one in words: `["a", "b"]`, `['a', 'b']`, `[0 3]`."""
+    """Return the parts of a list, or of a list written as text: `["a", "b"]`, `['a', 'b']`, `[0 3]`."""
     if isinstance(cell, (list, tuple, np.ndarray)):
         return [label for part in cell for label in _unpack_part(part)]
     if (found := _as_object(cell)) is not None:
@@ -303,7 +303,7 @@ def _take_distinct(cells: pd.Series) -> pd.Series:
 
 
 def _find_mark(labels: Sequence[str]) -> str:
-    """Find the separator of labels such as `pharma rushed` beside `pharma` and `rushed`; empty: none."""
+    """Find the separator of labels such as `pharma rushed`, where `pharma` and `rushed` occur too; empty if none."""
     # A blank or comma counts if nine in ten of the parts also stand alone; `;` and `|` are in no label's name.
     for mark in MARKS:
         parts = [{part.strip() for part in str(value).split(mark)} - {""} for value in labels]

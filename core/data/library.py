@@ -1,4 +1,4 @@
-"""A person's own data sets: uploaded files kept by their content, and how each is to be read. Imports nothing heavy.
+"""Uploaded data sets: files stored by content hash, and the settings to read them. Imports nothing heavy.
 
 FOLDER/files/SHA256/NAME     what was uploaded
 FOLDER/choices/ID.json       which file, which columns, which encoding: what a training run needs to be told
@@ -37,14 +37,14 @@ CHOSEN = ("name", *READING, "rename", "order")
 
 @dataclass(frozen=True)
 class Choice:
-    """A file as a person has confirmed it."""
+    """The confirmed settings for reading a file."""
 
     id: str
     config: DataConfig
 
 
 def safe_name(name: str) -> str:
-    """A file name that names nothing but a plain file: no folders, no blanks, no leading dot, no special meaning."""
+    """Return a safe file name: without folders, blanks, a leading dot or a special meaning."""
     last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
     stem, dot, ending = _UNSAFE.sub("-", last).strip(".-").rpartition(".")
     whole = f"{stem[: LONGEST_NAME - 12]}{dot}{ending[:11]}" if dot else ending[:LONGEST_NAME]
@@ -53,7 +53,7 @@ def safe_name(name: str) -> str:
 
 
 def keep_file(folder: Path, name: str, content: bytes) -> Path:
-    """Keep an uploaded file under the SHA-256 of its content, once; refuse what is beyond the quotas of the server."""
+    """Store an uploaded file once, under the SHA-256 of its content; refuse it if a quota of the server is exceeded."""
     home = folder / FILES / hashlib.sha256(content).hexdigest()
     if (kept := _kept(home)) is None:
         _check_room(folder / FILES, len(content))
@@ -90,7 +90,7 @@ def _kept(home: Path) -> Path | None:
 
 
 def _lay_down(home: Path, name: str, content: bytes) -> None:
-    """Make the folder of a file whole elsewhere and move it in; of several at once the first stays."""
+    """Write the folder of a file under a temporary name and move it in place; of concurrent writers the first wins."""
     new = beside(home)
     try:
         with storage_errors(home):
@@ -109,7 +109,7 @@ def _lay_down(home: Path, name: str, content: bytes) -> None:
 
 
 def keep_choice(folder: Path, config: DataConfig) -> Choice:
-    """Remember how a file is to be read; the same file read the same way is one choice."""
+    """Store how a file is read; the same file with the same settings is one choice."""
     settings = {name: value for name in CHOSEN if (value := getattr(config, name))}
     stem = safe_name(Path(config.name).stem)[:40]
     choice = Choice(f"{stem}-{fingerprint(settings)[:8]}", DataConfig(**settings))
@@ -120,13 +120,13 @@ def keep_choice(folder: Path, config: DataConfig) -> Choice:
 
 
 def choices(folder: Path) -> list[Choice]:
-    """All choices whose file is still there, by name; a damaged one is left out."""
+    """Return all choices whose file still exists, sorted by name; damaged ones are left out."""
     found = (read_choice(folder, path.stem) for path in sorted((folder / "choices").glob("*.json")))
     return [choice for choice in found if choice is not None]
 
 
 def read_choice(folder: Path, choice: str) -> Choice | None:
-    """One choice; None if there is none, its file is gone, or it is damaged."""
+    """Read one choice; return None if it does not exist, its file is gone, or it is damaged."""
     if not _ID.fullmatch(choice):
         return None
     try:

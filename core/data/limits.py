@@ -1,4 +1,4 @@
-"""What reading a file may cost, in one place. Imports nothing heavy."""
+"""Limits on the size and cost of reading a file. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEGABYTE = 1024**2
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that a file may ask for; beyond it is refused with a sentence, never cut short.
+    """The limits for reading a file; a larger file is refused with a message, never truncated.
 
     Megabytes of memory and seconds of the process that reads it; megabytes of the file, of a packed one when unpacked;
     cells: rows times columns; characters of one cell.
@@ -38,7 +38,7 @@ class Limits:
 
 
 def current() -> Limits:
-    """Return the limits of this process: the defaults, changed by SENTISCOPE_LIMITS; refuse what is no limit there."""
+    """Return the limits of this process: the defaults, changed by SENTISCOPE_LIMITS; refuse an unknown limit."""
     return _parsed(os.environ.get(VARIABLE, ""))
 
 
@@ -57,7 +57,7 @@ def _parsed(settings: str) -> Limits:
 def refusal(
     found: str, name: str, *, file: str | None = None, row: int | None = None, field: str | None = None, part: str = ""
 ) -> DataError:
-    """Return the refusal of a file that asks for more than the limit `name` allows.
+    """Return the error for a file that exceeds the limit `name`.
 
     `found` says what it asks for, `part` how a part of the file is made; file, row and field are those of the message.
     """
@@ -74,13 +74,13 @@ def refusal(
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the whole of a regular file; refuse anything else, and a file that is larger than allowed."""
+    """Read a regular file completely; refuse anything else, and a file that is larger than allowed."""
     with _refused(path):
         return regular_bytes(path, current().size * MEGABYTE)
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a regular file at its beginning; refuses as `read_bytes`."""
+    """Open a regular file at its beginning; refuse the same files as `read_bytes`."""
     with _refused(path):
         return open_regular(path, current().size * MEGABYTE)
 

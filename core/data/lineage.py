@@ -1,4 +1,4 @@
-"""Digests of the texts that a model learned from, in files that are named after their content."""
+"""Digests of the texts that a model was trained on, in files named after their content."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ within 1 % of; with 8 bytes it would be 2.0 MB, and even one bit more passes 1 M
 
 
 def digest_texts(texts: Sequence[str]) -> np.ndarray:
-    """Return a 40-bit digest of each text, shape (n,), uint64; texts that are equal as read have one digest."""
+    """Return a 40-bit digest of each text, shape (n,), uint64; texts that are equal after normalisation share one."""
     found = b"".join(
         hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=_BYTES).digest().ljust(8, b"\0")
         for key in as_read(texts, TextConfig())
@@ -44,7 +44,7 @@ def digest_texts(texts: Sequence[str]) -> np.ndarray:
 
 
 def write_lineage(folder: Path, texts: Sequence[str]) -> Path:
-    """Write the digests of texts into the file of their content, and return it; equal sets have one name."""
+    """Write the digests of texts to a file named after its content, and return its path; equal sets share a file."""
     digests = np.unique(digest_texts(texts))
     path = folder / _name(digests)
     if path.is_file():
@@ -58,7 +58,7 @@ def write_lineage(folder: Path, texts: Sequence[str]) -> Path:
 
 
 def read_lineage(path: str | Path) -> np.ndarray:
-    """Read the sorted digests of a file, shape (n,), uint64; refuse one that does not hold what its name says."""
+    """Read the sorted digests of a file, shape (n,), uint64; refuse a file whose content does not match its name."""
     found = resolve(str(path), limit=LARGEST)
     wrong = DataError("does not hold the digests of texts that its name says", file=found.name)
     try:
@@ -75,7 +75,7 @@ def read_lineage(path: str | Path) -> np.ndarray:
 
 
 def find_learned(texts: Sequence[str], files: Iterable[str | Path]) -> np.ndarray:
-    """Return which of n texts are in any of these files, shape (n,), bool; errors as of `read_lineage`."""
+    """Return which of n texts occur in any of the files, shape (n,), bool; errors are those of `read_lineage`."""
     digests, found = digest_texts(texts), np.zeros(len(texts), bool)
     for file in files:
         found |= np.isin(digests, read_lineage(file))
@@ -85,7 +85,7 @@ def find_learned(texts: Sequence[str], files: Iterable[str | Path]) -> np.ndarra
 def without_learned(
     given: Splits, beside: pd.DataFrame | None, files: Sequence[str]
 ) -> tuple[Splits, pd.DataFrame | None, list[str]]:
-    """Leave out the rows of every split but train whose text is in these files; refuse to leave too few."""
+    """Remove rows whose text is in these files from all splits but train; raise an error if too few are left."""
     if not files:
         return given, beside, []
     kept, notes = dict(given), list[str]()

@@ -1,4 +1,4 @@
-"""A data set by name or path, in splits ready for training."""
+"""Loading of a data set by name or path, in splits ready for training."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Splits = dict[str, pd.DataFrame]
 def load(
     config: DataConfig, *, to_train: bool = True, on_report: Callable[[FileReport], None] = lambda report: None
 ) -> Dataset:
-    """Load the labelled texts that `config` names, cut into train, validation and test by the rules of their source.
+    """Load the labelled texts that `config` names, split into train, validation and test by the rules of their source.
 
     Given splits are kept. Without a test split the validation split is halved, without a validation split a tenth of
     train is taken (or what the source says), a single table is cut 80/10/10; `config.split` pools and cuts anew,
@@ -147,7 +147,7 @@ def _shared_language(names: tuple[str, ...]) -> str:
 
 
 def path_of(name: str) -> Path:
-    """Return the file or folder that is meant by what is no name of a data set; refuse what is not opened."""
+    """Return the path that `name` means if it is not a registered data set; refuse a path that cannot be opened."""
     try:
         return resolve(name, folders=True)
     except DataError:
@@ -171,7 +171,7 @@ def _path(config: DataConfig) -> tuple[LabeledSplits, str]:
 
 
 def _rename_classes(found: LabeledSplits, config: DataConfig, others: Sequence[str] = ()) -> LabeledSplits:
-    """Rename, merge and leave out labels, and order the classes; one that only `others` has is renamed there."""
+    """Rename, merge, drop and order classes; `others` are the labels of added sets, which may be renamed too."""
     names, order = config.renamed(), config.ordered()
     if not names and not order:
         return found
@@ -196,7 +196,7 @@ def _encode_labels(found: LabeledSplits, given: Splits) -> Splits:
 
 
 def _relabelled(rows: pd.DataFrame, names: Mapping[Any, str]) -> pd.DataFrame:
-    """Rows with labels by these names; of several labels those without a name go, and with them a row of no other."""
+    """Rename the labels of rows; remove labels with an empty name, and rows that lose all their labels."""
     labels = rename_labels(rows["label"], names)
     if not is_several(labels):
         return rows.assign(label=labels)[(labels != "").to_numpy()].reset_index(drop=True)
@@ -223,7 +223,7 @@ def _named_source(source: Registered, config: DataConfig) -> tuple[LabeledSplits
 
 
 def _name_published_labels(found: LabeledSplits, source: Registered) -> LabeledSplits:
-    """Name the labels of published files, which have no `labels.json`, by what their source means."""
+    """Name the labels of published files, which have no `labels.json`, with the class names of their source."""
     if set(found.classes) <= set(source.classes):
         classes = tuple(name for name in source.classes if name in found.classes)
         return dataclasses.replace(found, classes=classes)
@@ -293,7 +293,7 @@ def _refuse(found: LabeledSplits, name: str) -> None:
 
 
 def _only_trained(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
-    """Classes without a training row leave all splits, the others close ranks."""
+    """Remove classes without a training row from all splits, and renumber the others."""
     trained = sorted(given[TRAIN if TRAIN in given else WHOLE]["label"].explode().dropna().unique())
     if len(trained) == len(classes):
         return given, classes, []
@@ -309,7 +309,7 @@ def _only_trained(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tupl
 
 
 def _told_tags(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
-    """Return rows and tags as they are, and which tags no training word has; they count as missed."""
+    """Return rows and tags unchanged, with notes on tags that no training word has; they count as missed."""
     trained = {tag for tags in given[TRAIN if TRAIN in given else WHOLE]["label"] for tag in tags}
     names = {classes[tag] for tag in trained}
     if OUTSIDE not in names or len(names) < 2:
@@ -326,7 +326,7 @@ def _told_tags(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[s
 
 
 def _renumbered(rows: pd.DataFrame, place: dict[int, int]) -> pd.DataFrame:
-    """Rows of the classes that stay; of several labels those go, and with them a row that has no other."""
+    """Replace class numbers by those in `place`; remove other classes, and rows that lose all their labels."""
     if not is_several(rows["label"]):
         rows = rows[rows["label"].isin(place)].reset_index(drop=True)
         return rows.assign(label=rows["label"].map(place).astype("int64"))
@@ -375,7 +375,7 @@ def _split_anew(given: Splits, config: DataConfig, source: Registered | None) ->
 
 
 def _folded(given: Splits, config: DataConfig, source: Registered | None) -> tuple[Splits, list[str]]:
-    """One part held out as test, of the rest the usual share for validation; the given test split is not looked at."""
+    """Split for cross-validation: one fold is test, the rest train and validation; a given test split is ignored."""
     rows = pd.concat([given[name] for name in (WHOLE, TRAIN, VALIDATION) if name in given], ignore_index=True)
     held, rest = splits.fold(_strata(rows), config.folds, config.fold, config.seed)
     made, _ = _validation_from_train({TRAIN: _take(rows, rest), TEST: _take(rows, held)}, config, source)
@@ -390,7 +390,7 @@ def _folded(given: Splits, config: DataConfig, source: Registered | None) -> tup
 def _divide(
     rows: pd.DataFrame, cut: Callable[[splits.Indices], Sequence[splits.Indices]], config: DataConfig
 ) -> list[pd.DataFrame]:
-    """Cut rows by their strata into parts, by the run's rule; the training part comes first."""
+    """Divide rows into stratified parts by the split rule of the settings; the training part comes first."""
     strata = _strata(rows)
     parts = cut(strata)
     covered = parts if config.split_rule == 1 else splits.cover_classes(strata, parts, config.seed)
@@ -424,7 +424,7 @@ def _test_from_validation(given: Splits, config: DataConfig) -> tuple[Splits, li
 
 
 def _limited(train: pd.DataFrame, config: DataConfig, places: Sequence[int]) -> tuple[pd.DataFrame, str]:
-    """Reduce the training rows; `places` are the class numbers of the file, so that `data.order` changes nothing."""
+    """Reduce the training rows; `places` are the file's class numbers, so that `data.order` has no influence."""
     if config.limit < len(places):
         raise ConfigError(f"data.limit={config.limit}: at least {len(places)}, one training row for each class")
     strata = _strata(_renumbered(train, dict(enumerate(places))))
@@ -449,7 +449,7 @@ def _fingerprint(made: Splits, classes: tuple[str, ...]) -> str:
 
 
 def _digest(rows: pd.DataFrame) -> str:
-    """SHA-256 of labels and texts; the lengths keep apart what the joining runs together."""
+    """Return the SHA-256 of labels and texts; text lengths are included, as joined texts have no boundaries."""
     texts = rows["text"].tolist()
     digest = hashlib.sha256(np.array([len(text) for text in texts], dtype="<i8").tobytes())
     for numbers in _label_numbers(rows["label"]):
@@ -460,7 +460,7 @@ def _digest(rows: pd.DataFrame) -> str:
 
 
 def _label_numbers(labels: pd.Series) -> list[np.ndarray]:
-    """The labels one after the other; where there are several a row, how many each has comes first."""
+    """Return the labels in a flat array; if rows have several, the number of labels of each row comes first."""
     if not is_several(labels):
         return [labels.to_numpy(np.int64)]
     return [labels.map(len).to_numpy(np.int64), np.array([n for each in labels for n in each], np.int64)]

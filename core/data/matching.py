@@ -1,4 +1,4 @@
-"""Labels of one data set as the classes of another: by name, without case, or as a person says they are meant."""
+"""Mapping of one data set's labels to the classes of another: by name, ignoring case, or by the user's map."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Command = Callable[[Mapping[str, str]], str]
 
 @dataclass(frozen=True)
 class Matched:
-    """Labels of n rows as class numbers."""
+    """The labels of n rows as class numbers."""
 
     kept: np.ndarray
     """(n,) bool: rows that stay. Of several labels the dropped ones go, and with them a row that has no other."""
@@ -37,10 +37,10 @@ class Matched:
 
 
 class Unmatched(InputError):
-    """Labels that are no class, each with the rows that have it."""
+    """An error for labels that match no class, with the number of rows of each."""
 
     def __init__(self, message: str, rows: dict[str, int]) -> None:
-        """`rows` has each such label with the rows that have it."""
+        """Store `rows`: the number of rows of each such label."""
         super().__init__(message)
         self.rows = rows
 
@@ -53,7 +53,7 @@ def match(
     whose: str,
     command: Command,
 ) -> Matched:
-    """Return class numbers for the label words of each row: one or more words, or none.
+    """Return the class numbers of the label words of each row.
 
     Where no class is written like a label, one that differs only in case is meant. `rename` is label → class, or
     `DROPPED`; several labels may become one class. For messages: `whose` has these classes (`run 'first'`), and
@@ -79,7 +79,7 @@ def match(
 
 
 def alike(word: str, names: Sequence[str]) -> str | None:
-    """Return the name that is a word but for case and surrounding blanks, where only one is."""
+    """Return the only name that equals a word, ignoring case and outer blanks, or None."""
     if word in names:
         return word
     found = [name for name in names if name.strip().casefold() == word.strip().casefold()]
@@ -87,7 +87,7 @@ def alike(word: str, names: Sequence[str]) -> str | None:
 
 
 def likely(word: str, classes: Sequence[str]) -> str:
-    """Return the class that a label may be short for, or a misspelling of; `DROPPED` where none is near."""
+    """Return the class that a label may abbreviate or misspell, or `DROPPED` if none is similar."""
     plain = {name.casefold(): name for name in classes}
     low = word.strip().casefold()
     begun = [name for key, name in plain.items() if low and (key.startswith(low) or low.startswith(key))]
@@ -96,7 +96,7 @@ def likely(word: str, classes: Sequence[str]) -> str:
 
 
 def suggestions(words: Sequence[str], classes: Sequence[str], *, others: bool = False) -> dict[str, str | None]:
-    """Guess what labels mean: as many codes as there are classes are taken in their order.
+    """Guess the classes of labels; if there are as many numeric codes as classes, match them in order.
 
     −1 is a code where the count comes out with it alone. None where nothing can be guessed of any label; with `others`,
     labels that are known, those that nothing is near to are left out.

@@ -1,4 +1,4 @@
-"""Several named data sets as one, and training texts kept apart from what others are judged on."""
+"""Mixtures of named data sets, and removal of training texts that occur in evaluation splits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COARSE = TextConfig(normaliser="tweet-clean")
 
 
 def mixture(names: Sequence[str], config: DataConfig, load: Load) -> LabeledSplits:
-    """Join the splits of several data sets, each cut as it is cut alone.
+    """Join the splits of several data sets; each is split in the same way as on its own.
 
     Train, validation and test keep the columns that all parts have, and a column `corpus`. No training text of any part
     is a text of another split of any part: it is left out, compared as the coarsest normaliser reads it. `rename`,
@@ -51,7 +51,7 @@ def mixture(names: Sequence[str], config: DataConfig, load: Load) -> LabeledSpli
 
 
 def kept_apart(given: Splits, names: Iterable[str], load: Load) -> tuple[Splits, list[str]]:
-    """Leave out the training texts that another data set holds in validation, test or further splits."""
+    """Remove the training texts that other data sets hold in validation, test or further splits."""
     notes = []
     for name in names:
         given, note = _kept(given, _judged(load(DataConfig(name=name)).splits), f"'{name}' beyond train")
@@ -64,7 +64,7 @@ def kept_apart(given: Splits, names: Iterable[str], load: Load) -> tuple[Splits,
 def with_added(
     given: Splits, classes: Sequence[str], added: Mapping[str, Dataset], config: DataConfig
 ) -> tuple[Splits, pd.DataFrame | None, list[str]]:
-    """Join the training texts of further data sets to train, of each at most `config.add_limit`.
+    """Add the training texts of further data sets to train, at most `config.add_limit` from each.
 
     Their labels are renamed as the whole is. Rows of a class that the data do not have are left out, and texts of the
     data's other splits. Train then keeps the columns that all have, and a column `corpus`. Also returned: the
@@ -93,7 +93,7 @@ def with_added(
 
 
 def _of_classes(added: Dataset, split: str, classes: Sequence[str], config: DataConfig) -> pd.DataFrame:
-    """The rows of a split whose class, renamed, is one of `classes`, with its number there."""
+    """Return the rows of a split whose renamed class is in `classes`, with labels as positions there."""
     names = config.renamed()
     said = [names.get(label, label) for label in added.classes]
     codes = {old: classes.index(new) for old, new in enumerate(said) if new in classes}
@@ -107,7 +107,7 @@ def _judged(splits: Splits) -> set[str]:
 
 
 def read_alike(texts: Sequence[str]) -> list[str]:
-    """Return each text as the coarsest normaliser reads it: equal ones are one to every tokenizer here."""
+    """Return each text in its coarsest normal form; texts with equal forms look alike to every tokenizer."""
     return prepare_all(texts, _COARSE)
 
 

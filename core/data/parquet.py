@@ -1,4 +1,4 @@
-"""Parquet files as frames: measured by what they say of themselves, then read a batch at a time and measured again."""
+"""Reading of Parquet files: the declared size is checked first, then the actual size of each batch."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _INDEX = re.compile(r"__index_level_\d+__")
 
 
 def read_parquet(path: Path) -> pd.DataFrame:
-    """Read a Parquet file as a frame; see `parquet_frame`."""
+    """Read a Parquet file as a data frame; see `parquet_frame`."""
     return parquet_frame(limits.read_bytes(path), path.name)
 
 
 def parquet_frame(data: bytes, file: str) -> pd.DataFrame:
-    """Return the rows of a Parquet file without the index of pandas; refuse a damaged or too large one."""
+    """Return the rows of a Parquet file without the pandas index; refuse a damaged or too large file."""
     with _damaged(file):
         table = _table(data, file)
         frame = table.to_pandas(ignore_metadata=True)
@@ -44,7 +44,7 @@ def parquet_frame(data: bytes, file: str) -> pd.DataFrame:
 
 
 def with_class_names(frame: pd.DataFrame, classes: Mapping[str, tuple[str, ...]]) -> tuple[pd.DataFrame, list[Finding]]:
-    """Put class names in place of numbers where a file says what they mean; one without a name stays."""
+    """Replace class numbers by the class names that a file gives; numbers without a name stay."""
     found: list[Finding] = []
     for column, names in classes.items():
         if column not in frame.columns:
@@ -59,7 +59,7 @@ def with_class_names(frame: pd.DataFrame, classes: Mapping[str, tuple[str, ...]]
 
 
 def parquet_classes(data: bytes) -> dict[str, tuple[str, ...]]:
-    """Return column → class names, of columns that the library `datasets` wrote as a feature `ClassLabel`."""
+    """Return column → class names for columns that the library `datasets` wrote as `ClassLabel` features."""
     try:
         features = json.loads((pq.read_schema(pa.BufferReader(data)).metadata or {})[_HUB])["info"]["features"]
         return {column: names for column, feature in features.items() if (names := _class_names(feature))}
@@ -68,7 +68,7 @@ def parquet_classes(data: bytes) -> dict[str, tuple[str, ...]]:
 
 
 def viewer_classes(whole: Any) -> dict[str, tuple[str, ...]]:
-    """Return column → class names, of what the viewer of the hub says beside its rows."""
+    """Return column → class names from the features in an answer of the hub's data viewer."""
     features = whole.get("features") if isinstance(whole, dict) else None
     given = [each for each in features if isinstance(each, dict)] if isinstance(features, list) else []
     return {str(each.get("name")): names for each in given if (names := _class_names(each.get("type")))}
@@ -91,13 +91,14 @@ def _named(cell: Any, names: dict[Any, str]) -> Any:
 
 
 def parquet_batches(stream: BinaryIO, file: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """Return the columns of a Parquet file as `read_parquet` gives them, and its rows, a batch at a time."""
+    """Return the schema of a Parquet file and an iterator over its batches, with the columns of `read_parquet`."""
     with _damaged(file):
         schema = pq.ParquetFile(stream).schema_arrow.remove_metadata()
         kept = [place for place, name in enumerate(schema.names) if not _INDEX.fullmatch(name)]
         names = unique(schema.names)
 
     def batches() -> Iterator[pa.RecordBatch]:
+        """Read and check the batches."""
         with _damaged(file):
             for batch in _batches(stream, file):
                 for place in kept:
@@ -156,7 +157,7 @@ def _check_words(column: pa.ChunkedArray | pa.Array, name: str, file: str) -> No
 
 
 def _check_claims(metadata: pq.FileMetaData, file: str) -> list[str]:
-    """Refuse what is too large already by its own words, and return the flat columns of words."""
+    """Refuse a file whose declared size is too large, and return its flat text columns."""
     limits.check_shape(metadata.num_rows, metadata.num_columns, file=file)
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     size = sum(group.column(n).total_uncompressed_size for group in groups for n in range(metadata.num_columns))

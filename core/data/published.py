@@ -1,4 +1,4 @@
-"""Data sets in the layout in which they are given out, a batch at a time: 1.6 million rows take no more than a few."""
+"""Reading of data sets in their published layout, in batches, so that memory does not grow with the rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DELIMITERS = {"comma": ",", "tab": "\t"}
 
 @dataclass
 class Split:
-    """One split while it is read; `notes` and `rows` are complete when its batches are through."""
+    """A split while it is read; `notes` and `rows` are complete once all batches have been read."""
 
     name: str
     layout: Published
@@ -35,11 +35,11 @@ class Split:
 
     @property
     def schema(self) -> pa.Schema:
-        """`text`, `label` by the name of its class, and the further columns, all of words."""
+        """The schema: `text`, `label` (a class name) and the further columns, all strings."""
         return pa.schema({name: pa.large_string() for name in ("text", "label", *self.layout.kept)})
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows, some thousand at a time; a file that is not in the layout is refused with row and field."""
+        """Yield the rows in batches of some thousand; refuse a file in another layout, with row and field."""
         rows = _lines(self) if self.layout.form == "lines" else _table(self)
         while block := list(islice(rows, AT_ONCE)):
             limits.check_shape(self.rows + len(block), len(self.layout.columns) or 2, file=self.files[0].name)
@@ -52,7 +52,7 @@ class Split:
             raise DataError(f"has no row with a text; {expected(self.layout)}", file=self.files[0].name)
 
     def notes(self) -> list[str]:
-        """Return how many rows were left out, and whether these are as many as are published."""
+        """Report rows that were left out, and a number of rows that differs from the published one."""
         said = [f"{self.name}: {plural(self.left_out, 'row')} without a text left out"] if self.left_out else []
         whole, rows = self.layout.rows.get(self.name), self.rows + self.left_out
         if whole and whole != rows:
@@ -61,7 +61,7 @@ class Split:
 
 
 def published_splits(folder: Path, layout: Published) -> list[Split]:
-    """Return the splits of a folder in this layout; refuse one without all its files."""
+    """Return the splits of a folder in this layout; refuse a folder with missing files."""
     if lacking := layout.lacking(folder):
         raise DataError(
             f"{_listed(lacking)} {'is' if len(lacking) == 1 else 'are'} not there; {expected(layout)}", file=str(folder)
@@ -70,7 +70,7 @@ def published_splits(folder: Path, layout: Published) -> list[Split]:
 
 
 def expected(layout: Published) -> str:
-    """Return what a folder is to hold, and the other way to lay it out."""
+    """Describe the files that a folder should hold, and the alternative layout."""
     return (
         f"as published ({layout.where}) it holds {layout.described()}. Files laid out otherwise, such as train.csv "
         f"with a row of names, are read where {OWN_LAYOUT} stands beside them"

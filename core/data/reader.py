@@ -1,6 +1,6 @@
-"""The process that opens files of others: each in a fork of its own, with little memory, time and freedom.
+"""The subprocess that parses untrusted files, each in its own fork with limited memory, time and rights.
 
-`core.data.apart` starts it and writes a request a line; the answer lies in the request's folder. Imports no torch.
+`core.data.apart` starts it and writes one request per line; answers go to the request's folder. Imports no torch.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Answer = dict[str, Any]
 
 
 def main() -> None:
-    """Serve requests from standard input until it closes or nobody asks any more."""
+    """Serve requests from standard input until it closes or no request has come for some time."""
     while _asked():
         line = sys.stdin.readline()
         if not line:
@@ -71,7 +71,7 @@ def _apart(request: dict[str, Any]) -> int:
 
 
 def _bounded(request: dict[str, Any]) -> NoReturn:
-    """The life of a fork: limits, the file, the answer."""
+    """Set the limits of a fork, serve one request and exit."""
     import resource
 
     os.environ[limits.VARIABLE] = request["limits"]
@@ -106,7 +106,7 @@ def _serve(request: dict[str, Any]) -> None:
 
 
 def _answer(request: dict[str, Any], folder: Path) -> Answer:
-    """What was found or, as `error`, why nothing; never an exception."""
+    """Return the result of a request, or its error under `error`; never raise an exception."""
     try:
         return _WAYS[request["way"]](Path(request["path"]), request["reading"], folder)
     except SentiscopeError as error:
@@ -180,7 +180,7 @@ def _write(splits: dict[str, pd.DataFrame], folder: Path) -> dict[str, str]:
 
 
 def _write_batches(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
-    """Write an Arrow file, and return how many rows it has."""
+    """Write an Arrow file, and return its number of rows."""
     rows = 0
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
         for batch in batches:

@@ -1,4 +1,4 @@
-"""What a reading of a file decided, as decisions and findings: encoding, table, columns."""
+"""Decisions and findings about a file that was read: encoding, table format and columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _REPEAT = re.compile(r" \(\d+\)$")
 
 
 def describe_encoding(decoded: Decoded) -> tuple[list[ReadingDecision], list[Finding]]:
-    """Return how a text file was decoded; a guess is a warning, and UTF-8 is none."""
+    """Return how a text file was decoded; a guessed encoding is a warning."""
     findings = []
     if guessed := bool(decoded.others) and not decoded.named:
         first, _, second = decoded.encoding.partition("+")
@@ -65,7 +65,7 @@ def describe_encoding(decoded: Decoded) -> tuple[list[ReadingDecision], list[Fin
 
 
 def _can_be(decoded: Decoded, encoding: str) -> bool:
-    """Return whether the bytes of a text in UTF-8 can be read in another encoding."""
+    """Return whether the bytes of a UTF-8 text are valid in another encoding."""
     if decoded.text.isascii() or decoded.encoding not in ("utf-8", "utf-8-sig"):
         return False
     try:
@@ -76,7 +76,7 @@ def _can_be(decoded: Decoded, encoding: str) -> bool:
 
 
 def describe_encodings(files: Mapping[str, Decoded]) -> tuple[tuple[ReadingDecision, ...], tuple[str, ...]]:
-    """Return how the files of a folder were decoded; files of ASCII count only where there are no others."""
+    """Return how the files of a folder were decoded; ASCII files count only if there are no others."""
     strange = {name: each for name, each in files.items() if not each.text.isascii()} or files
     groups: dict[str, dict[str, Decoded]] = {}
     for name, each in strange.items():
@@ -93,7 +93,7 @@ def describe_encodings(files: Mapping[str, Decoded]) -> tuple[tuple[ReadingDecis
 
 
 def describe_table(parsed: Parsed, quoting: str = "") -> tuple[list[ReadingDecision], list[Finding]]:
-    """Return how a delimited text was divided into rows and columns; `quoting`: as a person named it."""
+    """Return how a delimited text was parsed; `quoting` is the user's setting."""
     proof = shown(" | ".join(parsed.rows[0]), 100) if parsed.rows else ""
     decisions = [
         ReadingDecision(
@@ -109,7 +109,7 @@ def describe_table(parsed: Parsed, quoting: str = "") -> tuple[list[ReadingDecis
 
 
 def describe_head(head: TableHead) -> ReadingDecision:
-    """Return whether a row names the columns."""
+    """Return the decision whether a row names the columns."""
     proof = " | ".join(head.cells or head.columns)
     return ReadingDecision(
         "header", "yes" if head.named else "no", ("no" if head.named else "yes",), "data.header", shown(proof, 100)
@@ -117,7 +117,7 @@ def describe_head(head: TableHead) -> ReadingDecision:
 
 
 def find_left_out(head: TableHead, repeated: int) -> list[Finding]:
-    """Return which rows around the header were left out, and how many below that repeat it."""
+    """Report rows around the header that were left out, and rows below that repeat it."""
     titles = f"{plural(head.titles, 'row')} above the {'header' if head.named else 'table'} left out"
     again = f"{plural(repeated, 'row')} that {'repeats' if repeated == 1 else 'repeat'} the header left out"
     return [
@@ -128,7 +128,7 @@ def find_left_out(head: TableHead, repeated: int) -> list[Finding]:
 
 
 def describe_sheet(sheet: str, sheets: Sequence[str], frame: pd.DataFrame) -> list[ReadingDecision]:
-    """Return which table of a file with several was read; empty: it has one."""
+    """Return which table was read from a file with several; empty if the file has one."""
     others = tuple(each for each in sheets if each != sheet)
     if not others:
         return []
@@ -139,7 +139,7 @@ def describe_sheet(sheet: str, sheets: Sequence[str], frame: pd.DataFrame) -> li
 def describe_columns(
     frame: pd.DataFrame, columns: Sequence[Column], layout: Layout, asked: Mapping[str, object]
 ) -> tuple[list[ReadingDecision], list[Finding]]:
-    """Return which columns were taken, with others that would do; `asked`: settings of a person."""
+    """Return which columns were chosen, and the alternatives; `asked` are the user's settings."""
     if layout.form == "tags":
         return [], []
     found = _find_unasked(frame, columns) if any(map(asked.get, _OF_COLUMNS)) else layout
@@ -171,7 +171,7 @@ def describe_columns(
 
 
 def _find_unasked(frame: pd.DataFrame, columns: Sequence[Column]) -> Layout | None:
-    """Return the columns that are found where a person names none; None: that is refused."""
+    """Return the layout that is found without the user's settings, or None if that raises an error."""
     try:
         return find_form(frame, choose_columns(frame, columns))
     except DataError:
@@ -179,7 +179,7 @@ def _find_unasked(frame: pd.DataFrame, columns: Sequence[Column]) -> Layout | No
 
 
 def _put_first(found: str, others: Sequence[Column], chosen: str) -> tuple[str, ...]:
-    """Return the names of columns that would do, the one that is found without a setting first."""
+    """Return the names of alternative columns; the one found without a setting comes first."""
     names = dict.fromkeys((*filter(None, [found]), *(each.name for each in others)))
     return tuple(name for name in names if name != chosen)[:MOST]
 
@@ -189,7 +189,7 @@ def _is_guessed(layout: Layout, asked: Mapping[str, object]) -> bool:
 
 
 def _describe_form(layout: Layout, found: Layout | None, proof: str) -> list[ReadingDecision]:
-    """Return how several labels of a text are written, also where a person said that there is one."""
+    """Return how several labels in a cell are written, even if the user chose one label per cell."""
     before = [found.mark or ";"] if found and found.form in ("list", "separated") else []
     if layout.form in ("list", "separated"):
         others = tuple(dict.fromkeys(["none", *before]))
@@ -201,7 +201,7 @@ def _describe_form(layout: Layout, found: Layout | None, proof: str) -> list[Rea
 
 
 def _find_same_names(columns: Sequence[Column], layout: Layout, asked: Mapping[str, object]) -> list[Finding]:
-    """Return the columns whose name is that of the texts or labels, but for case or the number of a repeat."""
+    """Find columns named like the text or label column, apart from case or the number of a repeat."""
     found = []
     for role, taken in (("text", layout.text), ("label", layout.label)):
         same = [each.name for each in columns if each.name != taken and _plain(each.name) == _plain(taken)]
@@ -217,7 +217,7 @@ def _plain(name: str) -> str:
 
 
 def describe_rows(findings: Sequence[Finding], kept: int, rows: int) -> list[ReadingDecision]:
-    """Return which labels became one, and how many rows stayed with the reasons why the others did not."""
+    """Return which labels were merged, how many rows were kept, and why the others were left out."""
     decisions = [
         ReadingDecision("labels", "merged", proof=each.message) for each in findings if each.kind == "labels-merged"
     ]
@@ -238,7 +238,7 @@ def _values(values: pd.Series) -> str:
 
 
 def spell(delimiter: str) -> str:
-    """Write a delimiter as `data.delimiter` does."""
+    """Format a delimiter as in `data.delimiter`."""
     return {"\t": "tab", " ": "blank", "": "none"}.get(delimiter, delimiter)
 
 
@@ -265,7 +265,7 @@ def _table_findings(parsed: Parsed) -> list[Finding]:
 
 
 def _first_beyond_ascii(text: str) -> str:
-    """Show the line with the first character that is not ASCII, from shortly before it; without one the first line."""
+    """Return an excerpt of the line with the first non-ASCII character; if there is none, of the first line."""
     found = re.search("[^\x00-\x7f]", text)
     at = found.start() if found else 0
     start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at), at - 40) + 1

@@ -1,4 +1,4 @@
-"""Chosen columns to labelled rows: what is left out, what is repaired, and what is refused, each with its count."""
+"""Labelled rows from the chosen columns: rows left out, repaired and refused, each with its count."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _CLASS_NAMES = frozenset("label labels class classes category target intent y go
 def clean_rows(
     frame: pd.DataFrame, layout: Layout, *, file: str = "", withheld: str = ""
 ) -> tuple[pd.DataFrame, list[Finding]]:
-    """Return the rows with a usable text and label, with a fresh index, and what was found.
+    """Return the rows with a usable text and label, with a new index, and the findings.
 
     They have the columns `text` (str; of a pair both texts, `core.text.pair.joined`), `label` (str; where texts have
     several, a tuple of them) and the others of the table. A label equal to `withheld` means none. Raises a DataError
@@ -75,7 +75,7 @@ def clean_rows(
 
 
 def examine_rows(rows: pd.DataFrame, *, to_train: bool = True, column: str = "") -> list[Finding]:
-    """Return repeats, conflicts, long texts and classes of cleaned rows as findings, refusals included.
+    """Return findings about cleaned rows: duplicates, label conflicts, long texts and classes, including refusals.
 
     `to_train` asks for enough rows of two classes; the name of the label column may say that many numbers are classes.
     """
@@ -95,7 +95,7 @@ def examine_rows(rows: pd.DataFrame, *, to_train: bool = True, column: str = "")
 
 
 def examine_classes(rows: pd.DataFrame, *, to_train: bool = True, column: str = "") -> list[Finding]:
-    """Return whether cleaned rows are enough to train or evaluate on: refusals and warnings about classes only."""
+    """Return findings about the classes of cleaned rows: whether they suffice to train or evaluate on."""
     counts = rows["label"].explode().value_counts()
     if not len(rows):
         return [Finding("empty", "refused", 0, "no row has both a text and a label")]
@@ -108,7 +108,7 @@ def examine_classes(rows: pd.DataFrame, *, to_train: bool = True, column: str = 
 
 
 def refuse_quoted(labels: pd.Series, file: str) -> None:
-    """Refuse labels in quotes, or with a quote at one end: the quoting of the file was not understood."""
+    """Refuse labels that begin or end with a quote, as the quoting of the file was not understood."""
     for word in sorted(distinct_labels(labels)):
         ends = word[:1] in _QUOTES or word[-1:] in _QUOTES
         inside = word.rstrip("),;]")
@@ -148,7 +148,7 @@ def _join_pairs(texts: pd.Series, seconds: pd.Series, usable: pd.Series, column:
 
 
 def _resolve_escaped(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
-    r"""Resolve literal \uXXXX in a noticeable share of the texts, which is an export fault; a rare one is content."""
+    r"""Replace literal \uXXXX escapes if a notable share of texts has them (an export fault); keep rare ones."""
     number = int(texts.str.contains(_ESCAPE, regex=True).sum())
     if number <= max(1, _ESCAPED_SHARE * len(texts)):
         return texts, []
@@ -168,7 +168,7 @@ def _find_lost(texts: pd.Series) -> list[Finding]:
 
 
 def _resolve_escapes(text: str) -> str:
-    """Resolve the escapes of a text; of a pair in each, as what is resolved may be the sign that stands between."""
+    """Replace the escapes in a text; each text of a pair separately, as an escape may become the pair mark."""
     parts = [
         without_surrogates(_ESCAPE.sub(lambda found: chr(int(found[0][2:], 16)), part))
         for part in parted(text) or [text]
@@ -183,7 +183,7 @@ def _describe_pairs(layout: Layout, rows: pd.DataFrame) -> list[Finding]:
 
 
 def _describe_labels(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> list[Finding]:
-    """Return how several labels are written and how many there are, or 0/1 columns that might have been meant."""
+    """Describe how several labels per text are written, or 0/1 columns that might be labels."""
     if layout.task == "single":
         bits = find_bits(frame, [name for name in map(str, frame.columns) if name not in layout.taken])
         message = f"{len(bits)} columns hold only 0 and 1; if they are labels, name them: data.label="
@@ -216,7 +216,7 @@ def _find_too_many(counts: pd.Series, rows: int, column: str) -> list[Finding]:
 
 
 def _fold(label: str) -> str:
-    """Return what labels that a reader takes for the same have in common, or the number that a label is."""
+    """Return a form that is equal for labels that look the same to a reader; a number as its value."""
     seen = unicodedata.normalize("NFKC", label).casefold().translate(_LOOK_ALIKES)
     seen = "".join(each for each in seen if each.isspace() or unicodedata.category(each) not in ("Cc", "Cf"))
     seen = seen.strip().rstrip(".:!") or seen

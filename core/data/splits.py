@@ -1,4 +1,4 @@
-"""Stratified, seeded cuts with exact sizes, the same on every platform."""
+"""Stratified, seeded splits with exact sizes, the same on every platform."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LEAST = 3
 
 
 def stratified_order(labels: npt.NDArray[np.int64], seed: int) -> Indices:
-    """Order all rows so that every prefix has the class shares of the whole, but for rounding.
+    """Order all rows so that every prefix has the class shares of the whole, apart from rounding.
 
     The i-th of the n_c shuffled rows of class c (`labels`, shape (n,)) is at (i + 1/2) / n_c, the first one at 0: every
     class comes before any comes twice, and a shorter prefix is contained in every longer one.
@@ -30,7 +30,7 @@ def stratified_order(labels: npt.NDArray[np.int64], seed: int) -> Indices:
 
 
 def cut(labels: npt.NDArray[np.int64], size: int, seed: int) -> tuple[Indices, Indices]:
-    """Return exactly `size` rows, stratified, and the rest; both in their original order."""
+    """Return exactly `size` rows, stratified, and the remaining rows; both in their original order."""
     order = stratified_order(labels, seed)
     return np.sort(order[:size]), np.sort(order[size:])
 
@@ -49,7 +49,7 @@ def three_parts(
 
 
 def cover_classes(labels: npt.NDArray[np.int64], parts: Sequence[Indices], seed: int) -> list[Indices]:
-    """Exchange rows so that every class of at least three rows has one in each part.
+    """Swap rows between parts so that every class of at least three rows has one in each part.
 
     A class of fewer rows has one in the first part, which is trained on. A part keeps its size unless it has fewer rows
     than there are classes; then it grows by the rows that it lacks. Parts that lack nothing stay as they are.
@@ -62,6 +62,7 @@ def cover_classes(labels: npt.NDArray[np.int64], parts: Sequence[Indices], seed:
         counts[number] = np.bincount(numbers[part], minlength=counts.shape[1])
 
     def move(label: int, source: int, target: int) -> None:
+        """Move a random row of a class to another part."""
         part_of[random.choice(np.flatnonzero((numbers == label) & (part_of == source)))] = target
         counts[source, label] -= 1
         counts[target, label] += 1
@@ -79,7 +80,7 @@ def cover_classes(labels: npt.NDArray[np.int64], parts: Sequence[Indices], seed:
 
 
 def fold(labels: npt.NDArray[np.int64], count: int, number: int, seed: int) -> tuple[Indices, Indices]:
-    """Return the rows of part `number` (from 0) of `count` disjoint parts that together are all rows, and the rest.
+    """Return the rows of fold `number` (from 0) of `count` disjoint folds, and the remaining rows.
 
     The shuffled rows of class after class are dealt out like cards, so that the sizes of the parts, and the rows of
     each class in them, differ by at most one. Parts that belong together have one seed.
@@ -95,7 +96,7 @@ def _floor(size: float) -> int:
 
 
 def strata(targets: npt.NDArray[np.generic]) -> Indices:
-    """Return the one label by which a row of several counts in a cut: the rarest that it has, of equals the first.
+    """Return the one label of each multi-label row that stratifies a split: its rarest, or the first of equals.
 
     So rare labels, for which chance would matter most, are shared out exactly, and frequent ones nearly so. Targets
     (n, C) are nonzero where the row has the label; C stands for a row without labels.

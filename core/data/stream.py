@@ -1,4 +1,4 @@
-"""The rows of a file one after the other, for what reads each once: a long file takes no more memory than a short one.
+"""Streaming of a file's rows for a single pass, so that memory does not grow with the length of the file.
 
 Kinds that cannot be read in pieces (Excel, JSON that is one list, treebanks) are read whole, within the limits.
 """
@@ -52,7 +52,7 @@ Batches = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True)
 class Rows:
-    """What comes, a batch at a time; no text is missing, and notes say what was guessed about the file."""
+    """A stream of batches; no text is missing, and `notes` list what was guessed about the file."""
 
     text: str
     schema: pa.Schema
@@ -91,7 +91,7 @@ def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: 
 
 
 class _Decoded:
-    """The text of a file, from its beginning as often as asked; one reading ends before the next begins."""
+    """The decoded text of a file, which can be read from the beginning repeatedly, one reading at a time."""
 
     def __init__(self, stream: BinaryIO, head: bytes, asked: str, file: str) -> None:
         self.stream, self.file = stream, file
@@ -99,7 +99,7 @@ class _Decoded:
         self.errors = "strict" if asked else "replace"
 
     def lines(self) -> Iterator[str]:
-        """With their ends, which are those that editors know."""
+        """Yield the lines with their line ends (CR, LF or both)."""
         try:
             yield from self._lines()
         except UnicodeDecodeError:
@@ -117,7 +117,7 @@ class _Decoded:
         yield from (line.removeprefix("\ufeff").replace("\0", "") for line in text)
 
     def sample(self) -> str:
-        """Whole lines from the beginning."""
+        """Return whole lines from the beginning, up to the sample size."""
         parts, size = [], 0
         for line in self.lines():
             parts.append(line)
@@ -127,7 +127,7 @@ class _Decoded:
         return "".join(parts)
 
     def starts_with_an_object(self) -> bool:
-        """Whether the first line is a JSON object by itself, and a row."""
+        """Return whether the first line is a complete JSON object that is a row."""
         first = list(islice((line for line in self.lines() if line.strip()), 2))
         if not first or not first[0].lstrip().startswith("{"):
             return False
@@ -145,7 +145,7 @@ def _packed(head: bytes) -> bool:
 
 
 def _encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> tuple[str, tuple[str, ...]]:
-    """Find the encoding at the beginning of a file or, where that is UTF-8, around the first other bytes."""
+    """Find the encoding at the beginning of a file or, if that is UTF-8, around the first invalid bytes."""
     # A character may be cut in two at the end of the sample.
     whole = head[: head.rfind(b"\n") + 1] or head
     if asked or not _utf8(whole):
@@ -198,7 +198,7 @@ def _delimited(decoded: _Decoded, sample: str, text: str, asked: tuple[str, str,
 
 
 def _json(decoded: _Decoded, text: str, file: str) -> Rows | None:
-    """Read lines twice, as keys and kinds are known at the end only; None: the file has to be read whole."""
+    """Read JSON Lines twice, as all keys and types must be known first; return None if the file must be read whole."""
     kinds: dict[str, set[type]] = {}
     for number, row in enumerate(_objects(decoded, file), 1):
         limits.check_shape(number, max(1, len(kinds)), file=file)

@@ -1,4 +1,4 @@
-"""The labelled data set that every room works on."""
+"""The labelled data set that all packages work on."""
 
 from __future__ import annotations
 
@@ -49,23 +49,23 @@ class Dataset:
 
     @property
     def scale(self) -> bool:
-        """Return whether the classes are a scale that a prediction can miss by more or by less."""
+        """Return whether the classes are ordinal, so that a wrong prediction can be near or far."""
         return self.ordered and len(self.classes) > 2
 
     def targets(self, split: str) -> np.ndarray:
-        """Return what a model is to predict for each text of a split; see `targets`."""
+        """Return the targets of a split; see `targets`."""
         return targets(self.splits[split], len(self.classes), self.task)
 
 
 def targets(rows: pd.DataFrame, classes: int, task: Task) -> np.ndarray:
-    """Return class numbers (n,) int64; of several labels (n, C) float32, 1 for each label of the row."""
+    """Return the targets of rows: class numbers (n,) int64, or for several labels 0/1 indicators (n, C) float32."""
     import numpy as np
 
     return rows["label"].to_numpy(np.int64) if task == "single" else indicators(rows["label"].tolist(), classes)
 
 
 def indicators(labels: Sequence[Sequence[int]], classes: int) -> np.ndarray:
-    """Return (n, C) float32: 1 for each class number of the row and 0 elsewhere."""
+    """Return an array (n, C) float32: 1 for each class number of a row, and 0 elsewhere."""
     import numpy as np
 
     found = np.zeros((len(labels), classes), np.float32)

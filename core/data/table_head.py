@@ -1,4 +1,4 @@
-"""The first rows of a table: title rows, the row that names the columns, and what belongs to it."""
+"""Detection of a table's header: title rows, the row of column names, and rows that belong to it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MOST_BLANKS = 2
 
 @dataclass(frozen=True)
 class TableHead:
-    """The rows above the first row of data."""
+    """The rows above the first data row."""
 
     columns: tuple[str, ...]
     named: bool
@@ -43,12 +43,12 @@ class TableHead:
 
     @property
     def begin(self) -> int:
-        """Count the rows before the first one of data."""
+        """Return the number of rows before the first data row."""
         return self.titles + self.named + self.further
 
 
 def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> TableHead:
-    """Find the row that names the columns among the first rows (`HEADER_ROWS` are enough), of any width.
+    """Find the row of column names.
 
     `width` is that of most rows. `asked` is `yes`: the first row names the columns; `no`: no row does; empty: found.
     """
@@ -72,7 +72,7 @@ def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> Tab
 
 
 def has_header(rows: Sequence[Sequence[str]], asked: str = "") -> bool:
-    """Return whether the first row names the columns: as `asked` (`yes`, `no`), else by inspection.
+    """Return whether the first row names the columns, as `asked` (`yes` or `no`) or by inspection.
 
     It does if it holds a usual name, or words above numbers, or short words above few values that are other words.
     """
@@ -97,22 +97,22 @@ def has_header(rows: Sequence[Sequence[str]], asked: str = "") -> bool:
 
 
 def repeats_header(row: Sequence[object], head: TableHead) -> bool:
-    """Return whether a row repeats the header, as where files were joined."""
+    """Return whether a row repeats the header, as in concatenated files."""
     return bool(head.cells) and row[0] == head.cells[0] and tuple(row) == head.cells
 
 
 def is_usual(cells: Iterable[str]) -> bool:
-    """Return whether one of these is a usual name of a column."""
+    """Return whether one of the cells is a usual column name."""
     return any(cell.strip().casefold() in _HEADER_WORDS for cell in cells)
 
 
 def column_names(cells: Iterable[str]) -> tuple[str, ...]:
-    """Return distinct names for the columns: blanks become `column N`, repeats get a number."""
+    """Return distinct column names: blank ones become `column N`, repeated ones get a number."""
     return unique(cell.strip() or f"column {number}" for number, cell in enumerate(cells))
 
 
 def unique(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names, each but once: what was there before gets a number behind it."""
+    """Return the names with a number behind each repeated one, so that all are distinct."""
     seen: set[str] = set()
     found = []
     for name in names:
@@ -152,7 +152,7 @@ def _is_title(row: Sequence[str], width: int) -> bool:
 
 
 def _further(below: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> int:
-    """Count the rows right below the header that go with it: survey exports, and words above columns of numbers."""
+    """Count rows below the header that belong to it: rows of survey exports, and words above numeric columns."""
     for number, row in enumerate(below, 1):
         if any(cell.lstrip().startswith(_IMPORT) for cell in row) or (
             any(map(str.strip, row)) and all(map(_RULE.fullmatch, row))

@@ -1,4 +1,4 @@
-"""A table written a batch at a time, whole or not at all: CSV, JSON Lines or Parquet, as the file's name ends."""
+"""Atomic writing of tables in batches, as CSV, JSON Lines or Parquet by the file's suffix."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NESTED = {b"nested": b"json"}
 
 
 def check_target(path: Path) -> None:
-    """Refuse a file whose name ends otherwise or whose folder is not there, before any work is done."""
+    """Refuse a file with an unknown suffix or a missing folder, before any work is done."""
     if path.suffix.lower() not in WAYS:
         raise InputError(f"{path}: the name of the file to write must end in {', '.join(WAYS)}")
     if path.is_dir() or not path.absolute().parent.is_dir():
@@ -37,7 +37,7 @@ def check_target(path: Path) -> None:
 
 @contextlib.contextmanager
 def writing(path: Path, schema: pa.Schema) -> Iterator[Write]:
-    """Yield a function that writes a batch of this schema; the file is there when the context ends without an error."""
+    """Yield a function that writes batches of this schema; the file appears when the context ends without an error."""
     temporary = beside(path)
     with storage_errors(path):
         try:
@@ -57,6 +57,7 @@ def _csv(path: Path, schema: pa.Schema) -> Iterator[Write]:
         table.writerow(map(no_formula, schema.names))
 
         def write(batch: pa.RecordBatch) -> None:
+            """Write the rows of a batch."""
             columns = ([_cell(value) for value in column.to_pylist()] for column in batch.columns)
             table.writerows(zip(*columns, strict=True))
 
@@ -79,6 +80,7 @@ def _json_lines(path: Path, schema: pa.Schema) -> Iterator[Write]:
     with path.open("w", encoding="utf-8", newline="") as stream:
 
         def write(batch: pa.RecordBatch) -> None:
+            """Write a line for each row of a batch."""
             for row in batch.to_pylist():
                 row |= {name: json.loads(row[name]) for name in nested if row[name] is not None}
                 plain = {name: None if value != value else value for name, value in row.items()}  # JSON has no NaN

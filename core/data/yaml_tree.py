@@ -1,4 +1,4 @@
-"""YAML as plain data, by the core schema of YAML 1.2, from the parser's events: no tag of a file makes an object."""
+"""A safe YAML reader (core schema of YAML 1.2) that builds plain data; tags in a file create no objects."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}(\.[0-9]{0,40})?)([eE][-+]
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a file of YAML as plain data; refuse one that is too large or no YAML."""
+    """Read a YAML file as plain data; refuse a file that is too large or not YAML."""
     try:
         return parse_yaml(regular_bytes(path, LARGEST), path.name)
     except TooLarge as error:
@@ -33,7 +33,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def parse_yaml(content: bytes, file: str) -> Any:
-    """Turn YAML into plain data; refuse a tag, an alias, a key that is no text or stands twice, or too many levels."""
+    """Parse YAML to plain data; refuse tags, aliases, keys that are repeated or not text, and too deep nesting."""
     try:
         found = _tree(content.decode("utf-8-sig"), file)
         refuse_monsters(found)
@@ -56,7 +56,7 @@ def _tree(text: str, file: str) -> Any:
 
 
 class _Tree:
-    """Plain data that grow with the parser's events."""
+    """A builder of plain data from the parser's events."""
 
     def __init__(self, file: str) -> None:
         self.file, self.root = file, list[Any]()
@@ -64,7 +64,7 @@ class _Tree:
         """Groups and lists that have not ended, each with the name that waits for its value."""
 
     def take(self, event: yaml.Event) -> None:
-        """Add what an event says."""
+        """Add the content of an event to the tree."""
         if isinstance(event, yaml.AliasEvent):
             self._refuse(f"aliases (*{event.anchor}) are not read; put the words under slots", event)
         if isinstance(event, yaml.DocumentStartEvent) and self.root:
@@ -104,7 +104,7 @@ class _Tree:
 
 
 def _value(event: yaml.ScalarEvent) -> str | bool | int | float | None:
-    """Return what a scalar means: words in quotes, and whatever is no word or number of the schema, are texts."""
+    """Convert a scalar: quoted words, and anything that is not a literal of the schema, are texts."""
     text = event.value
     if event.tag is not None or event.style not in (None, ""):
         return str(text)

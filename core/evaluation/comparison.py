@@ -1,8 +1,7 @@
-"""Several models on the same rows: which test, which intervals, and what may be said in the end.
+"""Comparison of several models on the same rows: the choice of test, intervals and the conclusion in words.
 
-A family is all tests that are looked at together. Holm (1979) keeps the chance of any wrong "better" among equally good
-models at 5 %; each interval is drawn at the level of its step, so that it leaves out 0 exactly where p after Holm is
-below 0.05.
+A family is all tests that are viewed together. Holm (1979) keeps the chance of any wrong "better" among equally good
+models at 5 %; each interval has the level of its step, so that it excludes 0 exactly if p after Holm is below 0.05.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _NORMAL = statistics.NormalDist()
 
 @dataclass(frozen=True)
 class McNemar:
-    """The rows on which two classifiers are not equally right.
+    """McNemar's test of two classifiers on the same rows.
 
     The test is exact given how many rows these are (McNemar 1947, two-sided, doubled tail). Counts are whole, so that
     it is conservative: of two equally good models p is below 0.05 in 3.7 % of 2,000 simulated studies of 200 rows, and
@@ -46,7 +45,7 @@ class McNemar:
 
     @property
     def p(self) -> float:
-        """Return the two-sided p."""
+        """Return the two-sided p-value."""
         apart = self.only_first + self.only_second
         return (
             min(1.0, 2 * float(scipy.special.bdtr(min(self.only_first, self.only_second), apart, 0.5)))
@@ -87,7 +86,7 @@ class McNemar:
         return math.ceil(((wanted + math.sqrt(wanted**2 + 4 * delta)) / (2 * delta)) ** 2)
 
     def _critical(self, alpha: float) -> float:
-        """Return between the largest |b − c| / √(b + c) that p calls chance and the smallest that it does not."""
+        """Return a value between the largest insignificant and the smallest significant |b − c| / √(b + c)."""
         normal, apart = _NORMAL.inv_cdf(1 - alpha / 2), self.only_first + self.only_second
         if not apart:
             return normal
@@ -97,7 +96,7 @@ class McNemar:
         return critical if found else max(critical, normal)
 
     def _bound(self, z: float) -> float:
-        """Return the difference at which the score is z; the lower bound for z above 0, else the upper."""
+        """Return the difference with score z: the lower bound for z above 0, else the upper bound."""
         end = -1.0 if z > 0 else 1.0
         inside = end * (1 - 1e-12)
         if (self._score(inside) - z) * end >= 0:
@@ -107,7 +106,7 @@ class McNemar:
         )
 
     def _score(self, delta: float) -> float:
-        """Return by how many standard errors what was seen exceeds a true difference delta."""
+        """Return the score: standard errors by which the observed difference exceeds a true difference delta."""
         b, c, n = self.only_first, self.only_second, self.rows
         middle = (2 * n - b + c) * delta - b - c
         root = math.sqrt(max(0.0, middle**2 + 8 * n * c * delta * (1 - delta)))
@@ -122,7 +121,7 @@ LEAST = 6
 
 @dataclass(frozen=True)
 class Wilcoxon:
-    """Differences of a metric, one for each fold.
+    """Wilcoxon's signed-rank test on the differences of a metric, one for each fold.
 
     The test is exact (Wilcoxon 1945), two-sided. It asks whether the differences lie around 0, each fold one
     observation; folds share most of their training rows, so that p is somewhat too sure of itself (Dietterich 1998).
@@ -133,12 +132,12 @@ class Wilcoxon:
 
     @property
     def difference(self) -> float:
-        """Return the middle of the means of any two folds (Hodges and Lehmann 1963), which belongs to this test."""
+        """Return the median of the means of every two folds (Hodges and Lehmann 1963), the estimate of this test."""
         return float(np.median(self._means))
 
     @property
     def p(self) -> float:
-        """Return p; a fold without a difference speaks for either side."""
+        """Return the two-sided p-value; a fold without a difference counts for both sides."""
         return min(1.0, 2 * float(self._below[min((self._means <= 0).sum(), (self._means >= 0).sum())]))
 
     @property
@@ -152,18 +151,18 @@ class Wilcoxon:
         return (float(self._means[out - 1]), float(self._means[-out])) if out else None
 
     def rows_needed(self, alpha: float) -> int | None:
-        """Return None: more rows make no more folds."""
+        """Return None, since more rows do not make more folds."""
         return None
 
     @cached_property
     def _means(self) -> np.ndarray:
-        """Return the means of every two folds, each with itself too, rising (Walsh averages)."""
+        """Return the sorted means of every two folds, including each with itself (Walsh averages)."""
         values = np.array(self.differences)
         return np.sort((values[:, None] + values)[np.triu_indices(len(values))] / 2)
 
     @cached_property
     def _below(self) -> np.ndarray:
-        """Return how probable a rank sum of 0, of at most 1, … is by chance: each rank has either sign."""
+        """Return the probability of a rank sum of at most 0, 1, … by chance, where each rank has either sign."""
         ways = np.ones(1)
         for rank in range(1, len(self.differences) + 1):
             ways = np.convolve(ways, np.bincount([0, rank]))
@@ -186,14 +185,14 @@ Tested = McNemar | Wilcoxon | Compared  # with interval, p and plan of one thing
 
 @dataclass(frozen=True)
 class HolmStep:
-    """A test within its family."""
+    """The result of one test after Holm's correction of its family."""
 
     p: float  # after Holm
     alpha: float  # what its own p is compared with
 
 
 def judge(pairs: Mapping[Run, Both], metric: Metric, draws: Draws | None = None) -> Tested:
-    """Return the test that suits two models on the same rows, by seed and fold; `draws` may be shared."""
+    """Run the test that suits two models on the same rows, paired by seed and fold; `draws` may be shared."""
     draws = draws or Draws(metric)
     folds = sorted({fold for _, fold in pairs if fold >= 0})
     if len(folds) >= LEAST:
@@ -210,13 +209,13 @@ def _of_fold(pairs: Mapping[Run, Both], fold: int, draws: Draws) -> float:
 
 
 def one_right(both: Both) -> tuple[int, int]:
-    """Count rows that only the first, and only the second, has right."""
+    """Count the rows that only the first and only the second classifier predicts correctly."""
     first, second = both.first.correct > 0, both.second.correct > 0
     return int((first & ~second).sum()), int((second & ~first).sum())
 
 
 def holm(ps: Sequence[float]) -> list[HolmStep]:
-    """Return p after Holm (1979) and the level of each test's step, in the order given.
+    """Return Holm-corrected p (1979) and the level of each test's step, in the order given.
 
     The smallest p is compared with 0.05 / K, the next with 0.05 / (K − 1), and so on. From the first that fails on no
     test succeeds, and all share the level at which it failed: at its own a later one could seem to succeed.
@@ -228,27 +227,27 @@ def holm(ps: Sequence[float]) -> list[HolmStep]:
 
 
 def adjust_holm(p: np.ndarray) -> np.ndarray:
-    """Return (n,) p after Holm; there may be hundreds of thousands."""
+    """Return (n,) Holm-corrected p-values; fast for hundreds of thousands."""
     order, found = np.argsort(p, kind="stable"), np.empty(len(p))
     found[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
     return found
 
 
 def better(pair: Mapping[str, Any]) -> str:
-    """Return which of a pair (`core.runs.comparison.compare`) is better, by name; empty where that is open."""
+    """Return the name of the better run of a pair (`core.runs.comparison.compare`); empty if neither is better."""
     if pair["p_holm"] >= ALPHA:
         return ""
     return str(pair["first" if (pair["difference"] > 0) == (named(pair["metric"]).better == "higher") else "second"])
 
 
 def same(pair: Mapping[str, Any]) -> bool:
-    """Return whether the whole interval of a measured difference lies within `SAME`."""
+    """Return whether the whole interval of a difference lies within ± `SAME`."""
     interval = pair["interval"]
     return not better(pair) and interval is not None and -SAME <= interval[0] and interval[1] <= SAME
 
 
 def verdict(pair: Mapping[str, Any], letters: Mapping[str, str] | None = None) -> str:
-    """Describe a pair in words; `letters` stand for their names."""
+    """Describe the result for a pair in words; `letters` replace the names."""
     if winner := better(pair):
         return f"{(letters or {}).get(winner, winner)} is better"
     if same(pair):
@@ -258,7 +257,7 @@ def verdict(pair: Mapping[str, Any], letters: Mapping[str, str] | None = None) -
 
 
 def finding(pairs: Sequence[Mapping[str, Any]]) -> str:
-    """Describe all pairs of one metric in a sentence."""
+    """Describe the results of all pairs for one metric in a sentence."""
     wins = Counter(filter(None, map(better, pairs)))
     if len(pairs) == 1 and not wins:
         (pair,) = pairs
@@ -285,15 +284,15 @@ def models(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return `A, B and C`."""
+    """Join names as `A, B and C`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def rough(rows: int) -> str:
-    """Round how many rows are needed to two digits: the difference itself is not known better."""
+    """Round the number of rows needed to two digits, since the difference is not known more exactly."""
     return count(round(rows, 2 - len(str(rows))))
 
 
 def lettered(names: Sequence[str]) -> dict[str, str]:
-    """Return A, B, C … for names, for tables of pairs; beyond Z their numbers."""
+    """Assign A, B, C … to names for tables of pairs; numbers after Z."""
     return {name: chr(65 + place) if place < 26 else str(place + 1) for place, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""Where to draw the line when one mistake is worse than the other: thresholds at a chosen cost ratio.
+"""Decision thresholds for a chosen cost ratio of false negatives to false positives.
 
 A false positive of a class costs 1, a false negative `ratio`; a cost is the mean over the rows. Of well calibrated
 probabilities the cheapest threshold is 1 / (1 + ratio) (Elkan 2001, "The foundations of cost-sensitive learning",
@@ -50,7 +50,7 @@ def cost(own: np.ndarray, probability: np.ndarray, ratio: float, thresholds: np.
 def priced(
     own: np.ndarray, probability: np.ndarray, ratio: float, threshold: float, *, seed: int = 0
 ) -> dict[str, Any]:
-    """Count what predictions at a threshold cost.
+    """Count the errors at a threshold and what they cost.
 
     Returns:
         `n`, `false_negatives`, `false_positives`, `cost` per row, `interval` (95 % percentile
@@ -71,6 +71,6 @@ def priced(
 
 
 def verify(ratio: float) -> None:
-    """Refuse a ratio that is no positive number with an InputError."""
+    """Refuse a cost ratio that is no positive number with an InputError."""
     if not (math.isfinite(ratio) and ratio > 0):
         raise InputError(f"a cost ratio of {ratio:g}: a number above 0; 5: a miss is as bad as 5 false positives")

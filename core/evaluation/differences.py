@@ -1,4 +1,4 @@
-"""When texts differ from those that a model learned from: in labels, length, words or repeats, beyond chance.
+"""Tests whether texts differ from the training texts in labels, length, words or repeats.
 
 Nobody asks for it, so it has to be silent where chance explains a difference. Of each comparison the p of all measures
 are corrected together (Holm), and one is told below `ALPHA` only, where it is large enough to matter (`LEAST`): of a
@@ -53,7 +53,7 @@ LEVEL = 0.95
 
 
 class Difference(NamedTuple):
-    """Two means or shares, and the other less the first."""
+    """A difference of two means or shares, second minus first, with its interval and p."""
 
     training: float
     split: float
@@ -63,7 +63,7 @@ class Difference(NamedTuple):
 
     @property
     def difference(self) -> float:
-        """Return the other side less the first."""
+        """Return the second side minus the first."""
         return self.split - self.training
 
 
@@ -75,12 +75,12 @@ class ComparedTexts(NamedTuple):
 
 
 def dataset_differences(dataset: Dataset) -> list[dict[str, Any]]:
-    """Compare validation and test with training, `compare_split` of each."""
+    """Compare validation and test with training by `compare_split`."""
     return [compare_split(dataset, split) for split in (VALIDATION, TEST) if split in dataset.splits]
 
 
 def compare_split(dataset: Dataset, split: str) -> dict[str, Any]:
-    """Compare a split with training (`find_differences`); of words with a tag each, the tags that a text has."""
+    """Compare a split with training by `find_differences`; for tagged words, by the tags that occur in each text."""
     classes = [f"texts with {name}" for name in dataset.classes] if dataset.task == "tokens" else dataset.classes
     return find_differences(dataset_side(dataset, TRAIN), dataset_side(dataset, split), classes, name=split)
 
@@ -91,12 +91,12 @@ def dataset_side(dataset: Dataset, split: str) -> ComparedTexts:
 
 
 def indicate(labels: np.ndarray, classes: int) -> np.ndarray:
-    """Return (n, C) bool of class numbers (n,), or of zeros and ones (n, C)."""
+    """Convert class numbers (n,), or zeros and ones (n, C), to (n, C) bool."""
     return labels > 0 if labels.ndim == 2 else np.eye(classes, dtype=bool)[labels]
 
 
 def compare_means(first: np.ndarray, other: np.ndarray) -> Difference:
-    """Compare two samples by Welch's t (unequal variances)."""
+    """Compare the means of two samples by Welch's t-test (unequal variances)."""
     ends = first.mean(), other.mean()
     if not np.ptp(first) and not np.ptp(other):
         same = float(ends[0] == ends[1])
@@ -125,7 +125,7 @@ def compare_classes(first: np.ndarray, other: np.ndarray) -> list[Difference]:
 
 
 def chi_square(counts: np.ndarray) -> float:
-    """Return p of all classes with rows at once, of (2, C) counts; 1 of a single class."""
+    """Return the chi-square p-value of (2, C) counts over all classes with rows; 1 for a single class."""
     counts = counts[:, counts.sum(0) > 0]
     return float(scipy.stats.chi2_contingency(counts, correction=False).pvalue) if counts.shape[1] > 1 else 1.0
 
@@ -139,7 +139,7 @@ def find_differences(
     known: str = "training",
     learned: bool = True,
 ) -> dict[str, Any]:
-    """Compare texts with those that a model learned from, or with others that are like them.
+    """Compare texts with the training texts of a model, or with held-out texts of the same origin.
 
     Args:
         first: The training texts, or held-out texts of the same origin.
@@ -205,7 +205,7 @@ def _has_several(has: np.ndarray | None) -> bool:
 
 
 def _compare_labels(first: np.ndarray, other: np.ndarray, classes: Sequence[str]) -> tuple[Difference, str]:
-    """Compare the shares of all classes; the numbers are those of the class that differs most."""
+    """Compare the shares of all classes; return the numbers of the class that differs most."""
     each = compare_classes(first, other)
     if _has_several(first) or _has_several(other):
         at = min(range(len(each)), key=lambda place: each[place].p)
@@ -220,15 +220,14 @@ def _compare_labels(first: np.ndarray, other: np.ndarray, classes: Sequence[str]
 
 
 def _key(text: str) -> str:
-    """Return what texts have in common that are the same but for letter case and blanks."""
+    """Normalize letter case and blanks of a text, so that equal texts are found."""
     return " ".join(text.lower().split())
 
 
 def _single(first: Sequence[str], other: Sequence[str], keys: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the texts that occur once in both sides together; all, where a side has too few.
+    """Return the texts that occur once in both sides together; all texts if a side has too few of these.
 
-    A split that was cleaned of training texts has none that are frequent, which are short: that is no other kind of
-    text.
+    A split without training texts lacks frequent texts, which are short; that alone makes it no other kind of text.
     """
     counts, own = Counter(keys), iter(keys)
     one, two = ([text for text in side if counts[next(own)] == 1] for side in (first, other))
@@ -238,7 +237,7 @@ def _single(first: Sequence[str], other: Sequence[str], keys: Sequence[str]) -> 
 def _compare_words(
     first: Sequence[str], other: Sequence[str], rng: np.random.Generator
 ) -> dict[str, tuple[Difference, str]]:
-    """Compare lengths and the shares of unknown words, each text against the same held-out vocabulary."""
+    """Compare lengths and shares of unknown words, with the same held-out vocabulary for all texts."""
     order = rng.permutation(len(first))[: MOST + MOST_READ]
     held = order[: min(len(order) // 2, MOST)]
     rest = order[len(held) :]
@@ -261,11 +260,12 @@ def plain_words(text: str) -> list[str]:
 
 
 def _exchanged(first: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> Difference:
-    """Compare two means; p: of random exchanges between the sides, the share with a Welch t as large."""
+    """Compare two means; p is the share of random exchanges between the sides with a Welch t as large."""
     found = compare_means(first, other)
     pooled, m = np.concatenate([first, other]), len(first)
 
     def t(one: np.ndarray, two: np.ndarray) -> np.ndarray:
+        """Return the absolute Welch t of the last axis."""
         gap = two.mean(-1) - one.mean(-1)
         error = np.sqrt(one.var(-1, ddof=1) / one.shape[-1] + two.var(-1, ddof=1) / two.shape[-1])
         return np.abs(np.divide(gap, error, out=np.where(gap == 0, 0.0, np.inf), where=error > 0))
@@ -280,7 +280,7 @@ def _exchanged(first: np.ndarray, other: np.ndarray, rng: np.random.Generator) -
 def _compare_repeats(
     keys: Sequence[str], m: int, rng: np.random.Generator, *, learned: bool
 ) -> dict[str, tuple[Difference, str]]:
-    """Compare how many texts of the other side are in the first too, and how many occur in it more than once.
+    """Compare how many texts of the other side also occur in the first, and how many are repeated within it.
 
     The first `m` keys are those of the first side. Only texts that occur twice in both sides together can be either, so
     that an exchange draws how many of these come to the other side, and which.
@@ -308,7 +308,7 @@ def _compare_repeats(
 
 
 def _exchanges(groups: np.ndarray, every: int, n: int, number: int, rng: np.random.Generator) -> np.ndarray:
-    """Return (`EXCHANGES`, 2) counts of random exchanges; of `every` row `n` are of the other side."""
+    """Return (`EXCHANGES`, 2) counts of random exchanges; `n` of `every` row go to the other side."""
     at_once, found = max(1, 1_000_000 // len(groups)), []
     for start in range(0, EXCHANGES, at_once):
         rounds = min(at_once, EXCHANGES - start)
@@ -319,7 +319,7 @@ def _exchanges(groups: np.ndarray, every: int, n: int, number: int, rng: np.rand
 
 
 def _count_repeats(groups: np.ndarray, is_other: np.ndarray, number: int) -> np.ndarray:
-    """Return (R, 2) texts of the other side that are in the first too, and that occur in it more than once.
+    """Return (R, 2) numbers of texts of the other side that also occur in the first, and that are repeated in it.
 
     `groups` (D,) numbers rows with the same text; `is_other` is (R, D) bool, the other side's rows in each exchange.
     """

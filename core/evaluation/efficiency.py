@@ -1,4 +1,4 @@
-"""What a model costs: parameters, time and memory of a prediction."""
+"""Efficiency of a model: its parameters, and the time and memory of a prediction."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def inference(
         model: A classifier.
         tokens: The texts of a split: one of median length is measured alone; then `BATCH`, whose lengths are spread
             like theirs, together.
-        beside: A second model that is asked the same texts after the first: times and memory add up.
+        beside: A second model that reads the same texts after the first: times and memory add up.
 
     Returns:
         Of the batch `milliseconds` (median of the passes), `low` and `high` (quartiles), `rows` and `tokens` (its
@@ -70,6 +70,7 @@ def inference(
 
 def _added(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     def summed(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+        """Return one measurement with times and memory of both added."""
         numbers = ("milliseconds", "low", "high", "memory")
         return {name: value + other[name] if name in numbers else value for name, value in one.items()}
 
@@ -103,7 +104,7 @@ def inference_time(
 
 
 def peak_memory(model: nn.Module, batch: Batch) -> int:
-    """Count bytes of tensors that are alive at once while a batch is predicted: weights, batch, intermediate results.
+    """Return peak bytes of tensors while a batch is predicted: weights, batch, intermediate results.
 
     Counted, not measured: the same on every machine. What a kernel uses inside itself is not among them.
     """
@@ -115,7 +116,7 @@ def peak_memory(model: nn.Module, batch: Batch) -> int:
 
 
 class _Alive(TorchDispatchMode):
-    """Count the bytes of every tensor that operations make, from its making until nobody holds it."""
+    """A counter of the bytes of all live tensors, from their creation until they are freed."""
 
     def __init__(self, given: Iterable[Tensor]) -> None:
         super().__init__()
@@ -124,7 +125,7 @@ class _Alive(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Say that nothing here is compiled; else PyTorch loads its compiler, for 2 seconds, to keep it out."""
+        """Return False, since nothing here is compiled; else PyTorch loads its compiler for 2 seconds to skip it."""
         return False
 
     def __torch_dispatch__(
@@ -149,7 +150,7 @@ class _Alive(TorchDispatchMode):
 
 
 def processor(device: torch.device) -> str:
-    """Name the processor: `AMD EPYC 9R14`, `NVIDIA H100`."""
+    """Return the name of the processor, such as `AMD EPYC 9R14` or `NVIDIA H100`."""
     if device.type == "cuda":
         return str(torch.cuda.get_device_name(device))
     try:
@@ -161,7 +162,7 @@ def processor(device: torch.device) -> str:
 
 
 def _wait(device: torch.device) -> None:
-    """Let the device finish: without this, only the launch would be timed."""
+    """Wait until the device has finished; otherwise only the launch would be timed."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     elif device.type == "mps":

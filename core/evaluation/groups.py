@@ -1,4 +1,4 @@
-"""Metrics for each value of a column: does the model do worse on some source, length or phenomenon?"""
+"""Metrics for each value of a column, such as source, length or phenomenon."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MISSING = "(none)"
 
 @dataclass(frozen=True)
 class Groups:
-    """Rows by the value of a column."""
+    """The rows grouped by the value of a column."""
 
     names: tuple[str, ...]  # the largest first; quarters of numbers in their order
     place: np.ndarray  # (n,) int64 positions in `names`
@@ -58,7 +58,7 @@ def by_value(
     *,
     ordered: bool = False,
 ) -> list[dict[str, Any]]:
-    """Return for each group `value`, `n`, `metrics` and `intervals`."""
+    """Evaluate each group; return its `value`, `n`, `metrics` and `intervals`."""
     found = []
     for number, name in enumerate(groups.names):
         rows = np.flatnonzero(groups.place == number)
@@ -69,7 +69,7 @@ def by_value(
 
 
 def column_of(rows: pd.DataFrame, name: str, classes: Sequence[str]) -> pd.Series:
-    """Return a column of the data, `label` by the names of the classes; InputError if there is none."""
+    """Return a column of the data, `label` with class names; InputError if there is no such column."""
     own = [str(each) for each in rows.columns if each != "text"]
     if name not in own:
         raise InputError(f"--by {name}: the data have no such column; there are {', '.join(own)}")
@@ -80,7 +80,7 @@ def column_of(rows: pd.DataFrame, name: str, classes: Sequence[str]) -> pd.Serie
 
 
 def _quarters(numbers: pd.Series) -> Groups:
-    """Cut the rows into quarters by a number, as even as equal numbers allow."""
+    """Cut the rows into quarters by a number, as evenly as ties allow."""
     edges = np.unique(np.nanquantile(numbers, [0.25, 0.5, 0.75]))
     places = np.where(numbers.isna(), len(edges) + 1, np.searchsorted(edges, numbers))
     there, words = np.unique(places), {len(edges) + 1: MISSING}

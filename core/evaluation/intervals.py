@@ -1,4 +1,4 @@
-"""How far a metric could have come out otherwise: one kind of interval for each kind of number, whatever their rows.
+"""Confidence intervals of metrics: one method for each kind of metric, whatever the number of rows.
 
 A share of rows (accuracy, precision and recall of a class) has Wilson's interval, the calibration error one made of
 these (`calibration_interval`), every other metric a percentile bootstrap over the rows.
@@ -37,7 +37,7 @@ def over_runs(
     ranges: Mapping[tuple[int, int], Sequence[float]],
     within: tuple[float, float] = (-math.inf, math.inf),
 ) -> tuple[float, float]:
-    """Return the 95 % interval of the mean of several runs, each of which has an interval over its rows.
+    """Return the 95 % interval of the mean of several runs from the intervals over their rows.
 
     The variance over draws of the rows, which the seeds of a fold share, and that of the mean over draws of the seeds
     are added on each side of the mean, where intervals are lopsided (Donner and Zou 2012); the quantile is the normal
@@ -71,7 +71,7 @@ def intervals(
     ordered: bool = False,
     seed: int = 0,
 ) -> dict[str, list[float]]:
-    """Return the 95 % interval [low, high] of the metrics that `evaluate` gives, each as `METHOD` says.
+    """Return the 95 % interval [low, high] of each metric of `evaluate`, computed as `METHOD` describes.
 
     All metrics of the bootstrap (Efron 1979, percentile method) see the same resamples: n rows drawn with replacement.
     A resample in which a metric is undefined (a rare class was not drawn) does not count for it; a metric that is the
@@ -94,14 +94,14 @@ def intervals(
 
 
 def closed_interval(metric: Metric, scores: Any) -> list[float] | None:
-    """Return the interval of a metric that has one without resamples; None where rows must be drawn."""
+    """Return the interval of a metric with a closed formula; None if rows must be resampled."""
     if metric.whole_rows:
         return list(wilson(float(scores.correct.sum()), len(scores)))
     return list(calibration_interval(scores)) if metric.parts else None
 
 
 def percentiles(drawn: np.ndarray) -> list[float] | None:
-    """Return the ends of the percentile interval of draws; None where all agree, or none is defined."""
+    """Return the ends of the percentile interval of draws; None if all are equal or none is defined."""
     if np.isnan(drawn).all():
         return None
     low, high = (float(end) for end in np.nanpercentile(drawn, TAILS))
@@ -135,9 +135,9 @@ def draws_of(metric: Metric) -> int:
 
 
 def wilson(hits: float, rows: float, level: float = LEVEL) -> tuple[float, float]:
-    """Return the score interval of a share, `hits` of `rows` (Wilson 1927), sound for few rows too.
+    """Return the score interval of the share `hits` / `rows` (Wilson 1927), valid for few rows too.
 
-    Where all rows are right, a bootstrap would say that nothing is uncertain.
+    If all rows are right, a bootstrap would show no uncertainty.
     """
     if not rows:
         return 0.0, 1.0
@@ -148,9 +148,9 @@ def wilson(hits: float, rows: float, level: float = LEVEL) -> tuple[float, float
 
 
 def newcombe(hits: float, rows: float, others: float, of: float) -> tuple[float, float]:
-    """Return the interval of the difference of two shares of different rows, `hits` of `rows` less `others` of `of`.
+    """Return the interval of the difference of two independent shares, `hits` / `rows` − `others` / `of`.
 
-    Their score intervals put together (Newcombe, Statistics in Medicine 17, 1998, method 10): sound for few rows too.
+    It combines their score intervals (Newcombe, Statistics in Medicine 17, 1998, method 10); valid for few rows too.
     """
     (low, high), (below, above) = wilson(hits, rows), wilson(others, of)
     share, other = hits / rows, others / of
@@ -190,13 +190,13 @@ def per_class_intervals(
     task: Task = "single",
     thresholds: np.ndarray | float = HALF,
 ) -> dict[str, dict[str, list[float]]]:
-    """Return the intervals of `metrics.per_class`, by class and measure; arguments as there."""
+    """Return the intervals of the measures of `metrics.per_class` for each class; arguments as there."""
     scores = scored(labels, probabilities, task, thresholds)
     return dict(zip(classes, class_intervals(scores.true, scores.predicted), strict=True))
 
 
 def _of_counts(cells: np.ndarray, seed: int) -> dict[str, list[float]]:
-    """Return intervals from the numbers of rows that are right, missed, wrongly predicted, and neither."""
+    """Return intervals from counts of true positives, false negatives, false positives and true negatives."""
     n = int(cells.sum())
     if not n:
         return {}
@@ -224,14 +224,14 @@ class Band:
 
 @dataclass(frozen=True)
 class Bands:
-    """Recall over the false positive rate, and precision over recall."""
+    """The confidence bands of the ROC and the precision-recall curve."""
 
     roc: Band
     pr: Band
 
 
 def bands(own: np.ndarray, probability: np.ndarray, seed: int = 0) -> Bands | None:
-    """Return the bands of a class, (n,) bool, against the rest; None without a row of either.
+    """Return the bands of a class, (n,) bool, against the rest; None if either has no row.
 
     Recall is averaged vertically, at equal false positive rates (Fawcett 2006, "An introduction to ROC analysis",
     section 8.1). A resample without a row of the class, or without another, does not count.
@@ -262,7 +262,7 @@ def _band(x: np.ndarray, curves: np.ndarray) -> Band:
 
 
 def _groups(own: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (K,) rows of the class and others between neighbouring thresholds, falling; K is `POINTS` at most.
+    """Return (K,) counts of class rows and other rows between falling thresholds; K is at most `POINTS`.
 
     Thresholds are kept at equal distances along the curve, so that the steep piece of a rare class has its share.
     """

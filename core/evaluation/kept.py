@@ -1,4 +1,4 @@
-"""The shape of a yardstick that is kept on disk. Imports nothing heavy: pages read it without torch."""
+"""Types of a yardstick stored on disk. Imports nothing heavy, so that pages read it without torch."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ VERSION = 4  # raised whenever the same data and settings would give other numbe
 
 
 class TunedSplits(TypedDict):
-    """Of several labels per text: thresholds by label, and metrics by split at these."""
+    """Thresholds by label, for several labels per text, and metrics by split at these thresholds."""
 
     thresholds: dict[str, Figure]
     splits: dict[str, dict[str, Figure]]
 
 
 class KeptYardstick(TypedDict):
-    """What `core.evaluation.yardstick.yardstick` gives."""
+    """The stored result of `core.evaluation.yardstick.yardstick`."""
 
     model: str
     C: Figure
@@ -30,7 +30,7 @@ class KeptYardstick(TypedDict):
 
 
 class KeptYardsticks(TypedDict):
-    """Both, by their names in a data card."""
+    """Both yardsticks, by their names in a data card."""
 
     yardstick: KeptYardstick
     yardstick_chars: KeptYardstick

@@ -23,17 +23,14 @@ def evaluate(
     *,
     ordered: bool = False,
 ) -> dict[str, float]:
-    """Compute every metric that is defined for these rows; `left_out` says why others are absent.
+    """Compute every metric that is defined for these rows; `left_out` explains why others are missing.
 
     Args:
         labels: (n,) class numbers, of a multi-label task (n, C) zeros and ones.
-        probabilities: (n, C).
+        probabilities: (n, C); InputError if they do not fit the labels.
         task: Single or multi.
         thresholds: (C,) or one for all, of a multi-label task.
         ordered: Whether the class numbers are places on a scale.
-
-    Raises:
-        InputError: If labels and probabilities do not fit together.
     """
     scores = scored(labels, probabilities, task, thresholds, ordered=ordered)
     once = np.ones((1, len(scores)))
@@ -41,13 +38,13 @@ def evaluate(
 
 
 def before(labels: np.ndarray, probabilities: np.ndarray, task: Task, scaling: Scaling) -> dict[str, float]:
-    """Compute the metrics that read probabilities (loss, ece, brier) at T = 1; arguments as of `evaluate`."""
+    """Compute the metrics of probabilities (loss, ece, brier) without temperature scaling; see `evaluate`."""
     found = evaluate(labels, as_trained(probabilities, scaling, task), task)
     return {name: value for name, value in found.items() if METRICS[name].reads == "probabilities"}
 
 
 def changed(probabilities: np.ndarray, task: Task, scaling: Scaling) -> int:
-    """Count rows whose answer was another one as trained; of several labels, any of those above 0.5."""
+    """Count rows whose prediction temperature scaling changes; with several labels, at a threshold of 0.5."""
     trained = as_trained(probabilities, scaling, task)
     if task == "single":
         return int((probabilities.argmax(1) != trained.argmax(1)).sum())
@@ -62,7 +59,7 @@ def left_out(
     *,
     ordered: bool = False,
 ) -> dict[str, str]:
-    """Return the metrics that `evaluate` does not give for these rows, each with its reason."""
+    """Return the metrics that `evaluate` leaves out for these rows, each with the reason."""
     scores = scored(labels, probabilities, task, ordered=ordered)
     reasons = _undefined(scores)
     lacking = ", ".join(f"'{classes[number]}'" for number in scores.unranked)
@@ -76,14 +73,14 @@ def left_out(
 
 
 def defined(scores: Scores, task: Task) -> dict[str, Metric]:
-    """Return the metrics of a task that these rows have."""
+    """Return the metrics of a task that are defined for these rows."""
     undefined = _undefined(scores)
     metrics = metrics_of(task, ordered=scores.scale) if len(scores) else {}
     return {name: metric for name, metric in metrics.items() if metric.reads not in undefined}
 
 
 def _undefined(scores: Scores) -> set[Reads]:
-    """Return what these rows give no measure of."""
+    """Return the kinds of metric that are undefined for these rows."""
     found: set[Reads] = {"ranking"} if scores.unranked else set()
     agreed = scores.scale and len(np.union1d(scores.labels, scores.answers)) < 2
     return found | {"agreement"} if agreed else found
@@ -123,13 +120,13 @@ def per_class(
 
 
 def confusion(labels: np.ndarray, predicted: np.ndarray, classes: int) -> list[list[int]]:
-    """Count C × C: rows are labels, columns predictions."""
+    """Return the C × C confusion matrix: labels in rows, predictions in columns."""
     cells = np.asarray(labels, np.int64) * classes + np.asarray(predicted, np.int64)
     return np.bincount(cells, minlength=classes**2).reshape(classes, classes).tolist()
 
 
 def describe_absent(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> str:
-    """Say over which classes macro averages are, where no row is of some; empty where each class has a row.
+    """Describe which classes macro averages cover, if some classes have no row; empty if all have rows.
 
     `counts` are as `confusion` gives them.
     """
@@ -198,7 +195,7 @@ def pr_points(labels: np.ndarray, probabilities: np.ndarray, number: int) -> dic
 
 
 def _curve(scores: Scores, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return true and false positives at each distinct threshold, falling, and the thresholds."""
+    """Return true and false positives at each distinct threshold, and the thresholds, falling."""
     if not len(scores.labels):
         return np.zeros(0), np.zeros(0), np.zeros(0)
     true, false = reached(scores, np.ones((1, len(scores.labels))), number)

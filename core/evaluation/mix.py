@@ -1,4 +1,4 @@
-"""TF-IDF mixed into what a network says: p = w · p_network + (1 − w) · p_tfidf, of several labels each by itself.
+"""A mixture of a network with TF-IDF: p = w · p_network + (1 − w) · p_tfidf, for each label separately if several.
 
 What is mixed are probabilities, as both models were trained; the temperature of a run is fitted on the mixture.
 """
@@ -25,7 +25,7 @@ from core.training.scaling import UNSCALED
 
 @dataclass(frozen=True)
 class Mix:
-    """What is mixed in, and how much the network counts."""
+    """The TF-IDF model of a mixture, and the weight of the network."""
 
     model: Model
     tokenizer: Tokenizer
@@ -46,24 +46,24 @@ class Mix:
         return dataclasses.replace(unweighed, weight=best_weight(unweighed.parts(network, texts, task), labels, task))
 
     def parts(self, network: np.ndarray, texts: Sequence[str], task: Task) -> Parts:
-        """Return both logits of texts of which the network gives these, (n, C)."""
+        """Return the logits of both models for texts, given those of the network, (n, C)."""
         return Parts(network, predict_texts(self.model, self.tokenizer, texts, task=task).logits)
 
     def into(self, found: Predictions, texts: Sequence[str], task: Task) -> Predictions:
-        """Mix this into the network's predictions, which keep their own part."""
+        """Mix TF-IDF into the network's predictions; both parts are kept in `parts`."""
         parts = self.parts(found.logits, texts, task)
         logits = mixed(parts, self.weight, task).astype(np.float32)
         return dataclasses.replace(found, logits=logits, parts=parts).at(UNSCALED, task)
 
 
 def mixed(parts: Parts, weight: float, task: Task) -> np.ndarray:
-    """Return (n, C) float64: logits whose softmax, of several labels whose sigmoids, are the mixture."""
+    """Return (n, C) float64 logits whose softmax (or sigmoid, with several labels) is the mixture."""
     network, other = (torch.from_numpy(np.asarray(each, np.float64)) for each in parts)
     return mixed_logits(network, other, weight, task).numpy()
 
 
 def mixed_logits(network: Tensor, other: Tensor, weight: float, task: Task) -> Tensor:
-    """Return `mixed` of tensors (…, C), for whoever asks for gradients."""
+    """Return the mixed logits of tensors (…, C), with gradients."""
     ours, theirs = network.new_tensor([weight, 1 - weight]).log()
     if task == "single":
         return torch.logaddexp(ours + network.log_softmax(-1), theirs + other.log_softmax(-1))
@@ -74,7 +74,7 @@ def mixed_logits(network: Tensor, other: Tensor, weight: float, task: Task) -> T
 
 
 def alone(parts: Parts, labels: np.ndarray, task: Task, *, ordered: bool = False) -> dict[str, dict[str, float]]:
-    """Compute metrics of `network` and `tfidf` by themselves, as trained; of several labels at 0.5."""
+    """Compute metrics of `network` and `tfidf` alone, as trained; with several labels at a threshold of 0.5."""
     return {
         name: evaluate(labels, probabilities(torch.from_numpy(logits), task).numpy(), task, ordered=ordered)
         for name, logits in parts._asdict().items()
@@ -82,10 +82,11 @@ def alone(parts: Parts, labels: np.ndarray, task: Task, *, ordered: bool = False
 
 
 def best_weight(parts: Parts, labels: np.ndarray, task: Task) -> float:
-    """Return the w of 0 to 1 for which the mixture has the least cross-entropy; it is convex in w."""
+    """Return the weight w in [0, 1] with the least cross-entropy of the mixture, which is convex in w."""
     ours, theirs = (_of_the_truth(each, labels, task) for each in parts)
 
     def cross_entropy(weight: float) -> float:
+        """Return the mean cross-entropy of the mixture."""
         given = weight * ours + (1 - weight) * theirs
         return -float(np.log(np.maximum(given, np.finfo(np.float64).tiny)).mean())
 
@@ -94,7 +95,7 @@ def best_weight(parts: Parts, labels: np.ndarray, task: Task) -> float:
 
 
 def _of_the_truth(logits: np.ndarray, labels: np.ndarray, task: Task) -> np.ndarray:
-    """Return the probability of what is so: of each row, or of each row and label."""
+    """Return the probability of the true class of each row, or of the true state of each row and label."""
     exact = np.asarray(logits, np.float64)
     if task == "single":
         found: np.ndarray = scipy.special.softmax(exact, -1)[np.arange(len(labels)), labels]

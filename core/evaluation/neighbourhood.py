@@ -1,4 +1,4 @@
-"""Who lies next to whom in a space of vectors: the nearest rows, and how pure neighbourhoods are. No torch."""
+"""Nearest neighbours in a vector space, and the class purity of neighbourhoods. No torch."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ def nearest(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Find the rows nearest to each of some vectors, by Euclidean distance, the nearest first; of ties the first.
 
-    A matrix product leaves few candidates, whose distances are then computed exactly: a fifth of the time of all
-    distances, with the same result.
+    A matrix product leaves few candidates, whose distances are exact: the same result in a fifth of the time.
 
     Args:
         asked: (k, d).
@@ -52,7 +51,7 @@ def nearest(
 def _exact(
     asked: np.ndarray, points: np.ndarray, candidates: np.ndarray, size: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return (k, size) nearest candidates and their distances; None where there are very many, or too few."""
+    """Return (k, size) nearest candidates and their distances; None if there are very many or too few."""
     at, rows = np.nonzero(candidates)
     counts = np.bincount(at, minlength=len(asked))
     if counts.min() < size or len(at) * points.shape[1] > _BLOCK:
@@ -65,7 +64,7 @@ def _exact(
 
 
 def _all(asked: np.ndarray, points: np.ndarray, own: np.ndarray | None, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the same from all distances: where most rows are equal, or some are not numbers."""
+    """Return the nearest rows from all distances, for when most rows are equal or some are not numbers."""
     found = scipy.spatial.distance.cdist(asked, points)
     if own is not None:
         found[np.arange(len(found)), own] = np.inf
@@ -89,7 +88,7 @@ def _first(found: np.ndarray, size: int) -> np.ndarray:
 
 
 def counted(rows: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Count how often each of n rows is among the neighbours of others, and average there what these are valued.
+    """Count how often each of n rows is a neighbour of others, and average the values at these places.
 
     `rows` (as `nearest` gives them) and `values` are (k, m). Returns (n,) counts and (n,) means, 0 where the count is.
     """
@@ -98,7 +97,7 @@ def counted(rows: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, n
 
 
 def purity(vectors: np.ndarray, labels: np.ndarray, neighbours: int = NEIGHBOURS) -> np.ndarray | None:
-    """Return (n,) share of each row's nearest others with its label (of several the same set); None for few rows."""
+    """Return (n,) share of each row's nearest neighbours with the same label (or label set); None for few rows."""
     if len(vectors) < neighbours + 2:
         return None
     rows, _ = nearest(vectors, vectors, neighbours, np.arange(len(vectors)))
@@ -108,7 +107,7 @@ def purity(vectors: np.ndarray, labels: np.ndarray, neighbours: int = NEIGHBOURS
 
 
 def purity_by_chance(labels: np.ndarray) -> float:
-    """Return `purity` of neighbours drawn at random: Σ nᵢ (nᵢ − 1) / (n (n − 1)) over the classes."""
+    """Return the expected purity of random neighbours: Σ nᵢ (nᵢ − 1) / (n (n − 1)) over the classes."""
     _, counts = np.unique(labels, axis=0, return_counts=True)
     n = int(counts.sum())
     return float((counts * (counts - 1)).sum() / (n * (n - 1))) if n > 1 else 1.0

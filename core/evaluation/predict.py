@@ -1,4 +1,4 @@
-"""What a model says about many texts."""
+"""Predictions of a model on many texts, in batches."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ OnBatch = Callable[[float], None]
 
 
 def unheard(share: float) -> None:
-    """Tell nobody."""
+    """Ignore the progress."""
 
 
 class Classifier(Protocol):
     """Anything that turns a batch into an Output."""
 
     def __call__(self, batch: Batch, *, intervene: Intervene = None) -> Output:
-        """Logits and pooled vectors of a batch."""
+        """Return logits and pooled vectors of a batch."""
 
 
 class Parts(NamedTuple):
@@ -43,7 +43,7 @@ class Parts(NamedTuple):
 
 @dataclass(frozen=True)
 class Predictions:
-    """One row per text, in the order of the texts; float32."""
+    """The predictions on texts, one float32 row per text, in their order."""
 
     logits: np.ndarray  # (n, C)
     probabilities: np.ndarray  # (n, C): softmax of the scaled logits, of a multi-label task the sigmoid of each
@@ -51,19 +51,19 @@ class Predictions:
     parts: Parts | None = None  # what a mixture, whose are the logits, was made of
 
     def part(self, rows: slice) -> Predictions:
-        """Return some of the texts."""
+        """Return the predictions of some rows."""
         parts = None if self.parts is None else Parts(*(each[rows] for each in self.parts))
         return Predictions(self.logits[rows], self.probabilities[rows], self.pooled[rows], parts)
 
     @staticmethod
     def joined(portions: Sequence[Predictions]) -> Predictions:
-        """Join those of several lists of texts, of which nothing is mixed in yet."""
+        """Concatenate the predictions of several lists of texts, before anything is mixed in."""
         columns = zip(*((each.logits, each.probabilities, each.pooled) for each in portions), strict=True)
         logits, chances, pooled = map(np.concatenate, columns)
         return Predictions(logits, chances, pooled)
 
     def at(self, scaling: Scaling, task: Task) -> Predictions:
-        """Return the same with probabilities of logits that are scaled so."""
+        """Return the predictions with probabilities recomputed at another scaling."""
         found = probabilities(torch.from_numpy(self.logits), task, scaling)
         return dataclasses.replace(self, probabilities=found.numpy())
 
@@ -80,12 +80,9 @@ def predict_texts(
     scaling: Scaling = UNSCALED,
     on_batch: OnBatch = unheard,
 ) -> Predictions:
-    """Classify texts, empty ones included, in batches of similar length; the model is left as it was found.
+    """Classify texts, empty ones included, in batches of similar length; the model's mode is restored.
 
-    `on_batch` is told before each which share is done; what it raises ends it.
-
-    Raises:
-        NotAvailable: an answer is not finite (`check_finite`).
+    `on_batch` gets the share done before each batch; its exceptions end the work. NotAvailable for infinite logits.
     """
     return predict_tokens(
         model,
@@ -131,7 +128,7 @@ def predict_tokens(
 
 
 def check_finite(logits: Tensor) -> Tensor:
-    """Return logits of any shape as they are; NotAvailable if one is not finite."""
+    """Return the logits unchanged, in any shape; NotAvailable if one is not finite."""
     if not bool(torch.isfinite(logits).all()):
         raise NotAvailable(
             "the model answers with numbers that are not finite: weights, or what is changed inside, are too large"
@@ -152,7 +149,7 @@ def probabilities(logits: Tensor, task: Task, scaling: Scaling = UNSCALED) -> Te
 
 
 def scaled(logits: Tensor, task: Task, scaling: Scaling) -> Tensor:
-    """Return (…, C) logits z as c + (z - c) / T; see `core.training.temperature`."""
+    """Scale (…, C) logits z to c + (z - c) / T; see `core.training.temperature`."""
     cooled = logits / scaling.temperature
     if not scaling.prior:
         return cooled
@@ -160,7 +157,7 @@ def scaled(logits: Tensor, task: Task, scaling: Scaling) -> Tensor:
 
 
 def device_of(model: Classifier) -> torch.device:
-    """Return where the model's weights are; the CPU for a plain function."""
+    """Return the device of the model's weights; the CPU for a plain function."""
     parameters = model.parameters() if isinstance(model, nn.Module) else iter(())
     first = next(iter(parameters), None)
     return torch.device("cpu") if first is None else first.device
@@ -168,7 +165,7 @@ def device_of(model: Classifier) -> torch.device:
 
 @contextlib.contextmanager
 def evaluating(model: Classifier) -> Iterator[None]:
-    """Switch to evaluation mode without gradients; every part gets its own mode back, also after an error."""
+    """Switch to evaluation mode without gradients; each module's mode is restored, also after an error."""
     modules = list(model.modules()) if isinstance(model, nn.Module) else []
     modes = [module.training for module in modules]
     for module in modules:
@@ -190,19 +187,19 @@ class ByPassage:
     each: Predictions  # one row per passage, text by text
 
     def at(self, scaling: Scaling, task: Task) -> ByPassage:
-        """Return the same with probabilities of whole texts whose logits are scaled so."""
+        """Return the predictions with probabilities of whole texts recomputed at another scaling."""
         return dataclasses.replace(self, whole=self.whole.at(scaling, task))
 
 
 def by_passage(read: Callable[[Sequence[str]], Predictions], texts: Sequence[str], words: int) -> ByPassage:
-    """Predict texts by the mean over their passages, of so many `words` at most."""
+    """Predict texts as the mean over their passages of at most `words` words."""
     cut = [passages(text, words) for text in texts]
     each = read([passage for own in cut for passage in own])
     lengths = np.array([len(own) for own in cut])
     starts = np.cumsum(lengths) - lengths
 
     def mean(values: np.ndarray) -> np.ndarray:
-        """(passages, k) → (texts, k)."""
+        """Average passages (passages, k) to texts (texts, k)."""
         sums = np.add.reduceat(values, starts) if len(starts) else values[:0]
         return (sums / lengths[:, None]).astype(values.dtype)
 

@@ -1,4 +1,4 @@
-"""A split's pooled embeddings on a map: PCA (exact), t-SNE and UMAP, and how much of the truth such a map keeps.
+"""Projections of a split's pooled embeddings by PCA (exact), t-SNE and UMAP, and measures of their quality.
 
 Settings and PCA need numpy alone; scikit-learn, openTSNE and umap-learn are imported where they are used.
 """
@@ -36,7 +36,7 @@ OnProgress = Callable[[str, float | None], None]
 
 @dataclass(frozen=True)
 class ProjectionConfig:
-    """What a map depends on besides the embeddings and labels themselves."""
+    """The settings of a map; with the embeddings and labels they determine it."""
 
     method: Method = "tsne"
     dimensions: int = 2
@@ -65,7 +65,7 @@ class ProjectionConfig:
 
 @dataclass(frozen=True)
 class Quality:
-    """How far a map can be believed, measured on `rows` of it."""
+    """The quality of a map, measured on `rows` of it."""
 
     rows: np.ndarray  # (q,) int64: which places of the map were measured, rising
     space: np.ndarray  # (q,) float32 silhouettes by true class in the original space; empty if undefined
@@ -77,7 +77,7 @@ class Quality:
 
 @dataclass(frozen=True)
 class Projection:
-    """Where the rows of a split lie."""
+    """The places of a split's rows on a map, with the quality of the map."""
 
     rows: np.ndarray  # (m,) int64: rows of the split, rising
     places: np.ndarray  # (m, k) float32
@@ -87,7 +87,7 @@ class Projection:
 
 @dataclass(frozen=True)
 class Pca:
-    """Principal components: new points are placed exactly as the old ones were."""
+    """Principal components, which place new points in the same way as the old ones."""
 
     mean: np.ndarray  # (d,)
     axes: np.ndarray  # (k, d), orthonormal; the largest weight of each is positive, so that the picture does not flip
@@ -115,14 +115,14 @@ def fit_pca(embeddings: np.ndarray, dimensions: int) -> Pca:
 def project(
     embeddings: np.ndarray, labels: np.ndarray, config: ProjectionConfig, on_progress: OnProgress | None = None
 ) -> Projection:
-    """Put a split on a map and measure it; the same arguments give the same map.
+    """Project a split onto a map and measure its quality; equal arguments give equal maps.
 
     Args:
         embeddings: (n, d) pooled vectors.
         labels: (n,) class numbers, or (n, C) zeros and ones: then the rarest label of a row stands for it in the
             sample, and there is no silhouette.
         config: Method, dimensions, rows, seed.
-        on_progress: Told what goes on.
+        on_progress: Gets what is done now and the share done.
 
     Raises:
         InputError: Too few vectors, or some that are not finite.
@@ -152,14 +152,14 @@ def project(
 
 
 def sample(labels: np.ndarray, size: int, seed: int) -> np.ndarray:
-    """Draw at most `size` rows, rising: a seeded sample with the class shares of the whole."""
+    """Draw at most `size` rows, sorted: a seeded, stratified sample."""
     return np.arange(len(labels)) if len(labels) <= size else cut(labels, size, seed)[0]
 
 
 def measure(
     embeddings: np.ndarray, places: np.ndarray, labels: np.ndarray, size: int, seed: int, reason: str = ""
 ) -> Quality:
-    """Compute silhouettes by true class before and after, and the neighbours kept, on at most `size` of (m, d) rows.
+    """Compute silhouettes by true class before and after projection, and neighbours kept, on at most `size` rows.
 
     A `reason` says why there are no silhouettes whatever the labels are.
     """
@@ -179,7 +179,7 @@ def measure(
 
 
 def neighbours_kept(before: np.ndarray, after: np.ndarray, neighbours: int = NEIGHBOURS) -> float | None:
-    """Return the mean share of a row's nearest in (n, d) `before` that are nearest in (n, k) `after` too."""
+    """Return the mean share of a row's neighbours in (n, d) `before` that are also neighbours in (n, k) `after`."""
     from sklearn.neighbors import NearestNeighbors
 
     if len(before) < neighbours + 2:
@@ -194,7 +194,7 @@ def neighbours_kept(before: np.ndarray, after: np.ndarray, neighbours: int = NEI
 def place_among(
     vector: np.ndarray, embeddings: np.ndarray, places: np.ndarray, neighbours: int = NEIGHBOURS
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Place a new (d,) vector on a map that cannot place it: at the mean of its nearest rows' places.
+    """Place a new (d,) vector on a map without a transform, at the mean place of its nearest rows.
 
     Returns the (k,) place, and the positions of the nearest among the (m, d) `embeddings`, nearest first.
     """
@@ -211,6 +211,7 @@ def _tsne(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) -> np.
     done = 0
 
     def watch(iteration: int, error: float, embedding: Any) -> None:
+        """Report the share of iterations done."""
         nonlocal done
         done += EVERY
         tell("placing the sentences", min(done / (EARLY + LATE), 1.0))
@@ -261,7 +262,7 @@ REACH = 4.0  # bandwidths to which the grid goes on beyond the points, and a ker
 
 @dataclass(frozen=True)
 class Density:
-    """A field behind a map of two dimensions."""
+    """The estimated density of points on a two-dimensional map."""
 
     x: np.ndarray  # (CELLS,) middles of the columns
     y: np.ndarray  # (CELLS,) and of the rows
@@ -270,7 +271,7 @@ class Density:
 
 
 def density(places: np.ndarray) -> Density | None:
-    """Estimate the density of (n, 2) points; None where they do not spread in both directions.
+    """Estimate the density of (n, 2) points; None if they do not vary in both directions.
 
     f(p) = 1/n Σ N(p; pᵢ, h² I) with h = `NARROWER` · n^(-1/6) · the root of the mean variance of both axes (Scott
     1992), the points first put into the cells of the grid (Silverman 1982).

@@ -1,4 +1,4 @@
-"""How well the vectors a model makes of texts are separated by class."""
+"""Separability of the classes in the vectors that a model makes of texts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BLOCK = 4_000_000  # distances held at once
 
 @dataclass(frozen=True)
 class Silhouettes:
-    """Silhouettes of a split, or the reason why there are none."""
+    """The silhouettes of a split, or the reason why there are none."""
 
     rows: np.ndarray  # (m,) int64: the rows that were compared, rising; `LARGEST` at most
     samples: np.ndarray  # (m,) float64 in [-1, 1]; empty if undefined
@@ -37,7 +37,7 @@ class Silhouettes:
     reason: str = ""  # why there is no silhouette; empty if there is
 
     def summary(self) -> dict[str, Any]:
-        """Return everything but the single samples, as plain data."""
+        """Return a summary as plain data, without the silhouettes of single rows."""
         found: dict[str, Any] = {"rows": len(self.rows), "of": self.total}
         if self.reason:
             return {**found, "left_out": self.reason}
@@ -68,7 +68,7 @@ def silhouette(
 
 
 def silhouette_samples(embeddings: Tensor, labels: Tensor) -> Tensor:
-    """Compute (n,) float64 of (n, d) vectors and (n,) int64 labels; a few thousand rows against all others at a time.
+    """Compute (n,) float64 silhouettes of (n, d) vectors with (n,) int64 labels, in blocks of rows.
 
     Distances are computed in float64 from products, and those that are nothing but rounding count as 0.
     """
@@ -110,7 +110,7 @@ AT_ONCE, PAIRS = 64, 1_000_000  # texts read at once at most, and pairs of their
 
 @dataclass(frozen=True)
 class StageSeparability:
-    """The vectors of a sample of sentences at one place of the model."""
+    """The class separability of a sample of sentences at one stage of the model."""
 
     name: str  # `embedding`, `layer 1` …, `head`
     width: int
@@ -121,10 +121,10 @@ class StageSeparability:
 def read_layers(
     model: EncoderClassifier, tokenizer: Tokenizer, texts: Sequence[str], on_batch: OnBatch = unheard
 ) -> np.ndarray:
-    """Return (layers + 1, n, d) float32: the mean over the text of what enters the first layer and leaves each.
+    """Return (layers + 1, n, d) float32: mean token vectors of each text, before the first and after each layer.
 
-    Over its own tokens, that is: neither a class token nor padding that a model reads; zeros for a text without tokens.
-    `on_batch` is told before each batch which share is done; what it raises ends it.
+    The mean is over the text's own tokens, without class token or padding; zeros for a text without tokens.
+    `on_batch` gets the share done before each batch; an exception from it ends the work.
     """
     tokens = token_table(tokenizer, texts)
     order = np.argsort(-tokens.lengths, kind="stable")
@@ -144,7 +144,7 @@ def read_layers(
 
 
 def measure(name: str, vectors: np.ndarray, labels: np.ndarray) -> StageSeparability:
-    """Measure how the classes lie in a space of (n, d) vectors; of (n, C) labels there is no silhouette."""
+    """Measure the class separability of (n, d) vectors; with (n, C) labels there is no silhouette."""
     pure = purity(vectors, labels)
     several = np.ndim(labels) == 2
     mean = None if several else silhouette(vectors.astype(np.float64), labels, ()).overall
@@ -152,7 +152,7 @@ def measure(name: str, vectors: np.ndarray, labels: np.ndarray) -> StageSeparabi
 
 
 def without_silhouette(labels: np.ndarray) -> str:
-    """Return why no stage has a silhouette; empty: they have."""
+    """Return why no stage has a silhouette; empty if stages have one."""
     if np.ndim(labels) == 2:
         return SEVERAL
     return "" if 2 <= len(np.unique(labels)) < len(labels) else "the sentences belong to fewer than two classes"

@@ -1,4 +1,4 @@
-"""Labels and probabilities of many rows, with what metrics read of them: one class for each task.
+"""Labels and probabilities of many rows, with the quantities that metrics use: one class for each task.
 
 Definitions are those of scikit-learn, with `sample_weight`. Weights are (R, n): all 1 is the metric, counts of draws
 are the bootstrap. Of several labels per text, one is predicted where its probability is above its threshold.
@@ -24,7 +24,7 @@ BINS = 15  # of confidence
 
 
 class Scores:
-    """n rows, with what several measures share computed once. `mean`, `averaged` and `area` are what metrics are of."""
+    """The labels and predictions of n rows; quantities that several metrics share are computed once."""
 
     labels: np.ndarray  # (n,) class numbers, or (n, C) booleans
     probabilities: np.ndarray  # (n, C) float64
@@ -43,30 +43,30 @@ class Scores:
 
     @property
     def missed(self) -> np.ndarray:
-        """Return (n,): share of wrong decisions."""
+        """Return (n,) shares of wrong decisions."""
         return (self.true != self.predicted).mean(1)
 
     @cached_property
     def counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return (n, C) float64 each: right and predicted, true, predicted."""
+        """Return three (n, C) float64 arrays: true positives, true labels and predicted labels."""
         return (self.true & self.predicted).astype(float), self.true.astype(float), self.predicted.astype(float)
 
     @cached_property
     def ranking(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return per class rows by falling probability, and where in that order each distinct value starts."""
+        """Return, for each class, the rows by falling probability and where each distinct value starts."""
         orders = [np.argsort(-column, kind="stable") for column in self.probabilities.T]
         columns = zip(self.probabilities.T, orders, strict=True)
         return [(order, np.flatnonzero(np.diff(column[order], prepend=np.inf))) for column, order in columns]
 
     def mean(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return (R,) weighted means of (n,) values; NaN where nothing weighs."""
+        """Return (R,) weighted means of (n,) values; NaN where all weights are 0."""
         with np.errstate(invalid="ignore"):
             return weights @ values / weights.sum(1)
 
     def averaged(
         self, part: Part, average: Literal["macro", "micro", "weighted", "samples"], weights: np.ndarray
     ) -> np.ndarray:
-        """Return (R,) precision, recall or F1; what divides by nothing counts 0."""
+        """Return (R,) averaged precision, recall or F1; a quotient by 0 counts as 0."""
         a, b = SIDES[part]
         if average == "samples":
             hits, true, predicted = (each.sum(1) for each in self.counts)
@@ -80,7 +80,7 @@ class Scores:
     def area(
         self, curve: Literal["roc", "precision"], average: Literal["macro", "weighted"], weights: np.ndarray
     ) -> np.ndarray:
-        """Return (R,) area under the ROC or the precision-recall curve of each class against the rest, averaged."""
+        """Return (R,) areas under the ROC or precision-recall curve of each class against the rest, averaged."""
         values = np.stack([AREAS[curve](*reached(self, weights, each)) for each in self.ranked], 1)
         if len(self.ranked) == 1 or average == "macro":
             return values.mean(1)
@@ -88,12 +88,12 @@ class Scores:
         return (values * support).sum(1) / support.sum(1)
 
     def averaged_over(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        """Return (R, C) of weights with each true and predicted class: 1 for what macro averages are over."""
+        """Return (R, C): 1 for each class that macro averages cover; arguments are weights per class."""
         return np.ones_like(true)
 
 
 class Single(Scores):
-    """Rows with one label each (n,), of which the most probable class is predicted; `ordered` on a scale."""
+    """Rows with one label each (n,), predicted as the most probable class; `ordered` classes form a scale."""
 
     def __init__(self, labels: np.ndarray, probabilities: np.ndarray, *, ordered: bool = False) -> None:
         self.labels = np.asarray(labels, np.int64)
@@ -110,12 +110,12 @@ class Single(Scores):
         self.unranked = sorted(set(range(self.classes)) - set(np.unique(self.labels).tolist()))
 
     def averaged_over(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        """Return the classes with a label or a prediction."""
+        """Return (R, C): 1 for each class with a label or a prediction."""
         return (true + predicted > 0).astype(float)
 
     @property
     def steps(self) -> np.ndarray:
-        """Return (n,) float64: classes between label and prediction, plus one; 0 where they are the same."""
+        """Return (n,) float64 distances of label and prediction on the scale; 0 where they are equal."""
         return np.abs(self.answers - self.labels).astype(float)
 
     def quadratic_kappa(self, weights: np.ndarray) -> np.ndarray:
@@ -146,7 +146,7 @@ class Single(Scores):
 
 
 class Multi(Scores):
-    """Rows with several labels (n, C), or none; predicted above (C,) thresholds, or one for all."""
+    """Rows with any number of labels (n, C), predicted above thresholds, (C,) or one for all."""
 
     def __init__(self, labels: np.ndarray, probabilities: np.ndarray, thresholds: np.ndarray | float = HALF) -> None:
         self.labels = self.true = np.asarray(labels) != 0
@@ -169,7 +169,7 @@ def scored(
     *,
     ordered: bool = False,
 ) -> Scores:
-    """Return the scores of rows of a task; InputError if shapes or label range do not fit.
+    """Build the scores of rows for a task; InputError if shapes or label range do not fit.
 
     `thresholds` are of several labels only, `ordered` of one: whether class numbers are places on a scale.
     """
@@ -202,7 +202,7 @@ SEVERAL = "the texts have several labels each, so that none belongs to one class
 def confusions(
     labels: np.ndarray, probabilities: np.ndarray, classes: Sequence[str], thresholds: np.ndarray | float = HALF
 ) -> dict[str, list[list[int]]]:
-    """Count each label 2 × 2: rows without and with the label, columns not predicted and predicted."""
+    """Return a 2 × 2 confusion matrix for each label: rows without and with it, columns not predicted and predicted."""
     scores = scored(labels, probabilities, "multi", thresholds)
     cells = scores.true * 2 + scores.predicted
     return {
@@ -211,12 +211,12 @@ def confusions(
 
 
 def label_names(has: np.ndarray, classes: Sequence[str]) -> list[str]:
-    """Name the nonzero columns of each row of (n, C), a comma between; `NOTHING` for a row without any."""
+    """Join the class names of the nonzero columns of each row of (n, C) by commas; `NOTHING` for a row without any."""
     return [", ".join(name for name, there in zip(classes, row, strict=True) if there) or NOTHING for row in has]
 
 
 def tuned_thresholds(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    """Return (C,) the threshold of each label at which its F1 on these rows is highest; 0.5 for a label without rows.
+    """Return (C,) thresholds that maximise the F1 of each label on these rows; 0.5 for a label without rows.
 
     It lies in the middle between two probabilities; of several as good the one nearest to 0.5, and 0.5 itself whenever
     it is as good. The F1 on the rows it was tuned on flatters, the more so the fewer rows have the label.
@@ -270,6 +270,6 @@ AREAS = {"roc": roc_area, "precision": precision_area}
 
 
 def ratio(part: np.ndarray, whole: np.ndarray, empty: float = 0.0) -> np.ndarray:
-    """Return the elementwise quotient; `empty` where there is no whole."""
+    """Return the elementwise quotient; `empty` where `whole` is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole > 0, part / whole, empty)

@@ -1,9 +1,8 @@
-"""Whether a difference between two classifiers is more than chance, with its interval. SciPy does the statistics.
+"""Significance tests of the difference between two classifiers, with its interval. SciPy does the statistics.
 
 For metrics that are sums of absolute gaps, such as the calibration error, a row's two answers change sides by chance.
 Chance makes a gap larger, whichever its sign, and a draw of rows adds chance to chance: where gaps are near 0 a
-bootstrap spreads further than the metric itself (Andrews, Econometrica 2000, on parameters at a boundary). Swapping
-adds none.
+bootstrap spreads further than the metric itself (Andrews, Econometrica 2000, parameters at a boundary); swaps do not.
 """
 
 from __future__ import annotations
@@ -30,16 +29,15 @@ Parts = Sequence[np.ndarray]
 
 
 def swapped_variance(first: Parts, second: Parts, seed: int = 0) -> float | None:
-    """Return the variance of the metric's difference, mean over seeds, while rows change sides by chance.
+    """Return the variance of the metric's difference, averaged over seeds, under random swaps of rows.
 
     The paired randomisation of Fisher (1935): of equally good models each row's answers, of all seeds at once, belong
     to either with the same chance. That is more than an equal metric says: one may be too sure where the other is too
     timid. So the gaps of the two are compared first: less alike than in every one of 1,000 swaps, they are not swapped,
     since the swaps would mix what does not mix: None, and rows must be drawn.
 
-    The variance is that of the normal distribution which 5 % of the swaps leave as well: their own has shorter tails,
-    since no gap can shrink below nothing, so that at 5 % the test is the randomisation itself and beyond rather
-    careful.
+    The variance is that of the normal distribution which 5 % of the swaps exceed as well: their own has shorter tails,
+    since no gap is below 0, so that at 5 % the test is the randomisation itself and beyond it rather careful.
     """
     rows = len(first[0])
     middle = [(one + two) / 2 for one, two in zip(first, second, strict=True)]
@@ -87,7 +85,7 @@ Run = tuple[int, int]
 
 @dataclass(frozen=True)
 class Compared:
-    """A difference of two classifiers; difference, interval and p are of the same runs and rows."""
+    """A tested difference of two classifiers; difference, interval and p come from the same runs and rows."""
 
     difference: float  # mean over the pairs of runs
     of_rows: float  # variance of the difference, over draws of the rows
@@ -101,7 +99,7 @@ class Compared:
 
     @property
     def measured(self) -> bool:
-        """Return whether enough rows differ for an interval, and resamples do not all agree."""
+        """Return whether enough rows differ for an interval, and the resamples vary."""
         return self.telling >= LEAST and self.error > 0
 
     @property
@@ -111,7 +109,7 @@ class Compared:
 
     @property
     def high(self) -> float | None:
-        """Return the high end of the same."""
+        """Return the high end of the 95 % interval."""
         return (self.interval(1 - LEVEL) or (None, None))[1]
 
     @property
@@ -126,13 +124,13 @@ class Compared:
 
     @property
     def effect(self) -> float:
-        """Return Cohen's d over rows: the difference by the deviation of what single rows add to it (n of them)."""
+        """Return Cohen's d over rows: the difference divided by the standard deviation of the rows' contributions."""
         spread = math.sqrt(self.of_rows * self.rows)
         return self.difference / spread if spread else 0.0
 
     @cached_property
     def p(self) -> float:
-        """Return the two-sided p; where all draws are alike, that of the exact test of signs."""
+        """Return the two-sided p-value; if all draws are equal, that of the exact sign test."""
         least = 1e-12
         if not self.error:
             return float(2.0 ** (1 - self.telling)) if self.difference else 1.0
@@ -141,7 +139,7 @@ class Compared:
         return float(scipy.optimize.brentq(lambda p: self._reach(p) - abs(self.difference), least, 1))
 
     def interval(self, alpha: float) -> tuple[float, float] | None:
-        """Return the interval at level 1 − alpha: leaves out 0 exactly where p is below alpha; None: not measured."""
+        """Return the interval at level 1 − alpha, which excludes 0 exactly if p is below alpha; None: not measured."""
         if not self.measured:
             return None
         half = self._reach(alpha)
@@ -161,14 +159,14 @@ class Compared:
         return math.ceil(self.rows * self.of_rows / wanted) if self.measured and wanted > 0 else None
 
     def _reach(self, p: float) -> float:
-        """Return how far a difference by chance goes beyond with probability p."""
+        """Return the distance that a chance difference exceeds with probability p."""
         of_each = scipy.stats.t.isf(p / 2, [max(1, self.telling - 1), max(1, self.seeds - 1)])
         return float(np.average(of_each, weights=[self.of_rows, self.of_seeds])) * self.error
 
 
 @dataclass(frozen=True)
 class Both:
-    """What two classifiers predict for the same rows: scores as the measure reads them."""
+    """The scores of two classifiers on the same rows."""
 
     first: Any
     second: Any
@@ -176,12 +174,12 @@ class Both:
 
     @property
     def rows(self) -> int:
-        """Return n."""
+        """Return the number of rows."""
         return len(self.differ)
 
 
 class Draws:
-    """A metric of each draw of rows; kept, so that who is compared with several others is drawn once.
+    """The values of a metric on resampled rows, cached for models that are compared with several others.
 
     At most 1,000 draws, 0: as often as for an interval of the metric. All scores of as many rows see the same ones.
     """
@@ -191,12 +189,12 @@ class Draws:
         self._kept: dict[int, tuple[Any, float, np.ndarray]] = {}
 
     def of(self, scores: Any) -> tuple[float, np.ndarray]:
-        """Return the metric of all rows, and of each draw: (draws,), NaN where it is not defined."""
+        """Return the metric on all rows and on each draw, (draws,), NaN where it is undefined."""
         self.together([scores])
         return self._kept[id(scores)][1:]
 
     def together(self, several: Sequence[Any]) -> None:
-        """Draw for several scores of the same rows at once: the draws themselves are half of the work."""
+        """Resample for several scores of the same rows at once, since drawing is half of the work."""
         new = [each for each in several if id(each) not in self._kept]
         found: list[list[np.ndarray]] = [[] for _ in new]
         done = 0
@@ -213,7 +211,7 @@ class Draws:
 
 
 def compare(pairs: Mapping[Run, Both], draws: Draws) -> Compared:
-    """Compare a metric of two classifiers, trained with several seeds and judged on the same rows, by seed and fold.
+    """Compare a metric of two classifiers on the same rows, paired by seed and fold.
 
     The variance of the mean difference has two parts. Test rows: both classifiers and all seeds of a fold see the same
     draws of rows (paired bootstrap, Efron 1979), since seeds share their rows and are no further evidence about other
@@ -221,8 +219,7 @@ def compare(pairs: Mapping[Run, Both], draws: Draws) -> Compared:
     that the answer is about these two trained models. p and interval are Student's t, the quantiles of both parts
     weighed by their variances (Cochran and Cox 1950): with one degree of freedom less than rows that can tell the two
     apart, and one less than seeds. What seeds and rows have in common counts in both: the test is rather too careful.
-    Of a sum of absolute gaps (the calibration error) the variance of the rows is that of swaps, not of draws, unless
-    the gaps of the two are not alike.
+    For a sum of absolute gaps (the calibration error) rows are swapped, not drawn, unless the two gaps are not alike.
     """
     folds = {fold: [both for run, both in pairs.items() if run[1] == fold] for _, fold in pairs}
     apart = {run: draws.of(both.first)[0] - draws.of(both.second)[0] for run, both in pairs.items()}
@@ -246,7 +243,7 @@ def compare(pairs: Mapping[Run, Both], draws: Draws) -> Compared:
 
 
 def _swapped(runs: Sequence[Both], draws: Draws) -> float | None:
-    """Return the variance of the mean difference of runs with the same rows, over swaps; None where rows are drawn."""
+    """Return the variance of the mean difference of runs on the same rows over swaps; None if rows must be drawn."""
     parts = draws.metric.parts
     if parts is None:
         return None
@@ -254,7 +251,7 @@ def _swapped(runs: Sequence[Both], draws: Draws) -> float | None:
 
 
 def _drawn(runs: Sequence[Both], draws: Draws) -> float:
-    """Return the same over draws of these rows."""
+    """Return the variance of the mean difference of runs on the same rows over resamples."""
     drawn = np.mean([draws.of(both.first)[1] - draws.of(both.second)[1] for both in runs], axis=0)
     drawn = drawn[~np.isnan(drawn)]
     return float(drawn.var(ddof=1)) if len(drawn) > 1 else 0.0

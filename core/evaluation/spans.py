@@ -1,9 +1,8 @@
-"""Spans of tagged words, and how far those that a model says are those of the labels.
+"""Spans of tagged words, and the agreement of predicted spans with labelled ones.
 
 A span is right where its type and both of its ends are (Tjong Kim Sang and De Meulder, 2003, "Introduction to the
-CoNLL-2003 shared task"). Tags are read as the official script and seqeval read them: an `I-` that goes on with nothing
-begins a span too. seqeval itself is the reference of the tests; here the counts stand by sentence, because intervals
-draw sentences.
+CoNLL-2003 shared task"). Tags are read as the official script and seqeval read them: an `I-` that continues nothing
+begins a span too. seqeval is the reference of the tests; counts here are by sentence, since intervals draw sentences.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ KINDS: tuple[Kind, ...] = ("right", "wrong type", "wrong border", "missed", "spu
 
 
 class Span(NamedTuple):
-    """Words of a sentence that belong together."""
+    """A span of words of a sentence, with its type."""
 
     kind: str
     first: int  # its first word, from 0
@@ -33,7 +32,7 @@ class Span(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What became of a span: of both sides where they meet, else of one."""
+    """A labelled and a predicted span that overlap, or one of them alone, with the outcome."""
 
     outcome: Kind
     label: Span | None
@@ -41,17 +40,17 @@ class Found(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """Return that of the label, where there is one."""
+        """Return the labelled span if there is one, else the predicted one."""
         return self.label or self.said or Span("", 0, 0)
 
     @property
     def kind(self) -> str:
-        """Return the type of that span."""
+        """Return the type of the span."""
         return self.span.kind
 
 
 def spans_of(tags: Sequence[str]) -> list[Span]:
-    """Return the spans of a sentence in their order; of IOB2, and of I- that goes on with nothing."""
+    """Return the spans of a sentence in order, from IOB2 tags; an I- tag that continues no span begins one."""
     found: list[Span] = []
     for place, tag in enumerate(tags):
         if tag == OUTSIDE:
@@ -65,7 +64,7 @@ def spans_of(tags: Sequence[str]) -> list[Span]:
 
 
 def outcomes(label: Sequence[str], said: Sequence[str]) -> list[Found]:
-    """Return what became of each span of a sentence, in the order of their first words.
+    """Match labelled and predicted spans of a sentence; return the outcomes in the order of their first words.
 
     Equal spans are right; then those of the same words meet, and then, of what is left, the first that have a word in
     common. Each span meets at most one, so that `right`, `wrong type`, `wrong border` and `missed` add up to the spans
@@ -97,7 +96,7 @@ def _same_words(label: Span, said: Span) -> Found:
 
 @dataclass(frozen=True)
 class SpanScores:
-    """Tags of labels and predictions of n sentences; weights (R, n) as of `Scores`."""
+    """True and predicted tags of n sentences; weights (R, n) as of `Scores`."""
 
     labels: Sequence[Sequence[str]]
     said: Sequence[Sequence[str]]
@@ -112,13 +111,13 @@ class SpanScores:
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
-        """Return the types, sorted."""
+        """Return the span types, sorted."""
         tags = {tag for side in (self.labels, self.said) for sentence in side for tag in sentence}
         return tuple(sorted({tag[2:] for tag in tags if tag != OUTSIDE}))
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """Return (3, n, T): of each type in each sentence, spans that are right, of the labels, predicted."""
+        """Return (3, n, T) counts of correct, labelled and predicted spans by sentence and type."""
         place = {kind: number for number, kind in enumerate(self.kinds)}
         counts = np.zeros((3, len(self), len(place)))
         for row, (label, said) in enumerate(zip(self.labels, self.said, strict=True)):
@@ -129,20 +128,20 @@ class SpanScores:
         return counts
 
     def spans(self, part: Part, weights: np.ndarray) -> np.ndarray:
-        """Return (R,): precision, recall or F1 over all spans; what divides by nothing counts 0."""
+        """Return (R,) precision, recall or F1 over all spans; a quotient by 0 counts as 0."""
         a, b = SIDES[part]
         hits, true, claimed = (weights @ each.sum(1) for each in self.counts)
         return ratio(hits, a * true + b * claimed)
 
     def token_accuracy(self, weights: np.ndarray) -> np.ndarray:
-        """Return (R,): share of words whose tag is right."""
+        """Return (R,) shares of words with the correct tag."""
         both = [zip(*each, strict=True) for each in zip(self.labels, self.said, strict=True)]
         right = np.array([sum(true == said for true, said in tags) for tags in both], float)
         words = np.array([len(tags) for tags in self.labels], float)
         return ratio(weights @ right, weights @ words)
 
     def per_type(self) -> dict[str, dict[str, float]]:
-        """Return precision, recall, F1 and support of each type, and how many spans each outcome is of."""
+        """Return precision, recall, F1 and support of each type, with the number of spans of each outcome."""
         hits, true, claimed = self.counts.sum(1)
         table: dict[str, dict[str, float]] = {}
         for number, kind in enumerate(self.kinds):

@@ -1,4 +1,4 @@
-"""What bags of n-grams reach on a data set: the numbers to read every model's number against.
+"""Baselines from bags of n-grams on a data set, to compare every model with.
 
 A yardstick is a preset, fitted as a run of that preset is. The first one (words and pairs) stands beside every run.
 """
@@ -57,7 +57,7 @@ class Fitted:
     scaling: Scaling = UNSCALED
 
     def says(self, texts: Sequence[str]) -> np.ndarray:
-        """Predict (n, C) float32."""
+        """Return probabilities of texts, (n, C) float32."""
         given = self.model, self.tokenizer, texts
         return predict_texts(*given, task=self.task, scaling=self.scaling).probabilities
 
@@ -85,7 +85,7 @@ def yardstick(dataset: Dataset, model: str = WORDS) -> dict[str, Any]:
 def kept_yardstick(
     fingerprint: str, classes: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
 ) -> dict[str, Any]:
-    """Return what `yardstick` does, without the data set where it is kept; arguments as of `yardstick_says`."""
+    """Return the result of `yardstick`, without the data set if it is cached; arguments as of `yardstick_says`."""
     known = _read(_path(fingerprint, classes, model))
     return _measured(dataset(), model)[0] if known is None else known
 
@@ -93,7 +93,7 @@ def kept_yardstick(
 def yardstick_says(
     fingerprint: str, classes: Sequence[str], split: str, dataset: Callable[[], Dataset], model: str = WORDS
 ) -> np.ndarray:
-    """Return (n, C) float64: the yardstick's probabilities of the texts of a split other than train, in order.
+    """Return the yardstick's probabilities of a split other than train, (n, C) float64, in order of the texts.
 
     `dataset` is called only where the yardstick, or its probabilities, are not kept. Raises DataError as `yardstick`.
     """
@@ -105,14 +105,14 @@ def yardstick_says(
 def yardstick_answers(
     fingerprint: str, classes: Sequence[str], texts: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
 ) -> np.ndarray:
-    """Predict (n, C) float64 of any texts; arguments and errors as of `yardstick_says`."""
+    """Return probabilities of any texts, (n, C) float64; arguments and errors as of `yardstick_says`."""
     return fitted_yardstick(fingerprint, classes, dataset, model).says(texts).astype(np.float64)
 
 
 def fitted_yardstick(
     fingerprint: str, classes: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
 ) -> Fitted:
-    """Return the yardstick itself; arguments and errors as of `yardstick_says`."""
+    """Return the fitted yardstick; arguments and errors as of `yardstick_says`."""
     found = _kept(_path(fingerprint, classes, model), _restored)
     return _measured(dataset(), model)[2] if found is None else found
 
@@ -131,7 +131,7 @@ def _array(split: str) -> str:
 
 
 def _kept(path: Path, read: Callable[[Any], T]) -> T | None:
-    """Read from the arrays beside a kept yardstick; None if they are not there or damaged."""
+    """Read from the arrays of a cached yardstick; None if they are missing or damaged."""
     kept = path.with_suffix(".npz")
     try:
         with np.load(kept, allow_pickle=False) as arrays:
@@ -146,7 +146,7 @@ def _kept(path: Path, read: Callable[[Any], T]) -> T | None:
 
 
 def _stored(fitted: Fitted) -> dict[str, np.ndarray]:
-    """Return what `_restored` reads."""
+    """Return the arrays from which `_restored` rebuilds a yardstick."""
     weights = {f"model {name}": tensor.numpy() for name, tensor in fitted.model.state_dict().items()}
     known = {"tokenizer": _bytes(fitted.tokenizer.to_json()), "task": _bytes(fitted.task)}
     return {**weights, **known, "temperature": np.array(fitted.scaling.temperature)}
@@ -167,7 +167,7 @@ def _bytes(text: str) -> np.ndarray:
 
 
 def _measured(dataset: Dataset, model: str) -> tuple[dict[str, Any], dict[str, np.ndarray], Fitted]:
-    """Measure and keep what `yardstick`, `yardstick_says` and `yardstick_answers` return."""
+    """Measure a yardstick and cache what `yardstick`, `yardstick_says` and `yardstick_answers` return."""
     result, said, fitted = _measure(dataset, model)
     path, stream = _path(dataset.fingerprint, dataset.classes, model), io.BytesIO()
     arrays = {_array(name): found.astype(np.float32) for name, found in said.items()} | _stored(fitted)
@@ -207,7 +207,7 @@ def _metrics(
 
 
 def _phenomena(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """Compute test accuracy of each named phenomenon, where texts have one label."""
+    """Compute the test accuracy of each named phenomenon, if texts have one label each."""
     test = dataset.splits.get(TEST)
     if dataset.task == "multi" or test is None or "phenomenon" not in test:
         return {}
@@ -217,7 +217,7 @@ def _phenomena(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, fl
 
 
 def _tuned(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Compute of several labels per text what their own thresholds change."""
+    """Compute metrics at tuned thresholds, if texts have several labels."""
     if dataset.task == "single" or VALIDATION not in said:
         return {}
     limits = scores.tuned_thresholds(dataset.targets(VALIDATION), said[VALIDATION])
@@ -226,7 +226,7 @@ def _tuned(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, Any]:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
-    """Read a kept result; None if there is none or it is damaged, so that it is made anew."""
+    """Read a cached result; None if it is missing or damaged, so that it is computed again."""
     try:
         return {**stored.read(path, KeptYardstick)}
     except FileNotFoundError:

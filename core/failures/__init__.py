@@ -1,4 +1,4 @@
-"""What a run gets wrong: predictions as a table, rules that select from it, and what a selection has in common."""
+"""Error analysis of a run: predictions as a table, rules that select rows, and what the selected rows share."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How often a code stands: random draws of a selection, kept, so that what is read of them speaks for all of it.
+"""How often each code occurs: random samples of a selection that are stored, so that coding them describes the whole.
 
 A row's place in a draw is that of a digest of the seed and its key: the same seed draws the same rows whatever order
-they stand in, a larger draw holds a smaller one, and the part of a draw in some part of the selection is random too.
+they come in, a larger draw holds a smaller one, and the part of a draw in some part of the selection is random too.
 """
 
 from __future__ import annotations
@@ -37,16 +37,17 @@ class Draw:
 
 
 def drawn(keys: Collection[str], n: int, seed: int) -> tuple[str, ...]:
-    """Return `n` of these keys, drawn without replacement, in the order of the draw."""
+    """Return `n` keys, drawn without replacement, in the order in which they were drawn."""
 
     def place(key: str) -> bytes:
+        """Return a seeded digest of a key to sort by."""
         return hashlib.blake2b(f"{seed} {key}".encode(), digest_size=16).digest()
 
     return tuple(sorted(keys, key=place)[:n])
 
 
 def draw(codes: Codes, keys: Sequence[str], n: int, seed: int, said: str, *, run: str = "", author: str = "") -> Draw:
-    """Draw rows of a selection and keep the draw, or return the one that is kept; InputError for too many."""
+    """Draw rows of a selection at random and store the draw, or return the stored one; InputError for too many."""
     if not 0 < n <= len(keys):
         raise InputError(f"{count(n)} at random of {plural(len(keys), 'row')}: draw 1 to {count(max(1, len(keys)))}")
     found = draws(codes)
@@ -67,14 +68,14 @@ def draw(codes: Codes, keys: Sequence[str], n: int, seed: int, said: str, *, run
 
 
 def draws(codes: Codes) -> list[Draw]:
-    """Return every draw of a data set, the last first."""
+    """Return all stored draws of a data set, newest first."""
     found = [_draw(row) for row in codes.ledger.rows("draws", data=codes.data)]
     return sorted(found, key=lambda each: (each.time, each.id), reverse=True)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows of a selection that have to be coded before its rates are known."""
+    """Rows of a selection that must all be coded before its rates are known."""
 
     keys: tuple[str, ...]
     of: int  # rows that they speak for
@@ -82,11 +83,10 @@ class Sample:
 
 
 def samples(keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False) -> list[Sample]:
-    """Return the samples that speak for a selection: parts of known draws from it or from more than it, and all of it.
+    """Return the samples that represent a selection: draws from it or from a larger one, and the selection itself.
 
-    A selection that is a draw speaks for what was drawn from. The smallest come first, then those that speak for the
-    fewest. Rows that were selected `by_codes` are no population, and the part of a draw among them is not random: then
-    only whole draws count.
+    A selection that is a draw represents what it was drawn from. The smallest come first, then those that represent the
+    fewest rows. Rows selected `by_codes` are no population and hold no random part of a draw: only whole draws count.
     """
     chosen, found = set(keys), []
     if by_codes:
@@ -152,9 +152,10 @@ def rates(coded: Coded, keys: Sequence[str], known: Sequence[Draw], *, by_codes:
 
 
 def _sample(coded: Coded, found: Sequence[Sample]) -> tuple[Sample, bool]:
-    """Return the largest complete sample, else the draw of which most is coded, else all; and if it is complete."""
+    """Return the largest fully coded sample, else the most coded draw, else all rows; and whether it is complete."""
 
     def share(sample: Sample) -> float:
+        """Return the share of coded rows."""
         return sum(key in coded.given for key in sample.keys) / max(1, len(sample.keys))
 
     whole = [sample for sample in found if sample.keys and share(sample) == 1]

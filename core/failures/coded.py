@@ -1,4 +1,4 @@
-"""What readers say of the rows of a data set: codes, notes, who gave them, and how far two authors agree."""
+"""Annotations of the rows of a data set: codes and notes with their authors, and agreement between two authors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Coded:
-    """Codes and notes of the rows of a data set, by one author or by all."""
+    """Codes and notes of the rows of a data set, by one author or by all authors."""
 
     book: tuple[Code, ...]  # those with a digit by it, then the others by name
     given: Mapping[str, Mapping[str, tuple[str, ...]]]  # row key → author → codes, sorted
@@ -37,26 +37,25 @@ class Coded:
 
     @property
     def authors(self) -> tuple[str, ...]:
-        """Return who has given a code."""
+        """Return the authors who have given a code, sorted."""
         return tuple(sorted({author for each in self.given.values() for author in each}))
 
     def of(self, key: str) -> tuple[str, ...]:
-        """Return the codes of a row, by whomever."""
+        """Return the codes of a row by all authors, sorted."""
         return tuple(sorted(self._codes(key)))
 
     def count(self, keys: Iterable[str]) -> Counter[str]:
-        """Count by code how many of these rows have it, by whomever."""
+        """Count, for each code, the rows among `keys` that have it from any author."""
         return Counter(code for key in keys for code in self._codes(key))
 
     def by(self, author: str) -> Coded:
-        """Return what one author said."""
+        """Return the codes and notes of one author."""
         return self._where(lambda key, who: who == author)
 
     def seen_by(self, author: str) -> Coded:
-        """Return what an author may see: what others said of a row is hidden until this one has coded it.
+        """Return what an author may see: other authors' codes of a row are hidden until this author has coded it.
 
-        Where nobody else has coded a row, a note is enough to see notes. Whoever has no name and has said nothing
-        reads, and sees all.
+        If nobody else has coded a row, a note is enough to see notes. Nameless visitors without annotations see all.
         """
         coded, others = _told(self.given, author)
         noted, _ = _told(self.notes, author)
@@ -66,7 +65,7 @@ class Coded:
         return self._where(lambda key, who: who == author or key in seen)
 
     def rows(self, keys: Sequence[str], code: str = "") -> np.ndarray:
-        """Return (n,) bool: which rows have a code, any without one; an unknown code raises InputError."""
+        """Return (n,) bool: which rows have the code, or any code if it is empty; InputError for an unknown code."""
         names = [each.name for each in self.book]
         name = found_name(code, names)
         if code and not name:
@@ -79,7 +78,7 @@ class Coded:
         return np.array([key in self.notes for key in keys], bool)
 
     def hidden_from(self, seen: Coded, keys: Iterable[str]) -> int:
-        """Count the rows of which codes or notes are not among those that are seen."""
+        """Count the rows that have codes or notes which `seen` does not show."""
         return sum(
             len(self.given.get(key, {})) > len(seen.given.get(key, {}))
             or len(self.notes.get(key, {})) > len(seen.notes.get(key, {}))
@@ -88,7 +87,7 @@ class Coded:
 
     @cached_property
     def _having(self) -> Mapping[str, set[str]]:
-        """Return code → keys of its rows, kept since every code is asked for again and again."""
+        """Return code → keys of its rows; cached, since every code is looked up often."""
         found: dict[str, set[str]] = {}
         for key, each in self.given.items():
             for codes in each.values():
@@ -113,20 +112,20 @@ NOTHING = Coded((), {}, {})
 
 
 def _told(said: Mapping[str, Mapping[str, object]], author: str) -> tuple[set[str], set[str]]:
-    """Return the rows of which an author said something, and those of which others did."""
+    """Return the rows that an author has annotated, and those that other authors have."""
     own = {key for key, each in said.items() if author in each}
     return own, {key for key, each in said.items() if set(each) - {author}}
 
 
 class Kappa(NamedTuple):
-    """κ and its 95 % interval; None where both raters always say the same one thing."""
+    """Cohen's κ and its 95 % interval; None where both raters always give the same single label."""
 
     value: float | None
     interval: tuple[float, float] | None
 
 
 def cohen(first: Sequence[Hashable], second: Sequence[Hashable]) -> Kappa:
-    """Compute Cohen's κ (1960) of two raters of the same n rows.
+    """Compute Cohen's κ (1960) of two raters who labelled the same n rows.
 
     The interval is the normal one with the variance of Fleiss, Cohen and Everitt (Psychological Bulletin 1969).
     """
@@ -137,7 +136,7 @@ def cohen(first: Sequence[Hashable], second: Sequence[Hashable]) -> Kappa:
 
 
 def _of_table(table: np.ndarray) -> Kappa:
-    """Compute κ of rows counted by what the first rater says and, across, the second."""
+    """Compute κ of a contingency table: labels of the first rater in rows, of the second in columns."""
     n = table.sum()
     shares = table / max(1, n)
     rows, columns = shares.sum(1), shares.sum(0)

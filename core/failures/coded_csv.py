@@ -1,9 +1,8 @@
-"""What was coded as a table for other programs, and back: a row for each sentence and author, by stable keys.
+"""Export and import of annotations as CSV: one row for each sentence and author, with stable keys.
 
-Out goes every column of the table of predictions, the data's own among them; in comes by `key`, `author`, `codes` and
-`note` alone. What a spreadsheet would compute is guarded by an apostrophe, which is taken off again, so that going out
-and in leaves everything as it is. The column `time` says when a row was changed last: what was changed here after a
-file was written is not overwritten by it.
+The export has every column of the table of predictions; the import reads only `key`, `author`, `codes` and `note`. An
+apostrophe guards what a spreadsheet would compute and is removed again, so that a round trip changes nothing. The
+column `time` holds a row's last change: what was changed here after the export is not overwritten.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ _DELIMITERS = (",", ";", "\t")  # those that spreadsheets write
 
 
 class _Said(NamedTuple):
-    """What a file says of a row by an author."""
+    """The codes and note that a file has for one row and author."""
 
     codes: tuple[str, ...]
     note: str
 
 
 def written(table: Table, chosen: Sequence[bool], codes: Codes, coded: Coded) -> str:
-    """Return CSV of the chosen rows, (n,) bool: a line for each author of a row, one for rows without."""
+    """Return CSV of the chosen rows, (n,) bool: one line for each author of a row, one for rows without an author."""
     times, lines, beside = codes.ledger.touched(codes.data), list[int](), list[tuple[str, ...]]()
     keys = table.frame["key"].tolist()
     for row in np.flatnonzero(np.asarray(chosen, bool)).tolist():
@@ -95,9 +94,8 @@ def read_book(codes: Codes, file: Path, author: str = "") -> dict[str, Any]:
 def read_back(codes: Codes, table: Table, file: Path, *, author: str = "") -> dict[str, Any]:
     """Import codes and notes from a CSV as `written` gives it, or nothing and InputError, which names each bad row.
 
-    Codes that the codebook lacks are added, further columns are ignored. Where there is a column `time`, rows that were
-    changed here after it are refused; without it the file wins. `author` is that of the change, and of rows without
-    one.
+    Codes that the codebook lacks are added, further columns are ignored. With a column `time`, rows that were changed
+    here later are refused; without it the file wins. `author` is that of the change, and of rows without one.
     """
     rows, keys = _rows(file, ("key", "codes")), set(table.frame["key"])
     wanted: dict[tuple[str, str], _Said] = {}
@@ -141,7 +139,7 @@ def _newer(
     times: Mapping[tuple[str, str], tuple[int, str]],
     file: Path,
 ) -> list[DataError]:
-    """List rows that were changed here after the file was written, and are not as it says."""
+    """List rows that were changed here after the file was written and now differ from it."""
     if not times:
         return []
     there: dict[tuple[str, str], list[str]] = {}
@@ -161,7 +159,7 @@ def _newer(
 
 
 def _time(text: str, number: int, file: Path) -> str:
-    """Return when a row was changed last, as the ledger writes it; empty: it was not."""
+    """Return the time of a row's last change, as the ledger writes it; empty: it was never changed."""
     if not text.strip():
         return ""
     try:
@@ -177,7 +175,7 @@ def _time(text: str, number: int, file: Path) -> str:
 def _coded(
     row: Mapping[str, str], keys: set[str], author: str, number: int, file: Path, table: Table
 ) -> tuple[tuple[str, str], _Said | None]:
-    """Return (key, author) of a line and what it says; None for a row that nobody has coded."""
+    """Return (key, author) of a line and its codes and note; None for a row without annotations."""
     where: dict[str, Any] = {"file": file.name, "row": number}
     key = row["key"].strip()
     if key not in keys:
@@ -221,7 +219,7 @@ def _entry(row: Mapping[str, str], names: set[str], number: int, file: Path) -> 
 
 
 def _rows(file: Path, needed: Sequence[str]) -> list[dict[str, str]]:
-    """Return the rows of a file without guards; DataError if it is no CSV or a column is missing."""
+    """Return the rows of a file without their apostrophe guards; DataError if it is no CSV or lacks a column."""
     header, lines = _read(file, needed)
     if absent := [name for name in needed if name not in header]:
         there = ", ".join(header[:20]) or "no column"

@@ -1,4 +1,4 @@
-"""The codebook of a data set, up to nine codes under digits, and what readers code with it.
+"""The codebook of a data set, with up to nine codes under digit keys, and the codings made with it.
 
 A coding belongs to the sentence (the data set's name, and the row's `key` of `core.failures.table`) and its author, and
 names the run it was looked at: so the next model on the same sentences has it too. Neither another seed, another cut
@@ -23,7 +23,7 @@ KEYS = tuple(range(1, 10))  # the digits that give a code
 
 
 class Codes:
-    """The codebook of a data set and what was said with it; `data` is as `data_of` names it."""
+    """The codebook of a data set with its codings and notes; `data` is the name that `data_of` gives."""
 
     def __init__(self, folder: Path, data: str) -> None:
         self.ledger, self.data = Ledger(folder), data
@@ -34,12 +34,12 @@ class Codes:
         return self.ledger.version
 
     def book(self) -> list[Code]:
-        """Return its codes: those with a digit by it, then the others by name."""
+        """Return the codes: first those with a digit, by digit, then the others by name."""
         found = [Code(**_without(row)) for row in self.ledger.rows("codes", data=self.data)]
         return sorted(found, key=lambda code: (code.place or len(KEYS) + 1, code.name.casefold()))
 
     def coded(self, author: str | None = None) -> Coded:
-        """Read what an author says of the rows; None: what everybody says."""
+        """Read the codes and notes of an author; None: of all authors."""
         where = {"data": self.data} | ({} if author is None else {"author": author})
         given: dict[str, dict[str, tuple[str, ...]]] = {}
         notes: dict[str, dict[str, str]] = {}
@@ -65,7 +65,7 @@ class Codes:
         return code
 
     def take(self, change: Change, name: str, definition: str = "", example: str = "", place: int = 0) -> bool:
-        """Take a code of a file within a change, and return whether it is new; a known one takes its texts."""
+        """Import a code within a change and return whether it is new; a known code gets the new texts."""
         book = change.rows("codes", data=self.data)
         known = found_name(name, (row["name"] for row in book))
         if known:
@@ -124,14 +124,14 @@ class Codes:
             change.drop("codes", row)
 
     def code(self, keys: Iterable[str], codes: Collection[str], *, author: str = "", run: str = "") -> None:
-        """Set the codes that an author gives these rows, none to uncode them; InputError for an unknown code."""
+        """Set the codes that an author gives these rows (none: remove all); InputError for an unknown code."""
         said = ", ".join(sorted(set(codes))) or "no code"
         self._each(keys, codes, said, author, run, lambda own, wanted: wanted)
 
     def give(
         self, keys: Iterable[str], codes: Collection[str], *, off: bool = False, author: str = "", run: str = ""
     ) -> None:
-        """Add codes to those that an author gave these rows, or take them `off`; InputError for an unknown code."""
+        """Add codes to an author's codes of these rows, or take them `off`; InputError for an unknown code."""
         said = ", ".join(sorted(set(codes))) + " taken off" * off
         self._each(keys, codes, said, author, run, lambda own, wanted: own - wanted if off else own | wanted)
 
@@ -164,9 +164,9 @@ class Codes:
                 change.put("codings", {**own, "code": name, "run": run, "time": now()})
 
     def note(self, key: str, text: str, *, author: str = "", run: str = "", goes_on: bool = False) -> None:
-        """Set the note of a row by an author; empty: none any more.
+        """Set an author's note of a row; an empty text deletes it.
 
-        With `goes_on` it is still being written: if that was the author's last change, it is one with it.
+        With `goes_on` the note is still being typed: it is merged with the author's last change if that was this note.
         """
         author = author_name(author)
         said = f"note: {_rows_said((key,))}"
@@ -183,7 +183,7 @@ class Codes:
             change.put("notes", {**own, "text": text, "run": run, "time": now()})
 
     def merge(self, names: Collection[str], into: str, author: str = "") -> int:
-        """Replace codes by `into`, new or one of them; return how many rows. InputError if nothing is to merge."""
+        """Replace codes by `into`, new or existing; return the number of rows. InputError without a code to merge."""
         into, author = code_name(into), author_name(author)
         gone = sorted({name for name in names if name.casefold() != into.casefold()})
         if not gone:
@@ -199,7 +199,7 @@ class Codes:
             return len({key for row in old for key in self._move(change, row["name"], known or into)})
 
     def split(self, name: str, into: str, keys: Collection[str], author: str = "") -> int:
-        """Give those of `keys` that have a code another one instead; return how many. InputError if there are none."""
+        """Replace a code by another one in the rows of `keys` that have it; return how many. InputError for none."""
         into, author, wanted = code_name(into), author_name(author), set(keys)
         if into.casefold() == name.casefold():
             raise InputError(f"split {name!r} into a code of another name")
@@ -212,7 +212,7 @@ class Codes:
             return len(moved)
 
     def undo(self, author: str = "") -> dict[str, Any]:
-        """Take back the author's last change of this codebook, its codings or notes; see `Ledger.undo`.
+        """Undo the author's last change of this codebook, its codings or notes; see `Ledger.undo`.
 
         Raises InputError as that does, or where sentences would be left with a code that the book has no more.
         """
@@ -227,7 +227,7 @@ class Codes:
             raise InputError(f"{said!r:.80} cannot be undone: {have} the code {name!r} by now, which would be gone")
 
     def adopt(self, visitor: str, author: str) -> bool:
-        """Move what a visitor (`nameless`) said to a named author, with its history; return whether there was any."""
+        """Move a visitor's (`nameless`) annotations and history to a named author; return whether there were any."""
         author = author_name(author)
         if not has_name(author) or has_name(visitor):
             raise ValueError("from somebody without a name to a name")
@@ -239,7 +239,7 @@ class Codes:
             return bool(change.made)
 
     def _own(self, change: Change, table: str, row: dict[str, Any]) -> dict[str, Any]:
-        """Return a row as it is under its new author: of two notes both."""
+        """Return a row for its new author; two notes on the same sentence are joined."""
         if table != "notes":
             return row
         there = change.rows("notes", data=self.data, key=row["key"], author=row["author"])
@@ -266,7 +266,7 @@ class Codes:
 
 
 def data_of(record: RunRecord) -> str:
-    """Return the name of a run's data set, of a file that of the file, under which codes are kept.
+    """Return the name under which codes are stored: that of the run's data set or, for a file, the file name.
 
     Not a digest: a corrected or a longer file of the same name is the same study, and its sentences keep their keys.
     """
@@ -283,7 +283,7 @@ def _place(place: int, name: str, book: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _free(book: Sequence[Mapping[str, Any]]) -> int:
-    """Return the first digit that no code has; 0: all have one."""
+    """Return the first digit that no code uses; 0: all are in use."""
     return next((digit for digit in KEYS if all(row["place"] != digit for row in book)), 0)
 
 

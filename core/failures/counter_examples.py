@@ -1,7 +1,7 @@
-"""Counter-examples: sentences that somebody found out about a model, with what they ought to be; a class's list.
+"""Counter-examples: sentences that people found a model gets wrong, with the expected label.
 
-They lie in the file of `core.failures.ledger`, beside the runs. A training that takes them along gets a copy of the
-list as it is then (`planned`), so that it can be resumed and repeated when the list has grown.
+They are stored in the file of `core.failures.ledger`, next to the runs. A training that uses them gets a copy of the
+list at that time (`planned`), so that it can be resumed and repeated when the list has grown.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class CounterExample:
-    """A sentence that somebody found out about a model, with the expected label."""
+    """A sentence that somebody found, with the label that a model should predict."""
 
     id: str
     text: str
@@ -58,7 +58,7 @@ class CounterExample:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Return the expected labels one by one."""
+        """Return the expected labels as a tuple."""
         return tuple(self.label.split(SEPARATOR)) if self.label else ()
 
     @property
@@ -68,7 +68,7 @@ class CounterExample:
 
 
 def labels_of(label: str | Collection[str]) -> tuple[str, ...]:
-    """Split labels with a semicolon between, or check those given one by one; InputError for a bad name."""
+    """Split labels at semicolons, or check labels given one by one; InputError for a bad name."""
     if isinstance(label, str):
         label = [] if label.strip() == NOTHING else label.split(SEPARATOR)
     return tuple(sorted({code_name(each, "label") for each in label}))
@@ -77,9 +77,9 @@ def labels_of(label: str | Collection[str]) -> tuple[str, ...]:
 def keep_example(
     folder: Path, text: str, label: str | Collection[str], note: str = "", author: str = "", link: str = ""
 ) -> CounterExample:
-    """Keep a counter-example; the same of its author takes the new note and link.
+    """Store a counter-example; an equal one by the same author gets the new note and link.
 
-    Without an author, another note is another one's. InputError for bad text or label, or if there are too many.
+    Without an author, another note makes another example. InputError for bad text or label, or if there are too many.
     """
     link = sound_text(link, LONGEST_LINK)
     text, label, author = sound_text(text), SEPARATOR.join(labels_of(label)), author_name(author)
@@ -97,13 +97,13 @@ def keep_example(
 
 
 def counter_examples(folder: Path) -> list[CounterExample]:
-    """Read all, the last first."""
+    """Read all counter-examples, newest first."""
     found = [CounterExample(**row) for row in Ledger(folder).rows("examples")]
     return sorted(found, key=lambda each: (each.time, each.id), reverse=True)
 
 
 def answers(loaded: LoadedRun, rows: Sequence[CounterExample]) -> list[Answer]:
-    """Predict each; of several labels all must be right, at the run's own thresholds."""
+    """Predict each counter-example; with several labels all must be right, at the run's own thresholds."""
     record = loaded.record
     answer = _answer_of_several if record.task == "multi" else _answer
     found = loaded.predict([each.text for each in rows]).probabilities
@@ -131,7 +131,7 @@ def _answer_of_several(record: RunRecord, row: CounterExample, chances: np.ndarr
 
 
 def example_table(rows: Sequence[CounterExample]) -> pd.DataFrame:
-    """Return a table to train on: `text`, `label`, `note`, `author`, `link`, `time`, `id`."""
+    """Return the counter-examples as a training table: `text`, `label`, `note`, `author`, `link`, `time`, `id`."""
     import pandas as pd
 
     return pd.DataFrame(
@@ -140,7 +140,7 @@ def example_table(rows: Sequence[CounterExample]) -> pd.DataFrame:
 
 
 def remove_example(folder: Path, name: str, author: str = "") -> None:
-    """Remove one; InputError if there is none of this id."""
+    """Remove a counter-example; InputError if none has this id."""
     ledger = Ledger(folder)
     with ledger.changing(NAME, author_name(author), f"{name} removed") as change:
         if not change.rows("examples", id=name):

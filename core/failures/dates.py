@@ -1,4 +1,4 @@
-"""Dates in a column of the data, and what a person types to compare with them: each is a span, from a second to a year.
+"""Parsing and comparison of dates: each date is a span of time, from a second to a year.
 
 `2026`, `2026-03`, `2026-03-31` and `2026-03-31 14:05` are a year, a month, a day and a minute: what is at least one of
 them begins with it or later, what is at most one ends with it or sooner. Other ways of writing are taken where they can
@@ -41,14 +41,14 @@ _TWELVE = 12
 
 
 class DateSpan(NamedTuple):
-    """A time as it was written: from `start` on, up to `end`, which is no part of it."""
+    """The span of time that a written date covers: from `start` to `end`, exclusive."""
 
     start: pd.Timestamp
     end: pd.Timestamp
 
 
 def dates(column: pd.Series) -> pd.Series | None:
-    """Return a column as times in UTC, NaT where it holds none; None: it is no column of dates.
+    """Return a column as times in UTC, NaT where a value is no date; None: it is no column of dates.
 
     Raises InputError, which quotes a value, if its numbers can be read as day and month in two ways.
     """
@@ -69,7 +69,7 @@ def dates(column: pd.Series) -> pd.Series | None:
 
 
 def span(text: str) -> DateSpan | None:
-    """Return what a person typed; None: it is no date, or could be two."""
+    """Return the span of a typed date; None: it is no date, or is ambiguous."""
     text = text.strip()
     iso = _ISO.fullmatch(text)
     if iso is None:
@@ -104,19 +104,19 @@ def quarters(times: pd.Series) -> Groups:
 
 
 def between(times: pd.Series, low: DateSpan, high: DateSpan) -> np.ndarray:
-    """Return (n,) bool: the times that lie in one of two spans or between them."""
+    """Return (n,) bool: which times lie in one of two spans or between them."""
     found: np.ndarray = ((times >= low.start) & (times < high.end)).to_numpy(bool)
     return found
 
 
 def compared(times: pd.Series, sign: str, than: DateSpan) -> np.ndarray:
-    """Return (n,) bool: the times before, until, from or after a span; `sign` is one of < <= > >=."""
+    """Return (n,) bool: which times compare to a span as `sign` says, one of < <= > >=."""
     found = {"<": times < than.start, "<=": times < than.end, ">": times >= than.end, ">=": times >= than.start}[sign]
     return found.to_numpy(bool)
 
 
 def _seem(kinds: pd.Series) -> bool:
-    """Return whether the first values are dates; others may tell which number is the month."""
+    """Return whether the first values are dates; later values may show which number is the month."""
     try:
         return bool(_read(kinds).notna().mean() >= MOST)
     except InputError:
@@ -151,6 +151,6 @@ def _read(kinds: pd.Series) -> pd.Series:
 
 
 def _numbers(kinds: pd.Series) -> tuple[int, int]:
-    """Return the largest first and second number of dates of numbers."""
+    """Return the largest first and the largest second number of dates such as 31-03-2026."""
     found = [match for each in kinds if (match := _NUMBERED.search(each))]
     return max((int(each[1]) for each in found), default=0), max((int(each[3]) for each in found), default=0)

@@ -1,4 +1,4 @@
-"""Facets, which filter a table with a click, and columns and tags that mark a selection.
+"""Facets that filter a table with a click, and the columns and tags that distinguish a selection.
 
 A mark is measured by Cramér's V with the bias correction of Bergsma (Journal of the Korean Statistical Society 2013),
 0 to 1, of selected or not against the values (`core.evaluation.groups`: numbers in quarters, rare values together;
@@ -34,7 +34,7 @@ LEAST = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Filter:
-    """One choice of a facet."""
+    """One option of a facet, with its rows."""
 
     clause: Clause
     label: str
@@ -43,18 +43,18 @@ class Filter:
 
 @dataclass(frozen=True, eq=False)
 class Facet:
-    """One word with its options."""
+    """A property to filter by, with its options."""
 
     name: str  # outcome, truth, said, missed, invented, tag, code, or an own column
     options: tuple[Filter, ...]
 
     def place(self, clause: Clause) -> int | None:
-        """Return the place of the option with this clause, or None."""
+        """Return the index of the option with this clause, or None."""
         return next((at for at, option in enumerate(self.options) if option.clause == clause), None)
 
 
 class Facets:
-    """The facets of a table; those of the tags are added when there are some."""
+    """The facets of a table; the facet of tags is added once tags are known."""
 
     def __init__(self, table: Table) -> None:
         own = {name: _column(table, name) for name in table.own if table.frame[name].nunique() > 1}
@@ -65,7 +65,7 @@ class Facets:
         self.asked = tuple(name for name, options in own.items() if not options)
 
     def with_tags(self, there: dict[str, np.ndarray]) -> list[Facet]:
-        """Return all facets: outcome, classes, tags, own columns."""
+        """Return all facets in order: outcome, classes, tags, own columns."""
         options = tuple(Filter(Clause(TAG, "=", name), called(name), has) for name, has in there.items() if has.any())
         own = [facet for facet in self.found if facet.name in self.table.own]
         first = [facet for facet in self.found if facet.name not in self.table.own]
@@ -84,7 +84,7 @@ def of_codes(coded: Coded, keys: Sequence[str]) -> Facet:
 
 
 def counts(facets: Sequence[Facet], clauses: Sequence[Clause], masks: Sequence[np.ndarray]) -> list[list[int]]:
-    """Count for each option of each facet the rows that have it and match all clauses of other facets.
+    """Count, for each option of each facet, its rows that match all clauses of the other facets.
 
     `masks` are (n,) bool: where each of the `clauses` holds.
     """
@@ -117,13 +117,13 @@ def _classes(table: Table) -> Iterator[Facet]:
 
 
 def looked_up(table: Table, columns: Sequence[str], typed: str) -> Clause:
-    """Return the clause for a typed id or name: equal, else a part of it, in the first column that has it."""
+    """Return the clause that finds a typed id or name: equal, else contained, in the first column that has it."""
     clauses = (Clause(name, sign, typed) for sign in ("=", "~") for name in columns)
     return next((each for each in clauses if rules.rows([each], table).any()), Clause(columns[0], "=", typed))
 
 
 def understood(table: Table, columns: Sequence[str], typed: str) -> Clause:
-    """Return the clause for a typed search: a rule, a whole id or name, part of the texts, else part of an id or name.
+    """Return the clause for a typed search: a rule, an exact id or name, part of a text, else part of an id or name.
 
     Raises InputError if it begins as a rule does and cannot be understood.
     """
@@ -135,7 +135,7 @@ def understood(table: Table, columns: Sequence[str], typed: str) -> Clause:
 
 
 def _column(table: Table, name: str) -> tuple[Filter, ...]:
-    """Return the options of an own column; none of one whose values are nearly all different."""
+    """Return the filter options of an own column; empty if nearly all of its values differ."""
     column, times = table.frame[name], times_of(table, name)
     if times is None and column.is_unique and len(column) > 2 and not _measured(column):
         return ()
@@ -145,7 +145,7 @@ def _column(table: Table, name: str) -> tuple[Filter, ...]:
 
 
 def times_of(table: Table, name: str) -> pd.Series | None:
-    """Return an own column as times, where it has so many that they stand in quarters; else None."""
+    """Return an own column as times if it has so many that they are grouped in quarters; else None."""
     try:
         times = table.dates(name)
     except InputError:
@@ -154,13 +154,13 @@ def times_of(table: Table, name: str) -> pd.Series | None:
 
 
 def _measured(column: pd.Series) -> bool:
-    """Return whether a column holds numbers with fractions, which no id has."""
+    """Return whether a column holds numbers with fractions, which ids never have."""
     numbers = pd.to_numeric(column, errors="coerce")
     return bool(numbers.notna().all() and (numbers % 1 != 0).any())
 
 
 def _option(table: Table, name: str, label: str) -> Filter | None:
-    """Return the rows of a group; None of one that no rule can name, such as rare values together."""
+    """Return the filter for a group of values; None if no rule can name it, as for rare values together."""
     low, _, high = label.partition(" to ")
     for value in ("" if label == MISSING else label, f"{low}{RANGE}{high}"):
         clause = Clause(name, "=", value)
@@ -177,7 +177,7 @@ YES, NO = "yes", "no"
 
 
 def grouped_columns(table: Table) -> dict[str, Groups]:
-    """Group the rows by the value of each own column, dates in quarters, for many selections of them."""
+    """Group the rows by each own column, dates in quarters, to be reused for many selections."""
     times = {name: times_of(table, name) for name in table.own}
     return {name: grouped(table.frame[name]) if each is None else quarters(each) for name, each in times.items()}
 
@@ -199,9 +199,8 @@ def marking(
         groups: As `grouped_columns` gives them; None: they are made.
 
     Returns:
-        Of each `name` its `kind` (`column` or `tag`), `v`, `p` and `p_holm`, and the `value` that the selection has
-        most more often than the rest: `selected` rows of it and their `share`, `rest` and `rest_share`; empty where
-        nothing or everything is selected.
+        For each `name` its `kind` (`column` or `tag`), `v`, `p` and `p_holm`, and the `value` most over-represented in
+        the selection, with `selected` rows, their `share`, `rest` and `rest_share`; empty if none or all are selected.
     """
     if chosen.all() or not chosen.any():
         return []
@@ -219,7 +218,7 @@ def marking(
 
 
 def cramer(counts: np.ndarray) -> tuple[float, float | None]:
-    """Compute bias-corrected V and p of (2, k) counts whose rows and columns all have some."""
+    """Compute bias-corrected Cramér's V and p of (2, k) counts without an empty row or column."""
     n, (rows, columns) = counts.sum(), counts.shape
     expected = counts.sum(1, keepdims=True) * counts.sum(0, keepdims=True) / n
     square = float(((counts - expected) ** 2 / expected).sum())

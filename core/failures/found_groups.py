@@ -1,4 +1,4 @@
-"""Groups of sentences that lie close together in embedding space, each named by the words that mark it.
+"""Clusters of sentences in embedding space, each named by its over-represented words.
 
 HDBSCAN (Campello, Moulavi and Sander 2013; scikit-learn) on the vectors that the model's head reads, not on a map of
 them, by Euclidean distance. What is nowhere dense enough belongs to no group.
@@ -39,7 +39,7 @@ NONE = "no group"
 
 @dataclass(frozen=True, eq=False)
 class FoundGroup:
-    """Sentences that lie close together."""
+    """A cluster of sentences."""
 
     name: str  # the first words that mark it; `NAMELESS` where none does
     words: tuple[Overused, ...]  # those of the name, with their numbers against all other sentences that were looked at
@@ -48,7 +48,7 @@ class FoundGroup:
 
 @dataclass(frozen=True, eq=False)
 class FoundGroups:
-    """All groups of a split, the largest first."""
+    """All clusters of a split, largest first."""
 
     groups: tuple[FoundGroup, ...]
     none: np.ndarray  # (k,) rows that were looked at and belong to no group, rising
@@ -68,7 +68,7 @@ def cluster(vectors: np.ndarray, least: int) -> np.ndarray:
 
 
 def found_groups(store: RunStore, run: str, split: str = "") -> tuple[Table, FoundGroups]:
-    """Find the groups of a split (empty: test, or the last evaluated), kept in the cache of the machine.
+    """Find the clusters of a split (empty: test, or the last evaluated one); cached on this computer.
 
     Raises InputError without such a run or split, NotAvailable without vectors, RunDamaged if they cannot be read.
     """
@@ -93,7 +93,7 @@ def found_groups(store: RunStore, run: str, split: str = "") -> tuple[Table, Fou
 
 
 def named(numbers: np.ndarray, rows: np.ndarray, texts: Sequence[str], least: int) -> FoundGroups:
-    """Name groups by number, (m,) as `cluster` gives them, of these `rows` of the split and their texts."""
+    """Name the clusters: `numbers` (m,) as `cluster` returns them, with the `rows` of the split and their texts."""
     phrases, found = Phrases(texts), list[FoundGroup]()
     taken: dict[str, int] = {}
     sizes = np.bincount(numbers[numbers >= 0], minlength=0)
@@ -107,7 +107,7 @@ def named(numbers: np.ndarray, rows: np.ndarray, texts: Sequence[str], least: in
 
 
 def _apart(words: Sequence[Overused]) -> tuple[Overused, ...]:
-    """Return the first that share no word with one before them."""
+    """Return the first phrases that share no word with an earlier one."""
     found: list[Overused] = []
     for each in words:
         parts = set(each.words.split())
@@ -117,7 +117,7 @@ def _apart(words: Sequence[Overused]) -> tuple[Overused, ...]:
 
 
 def report(table: Table, found: FoundGroups) -> dict[str, Any]:
-    """Return the groups as plain data; see `core.api.groups`."""
+    """Return the clusters as plain data; see `core.api.groups`."""
     keys, wrong = table.frame["key"].to_numpy(), table.wrong
     groups = [
         {
@@ -141,7 +141,7 @@ def report(table: Table, found: FoundGroups) -> dict[str, Any]:
 
 
 def rows_table(table: Table, found: FoundGroups) -> pd.DataFrame:
-    """Return the rows that were looked at, each with its group."""
+    """Return the rows that were clustered, each with its group."""
     group = pd.Series(NONE, index=range(len(table)), dtype=object)
     for each in found.groups:
         group.iloc[each.places] = each.name

@@ -1,4 +1,4 @@
-"""What takes long of a table or a split, kept in the cache of the machine under all that it depends on."""
+"""Cached results for a table or a split; the file name is a fingerprint of everything a result depends on."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class SplitAnalysis(Analysis[Found]):
 
     @classmethod
     def depends(cls, store: RunStore, record: RunRecord) -> dict[str, Any]:
-        """Return what the result depends on besides."""
+        """Return what else the result depends on."""
         return {}
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return the command that finds it."""
+        """Return the command that computes the result."""
         return self.name, self.run, "--split", self.split
 
 
 def kept(what: str, depends: Any, shape: tuple[int, ...], make: Callable[[], np.ndarray]) -> np.ndarray:
-    """Return the array `what` of this shape from the cache; `make` it and keep it where it is not there."""
+    """Return the array `what` of this shape from the cache; call `make` and store the result if it is missing."""
     stem = fingerprint({"version": VERSION, "what": what, "depends": depends})
     return keep_array(cache_folder() / FOLDER / f"{stem}.npy", shape, make)

@@ -1,4 +1,4 @@
-"""Labels of the training rows and of a split that are likely wrong, and texts that occur with two labels.
+"""Likely label errors among the training rows and in a split, and equal texts with different labels.
 
 Likely wrong labels: confident learning (Northcutt, Jiang and Chuang, JAIR 2021), by probabilities p of a model that was
 not fitted on the row. Of training rows it is TF-IDF, cross-fitted (`core.runs.taught`); of a split that the run was
@@ -8,8 +8,7 @@ Rows are ranked by their self-confidence, p of the label, the least first. Of pl
 normalised margin did, p of the label less the largest p of another class, where there were three or four classes; of
 two they are one order. The threshold of class j is the mean of p_j over the rows labelled j, and a row labelled i is
 likely labelled wrongly where a class j ≠ i has p_j at or above its threshold and no smaller p than any other class that
-has. Of several labels per text each is a yes or no of its own, and a row has the self-confidence and the margin of its
-worst one.
+has. Each of several labels is a yes or no of its own; a row has the self-confidence and the margin of its worst one.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ from core.training.scaling import UNSCALED
 
 @dataclass(frozen=True)
 class Suspects:
-    """How far the labels of n rows are doubted."""
+    """Evidence against the labels of n rows."""
 
     confidence: np.ndarray  # (n,) in [0, 1]: the probability of the label
     margin: np.ndarray  # (n,) in [-1, 1]
@@ -48,12 +47,12 @@ class Suspects:
 
     @property
     def order(self) -> np.ndarray:
-        """Return (n,) places, the most doubtful first."""
+        """Return (n,) row indices, the least certain labels first."""
         return np.argsort(self.confidence, kind="stable")
 
 
 def suspects(labels: np.ndarray, probabilities: np.ndarray) -> Suspects:
-    """Measure how far labels are to be doubted.
+    """Measure how likely each label is wrong.
 
     Args:
         labels: (n,) class numbers, or (n, C) zeros and ones.
@@ -73,7 +72,7 @@ def suspects(labels: np.ndarray, probabilities: np.ndarray) -> Suspects:
 
 
 def conflicts(keys: Sequence[str], labels: Sequence[object]) -> list[list[int]]:
-    """Group rows of equal `keys` that have two labels or more, in the order of the first of each."""
+    """Group rows with equal `keys` but different labels, ordered by the first row of each group."""
     groups: dict[str, list[int]] = defaultdict(list)
     for row, key in enumerate(keys):
         groups[key].append(row)
@@ -93,12 +92,12 @@ def _several(has: np.ndarray, chances: np.ndarray) -> Suspects:
 
 
 def _mean(values: np.ndarray) -> float:
-    """Return the mean; infinite of nothing: no row is confidently of a class that none is labelled."""
+    """Return the mean, or infinity without values: no row is confidently of a class that no label names."""
     return float(values.mean()) if len(values) else np.inf
 
 
 def label_errors(table: Table, dataset: Dataset, tell: Tell) -> dict[str, Any]:
-    """Find the doubted labels of the training rows and of the split of a table; see `core.api.errors`."""
+    """Find likely label errors among the training rows and in the table's split; see `core.api.errors`."""
     task, classes = dataset.task, dataset.classes
     found: dict[str, Any] = {"rows": [], "likely": {}, "n": {}, "left_out": "", "conflicts": _conflicts(table, dataset)}
     try:
@@ -121,7 +120,7 @@ def label_errors(table: Table, dataset: Dataset, tell: Tell) -> dict[str, Any]:
 
 
 def _tfidf(table: Table, dataset: Dataset, tell: Tell) -> tuple[np.ndarray, np.ndarray]:
-    """Predict (n, C) of the training rows, cross-fitted, and (m, C) of the split."""
+    """Predict with TF-IDF: (n, C) for the training rows, cross-fitted, and (m, C) for the split."""
     text, rows, classes = table.record.config.text, len(dataset.splits[TRAIN]), len(dataset.classes)
     yardstick, taught = evaluation.yardstick, runs.taught
     about = dataset.fingerprint, dataset.classes, lambda: dataset, taught.PRESET
@@ -129,6 +128,7 @@ def _tfidf(table: Table, dataset: Dataset, tell: Tell) -> tuple[np.ndarray, np.n
     tfidf, chosen = yardstick.fitted_yardstick(*about), float(yardstick.kept_yardstick(*about)["C"])
 
     def crossed() -> np.ndarray:
+        """Return the cross-fitted probabilities of the training rows."""
         shares = (fold / (taught.FOLDS + 1) for fold in count(1))
         return taught.cross_fitted(dataset, text, 0, lambda: tell("cross-fitting TF-IDF", next(shares)), chosen)
 
@@ -139,7 +139,7 @@ def _tfidf(table: Table, dataset: Dataset, tell: Tell) -> tuple[np.ndarray, np.n
 def _doubt(
     doubted: Suspects, labels: np.ndarray, chances: np.ndarray, classes: tuple[str, ...], row: int
 ) -> dict[str, Any]:
-    """Return the label of a row, and the likelier one; of several labels both sets, which differ in one."""
+    """Return the label of a row and the more likely label; with several labels both sets, which differ in one label."""
     margin, other = float(doubted.margin[row]), int(doubted.label[row])
     if labels.ndim == 1:
         own = int(labels[row])
@@ -154,7 +154,7 @@ def _doubt(
 
 
 def _conflicts(table: Table, dataset: Dataset) -> list[dict[str, Any]]:
-    """List texts of all splits that are the same to the run and have two labels or more."""
+    """List texts of all splits that the run reads alike but that have different labels."""
     rows, names, texts = [], [], []
     for split, frame in dataset.splits.items():
         own = frame["text"].tolist()
@@ -172,7 +172,7 @@ def _conflicts(table: Table, dataset: Dataset) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class LabelErrors(SplitAnalysis[dict[str, Any]]):
-    """Labels of a split and of training that are likely wrong."""
+    """The analysis that finds likely label errors in a split and in training."""
 
     name = "labels"
     VERSION = 3
@@ -186,7 +186,7 @@ class LabelErrors(SplitAnalysis[dict[str, Any]]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return the command that finds them."""
+        """Return the command that finds the label errors."""
         return "errors", self.run, "--split", self.split, "--label-errors"
 
     def find(self, tell: Tell) -> dict[str, Any]:
@@ -196,7 +196,7 @@ class LabelErrors(SplitAnalysis[dict[str, Any]]):
 
 
 def doubted(store: RunStore, table: Table, on_progress: Tell | None = None) -> dict[str, Any]:
-    """Return the likely label errors, kept or found now."""
+    """Return the likely label errors, from the cache or computed now."""
     try:
         return LabelErrors.of(store, table.record, table.split).known(on_progress)[0]
     except NotAvailable as error:
@@ -204,5 +204,5 @@ def doubted(store: RunStore, table: Table, on_progress: Tell | None = None) -> d
 
 
 def doubted_rows(found: dict[str, Any]) -> pd.DataFrame:
-    """Return the rows for which another label is likelier than their own, the most doubtful first."""
+    """Return the rows for which another label is more likely than their own, least certain first."""
     return pd.DataFrame(found["rows"])

@@ -1,4 +1,4 @@
-"""What people write beside runs: one SQLite file in the folder of the runs, whose every change can be taken back.
+"""The SQLite file of annotations in the folder of the runs, in which every change can be undone.
 
 Thirty may write at once, from threads, processes and terminals: each change is one transaction that waits for its turn
 (`BEGIN IMMEDIATE`, a busy timeout, a write-ahead log that readers do not wait for) and is on the disk when it returns.
@@ -45,7 +45,7 @@ _VERSIONS: dict[Path, tuple[tuple[tuple[int, int, int], ...], str]] = {}
 
 
 class Ledger:
-    """The file, opened anew for every look and every change: any thread and process may hold one of these."""
+    """The annotation file, opened again for every read and change, so that any thread and process may use it."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
@@ -54,7 +54,7 @@ class Ledger:
     def version(self) -> str:
         """Return a text that changes with every change and undoing; empty before the first.
 
-        A page asks many times: what was found of files that have been at rest since is not looked up again.
+        Pages ask often: the version of a file that has not changed since is not looked up again.
         """
         files, newest = _files(self.path)
         if not files:
@@ -77,9 +77,9 @@ class Ledger:
             return Change(connection).rows(table, **where)
 
     def history(self, about: str, most: int = 50) -> list[Row]:
-        """Return the last changes of one matter, the newest first.
+        """Return the last changes about one data set, newest first.
 
-        Of each `id`, `author`, `time`, `said`, `undone`, and the `keys` of the rows that were coded or noted.
+        Each has `id`, `author`, `time`, `said`, `undone`, and the `keys` of the rows that were coded or noted.
         """
         if not self.path.is_file():
             return []
@@ -94,7 +94,7 @@ class Ledger:
         return found
 
     def touched(self, about: str) -> dict[tuple[str, str], str]:
-        """Return (key, author) of each row ever coded or noted → when that was last changed or taken back."""
+        """Return (key, author) of each row ever coded or noted → time of its last change or undo."""
         if not self.path.is_file():
             return {}
         with self._opened() as connection:
@@ -102,13 +102,13 @@ class Ledger:
 
     @contextlib.contextmanager
     def changing(self, about: str, author: str, said: str, *, goes_on: bool = False) -> Iterator[Change]:
-        """Make a change of one matter by one person: all of it or, after an error, nothing.
+        """Make a change in one transaction: all of it or, after an error, nothing.
 
         Args:
             about: What is changed: the name of a data set.
             author: Who changes it.
             said: What is done, for the list of changes.
-            goes_on: It is one with the author's last change, if that was of the same row and is called the same.
+            goes_on: It is merged with the author's last change, if that has the same row and the same `said`.
 
         Raises:
             StorageError: It cannot be written.
@@ -125,7 +125,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def handing_over(self, about: str, one: str, other: str) -> Iterator[Change]:
-        """Make what one author wrote the other's, who can then take back each part of it."""
+        """Transfer what one author wrote to another author, who can then undo each part."""
         with self._opened(write=True) as connection:
             yield Change(connection)
             connection.execute("UPDATE history SET author = ? WHERE about = ? AND author = ?", (other, about, one))
@@ -135,10 +135,9 @@ class Ledger:
             connection.execute("UPDATE history SET changes = replace(changes, ?, ?) WHERE about = ?", (*names, about))
 
     def undo(self, about: str, author: str, check: Callable[[Change, str], None] = lambda change, said: None) -> Row:
-        """Take back the last change of a person that is not taken back yet; return its `said` and `rows`.
+        """Undo an author's last change that is not undone yet; return its description and `rows`.
 
-        `check` raises InputError where it may not be, by what would be there then and what was `said`; so does a change
-        by somebody else of the same rows since.
+        `check` raises InputError if the result is not allowed; so does a later change of these rows by somebody else.
         """
         with self._opened(write=True) as connection:
             asked = "SELECT * FROM history WHERE about = ? AND author = ? AND NOT undone ORDER BY id DESC LIMIT 1"
@@ -156,7 +155,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def _opened(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
-        """Connect; to write, in a transaction."""
+        """Connect to the file; with `write`, in a transaction."""
         try:
             if write:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -180,21 +179,21 @@ class Ledger:
 
 
 class Change:
-    """Rows that are written in one transaction; what they were and are is in `made`."""
+    """Row changes of one transaction; `made` holds the rows before and after."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self.made: list[tuple[str, Row | None, Row | None]] = []
 
     def rows(self, table: str, **where: Any) -> list[Row]:
-        """Return rows with these values, sorted by key, as they are within the transaction."""
+        """Return rows with these values, sorted by key, as seen within the transaction."""
         names, others = TABLES[table]
         asked = " AND ".join(f"{column} = ?" for column in where) or "1"
         order = f"SELECT {', '.join((*names, *others))} FROM {table} WHERE {asked} ORDER BY {', '.join(names)}"
         return [dict(row) for row in self._connection.execute(order, tuple(where.values()))]
 
     def touched(self, about: str) -> dict[tuple[str, str], str]:
-        """Return times as `Ledger.touched` does, as they are within the transaction."""
+        """Return times as `Ledger.touched` does, as seen within the transaction."""
         found: dict[tuple[str, str], str] = {}
         for row in map(dict, self._connection.execute("SELECT * FROM history WHERE about = ?", (about,))):
             when = max(row["time"], row.get("undone_at", ""))
@@ -203,13 +202,13 @@ class Change:
         return found
 
     def put(self, table: str, row: Row) -> None:
-        """Write a row in the place of the one that has its name."""
+        """Write a row, replacing the one with the same key."""
         before = next(iter(self.rows(table, **_named(table, row))), None)
         if before != row:
             self._note(table, before, row)
 
     def drop(self, table: str, row: Row) -> None:
-        """Delete a row, if there is one of this name."""
+        """Delete a row, if there is one with this key."""
         if found := self.rows(table, **_named(table, row)):
             self._note(table, found[0], None)
 
@@ -219,7 +218,7 @@ class Change:
 
 
 def _files(path: Path) -> tuple[tuple[tuple[int, int, int], ...], int]:
-    """Return inode, time and size of a file and its write-ahead log, and the later time; nothing without a file."""
+    """Return inode, time and size of a file and its write-ahead log, and the later time; empty without a file."""
     found = []
     for each in (path, path.with_name(f"{path.name}-wal")):
         with contextlib.suppress(OSError):
@@ -229,12 +228,12 @@ def _files(path: Path) -> tuple[tuple[tuple[int, int, int], ...], int]:
 
 
 def now() -> str:
-    """Return the time as it is kept: UTC, ISO 8601, to the second."""
+    """Return the current time as it is stored: UTC, ISO 8601, to the second."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    """Create the tables at the first change. The switch to a write-ahead log does not wait its turn by itself."""
+    """Create the tables at the first change; retry the switch to a write-ahead log, which does not wait for a lock."""
     if connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA:
         return
     end = time.monotonic() + BUSY_S
@@ -259,7 +258,7 @@ def _prepare(connection: sqlite3.Connection) -> None:
 
 
 def _joined(connection: sqlite3.Connection, about: str, author: str, said: str, made: Sequence[Any]) -> bool:
-    """Join a change of one row with the author's last change; return whether that could be done."""
+    """Merge a change of one row into the author's last change; return whether that was possible."""
     asked = "SELECT * FROM history WHERE about = ? AND author = ? AND NOT undone ORDER BY id DESC LIMIT 1"
     last = connection.execute(asked, (about, author)).fetchone()
     before = json.loads(last["changes"]) if last is not None and last["said"] == said else []
@@ -275,7 +274,7 @@ def _joined(connection: sqlite3.Connection, about: str, author: str, said: str, 
 
 
 def _move_last(connection: sqlite3.Connection, entry: int) -> None:
-    """Number an entry of the history as a new one, by which everybody knows that something has changed."""
+    """Give an entry of the history a new number, which shows everybody that something has changed."""
     connection.execute("UPDATE history SET id = (SELECT MAX(id) + 1 FROM history) WHERE id = ?", (entry,))
 
 
@@ -297,12 +296,12 @@ def _sentences(made: Sequence[Sequence[Any]]) -> list[tuple[str, str]]:
 
 
 def _named(table: str, row: Row) -> Row:
-    """Return the part of a row that names it."""
+    """Return the key columns of a row."""
     return {column: row[column] for column in TABLES[table][0]}
 
 
 def _replace(connection: sqlite3.Connection, table: str, new: Row | None, old: Row | None) -> None:
-    """Put the new of two rows of one name in the place of the old; None: there is or was none."""
+    """Replace the old row of a key by the new one; None: there is or was no row."""
     named = _named(table, new or old or {})
     asked = " AND ".join(f"{column} = ?" for column in named)
     connection.execute(f"DELETE FROM {table} WHERE {asked}", tuple(named.values()))

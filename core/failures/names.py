@@ -1,4 +1,4 @@
-"""What codes and their authors are called, and how what people type is kept."""
+"""Checks and normal forms of the names of codes and authors, and of typed texts."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _VISITOR = re.compile(r"\?[0-9a-f]{12}")
 
 
 def nameless(token: str) -> str:
-    """Return the author of a visitor without a name, from 12 hex digits that keep two of them apart."""
+    """Return the author ID of a visitor without a name, from 12 hex digits that keep visitors apart."""
     return f"?{token}"
 
 
 def has_name(author: str) -> bool:
-    """Return whether an author is a name that a person gave."""
+    """Return whether an author gave a name."""
     return bool(author) and not _VISITOR.fullmatch(author)
 
 
 def known_as(author: str) -> str:
-    """Return an author for people."""
+    """Return an author's name for display."""
     return author if has_name(author) else "(no name)"
 
 
 def author_name(author: str) -> str:
-    """Return an author as kept, empty for no name; InputError if it is too long or holds hidden characters."""
+    """Return an author's name as stored, empty for no name; InputError if too long or with hidden characters."""
     return _line(author, "author") if author.strip() else ""
 
 
 def code_name(name: str, what: str = "code") -> str:
-    """Return the name of a code, or of another `what`, as kept; InputError if it is none."""
+    """Return the name of a code, or of another `what`, as stored; InputError if it is invalid."""
     found = _line(name, what)
     if not found or SEPARATOR in found:
         raise InputError(f"{what} {name!r:.80}: a name of one line without {SEPARATOR!r}, which stands between codes")
@@ -56,12 +56,12 @@ def _line(text: str, what: str) -> str:
 
 
 def _is_hidden(sign: str) -> bool:
-    """Return whether a character is a control, a change of direction or a blank; joiners are not."""
+    """Return whether a character is a control, direction mark or blank; joiners are not hidden."""
     return sign in BLANK or (unicodedata.category(sign) in ("Cc", "Cf") and sign not in JOINERS)
 
 
 def sound_text(text: str, longest: int = LONGEST_TEXT) -> str:
-    """Return a definition, example or note as kept; InputError if it is too long."""
+    """Return a definition, example or note as stored; InputError if it is too long."""
     found = _sound(text).strip()
     if len(found) > longest:
         raise InputError(f"{found[:30]!r}…: at most {longest} characters, these are {len(found)}")
@@ -69,11 +69,11 @@ def sound_text(text: str, longest: int = LONGEST_TEXT) -> str:
 
 
 def _sound(text: str) -> str:
-    """Drop halves of characters and NUL, which no file can hold."""
+    """Drop lone surrogates and NUL, which no file can hold."""
     return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
 def found_name(name: str, names: Iterable[str]) -> str:
-    """Return a code as the book has it, letter case aside; empty: it has none of this name."""
+    """Return the name as `names` spell it, ignoring letter case; empty: it is not among them."""
     same = [each for each in names if each.casefold() == name.casefold()]
     return name if name in same else next(iter(same), "")

@@ -1,4 +1,4 @@
-"""Nearest sentences: in words by TF-IDF or in a space of the model, of training and of the split.
+"""Nearest neighbours among training and split sentences, by TF-IDF of words or in a vector space of the model.
 
 `common` finds the training sentences near a whole selection: each selected sentence has its ten nearest by cosine of
 what the model's head reads, and a training sentence counts once for every one that has it among its ten. The mean of a
@@ -31,7 +31,7 @@ WORDS, MODEL = "words", "model"
 
 
 class Neighbour(NamedTuple):
-    """A training text near another one."""
+    """A nearest training text."""
 
     text: str
     label: str
@@ -47,14 +47,11 @@ class Nearest:
         self._spaces: dict[int, np.ndarray] = {}  # by width; a model has one
 
     def prepare(self, width: int) -> None:
-        """Read the training texts, slow at first, and vectors of this width (0: none); NotAvailable without them."""
+        """Read the training texts, slow at first, and vectors of this width (0: none); NotAvailable without texts."""
         _ = self._known, self._vectors(width), self._training.same([])
 
     def of(self, places: Sequence[int], each: int, vectors: np.ndarray | None) -> list[list[Neighbour]]:
-        """Return for each of k rows the `each` nearest in words, then as many by `vectors`, (k, d) or None.
-
-        Raises NotAvailable without training texts.
-        """
+        """Return `each` nearest texts of k rows by words, then by `vectors` (k, d); NotAvailable without texts."""
         found: list[list[Neighbour]] = [[] for _ in places]
         for kind, likeness in ((WORDS, self._by_words(places)), (MODEL, self._by_model(vectors))):
             for near, row in zip(found, [] if likeness is None else likeness, strict=False):
@@ -67,7 +64,7 @@ class Nearest:
         return [Neighbour(training.texts[row], training.named[row], kind, value) for row, value in rows]
 
     def _by_words(self, places: Sequence[int]) -> np.ndarray | None:
-        """Return (k, m) cosines; None where no word is known."""
+        """Return (k, m) cosines of TF-IDF vectors; None without a vocabulary."""
         if self._known is None:
             return None
         vectorizer, known = self._known
@@ -80,7 +77,7 @@ class Nearest:
 
     @cached_property
     def _known(self) -> tuple[TfidfVectorizer, csr_matrix] | None:
-        """Return TF-IDF and the training rows; None where no word is left."""
+        """Return the fitted TF-IDF vectorizer and the training vectors; None without a vocabulary."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         training = self._training
@@ -91,7 +88,7 @@ class Nearest:
             return None
 
     def _vectors(self, width: int) -> np.ndarray | None:
-        """Return (m, width) of the training rows, of length 1; None where the model cannot be read."""
+        """Return (m, width) vectors of the training rows, of length 1; None if the model cannot be read."""
         if width and width not in self._spaces:
             try:
                 self._spaces[width] = _of_length_one(self._training.vectors(width))
@@ -141,11 +138,10 @@ def neighbours(
 
 
 def around(table: Table, space: Space, places: np.ndarray, most: int = NEIGHBOURS) -> pd.DataFrame:
-    """Return the rows outside of (k,) places that are nearest to most of these: `SHOWN`, `near` and `distance`.
+    """Return the unselected rows that are nearest to most of the selected (k,) places: `SHOWN`, `near`, `distance`.
 
-    Each place, or a sample of `LOOKED_AT`, has its ten nearest of the rows outside. One of them counts once for every
-    row that has it among its ten (`near`); `distance` is the mean to these, Euclidean. Near to most first, then the
-    nearest.
+    Each selected row, or a sample of `LOOKED_AT`, votes for its ten nearest unselected rows: `near` counts the votes,
+    `distance` is the mean Euclidean distance to the voters. Sorted by votes, then by distance.
     """
     inside = np.isin(space.rows, places)
     asked, outside = space.vectors[inside], np.flatnonzero(~inside)
@@ -164,7 +160,7 @@ MOST_SELECTED = 2000  # selected sentences, a sample of more
 
 @dataclass(frozen=True)
 class Common:
-    """Training sentences near a selection."""
+    """The training sentences that are nearest to a selection."""
 
     found: pd.DataFrame
     """`row` of the training split, `text`, `label`, `near` (selected sentences that have it among their nearest),
@@ -189,8 +185,7 @@ def common(
 ) -> Common:
     """Find the training sentences near k rows of a table, whose `vectors` (k, d) the head reads.
 
-    Raises InputError for too large a `most`, NotAvailable without training texts or weights, RunDamaged if the model
-    cannot be read.
+    Raises InputError for too large a `most`, NotAvailable without texts or weights, RunDamaged for a damaged model.
     """
     if not 1 <= most <= MOST_COMMON:
         raise InputError(f"--most {most}: a number of sentences from 1 to {MOST_COMMON}")

@@ -1,4 +1,4 @@
-"""Words and short phrases that a selection has more than the other texts: log-odds with an informative Dirichlet prior.
+"""Words and phrases over-represented in a selection: log-odds with an informative Dirichlet prior.
 
 Monroe, Colaresi and Quinn (Political Analysis 2008), equations 16 and 22. Of phrase w, y among n in the
 selection and y' among n' in the rest, with the prior a_w = A · (share of w in all texts), A = 1000 phrases:
@@ -48,7 +48,7 @@ class Overused(NamedTuple):
 
 
 class Phrases:
-    """The phrases of many texts, numbered once for all selections of them."""
+    """An index of the phrases of many texts, built once and used for every selection."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = len(texts)
@@ -56,7 +56,7 @@ class Phrases:
 
     @cached_property
     def _lengths(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Return by length the different phrases, and each pair of a phrase and a text that has it."""
+        """Return, by length, the distinct phrases and the pairs of a phrase and a text that has it."""
         found = []
         for length in range(1, LONGEST + 1):
             at, phrases, which = _of_length(self._ids, len(self._words), length)
@@ -67,7 +67,7 @@ class Phrases:
     def overused(
         self, chosen: np.ndarray, longest: int = LONGEST, most: int = MOST, least_z: float = LEAST_Z
     ) -> list[Overused]:
-        """Return the phrases of a selection, (n,) bool, by z, largest first; none if nothing or all is selected.
+        """Return over-represented phrases of a selection, (n,) bool, by falling z; none if nothing or all is selected.
 
         Lower case; a phrase does not go over a punctuation mark. One that is part of a listed phrase, or has one
         inside, and occurs as often in the selection is left out: it is the same finding.
@@ -83,7 +83,7 @@ class Phrases:
         return listed
 
     def rows(self, words: Sequence[str]) -> np.ndarray:
-        """Return (n,) bool: the texts that have these words (`words_of`) in a row, no mark between."""
+        """Return (n,) bool: which texts have these words (`words_of`) in a row, without a mark between."""
         found = np.zeros(self._texts, bool)
         numbers = [self._numbers.get(word, -1) for word in words]
         if numbers and min(numbers) >= 0:
@@ -93,14 +93,14 @@ class Phrases:
         return found
 
     def texts_with(self, chosen: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
-        """Count the texts of a selection, and the others, that have each phrase of a length, (k,) each."""
+        """Count the selected and the other texts that have each phrase of a length, (k,) each."""
         phrases, row, phrase = self._lengths[length - 1]
         every = np.bincount(phrase, minlength=len(phrases))
         inside = np.bincount(phrase[chosen[row]], minlength=len(phrases))
         return inside, every - inside
 
     def spelt(self, number: int, length: int) -> str:
-        """Return the phrase of a length at a place of `texts_with`."""
+        """Return the words of phrase `number` of a length, as `texts_with` counts them."""
         code, words = int(self._lengths[length - 1][0][number]), list[str]()
         for _ in range(length):
             code, place = divmod(code, len(self._words))
@@ -120,7 +120,7 @@ class Phrases:
 
 
 def log_odds(y: Any, n: Any, y_rest: Any, n_rest: Any) -> tuple[Any, Any]:
-    """Compute δ and z of counts or arrays of them, with the prior of all texts."""
+    """Compute δ and z from counts or arrays of counts, with the prior of all texts."""
     prior = PRIOR * (y + y_rest) / (n + n_rest)
     first = np.log((y + prior) / (n + PRIOR - y - prior))
     delta = first - np.log((y_rest + prior) / (n_rest + PRIOR - y_rest - prior))
@@ -128,7 +128,7 @@ def log_odds(y: Any, n: Any, y_rest: Any, n_rest: Any) -> tuple[Any, Any]:
 
 
 def words_of(phrase: str) -> list[str]:
-    """Split what a person typed into lower-case words; InputError without any, or with a mark among them."""
+    """Split a typed phrase into lower-case words; InputError without a word, or with a punctuation mark."""
     words = split_words(phrase.lower())
     if not words or any(map(is_bare_mark, words)):
         raise InputError("takes words, as in not good, without marks")
@@ -136,7 +136,7 @@ def words_of(phrase: str) -> list[str]:
 
 
 def _numbered(texts: Sequence[str]) -> tuple[dict[str, int], list[str], np.ndarray, np.ndarray]:
-    """Number all words of all texts, -1 at marks and ends; return them with the text of each."""
+    """Number the words of all texts, -1 at marks and ends of texts; return the numbers with the text of each."""
     numbers: dict[str, int] = {}
     words: list[str] = []
     flat: list[int] = []
@@ -155,7 +155,7 @@ def _numbered(texts: Sequence[str]) -> tuple[dict[str, int], list[str], np.ndarr
 
 
 def _of_length(ids: np.ndarray, words: int, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return where phrases of this length begin, the different ones as numbers, and which of them each is."""
+    """Return where phrases of a length begin, the distinct phrases as numbers, and the phrase at each place."""
     parts = [ids[place : len(ids) - length + 1 + place] for place in range(length)]
     at = np.flatnonzero(np.all([part >= 0 for part in parts], axis=0))
     # One number for each phrase: 2 million different words would still fit.
@@ -167,5 +167,5 @@ def _of_length(ids: np.ndarray, words: int, length: int) -> tuple[np.ndarray, np
 
 
 def is_within(one: str, other: str) -> bool:
-    """Return whether a phrase is part of another, or the other of it."""
+    """Return whether one of two phrases contains the other."""
     return f" {one} " in f" {other} " or f" {other} " in f" {one} "

@@ -1,4 +1,4 @@
-"""A selection of the table as plain data."""
+"""Reports of a selection as plain data."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def report(table: Table, clauses: Sequence[Clause], chosen: np.ndarray, tags: Ta
 
 
 def made_by(clauses: Sequence[Clause]) -> set[str]:
-    """Return columns and tags by which a selection was made, so that they say nothing of it."""
+    """Return the columns and tags that the selection's own clauses use; they cannot explain it."""
     named = {clause.value if clause.name == "tag" else clause.name for clause in clauses}
     return named | (BY_DEFINITION if "wrong" in named else set())
 
 
 def _gathered(table: Table, facets: Sequence[Facet], tags: Tagged, chosen: np.ndarray) -> dict[str, Any]:
-    """Return error rates of each tag and each value, and how many of the selection have it."""
+    """Return error rates of each tag and each column value, with the number of selected rows that have it."""
     of_values = {str(option.clause): option.has for facet in facets for option in facet.options}
     found: dict[str, list[dict[str, Any]]] = {"tags": [], "values": []}
     for row in gathered(facets, tags.there, table.wrong):
@@ -78,7 +78,7 @@ def tags_of_rows(tags: Tagged, chosen: np.ndarray) -> list[list[str]]:
 
 
 def said(table: Table, clauses: Sequence[Clause], chosen: np.ndarray) -> str:
-    """Return the selection as a sentence."""
+    """Return a sentence that describes the selection."""
     number, of, asked = int(chosen.sum()), plural(len(table), "sentence"), ", ".join(map(str, clauses)) or "all"
     if not number and not table.wrong.any() and clauses == (Clause("wrong"),):
         return f"All {of} are right."
@@ -88,13 +88,13 @@ def said(table: Table, clauses: Sequence[Clause], chosen: np.ndarray) -> str:
 
 
 def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows for JSON: missing values as None, other than numbers as text."""
+    """Return rows as JSON records: missing values as None, everything but numbers as text."""
     plain = {str(name): _plain(column) for name, column in frame.items()}
     return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
 
 
 def rate(wrong: np.ndarray) -> dict[str, Any]:
-    """Count `n` rows and `wrong` ones, with `rate` and its 95 % `interval` (Wilson)."""
+    """Return `n` rows, `wrong` ones, the error `rate` and its 95 % `interval` (Wilson)."""
     n, errors = len(wrong), int(wrong.sum())
     return {"n": n, "wrong": errors, "rate": errors / n if n else 0.0, "interval": list(wilson(errors, n))}
 

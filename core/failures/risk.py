@@ -1,4 +1,4 @@
-"""Error rates: how much likelier an error is with a tag, with a value of a column, and in slices of two.
+"""Risk ratios: how much more likely an error is with a tag, a column value, or a combination of two.
 
 Risk ratio R = (a / m) / (c / k): a errors among m tagged rows, c among the other k. Its test is the score test of R = 1
 (Pearson's chi-square without correction), its interval the score interval that inverts this test at every R (Koopman,
@@ -37,7 +37,7 @@ _FAR = 1e9
 
 @dataclass(frozen=True)
 class Risk:
-    """Rows with and without a tag, and the errors among both."""
+    """Counts of rows and errors with and without a tag."""
 
     n: int
     wrong: int
@@ -46,7 +46,7 @@ class Risk:
 
     @property
     def enough(self) -> bool:
-        """Return whether a ratio makes sense: enough rows on both sides, some of them wrong and some right."""
+        """Return whether a ratio is meaningful: enough rows on both sides, with errors and correct predictions."""
         errors, rows = self.wrong + self.rest_wrong, self.n + self.rest_n
         return min(self.n, self.rest_n) >= LEAST and 0 < errors < rows
 
@@ -67,19 +67,20 @@ class Risk:
 
     @property
     def excess(self) -> float:
-        """Return errors beyond those at the rate of the rest; 0 without a rest."""
+        """Return the number of errors above those expected at the rate of the rest; 0 without a rest."""
         return self.wrong - self.n * self.rest_rate if self.rest_n else 0.0
 
     @property
     def p(self) -> float:
-        """Return the two-sided p of R = 1."""
+        """Return the two-sided p-value of R = 1."""
         return math.erfc(abs(self._score(1.0)) / math.sqrt(2))
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """Return the interval of the ratio at level 1 − alpha, from 0 without errors, to infinity without others."""
+        """Return the interval of the ratio at level 1 − alpha: from 0 without errors, infinite without others."""
         z = -_NORMAL.inv_cdf(alpha / 2)
 
         def end(target: float) -> float:
+            """Return the ratio at which the score is `target`."""
             return math.exp(scipy.optimize.brentq(lambda log: self._score(math.exp(log)) - target, *ends, xtol=1e-12))
 
         ends = -math.log(_FAR), math.log(_FAR)
@@ -88,7 +89,7 @@ class Risk:
         return low, high
 
     def _score(self, ratio: float) -> float:
-        """Return by how many standard errors the tagged rows exceed `ratio` times the rest, if that is true."""
+        """Return the score: standard errors by which tagged rows exceed `ratio` times the rest, if it is true."""
         m, k = self.n, self.rest_n
         # The likeliest rate of the rest, given that ratio: the smaller root of A q² − B q + C = 0.
         a, c = (m + k) * ratio, self.wrong + self.rest_wrong
@@ -100,12 +101,12 @@ class Risk:
 
 
 def risk(has: np.ndarray, wrong: np.ndarray) -> Risk:
-    """Count (n,) bool rows with a tag, and the wrong ones."""
+    """Count rows and errors with and without a tag; both arguments are (n,) bool."""
     return Risk(int(has.sum()), int((has & wrong).sum()), int((~has).sum()), int((~has & wrong).sum()))
 
 
 def risk_table(tags: Mapping[str, np.ndarray], wrong: np.ndarray, untested: frozenset[str] = frozenset()) -> list[Any]:
-    """Return a row per tag, most excess errors first; `untested` are wrong by definition and only counted."""
+    """Return a row per tag, most excess errors first; `untested` tags hold only errors and are just counted."""
     found = {name: risk(has, wrong) for name, has in tags.items()}
     tested = [name for name, each in found.items() if each.enough and name not in untested]
     steps = dict(zip(tested, holm([found[name].p for name in tested]), strict=True))
@@ -145,14 +146,14 @@ class FoundSlice:
 
 @dataclass(frozen=True)
 class FoundSlices:
-    """Slices that were found, and how many were tried."""
+    """All slices found, with the number of slices tested."""
 
     slices: tuple[FoundSlice, ...]
     tried: int
 
 
 def found_slices(facets: Sequence[Facet], wrong: np.ndarray) -> FoundSlices:
-    """Find slices of a table; `wrong` is (n,) bool.
+    """Find slices of a table with more errors than chance; `wrong` is (n,) bool.
 
     Left out: facets that say whether a row is wrong or follow from it, and what other models say of it.
     """
@@ -181,7 +182,7 @@ def found_slices(facets: Sequence[Facet], wrong: np.ndarray) -> FoundSlices:
 
 
 def _tried(options: Sequence[tuple[str, Filter]], wrong: np.ndarray) -> list[tuple[tuple[Filter, ...], Risk]]:
-    """Count every option, and every pair of different words that enough rows have, by one product of matrices."""
+    """Count rows and errors of each option and each pair of options with enough rows, by one matrix product."""
     has = np.stack([option.has for _, option in options]).astype(np.float32)
     rows, errors = has @ has.T, (has * wrong) @ has.T
     n, bad = len(wrong), int(wrong.sum())
@@ -200,7 +201,7 @@ def _tried(options: Sequence[tuple[str, Filter]], wrong: np.ndarray) -> list[tup
 
 
 def _worth(each: tuple[Filter, ...], wrong: np.ndarray, tried: int) -> bool:
-    """Return whether a pair goes wrong more often than the rest of each of its parts."""
+    """Return whether a pair has a higher error rate than the rest of each of its parts."""
     if len(each) == 1:
         return True
     has = each[0].has & each[1].has
@@ -219,7 +220,7 @@ TAGGED = f"{TAG}="
 
 
 def gathered(facets: Sequence[Facet], tags: Mapping[str, np.ndarray], wrong: np.ndarray) -> list[dict[str, Any]]:
-    """Return error rates of every tag and every value of an own column, corrected together: see `core.api.errors`.
+    """Return error rates of all tags and all own-column values, corrected together: see `core.api.errors`.
 
     Args:
         facets: The words of the table; what says itself that a row is wrong, and classes, are left out.
@@ -236,7 +237,7 @@ def gathered(facets: Sequence[Facet], tags: Mapping[str, np.ndarray], wrong: np.
 
 
 def slices_found(facets: Sequence[Facet], wrong: np.ndarray) -> list[dict[str, Any]]:
-    """Return found slices as plain data: `select` and `said` are the selection and its words."""
+    """Return the slices found as plain data, with selection, description and statistics of each."""
     rows = []
     for each in found_slices(facets, wrong).slices:
         row = {"select": rules_of(each), "said": in_words(each.clauses), "n": each.risk.n, "wrong": each.risk.wrong}
@@ -247,5 +248,5 @@ def slices_found(facets: Sequence[Facet], wrong: np.ndarray) -> list[dict[str, A
 
 
 def rules_of(one: FoundSlice) -> str:
-    """Return the rules of a slice, as a link has them."""
+    """Return the rules of a slice as they appear in a link."""
     return str(Selection(tuple(map(str, one.clauses))))

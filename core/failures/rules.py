@@ -1,4 +1,4 @@
-"""Rules that select rows of the table: clauses in words, of which all must hold. A link carries them as they are typed.
+"""Rules that select rows of the table; all must hold. Links carry them as typed.
 
 wrong · right · all              one word
 truth=negative · said!=neutral   classes; of several labels: whether the text has it, or is said to
@@ -53,7 +53,7 @@ Keys = Callable[[str], Collection[str]]
 
 @dataclass(frozen=True)
 class Clause:
-    """One rule."""
+    """A parsed rule: a name, a sign and a value."""
 
     name: str
     sign: str = ""  # empty: the name is one of `WORDS`
@@ -69,12 +69,12 @@ def of_codes(rule: str) -> bool:
 
 
 def of_readers(rule: str) -> bool:
-    """Return whether a rule is about codes and notes, which are not everybody's to see."""
+    """Return whether a rule is about codes or notes, which not everybody may see."""
     return of_codes(rule) or rule in NOTED
 
 
 def read(texts: Sequence[str], table: Table) -> tuple[Clause, ...]:
-    """Parse clauses as a person types them; InputError, which says what there is, if one is not understood."""
+    """Parse typed rules; InputError, which lists what is possible, if one is not understood."""
     # A lone surrogate, which a shell makes of a byte that is no UTF-8, is in no text of a table.
     whole = (text.encode("utf-8", "replace").decode() for text in texts)
     return tuple(_read(text.strip(), table) for text in whole)
@@ -87,7 +87,7 @@ def rows(
     keys: Keys | None = None,
     codes: Coded | None = None,
 ) -> np.ndarray:
-    """Return (n,) bool: where all clauses hold; everywhere without any.
+    """Return (n,) bool: which rows match all clauses; all rows without a clause.
 
     `tags`, `keys` and `codes` are needed where a clause is of a tag, of chosen rows, of codes. Raises InputError for a
     tag or code that there is not, or rows that are not kept.
@@ -99,7 +99,7 @@ def rows(
 
 
 def begins(text: str, table: Table) -> bool:
-    """Return whether a text begins as a rule does, with a name and a sign."""
+    """Return whether a text begins like a rule, with a name and a sign."""
     return _named(text.strip(), table) is not None
 
 
@@ -144,7 +144,7 @@ def _classes_of(table: Table) -> tuple[str, ...]:
 
 
 def _check(clause: Clause, table: Table) -> None:
-    """Refuse with an InputError what no row could answer."""
+    """Refuse a clause that no row could match with an InputError."""
     name, sign, value = clause.name, clause.sign, clause.value
     if sign not in (allowed := _signs(name, table)):
         raise InputError(f"--where {clause}: of {name} there is {name}{f', {name}'.join(sorted(allowed))}")
@@ -209,7 +209,7 @@ def _rows(clause: Clause, table: Table, tags: Tagged | None, keys: Keys | None, 
 
 
 def _in_column(clause: Clause, table: Table) -> np.ndarray:
-    """Return (n,) bool: where a column is as the clause says, of != and !~ what they leave out."""
+    """Return (n,) bool: which rows a column clause matches; for != and !~ the rows to exclude."""
     name, sign, value = clause.name, clause.sign, clause.value
     if name in table.own and (times := _times(clause, table)) is not None and _is_time(clause):
         return _when(clause, times)
@@ -246,7 +246,7 @@ def _between(clause: Clause, values: pd.Series) -> np.ndarray:
 
 
 def _times(clause: Clause, table: Table) -> pd.Series | None:
-    """Return an own column as times, where the clause may be of one and the column is."""
+    """Return an own column as times if the clause may compare dates and the column holds dates; else None."""
     if clause.sign in _PART:
         return None
     try:
@@ -258,7 +258,7 @@ def _times(clause: Clause, table: Table) -> pd.Series | None:
 
 
 def _is_time(clause: Clause) -> bool:
-    """Return whether a clause on a column of dates is of time, not of what stands there, such as nothing."""
+    """Return whether a clause on a column of dates compares times rather than written values, such as a missing one."""
     return clause.sign in _ORDER or RANGE in clause.value or span(clause.value) is not None
 
 
@@ -268,7 +268,7 @@ def _when(clause: Clause, times: pd.Series) -> np.ndarray:
 
 
 def _spans(clause: Clause) -> tuple[DateSpan, DateSpan]:
-    """Return both ends; the same twice of a single date."""
+    """Return both ends of a date range; a single date is both ends."""
     low, dots, high = clause.value.partition(RANGE)
     first, last = span(low), span(high if dots else low)
     if first is None or last is None or (dots and clause.sign not in _EQUAL):
@@ -287,7 +287,7 @@ def _is_range(clause: Clause) -> bool:
 
 
 def _range(clause: Clause) -> tuple[float, float]:
-    """Return both ends; the same twice of a single number."""
+    """Return both ends of a number range; a single number is both ends."""
     low, dots, high = clause.value.partition(RANGE)
     ends = _number(low), _number(high if dots else low)
     if ends[0] is None or ends[1] is None or (dots and clause.sign not in _EQUAL):

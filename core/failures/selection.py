@@ -1,4 +1,4 @@
-r"""A selection of sentences: what a click, a filter or a search comes to, on every page, in links, on a terminal.
+r"""Selections of sentences: the result of a click, filter or search, on pages, in links and on the command line.
 
 `wrong;truth=negative;said=positive` is one by rules (`core.failures.rules`), `ids:3b51c02f9d6e4a70` one of sentences
 that were chosen one by one; both may stand together. `split=validation` before them says of which split, where it is
@@ -44,7 +44,7 @@ _NAME = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True)
 class Group:
-    """Sentences in the order in which they are to be read."""
+    """Sentences that were picked one by one, in reading order."""
 
     keys: tuple[str, ...]  # as of `core.failures.table`
     about: str = ""  # what they were chosen by, in words: `drawn on the map`
@@ -54,7 +54,7 @@ class Group:
 
     @property
     def digest(self) -> str:
-        """Return 16 hex digits; those of a group without `by_outcome` are as before there was one."""
+        """Return 16 hex digits; groups without `by_outcome` keep the digest of earlier versions."""
         return fingerprint(self._stored())[:16]
 
     def _stored(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class Group:
 
 
 def keep(store: RunStore, group: Group) -> str:
-    """Keep sentences on disk and return the rule that selects them, `ids:…`.
+    """Store sentences on disk and return the rule that selects them, `ids:…`.
 
     Raises InputError for none, too many or too large ones, StorageError if the disk is full or read-only.
     """
@@ -85,7 +85,7 @@ def keep(store: RunStore, group: Group) -> str:
 
 
 def recall(store: RunStore, digest: str) -> Group:
-    """Read kept sentences; InputError if they are not there, RunDamaged if the file cannot be read."""
+    """Read stored sentences; InputError if they are missing, RunDamaged if the file cannot be read."""
     path = store.folder / FOLDER / f"{digest}.json"
     if not _NAME.fullmatch(digest):
         raise InputError(f"{IDS}:{digest!r:.40} names no sentences that were selected")
@@ -105,7 +105,7 @@ def recall(store: RunStore, digest: str) -> Group:
 
 
 def _clear(folder: Path) -> None:
-    """Delete all but those that were used last."""
+    """Delete all selections but the most recently used ones."""
     found = []
     for path in folder.glob("*.json"):
         with contextlib.suppress(OSError):
@@ -129,13 +129,13 @@ ORDERS = {
 
 
 def refuse_unknown(order: str) -> None:
-    """Refuse an order that has no name; none is that in which sentences were chosen, else the surest first."""
+    """Refuse an unknown sort order; an empty one keeps the order of selection, or sorts by confidence."""
     if order and order not in ORDERS:
         raise InputError(f"no order {shown(order)}; there are {', '.join(ORDERS)}")
 
 
 def ordered(table: Table, places: np.ndarray, order: str) -> np.ndarray:
-    """Sort (k,) rows of a table, ties as in the file; without an order as given. InputError for an unknown one."""
+    """Sort (k,) rows of a table, ties in file order; an empty order changes nothing. InputError for an unknown one."""
     refuse_unknown(order)
     if not order:
         return places
@@ -173,12 +173,12 @@ class Selection:
 
     @property
     def digest(self) -> str:
-        """Return the digest of sentences that were chosen one by one, or nothing."""
+        """Return the digest of the sentences that were picked one by one, or an empty string."""
         return next((rule.removeprefix(f"{IDS}:") for rule in self.rules if rule.startswith(f"{IDS}:")), "")
 
 
 def parse(text: str) -> Selection:
-    """Parse a selection as a link has it; `str` gives the same again."""
+    """Parse a selection from a link; `str` restores the text."""
     found = [re.sub(r"\\(.)", r"\1", piece, flags=re.DOTALL) for piece in _PIECE.findall(text)]
     pieces = [piece.strip() for piece in found if piece.strip()]
     split = next((piece.removeprefix(_SPLIT) for piece in pieces if piece.startswith(_SPLIT)), "")
@@ -200,8 +200,7 @@ def select(
 ) -> Selected:
     """Select rows of a table; `tags` are needed where a rule is of one, `codes` (None: everybody's) read where needed.
 
-    Raises InputError if a rule is not understood, a tag or code is missing, or sentences are not kept any more;
-    RunDamaged if what was kept cannot be read.
+    Raises InputError for an unknown rule, tag or code, or missing sentences; RunDamaged for a damaged file of these.
     """
     clauses = rules.read(selection.rules, table)
     group = recall(store, selection.digest) if selection.digest else None
@@ -218,7 +217,7 @@ def select(
 
 
 def fixes_outcome(selected: Selected, table: Table) -> bool:
-    """Return whether rows were selected by right or wrong predictions and all have the same: their share says nothing.
+    """Return whether rows were selected by outcome and all have the same one, so that their error rate says nothing.
 
     A selection by the outcome of another run, or at another threshold, may hold both.
     """
@@ -232,14 +231,14 @@ def fixes_outcome(selected: Selected, table: Table) -> bool:
 def chosen_rows(
     selection: Selection, table: Table, tags: Tagged | None, store: RunStore
 ) -> tuple[tuple[Clause, ...], np.ndarray]:
-    """Return the clauses, and (n,) bool: the same rows; raises as `select`."""
+    """Return the clauses and an (n,) bool mask of the selected rows; raises as `select`."""
     selected, found = select(selection, table, tags, store), np.zeros(len(table), bool)
     found[selected.places] = True
     return selected.clauses, found
 
 
 def in_words(clauses: Sequence[Clause], group: Group | None = None) -> str:
-    """Describe a selection: `wrong, true negative, said positive`."""
+    """Describe a selection in words, such as `wrong, true negative, with “not”`."""
     said = [_word(clause) for clause in clauses if clause.name != IDS]
     return ", ".join([*([group.about or "chosen one by one"] if group else []), *said]) or "all"
 

@@ -1,4 +1,4 @@
-"""Whether the texts of a split are like those of training: by a classifier, by words, lengths and classes.
+"""Dataset shift between a split and training, measured by a classifier, words, lengths and classes.
 
 The one number is that of a classifier two-sample test (Lopez-Paz and Oquab, ICLR 2017): TF-IDF of words and pairs with
 logistic regression learns to tell texts of the split from training texts. It is cross-fitted in five folds, texts that
@@ -52,7 +52,7 @@ class ShiftedPhrase(NamedTuple):
 def told_apart(
     texts: Sequence[str], of_split: np.ndarray, config: TextConfig, tell: Tell
 ) -> tuple[float, float, float, float] | None:
-    """Return AUC of telling split from training texts, the ends of its 95 % interval, and the two-sided p of 0.5.
+    """Return the AUC of classifying split against training texts, its 95 % interval, and the two-sided p of AUC = 0.5.
 
     None: texts are so often the same that less than two folds hold two of either side. `of_split` is (n,) bool; texts
     that `config` reads alike stand in the same fold.
@@ -89,7 +89,7 @@ def told_apart(
 
 
 def area(scores: np.ndarray, positive: np.ndarray) -> tuple[float, float]:
-    """Compute AUC of (n,) scores and its variance by DeLong, by ranks (Sun and Xu, IEEE SPL 2014)."""
+    """Compute the AUC of (n,) scores and its DeLong variance, by ranks (Sun and Xu, IEEE SPL 2014)."""
     ups, downs = scores[positive], scores[~positive]
     m, n = len(ups), len(downs)
     every = scipy.stats.rankdata(np.concatenate([ups, downs]))
@@ -99,11 +99,10 @@ def area(scores: np.ndarray, positive: np.ndarray) -> tuple[float, float]:
 
 
 def unknown_shares(training: Sequence[str], split: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return of each text that has words the share of them that no other training text has, (m',) and (n',).
+    """Return the share of unknown words of each text that has words, (m',) and (n',): those no other training text has.
 
-    A training text is compared with the others, so that both sides mean the same where both are drawn alike. A test of
-    the two takes the vocabulary as given: where nothing differs it says p < 0.05 in 8 of 100 draws (simulated, 300
-    beside 100 texts).
+    A training text is compared with the others, so that both sides mean the same if drawn alike. A test of both takes
+    the vocabulary as given: if nothing differs, p < 0.05 in 8 of 100 draws (simulated, 300 and 100 texts).
     """
     read, asked = list(map(plain_words, training)), list(map(plain_words, split))
     holds = Counter(word for words in read for word in set(words))
@@ -113,7 +112,7 @@ def unknown_shares(training: Sequence[str], split: Sequence[str]) -> tuple[np.nd
 
 
 def marked(training: Sequence[str], split: Sequence[str]) -> tuple[list[ShiftedPhrase], int]:
-    """Find words, pairs and triples that more texts of one side have, surest first; also return how many were tried.
+    """Find words, pairs and triples more frequent on one side, smallest p first; also return how many were tested.
 
     Tried is what at least `LEAST` texts have. A phrase that is part of a listed one, or has one inside, and stands in
     as many texts of both sides is left out. At most `LISTED` of either side.
@@ -145,7 +144,7 @@ def marked(training: Sequence[str], split: Sequence[str]) -> tuple[list[ShiftedP
 
 
 def _log_odds(y: int, n: int, rest: int, m: int) -> tuple[float, float, float]:
-    """Return δ of a text having it, of texts that have it or not, and the ends of its interval."""
+    """Return the log-odds δ that a text has the phrase, split against training, and the ends of its interval."""
     prior = PRIOR * (y + rest) / (n + m)
     parts = y + prior, n + PRIOR - y - prior, rest + prior, m + PRIOR - rest - prior
     delta = math.log(parts[0] / parts[1]) - math.log(parts[2] / parts[3]) if min(parts) > 0 else 0.0
@@ -175,7 +174,7 @@ def shift(
     config: TextConfig,
     tell: Tell = lambda what, share: None,
 ) -> dict[str, Any]:
-    """Compare texts of a split with training as plain data; `has` are (m, C) and (n, C) bool. See `core.api.shift`."""
+    """Compare a split with training and return plain data; `has` are (m, C) and (n, C) bool. See `core.api.shift`."""
     n = {"training": len(training), "split": len(split)}
     nothing: dict[str, Any] = {"n": n, "left_out": "", "read": n, "auc": None, "balance_p": None}
     nothing |= {"measures": [], "balance": [], "words": [], "tried": 0}
@@ -215,13 +214,13 @@ def _plain(each: Difference) -> dict[str, Any]:
 
 
 def _balance(has: tuple[np.ndarray, np.ndarray], classes: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the shares of each class; p after Holm over the classes."""
+    """Compare the shares of each class; p is corrected by Holm over the classes."""
     rows = compare_classes(*has)
     corrected = adjust_holm(np.array([row.p for row in rows])).tolist()
     return [{"class": name, **_plain(row), "p_holm": p} for name, row, p in zip(classes, rows, corrected, strict=True)]
 
 
 def _balance_p(has: tuple[np.ndarray, np.ndarray]) -> float | None:
-    """Return p of the chi-square test of all classes at once."""
+    """Return the p-value of the chi-square test over all classes; None for a single class."""
     counts = np.stack([side.sum(0) for side in has])
     return chi_square(counts) if (counts.sum(0) > 0).sum() > 1 else None

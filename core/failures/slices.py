@@ -1,4 +1,4 @@
-"""Slices: selections with a name, kept for a data set, so that every run on it has them and runs are compared by them.
+"""Slices: named selections, stored per data set, so that all of its runs can be compared on them.
 
 As codes are: whatever a run has added to its training rows, the sentences that it is judged on are the same.
 
@@ -48,7 +48,7 @@ OUTCOMES = frozenset(("wrong", "right", "all"))
 
 @dataclass(frozen=True)
 class Slice:
-    """A selection with a name."""
+    """A named selection."""
 
     name: str
     select: str  # as a link has it
@@ -57,7 +57,7 @@ class Slice:
 
     @property
     def of_codes(self) -> bool:
-        """Return whether it asks for codes or notes, which change while nothing of a run does."""
+        """Return whether the slice uses codes or notes, which may change although the run does not."""
         return any(map(of_readers, parse(self.select).rules))
 
 
@@ -65,7 +65,7 @@ WHOLE = Slice("", "all", "")  # all sentences, as if they were one
 
 
 def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selection) -> Slice:
-    """Keep a selection under a name for the data of a run, without its clauses of right and wrong.
+    """Store a selection under a name for the data of a run, without its outcome clauses.
 
     A slice is of the data and not of a run; one of wrong sentences alone would not say how often they are wrong. Raises
     InputError if the name is none or taken, or there are too many slices; StorageError if it cannot be written.
@@ -96,7 +96,7 @@ def version(store: RunStore, record: RunRecord) -> str:
 
 
 def find_slice(store: RunStore, record: RunRecord, name: str) -> Selection:
-    """Return the selection of a name, its sentences kept for links; InputError if there is none."""
+    """Return the selection of a name and store its sentences for links; InputError if there is none."""
     found = slices(store, record)
     one = next((each for each in found if each.name == name), None)
     if one is None:
@@ -129,7 +129,7 @@ def remove_slice(store: RunStore, record: RunRecord, name: str) -> None:
 
 
 def _of_data(selection: Selection) -> Selection:
-    """Drop words of right and wrong, where anything is left."""
+    """Drop the outcome rules, if other rules remain."""
     left = tuple(rule for rule in selection.rules if rule not in OUTCOMES)
     return dataclasses.replace(selection, rules=left or selection.rules)
 
@@ -163,7 +163,7 @@ def with_slices(
     read: Callable[[RunRecord, str], Table],
     codes: Coded | None = None,
 ) -> Sides:
-    """Return the sides with the rows of each slice, and notes on those that are left out.
+    """Return the compared models with the rows of each slice, and notes on slices that are left out.
 
     `read` gives the table of a run and a split; without `codes` those of everybody count. Raises InputError if there
     are no slices, too many, or none that can be compared by.
@@ -203,13 +203,13 @@ def with_slices(
 
 
 def _keys(store: RunStore, one: Slice, table: Table, tagged: Tagged, codes: Coded | None) -> frozenset[str]:
-    """Return the sentences of a slice, as one run has them."""
+    """Return the keys of the sentences that a slice selects in one run."""
     places = select(parse(one.select), table, tagged, store, codes).places
     return frozenset(table.frame["key"].to_numpy()[places].tolist())
 
 
 def _same_rows(sides: Sides, rows: dict[str, frozenset[str]]) -> dict[int, np.ndarray] | None:
-    """Return by fold the rows, in the order in which all sides have them; None where runs of a fold have others."""
+    """Return the rows by fold, in the order shared by all sides; None if runs of a fold select different sentences."""
     found: dict[int, np.ndarray] = {}
     of_fold: dict[int, frozenset[str]] = {}
     for side in sides.sides:
@@ -233,13 +233,13 @@ _OF = {"precision": "said", "recall": "true"}
 
 
 def metric_names(table: Table) -> tuple[str, ...]:
-    """Return the metrics of a table, with `tuned.` before them where labels have thresholds of their own."""
+    """Return the names of a table's metrics, prefixed by `tuned.` if labels have their own thresholds."""
     tuned = TUNED if table.task == "multi" and table.record.tuned_thresholds else ""
     return tuple(f"{tuned}{name}" for name in SHOWN[table.task])
 
 
 def measured(table: Table, places: np.ndarray) -> dict[str, Any]:
-    """Compute metrics of (k,) rows of a table, with 95 % intervals.
+    """Compute metrics on (k,) rows of a table, with 95 % intervals.
 
     Returns:
         `metrics`, name → value, and `intervals`, name → [low, high]; `per_class`, class → `support`, `precision`,
@@ -263,7 +263,7 @@ def measured(table: Table, places: np.ndarray) -> dict[str, Any]:
 
 
 def against_others(wrong: np.ndarray, places: np.ndarray) -> dict[str, Any]:
-    """Compare how often (k,) rows are wrong with all others.
+    """Compare the error rate of (k,) rows with that of all others.
 
     Returns `others`, the rate of errors of the rest; `difference`, that of the rows less it, and its 95 %
     `difference_interval` (Newcombe 1998); None where there are no such rows or no others.

@@ -1,4 +1,4 @@
-"""All predictions of a split as one table: what is true, what the run says, how sure it is, the data's own columns.
+"""The predictions of a split as one table: true and predicted labels, confidence, and the data's own columns.
 
 key       a name that lasts: a digest of the text, with `-2` behind it for the second row of that text. Every
           run on the text has the same, whatever its splits; it stays when a label is corrected or rows are added.
@@ -64,7 +64,7 @@ class Table:
 
     @property
     def task(self) -> Task:
-        """Return single or multi."""
+        """Return the task, `single` or `multi`."""
         return self.record.task
 
     @property
@@ -74,7 +74,7 @@ class Table:
 
     @property
     def wrong(self) -> np.ndarray:
-        """Return (n,) bool."""
+        """Return (n,) bool: which predictions are wrong."""
         found: np.ndarray = self.frame["wrong"].to_numpy(bool)
         return found
 
@@ -85,19 +85,19 @@ class Table:
 
     @cached_property
     def phrases(self) -> Phrases:
-        """Return the words of the texts, numbered when they are first asked for."""
+        """Return the phrase index of the texts, built on first use."""
         return Phrases(self.texts)
 
     def dates(self, name: str) -> pd.Series | None:
-        """Return an own column as times; None: it is no column of dates. Raises as `core.failures.dates.dates`."""
+        """Return an own column as times; None: it holds no dates. Raises as `core.failures.dates.dates`."""
         return self._once("dates", name, lambda: dates(self.frame[name]))
 
     def written(self, name: str) -> pd.Series:
-        """Return a column as a person reads it: whole numbers without a point, nothing for what is missing."""
+        """Return a column as text for people: whole numbers without a decimal point, missing values empty."""
         return self._once("written", name, lambda: _as_written(self.frame[name]))
 
     def folded(self, name: str) -> pd.Series:
-        """Return a column without letter case, to search in."""
+        """Return a column as case-folded text, to search in."""
         return self._once("folded", name, lambda: self.written(name).str.casefold())
 
     def _once(self, kind: str, name: str, make: Callable[[], T]) -> T:
@@ -114,7 +114,7 @@ def _as_written(column: pd.Series) -> pd.Series:
 
 
 def read_table(store: RunStore, run: str, split: str = "") -> Table:
-    """Read the table of a split that a run was evaluated on; empty: test, or the last that was evaluated.
+    """Read the prediction table of an evaluated split; empty: test, or the last evaluated one.
 
     Raises InputError without such a run or split, RunDamaged if the predictions cannot be read or are of other classes.
     """
@@ -124,7 +124,7 @@ def read_table(store: RunStore, run: str, split: str = "") -> Table:
 
 
 def answers_for(store: RunStore, run: str, split: str) -> Answers:
-    """Read what a run said of a split that it was evaluated on; raises as `read_table`."""
+    """Read a run's predictions of an evaluated split; raises as `read_table`."""
     splits = evaluated_splits(store.path(run))
     refuse_tagged(store.read(run))
     if split not in splits:
@@ -159,7 +159,7 @@ def table_of(answers: Answers, split: str) -> Table:
 
 
 def keys(texts: Sequence[str]) -> list[str]:
-    """Name each text by a digest of it: 12 hex digits, and a number behind those that come again."""
+    """Return a key for each text: 12 hex digits of its digest, with a number appended for repeated texts."""
     seen: Counter[str] = Counter()
     found = []
     for text in texts:
@@ -170,7 +170,7 @@ def keys(texts: Sequence[str]) -> list[str]:
 
 
 def _named(has: np.ndarray, classes: Sequence[str]) -> np.ndarray:
-    """Return (n,) the class of each row of one label."""
+    """Return (n,) class names of rows with one label."""
     return np.array(classes, object)[has.argmax(1)]
 
 

@@ -1,4 +1,4 @@
-"""Other finished runs that answered the same rows: the same model with another seed, and other models."""
+"""Tags of the rows of a table: from wording, training data, confidence, and disagreement with other runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from core.training.config import metric_for
 
 
 def beside(store: RunStore, record: RunRecord, split: str, among: Iterable[RunRecord]) -> list[RunRecord]:
-    """Return those of some runs that were evaluated on the rows of a split of a run, in their order."""
+    """Return the runs among these that were evaluated on the same rows of a split, in their order."""
     return [
         each
         for each in among
@@ -42,18 +42,19 @@ def beside(store: RunStore, record: RunRecord, split: str, among: Iterable[RunRe
 
 
 def seeds(record: RunRecord, among: Iterable[RunRecord]) -> list[str]:
-    """Return the runs of some that are the same model with another seed; of one seed the newest."""
+    """Return the runs among these that are the same model with another seed, the newest of each seed."""
     same = folded([record, *among])[0]
     return [each.run for seed, each in same.runs.items() if seed[0] != seed_and_fold(record)[0]]
 
 
 def models(record: RunRecord, among: Iterable[RunRecord], split: str) -> list[str]:
-    """Return the runs of some that are another model, the best on a split first."""
+    """Return the runs among these that are another model, best on the split first."""
     same = {each.run for each in folded([record, *among])[0].records}
     metric = named(metric_for(record.config.training.metric, record.task, ordered=record.ordered))
     sign = 1 if metric.better == "lower" else -1
 
     def worth(each: RunRecord) -> float:
+        """Return the metric of a run, negated if higher is better; infinite without one."""
         value = each.results.get("metrics", {}).get(split, {}).get(metric.name)
         return float("inf") if value is None else sign * value
 
@@ -111,7 +112,7 @@ Found = dict[str, "np.ndarray | str"]  # by tag its rows, (n,) bool, or why ther
 
 
 class Tagged:
-    """The tags of a table; runs in `against` may disagree, other seeds of its model are found by themselves."""
+    """The tags of a table, compared with the runs in `against` and, automatically, with other seeds of its model."""
 
     def __init__(
         self,
@@ -126,7 +127,7 @@ class Tagged:
         self.training = TrainingRows(store, table.record, tell)
 
     def rows(self, name: str) -> np.ndarray:
-        """Return (n,) bool: the texts that have a tag; InputError if there is none for this run."""
+        """Return (n,) bool: which texts have a tag; InputError if this run has no such tag."""
         if name not in ABOUT and not name.startswith(WITH):
             raise InputError(f"tag {name!r}: there is none; the tags are {', '.join(ABOUT)}")
         found = self._found(name)
@@ -136,14 +137,14 @@ class Tagged:
 
     @cached_property
     def there(self) -> dict[str, np.ndarray]:
-        """Return by name the rows of every tag that there is; models that disagree each by themselves."""
+        """Return tag → rows for all available tags, with one tag for each model that disagrees."""
         names = (*(name for name in ABOUT if name != MODELS), *(f"{WITH}{run}" for run in self._models))
         every = {name: self._found(name) for name in names}
         return {name: has for name, has in every.items() if not isinstance(has, str)}
 
     @property
     def absent(self) -> dict[str, str]:
-        """Return by name why there is none."""
+        """Return tag → reason for all tags that are not available."""
         every = {name: self._found(name) for name in ABOUT}
         return {name: why for name, why in every.items() if isinstance(why, str)}
 
@@ -159,7 +160,7 @@ class Tagged:
 
     @cached_property
     def _lacking(self) -> str:
-        """Return why there are no texts; empty: there are."""
+        """Return why the texts are missing; empty: they are available."""
         why = lacks_texts(self._folder, self._table.record)
         return why[:1].lower() + why[1:]
 
@@ -168,6 +169,7 @@ class Tagged:
         names = _GROUPS["_signs"]
 
         def make() -> np.ndarray:
+            """Return the rows of each sign."""
             found = wording.signs(self._table.texts)
             return np.stack([found[name] for name in names])
 
@@ -186,7 +188,7 @@ class Tagged:
 
     @cached_property
     def _read(self) -> Found:
-        """Find tags of what the tokenizer makes of the texts."""
+        """Find the tags that depend on the tokenizer: unknown words and truncated texts."""
         try:
             depends = self._texts, file_fingerprint(self._folder / TOKENIZER)
             tokenizer = load_tokenizer(self._folder / TOKENIZER)
@@ -203,6 +205,7 @@ class Tagged:
         record, texts = self._table.record, self._table.texts
 
         def make() -> np.ndarray:
+            """Return the near-duplicates of training texts."""
             self._tell("comparing with the training texts", None)
             return near_duplicates(texts, self.training.texts)
 
@@ -217,6 +220,7 @@ class Tagged:
         record = self._table.record
 
         def make() -> np.ndarray:
+            """Return the texts whose training neighbours have another label."""
             vectors, true = runs.predictions.read_vectors(self._folder, self._table.split, record.classes)
             labels = self.training.labels[self.training.rows].astype(np.int64)
             return conflicting(vectors, true.astype(np.int64), self.training.vectors(vectors.shape[1]), labels)
@@ -238,7 +242,7 @@ class Tagged:
 
     @cached_property
     def _dropout(self) -> Found:
-        """Find the tag as far as somebody has asked: it takes many times as long as all other tags."""
+        """Return the dropout tag if it was computed on request: it takes longer than all other tags together."""
         store, record = self._store, self._table.record
         (name,) = _GROUPS["_dropout"]
         try:
@@ -251,7 +255,7 @@ class Tagged:
         return {name: asked if found is None else found}
 
     def beside(self, run: str) -> Tagged:
-        """Return the same tags, with those that another run gives too."""
+        """Return the same tags, with those from a comparison with another run."""
         other = copy.copy(self)  # with all that was found already
         other._against = (run,)
         for name in ("there", "_models"):
@@ -260,7 +264,7 @@ class Tagged:
 
     @cached_property
     def _models(self) -> list[str]:
-        """Return the runs that are named beside it and are no other seed of the same model."""
+        """Return the runs to compare with that are other models, not other seeds of this one."""
         record, named = self._table.record, list(dict.fromkeys(self._against))
         others = [self._store.read(name) for name in named if name != record.run]
         return [name for name in named if name in models(record, others, self._table.split)]
@@ -271,7 +275,7 @@ class Tagged:
         return np.any([self._disagrees(run) for run in self._models], axis=0)
 
     def _disagrees(self, run: str) -> np.ndarray:
-        """Return (n,) bool: where another run on the same rows says something else."""
+        """Return (n,) bool: where another run predicts something else."""
         if run not in self._apart:
             record, split = self._table.record, self._table.split
             _, other = runs.answers.aligned([answers_for(self._store, name, split) for name in (record.run, run)])
@@ -280,7 +284,7 @@ class Tagged:
 
     @cached_property
     def _seeds(self) -> Found:
-        """Find the rows where one of all other seeds of the same model says something else."""
+        """Find the rows where another seed of the same model predicts something else."""
         record, split = self._table.record, self._table.split
         others = beside(self._store, record, split, self._store.list())
         found = [self._disagrees(run) for run in seeds(record, others)]
@@ -289,7 +293,7 @@ class Tagged:
 
     @cached_property
     def _texts(self) -> str:
-        """Return a fingerprint of the texts, not of the file: a run without texts takes them from its data."""
+        """Return a fingerprint of the texts, not of the file, since a run without texts reads them from its data."""
         return fingerprint(self._table.frame["key"].tolist())
 
     def _files(self, *names: str) -> list[str]:
@@ -297,18 +301,18 @@ class Tagged:
 
 
 def called(tag: str) -> str:
-    """Return a tag as people read it; rules have its name."""
+    """Return the display name of a tag; rules use its own name."""
     return {"unsure under dropout": "uncertain under MC dropout"}.get(tag, tag)
 
 
 def about(tag: str) -> str:
-    """Return which texts have a tag; empty: there is none of this name."""
+    """Return a description of the texts that have a tag; empty for an unknown tag."""
     if tag.startswith(WITH):
         return f"{tag.removeprefix(WITH)} says something else"
     return ABOUT.get(tag, "")
 
 
 def _reading(tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
-    """Return (2, n) bool: many unknown words, and too long."""
+    """Return (2, n) bool: which texts have many unknown words, and which are too long."""
     unknown = [(tokenizer.unknown_share(text) or 0.0) >= UNKNOWN for text in texts]
     return np.array([unknown, runs.seen.read(tokenizer, texts).cut], bool)

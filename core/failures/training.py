@@ -1,4 +1,4 @@
-"""The texts that a run was trained on, and which others nearly say the same or lie near them in the model's space."""
+"""The training texts of a run, with near-duplicates and neighbours in the model's vector space."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Words = frozenset[str]
 
 
 def near_duplicates(texts: Sequence[str], training: Sequence[str]) -> np.ndarray:
-    """Return (n,) bool: the texts whose different words are nearly those of a training text; see `SHARED`.
+    """Return (n,) bool: which texts are near-duplicates of a training text by their set of words; see `SHARED`.
 
-    Letter case and punctuation aside; never a text without words.
+    Letter case and punctuation are ignored; texts without words have no duplicates.
 
     Exact: sets that share so much must share one of their few rarest words (prefix filter; Chaudhuri, Ganti and Kaushik
     2006; Bayardo, Ma and Srikant 2007), so that only those are compared.
@@ -68,14 +68,14 @@ def conflicting(vectors: np.ndarray, labels: np.ndarray, known: np.ndarray, know
 
 
 def sample(rows: int, seed: int = 0) -> np.ndarray:
-    """Return the training rows that are looked at, rising."""
+    """Return sorted indices of the training rows that are searched: all, or a seeded sample."""
     if rows <= MOST:
         return np.arange(rows)
     return np.sort(np.random.default_rng(seed).choice(rows, MOST, replace=False))
 
 
 def _rarest(words: Words, frequency: Counter[str]) -> list[str]:
-    """Return so many of the rarest words that a set which shares enough with these has one of them."""
+    """Return the rarest words of a set, so many that every near-duplicate contains at least one of these."""
     ordered = sorted(words, key=lambda word: (frequency[word], word))
     return ordered[: len(words) + 1 + -SHARED * len(words) // OF]
 
@@ -92,7 +92,7 @@ def _has_near(words: Words, index: dict[str, list[Words]], frequency: Counter[st
 
 
 class TrainingRows:
-    """The training rows of a run, read when they are first wanted."""
+    """The training rows of a run, read on first use."""
 
     def __init__(self, store: RunStore, record: RunRecord, tell: Tell = lambda what, share: None) -> None:
         self.record, self.tell = record, tell
@@ -100,14 +100,14 @@ class TrainingRows:
 
     @property
     def data(self) -> Dataset:
-        """Return the whole data set; NotAvailable if it is not here, or not any more what it was."""
+        """Return the whole data set; NotAvailable if it is missing or has changed."""
         if isinstance(self._read, NotAvailable):
             raise self._read
         return self._read
 
     @cached_property
     def texts(self) -> list[str]:
-        """Return all texts; raises as `data`."""
+        """Return all training texts; raises as `data`."""
         return self.data.splits[TRAIN]["text"].tolist()
 
     @cached_property
@@ -117,12 +117,12 @@ class TrainingRows:
 
     @cached_property
     def named(self) -> list[str]:
-        """Return the label of each by name, of several all with commas; raises as `data`."""
+        """Return the label names of each row, joined by commas if there are several; raises as `data`."""
         return label_names(indicate(self.labels, len(self.data.classes)), self.data.classes)
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """Return the rows whose neighbourhood is looked at, `MOST` at most, rising; raises as `data`."""
+        """Return sorted indices of the rows that are searched for neighbours, at most `MOST`; raises as `data`."""
         return sample(len(self.texts))
 
     @cached_property
@@ -133,16 +133,17 @@ class TrainingRows:
         return found
 
     def same(self, texts: list[str]) -> list[dict[str, int]]:
-        """Count of each text the labels of training texts that are the same to the run; raises as `data`."""
+        """Count, for each text, the labels of the training texts that the run reads alike; raises as `data`."""
         return [dict(self._same.get(key, {})) for key in as_read(texts, self.record.config.text)]
 
     def vectors(self, width: int) -> np.ndarray:
-        """Return (rows, width) float32: what the model's head reads of `rows`, kept on disk.
+        """Return (rows, width) float32: the vectors that the model's head reads for `rows`, cached on disk.
 
         Raises NotAvailable without data, RunDamaged if the model cannot be read, OSError without weights.
         """
 
         def make() -> np.ndarray:
+            """Predict the vectors of the rows."""
             texts = [self.texts[row] for row in self.rows]
             self.tell(f"reading {count(len(texts))} training texts", None)
             return runs.load.load_run(self._store, self.record.run).predict(texts).pooled.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Texts that a run is unsure of under dropout: it reads them again and again with dropout left on.
+"""Texts on which a run is uncertain under Monte Carlo dropout: repeated predictions with dropout left on.
 
 Monte Carlo dropout (Gal and Ghahramani, "Dropout as a Bayesian Approximation", ICML 2016). Each reading leaves out
 other parts of the network, seeded. Of each text two numbers are kept: `flips`, the share of the readings whose answer
@@ -34,20 +34,20 @@ SEED = 0
 
 
 class Uncertain(TypedDict):
-    """Both numbers of each text."""
+    """The two uncertainty measures of each text."""
 
     flips: list[float]
     spread: list[float]
 
 
 def unsure(flips: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    """Return (n,) bool: where either is large."""
+    """Return (n,) bool: which texts have large flips or spread."""
     found: np.ndarray = (flips >= FLIPS) | (spread >= SPREAD)
     return found
 
 
 def differing(said: np.ndarray, answers: np.ndarray, chances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute `flips` and `spread`, (n,) each.
+    """Compute `flips` and `spread` from repeated predictions, (n,) each.
 
     Args:
         said: (n, C) bool: what the run predicts.
@@ -58,7 +58,7 @@ def differing(said: np.ndarray, answers: np.ndarray, chances: np.ndarray) -> tup
 
 
 def why_not(store: RunStore, record: RunRecord) -> str:
-    """Return why a run cannot be read so; empty: it can."""
+    """Return why a run cannot be read with dropout on; empty: it can."""
     model = record.config.model
     if "dropout" not in READS.get(model.family, ("dropout",)):
         return "a baseline has no dropout"
@@ -71,7 +71,7 @@ def why_not(store: RunStore, record: RunRecord) -> str:
 
 @dataclass(frozen=True)
 class DropoutUncertainty(SplitAnalysis[Uncertain]):
-    """`flips` and `spread` of each text of a split, rounded to four places."""
+    """The analysis that computes `flips` and `spread` of each text of a split, rounded to four places."""
 
     name = "unsure"
     VERSION = 1
@@ -87,17 +87,17 @@ class DropoutUncertainty(SplitAnalysis[Uncertain]):
 
     @classmethod
     def depends(cls, store: RunStore, record: RunRecord) -> dict[str, Any]:
-        """Return the model and the readings; a file of the run may be missing."""
+        """Return fingerprints of the model and the settings of the readings; OSError if a file is missing."""
         model = [file_fingerprint(store.path(record.run) / name) for name in (WEIGHTS, TOKENIZER)]
         return {"model": model, "readings": READINGS, "seed": SEED}
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return the command that finds it."""
+        """Return the command that computes the uncertainty."""
         return "errors", self.run, "--split", self.split, "--unsure"
 
     def find(self, tell: Tell) -> Uncertain:
-        """Read every text again and again; RunDamaged if the model cannot be read."""
+        """Predict every text `READINGS` times with dropout on; RunDamaged if the model cannot be read."""
         asked, table = answers_for(self.store, self.run, self.split), read_table(self.store, self.run, self.split)
         record = table.record
         limits = np.array([(asked.thresholds or {}).get(name, HALF) for name in record.classes])
@@ -112,7 +112,7 @@ class DropoutUncertainty(SplitAnalysis[Uncertain]):
         return {"flips": flips.round(4).tolist(), "spread": spread.round(4).tolist()}
 
     def tagged(self, rows: int) -> np.ndarray | None:
-        """Return (n,) bool: the texts with the tag; None: nobody has asked, or it is of another table."""
+        """Return (n,) bool: which texts have the tag; None: not computed yet, or for another table."""
         found = self.read()
         return _tagged(found) if found and len(found["flips"]) == len(found["spread"]) == rows else None
 
@@ -122,7 +122,7 @@ def _tagged(found: Uncertain) -> np.ndarray:
 
 
 def find(store: RunStore, table: Table, on_progress: Tell | None = None) -> np.ndarray:
-    """Return the tagged texts, kept or read now; NotAvailable without dropout or weights."""
+    """Return (n,) bool: the tagged texts, cached or computed now; NotAvailable without dropout or weights."""
     if why := why_not(store, table.record):
         raise NotAvailable(why)
     here = DropoutUncertainty.of(store, table.record, table.split)

@@ -1,4 +1,4 @@
-"""Tags that the wording of a text decides: by closed rules, in some languages, and by a lexicon against its class."""
+"""Tags that depend on the wording of a text: patterns, word lists in some languages, and a sentiment lexicon."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ NAMED = tuple(_TABLES)  # tags of words
 
 
 def signs(texts: Sequence[str]) -> dict[str, np.ndarray]:
-    """Return of each tag of `SIGNS`, and of `capitals`, the texts that have it, (n,) bool."""
+    """Return tag → (n,) bool for the tags of `SIGNS` and `capitals`: which texts have it."""
     plain = [_LINK.sub(" ", text) if "://" in text or "ww." in text.lower() else text for text in texts]
     found = {name: [pattern.search(text) is not None for text in plain] for name, pattern in SIGNS.items()}
     found["capitals"] = [any(word.isupper() for word in _CASED.findall(text)) for text in plain]
@@ -61,12 +61,12 @@ def signs(texts: Sequence[str]) -> dict[str, np.ndarray]:
 
 
 def words(texts: Sequence[str]) -> list[set[str]]:
-    """Return the different words of each text, in lower case, apostrophes straight."""
+    """Return the distinct words of each text, in lower case, with straight apostrophes."""
     return [set(_WORD.findall(text.replace("’", "'").lower())) for text in texts]
 
 
 def of_words(name: str, found: Sequence[set[str]], language: str) -> np.ndarray:
-    """Return (n,) bool: the texts, given as `words`, with a word of a tag of `NAMED` in one of `LANGUAGES`."""
+    """Return (n,) bool: which texts, given as `words`, have a word of a tag of `NAMED` in one of `LANGUAGES`."""
     listed = _listed(name, language)
     if name == "negation" and language == "en":
         return np.array([not listed.isdisjoint(each) or any(w.endswith("n't") for w in each) for each in found], bool)
@@ -74,13 +74,13 @@ def of_words(name: str, found: Sequence[set[str]], language: str) -> np.ndarray:
 
 
 def language(data: str, texts: Sequence[str]) -> str:
-    """Return the language of a named data set, else that which most texts seem to be in; may be empty."""
+    """Return the language of a named data set, else the likely language of most texts; may be empty."""
     known = SOURCES[data].language if data in SOURCES else ""
     return known or language_of(texts)
 
 
 def unknown_language(code: str) -> str:
-    """Return why there are no tags of words."""
+    """Return why the tags of word lists are not available."""
     there = ", ".join(NAMES[each] for each in LANGUAGES)
     return (
         f"its words are known in {there}; these texts are in {f'another language ({code})' if code else 'none of them'}"
@@ -96,7 +96,7 @@ _SIGN = {"negative": -1, "positive": 1}
 
 
 def disagrees(table: Table, words: Sequence[set[str]], language: str) -> np.ndarray | str:
-    """Return (n,) bool: where the valences of words add up to the side opposite to the true class, or why not.
+    """Return (n,) bool: where the words' summed valence contradicts the true class, or why it is not known.
 
     The lexicons are the run's own; of a run without one on English texts VADER's. Their phrases and emoticons do not
     count. `words` are the different ones of each text, in lower case.
@@ -122,7 +122,7 @@ def disagrees(table: Table, words: Sequence[set[str]], language: str) -> np.ndar
 
 @functools.cache
 def _valences(name: str) -> dict[str, float]:
-    """Return word, in lower case → positive less negative counts."""
+    """Return lower-case word → positive minus negative count."""
     found: dict[str, float] = {}
     for word, (positive, _, negative) in read_lexicon(name):
         found[word.lower()] = found.get(word.lower(), 0.0) + positive - negative

@@ -1,4 +1,4 @@
-"""What a trace shows for one typed sentence."""
+"""Explanations of a run's prediction on one typed sentence."""
 
 from __future__ import annotations
 

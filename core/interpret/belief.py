@@ -1,7 +1,7 @@
-"""Measure how far explanations of a run can be believed, on many sentences or on one.
+"""Faithfulness of a run's explanations, measured on many sentences or on one.
 
-Words are put back or taken out in the order of their pushes and in random ones, two are taken out together, the
-sentence is said otherwise, and the weights change places. `core.interpret.verdict` knows which test counts for what.
+Words are inserted or deleted in the order of their attributions and in random orders, pairs are deleted, the sentence
+is paraphrased, and the weights are shuffled. `core.interpret.verdict` knows which test counts for what.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Labelled(NamedTuple):
 
 @dataclass(frozen=True)
 class Own:
-    """What one sentence says of one method: no intervals, no control and no verdict. None: too few words, or alike."""
+    """The tests of one method on one sentence, without intervals, control and verdict. None: too few words, or ties."""
 
     method: str
     target: str
@@ -51,13 +51,10 @@ def measure(
     methods: Sequence[str],
     on_progress: OnProgress = lambda what, share: None,
 ) -> Belief:
-    """Measure how far methods of `core.interpret.explain.METHODS` can be believed, on sentences new to a run.
+    """Measure the faithfulness of methods of `core.interpret.explain.METHODS`, on sentences new to a run.
 
-    `control` reads with the run's weights in random order. `on_progress` is told how far it is; when it raises, all
-    ends.
-
-    Raises:
-        InputError: no sentence has three words, or a method is for another kind of model.
+    `control` reads with the run's weights in random order. `on_progress` gets the progress; its exceptions end it.
+    Raises InputError if no sentence has three words, or a method is for another kind of model.
     """
     for method in methods:
         explain.check(method, reader.model.provides)
@@ -96,10 +93,9 @@ def measure(
 
 
 def of_sentence(reader: Reader, text: str, method: str, target: str = "") -> Own:
-    """Measure a method on one sentence, for the class named or the one with the highest probability.
+    """Measure the faithfulness of a method on one sentence, for the named or the most probable class.
 
-    Raises:
-        InputError: no such method or class, or a method for another kind of model.
+    Raises InputError for an unknown method or class, or a method for another kind of model.
     """
     explain.check(method, reader.model.provides)
     reader.check(target)
@@ -120,7 +116,7 @@ def of_sentence(reader: Reader, text: str, method: str, target: str = "") -> Own
 
 
 def _read_part(reader: Reader, text: str) -> str:
-    """Return a text as far as its first `MOST` words, and no further than the model reads."""
+    """Return the first `MOST` words of a text, without what the model does not read."""
     words = typed_words(text)
     return reader.read_part(text if len(words) <= MOST else text[: words[MOST - 1][1]])
 
@@ -135,7 +131,7 @@ def _agreements(method: str, pushes: Mapping[str, Sequence[np.ndarray]]) -> Valu
 
 
 def _numbers(values: Values, weights: np.ndarray) -> dict[str, Number]:
-    """Return means over the sentences that have a value, with percentile bootstrap intervals; `weights` is (R, n)."""
+    """Return means over sentences with a value, with percentile bootstrap intervals; `weights` is (R, n)."""
     found = {}
     for name, each in values.items():
         there = ~np.isnan(each)
@@ -154,11 +150,12 @@ def _curve(values: np.ndarray, weights: np.ndarray) -> Curve:
 
 
 def _beyond_chance(said: np.ndarray, labels: Sequence[tuple[int, ...]], classes: int, weights: np.ndarray) -> Number:
-    """Cohen's kappa of the most probable class with the true one; of several labels, with whether it is among them."""
+    """Compute Cohen's kappa of the most probable and the true class; with several labels, of being among them."""
     answers = np.eye(classes)[said]
     true = np.array([np.isin(np.arange(classes), each) for each in labels], float)
 
     def kappa(weight: np.ndarray) -> np.ndarray:
+        """Return kappa for each row of weights."""
         n = weight.sum(1)
         right = weight @ (answers * true).sum(1) / n
         chance = ((weight @ answers) * (weight @ true)).sum(1) / n**2

@@ -1,4 +1,4 @@
-"""What a person changed inside a model: as data, as a line of text, and in words. No torch.
+"""Edits that a person makes inside a model: as data, as a line of text, and in words. No torch.
 
 The line is the `edit` of a link, `--edit` of the command line and `edit=` in Python, its parts with commas between:
 
@@ -47,7 +47,7 @@ HOW = {"": "off", MEAN: "at its mean"}
 
 @dataclass(frozen=True)
 class Edits:
-    """All changes against the model as trained, sorted; numbers from 0, as in `core.models.trace.Intervention`."""
+    """All changes to the trained model, sorted; indices from 0, as in `core.models.trace.Intervention`."""
 
     lambdas: tuple[tuple[int, int, float], ...] = ()  # (layer, component from 1, value)
     heads_off: tuple[tuple[int, int], ...] = ()  # (layer, head)
@@ -66,35 +66,35 @@ class Edits:
     unmixed: bool = False  # TF-IDF is taken out of the answer
 
     def __bool__(self) -> bool:
-        """Is anything changed?"""
+        """Return whether anything is changed."""
         return self != Edits()
 
     @property
     def inside(self) -> bool:
-        """Is anything changed within the network?"""
+        """Return whether anything is changed within the network."""
         return replace(self, unmixed=False) != Edits()
 
     def value(self, layer: int, component: int) -> float | None:
-        """Return the λ set here; None where it is the learned one."""
+        """Return the λ that is set here; None if it is the learned one."""
         return next((value for *place, value in self.lambdas if place == [layer, component]), None)
 
     def gate(self, layer: int, token: int) -> float | None:
-        """Return the gate set here; None where it is the model's own."""
+        """Return the gate that is set here; None if it is the model's own."""
         return next((value for *place, value in self.gates if place == [layer, token]), None)
 
     def with_value(self, kind: Literal["lambdas", "gates"], place: tuple[int, int], value: float) -> Edits:
-        """Return the same with one λ (layer, component) or one gate (layer, token) set."""
+        """Return the edits with one λ (layer, component) or one gate (layer, token) set."""
         others = [part for part in getattr(self, kind) if part[:2] != place]
         changed: dict[str, Any] = {kind: tuple(sorted([*others, (*place, round(value, 4))]))}
         return replace(self, **changed)
 
     def with_pieces(self, token: int, off: Iterable[int]) -> Edits:
-        """Return the same with exactly these pieces of a token silenced."""
+        """Return the edits with exactly these pieces of a token silenced."""
         others = [place for place in self.pieces_off if place[0] != token]
         return replace(self, pieces_off=tuple(sorted([*others, *((token, piece) for piece in set(off))])))
 
     def with_piece(self, token: int, piece: int) -> Edits:
-        """Return the same with one more piece silenced."""
+        """Return the edits with one more piece silenced."""
         return replace(self, pieces_off=tuple(sorted({*self.pieces_off, (token, piece)})))
 
     def with_silent(
@@ -104,7 +104,7 @@ class Edits:
         *,
         mean: bool,
     ) -> Edits:
-        """Return the same with a part of the model silent, or at its mean."""
+        """Return the edits with a part of the model silenced, or set to its mean."""
         names = f"{kind}_off", f"{kind}_mean"
         kept = [[each for each in getattr(self, name) if each != place] for name in names]
         kept[mean].append(place)
@@ -112,7 +112,7 @@ class Edits:
         return replace(self, **changed)
 
     def intervention(self) -> Intervention | None:
-        """Return what is changed within the network, as a model takes it; None: nothing."""
+        """Return the changes within the network as an intervention; None without changes."""
         if not self.inside:
             return None
         from core.models.trace import Intervention  # torch
@@ -130,17 +130,17 @@ class Edits:
         )
 
     def encode(self) -> str:
-        """Write all as one line; empty where nothing is changed."""
+        """Write all changes as one line; empty without changes."""
         return ",".join(line for parts in self._written().values() for line, _ in parts)
 
     def words(self) -> str:
-        """Write all in words: `head 2 of layer 1 off, λ₁ of layer 2 = 0.50`."""
+        """Write all changes in words: `head 2 of layer 1 off, λ₁ of layer 2 = 0.50`."""
         kinds = self._written()
         first = {name: kinds[name] for name in ("heads", "components")}
         return ", ".join(words for parts in (first | kinds).values() for _, words in parts)
 
     def _written(self) -> dict[str, list[tuple[str, str]]]:
-        """Return each change in a line and in words, by kind in the order of a line."""
+        """Return each change as text of a line and in words, by kind, in the order of a line."""
         others = "other " * bool(self.lambdas)
         return {
             "lambdas": [
@@ -183,7 +183,7 @@ class Edits:
         }
 
     def _silent(self, kind: str) -> list[tuple[Any, str]]:
-        """Return the places that are off and those at their mean, each with what stands behind it in a line."""
+        """Return the parts that are off and those at their mean, each with its suffix in a line."""
         both = (("", getattr(self, f"{kind}_off")), (MEAN, getattr(self, f"{kind}_mean")))
         return [(place, how) for how, places in both for place in places]
 
@@ -205,7 +205,7 @@ _PIECE = re.compile(r"n(\d{1,4})\.(\d{1,3})", re.ASCII)
 
 @dataclass(frozen=True)
 class Editable:
-    """What a model has that can be changed when it reads a text, and where its λ may be put."""
+    """The parts of a model that can be edited for a text, and the range of its λ."""
 
     layers: int
     heads: int
@@ -221,7 +221,7 @@ class Editable:
 
     @property
     def has(self) -> str:
-        """What can be changed, with how to write it."""
+        """Return what can be changed and how to write it."""
         several, low, high = self.components > 1, number(self.low, 1), number(self.high, 1)
         found = (
             (self.layers, f"layers 1 to {self.layers} with heads 1 to {self.heads} (h1.1)"),
@@ -238,7 +238,7 @@ class Editable:
         return ", ".join(there) or "nothing that can be changed when it reads this text"
 
     def read(self, text: str) -> tuple[Edits, int]:
-        """Return the changes that a link asks for, and how many of its parts this model lacks and leaves out."""
+        """Return the edits of a link, and the number of its parts that this model lacks."""
         found, left_out = UNCHANGED, 0
         for part in _parts(text):
             try:
@@ -248,11 +248,7 @@ class Editable:
         return found, left_out + (len(text) > LONGEST)
 
     def asked(self, text: str) -> Edits:
-        """Return the changes that a line asks for.
-
-        Raises:
-            InputError: a part of it cannot be followed; says which, and what there is.
-        """
+        """Return the edits that a line describes; InputError, which says what is possible, if a part of it is not."""
         if len(text) > LONGEST:
             raise InputError(f"--edit: {LONGEST} characters at most")
         found = UNCHANGED
@@ -261,7 +257,7 @@ class Editable:
         return found
 
     def moved(self, text: str, levers: Mapping[str, str | None]) -> Edits:
-        """Return the changes of a link after some of its parts were moved.
+        """Return the edits of a link after some of its values were changed.
 
         `levers` has, by what a part begins with (`h1.2`, `l2c1`), the whole part, or None to leave it as trained.
         """
@@ -276,7 +272,7 @@ class Editable:
         return found
 
     def _named(self, edits: Edits, part: str) -> Edits | None:
-        """Add the change of a piece of a word, wherever the word stands; None: this model has no pieces."""
+        """Add the silencing of a piece of a word at every occurrence; None: this model has no pieces."""
         word, _, piece = (each.strip() for each in part.partition("="))
         if not any(self.pieces):
             return None
@@ -341,13 +337,13 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def editable(model: ModelConfig, learned: Learned) -> Editable:
-    """Return what can be changed in this model, whatever it reads."""
+    """Return what can be edited in this model, independent of the text."""
     attention = model.attention
     return Editable(model.layers, attention.heads, attention.components, *reach(attention, learned))
 
 
 def allowed(model: ModelConfig, trained: SentenceView) -> Editable:
-    """Return what can be changed in a model while it reads this text."""
+    """Return what can be edited in a model for this text."""
     mixed = trained.mix is not None
     if not trained.layers or not trained.tokens or trained.too_long:
         return replace(NOTHING, mixed=mixed)

@@ -1,6 +1,6 @@
-"""Which words push the answer to a typed text: by leaving them out, by gradients, and how much they are read.
+"""Attribution of a prediction to the words of a text: by deletion, Shapley values, gradients and attention.
 
-Without a word its characters are cut, the doubled space is closed and the text is read anew.
+To delete a word its characters are cut, the doubled space is closed and the text is read again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SLOW = ("shapley",)  # Those that ask the model thousands of times
 
 @dataclass(frozen=True)
 class Word:
-    """A word of the typed text and its number."""
+    """A word of the typed text with its attribution."""
 
     word: str
     start: int
@@ -46,7 +46,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The words of a text with what each does to the log-odds of a class, by one method."""
+    """The attributions of a text's words to the log-odds of a class, by one method."""
 
     text: str
     method: str
@@ -63,13 +63,13 @@ class Explanation:
 
     @property
     def pushes(self) -> np.ndarray:
-        """(words,)."""
+        """Return the attributions, (words,)."""
         return np.array([word.push for word in self.words], np.float64)
 
 
 @dataclass(frozen=True)
 class Methods:
-    """The words of a text with what each does to the log-odds of a class, by several methods."""
+    """The attributions of a text's words to the log-odds of a class, by several methods."""
 
     by: dict[str, Explanation]  # By method; all of the same words, target and log-odds
     agreement: dict[tuple[str, str], float | None]  # Spearman's rho of each pair; see `Explanation.agreement`
@@ -79,28 +79,27 @@ class Methods:
 
     @property
     def most(self) -> Most | None:
-        """The most read word and the most needed one; None where there are not two words, or no attention."""
+        """Return the words with most attention and largest deletion effect; None for one word or no attention."""
         if "attention" not in self.by or "deletion" not in self.by:
             return None
         return most(self.by["attention"].pushes, self.by["deletion"].pushes)
 
 
 def explain(reader: Reader, text: str, method: str = "deletion", target: str = "") -> Explanation:
-    """Return what each word of a text does to the log-odds of a class, and whether deletion and attention agree.
+    """Return the attribution of each word to the log-odds of a class, and its agreement with deletion and attention.
 
     Of a long text the first `core.interpret.reading.MOST_WORDS` words are explained; an empty target is the class with
     the highest probability. The reader may read with something changed inside.
 
     Raises:
-        InputError: no such method or class, a method for another kind of model, a text too long for maps, or a change
-            of what the model does not have.
+        InputError: no such method, class or changed part, a method for other models, or a text too long for maps.
     """
     check(method, reader.model.provides)
     return _explanation(Reading(reader, text, target), method)
 
 
 def side_by_side(reader: Reader, text: str, target: str = "", named: Sequence[str] = ()) -> Iterator[Methods]:
-    """Yield the same by every method that fits this model and text, or by those `named`: one more with each step.
+    """Yield the attributions by every method that fits model and text, or by those `named`, one more at each step.
 
     The other arguments are those of `explain`; the reader is told which method is at work.
 
@@ -150,18 +149,18 @@ def _explanation(reading: Reading, method: str) -> Explanation:
 
 
 def methods(provides: frozenset[str]) -> list[str]:
-    """Those by which a model that provides so much can be explained."""
+    """Return the methods that can explain a model with these capabilities."""
     lacking = _lacking(provides)
     return [name for name in METHODS if name not in lacking]
 
 
 def _lacking(provides: frozenset[str]) -> dict[str, str]:
-    """By method what it needs, of those for which a model provides too little."""
+    """Return method → missing capability, for the methods that do not fit a model."""
     return {name: needs for name, (needs, _) in METHODS.items() if needs and needs not in provides}
 
 
 def check(method: str, provides: frozenset[str]) -> None:
-    """Whether a model can be explained by a method; raises InputError with those that there are."""
+    """Refuse an unknown method or one that does not fit the model, with an InputError that lists the others."""
     if method not in METHODS:
         raise InputError(f"method '{method:.80}': one of {', '.join(METHODS)}")
     if needs := _lacking(provides).get(method):

@@ -1,10 +1,9 @@
-"""What would change the answer: the smallest set of moves, of those that are allowed, after which it is another one.
+"""Counterfactuals: the smallest set of allowed word edits that changes the prediction.
 
 A move deletes a word, as in `core.interpret.explain`, or replaces it by a candidate. Allowed are up to two moves, each
 a deletion or a replacement, and three deletions. Every set of one move is read before the sets of two; among these, and
 among the sets of three, those come first whose moves push most by themselves. The answer flips when the target is no
-longer the predicted class, or, if it was not, becomes it; of several labels, when it leaves or joins the labels above
-their thresholds.
+longer the predicted class, or becomes it if it was not; with several labels, when it crosses its threshold.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ MOST = 8  # For a word: from the lexicon and from the neighbours by turns
 
 
 def candidates(reader: Reader, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return by word what may stand in its place, in the casing of the word; the same for the same run, always.
+    """Return word → candidate replacements, in the casing of the word; deterministic for a run.
 
     From the lexicon of the run, else VADER's: words of the opposite sign that the run knows, those first whose polarity
     is as strong, then the most frequent in training. From a model that reads vectors of words: those with the largest
@@ -64,7 +63,7 @@ def _is_word(text: str) -> bool:
 
 
 def _signs(tokenizer: Tokenizer) -> dict[str, float]:
-    """Return the polarity of each word of the lexicon, positive minus negative; none is 0."""
+    """Return the polarity of each lexicon word, positive minus negative; words with 0 are left out."""
     lexicon = tokenizer.lexicon or _vader(tokenizer.config)
     found = lexicon.entries.items()
     polarity = {entry: sum(counts[0::3]) - sum(counts[2::3]) for entry, counts in found if _is_word(entry)}
@@ -77,7 +76,7 @@ def _vader(config: TextConfig) -> Lexicon:
 
 
 def _vocabulary(tokenizer: Tokenizer) -> dict[str, int]:
-    """Return the words that are one token, the most frequent first; of byte pairs the pieces that begin a word."""
+    """Return the words that are one token, most frequent first; for byte pairs, the pieces that begin a word."""
     names = {tokenizer.name(token): token for token in range(FIRST, tokenizer.size)}
     if tokenizer.known_words is None:
         names = {name[1:]: token for name, token in names.items() if name.startswith(" ")}
@@ -96,7 +95,7 @@ def _opposites(word: str, signs: Mapping[str, float], vocabulary: Mapping[str, i
 def _neighbours(
     reader: Reader, words: Iterable[str], signs: Mapping[str, float], vocabulary: Mapping[str, int]
 ) -> dict[str, list[str]]:
-    """By word the nearest words of the vocabulary, lower-cased; of byte pairs those among them that a lexicon lists."""
+    """Return word → nearest vocabulary words, lower-cased; for byte pairs, only those in the lexicon."""
     tokenizer = reader.tokenizer
     own = {word: vocabulary.get(prepare(word, tokenizer.config)) for word in words}
     places = [token for token in own.values() if token is not None]
@@ -114,7 +113,7 @@ def _neighbours(
 
 
 def _vectors(reader: Reader, words: Mapping[str, int]) -> np.ndarray:
-    """Return (words, d) float64 of length 1: what the model reads of each word before its place."""
+    """Return (words, d) float64: each word's embedding of length 1, without its position."""
     ids = torch.tensor(list(words.values()), dtype=torch.int64)[:, None]
     grams = None
     if many := reader.tokenizer.buckets:
@@ -138,7 +137,7 @@ Verdict = Literal["proven", "smallest found", "none, proven", "none found"]
 
 @dataclass(frozen=True)
 class Move:
-    """A word of the typed text, and what is done to it."""
+    """An edit of one word: a deletion or a replacement."""
 
     word: str
     start: int
@@ -148,7 +147,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Flip:
-    """A text with another answer."""
+    """A text with a different prediction, and the moves that lead to it."""
 
     text: str
     probabilities: dict[str, float]  # By class name, in label order
@@ -158,7 +157,7 @@ class Flip:
 
 @dataclass(frozen=True)
 class Allowed:
-    """Which moves there are, so that who doubts a proof can repeat it."""
+    """The moves that a search may make, so that its proof can be repeated."""
 
     words: int  # The first so many may be deleted or replaced
     readings: int  # At most
@@ -170,7 +169,7 @@ class Allowed:
 
 @dataclass(frozen=True)
 class Search:
-    """A search as far as it is; what it says holds whether it goes on or not."""
+    """The state of a counterfactual search; its statements hold at any time."""
 
     text: str  # As far as the model reads it, so that no deletion lets in what was cut off
     target: str
@@ -191,7 +190,7 @@ def search(
     readings: int = MOST_READINGS,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[Search]:
-    """Return the search for the smallest flip, again and again as it goes on; the last one is its end.
+    """Yield the state of the search for the smallest flip as it continues; the last state is the result.
 
     Of a long text the first `MOST_WORDS` words are deleted and replaced; an empty target is the class with the highest
     probability. At most `readings` texts are read, and `stopped` is asked before each batch: True ends the search.
@@ -213,6 +212,8 @@ Sets = Iterator[tuple[Move, ...]]  # Sets of moves of one size
 
 
 class _Searching:
+    """A running search, with the texts read and the flips found so far."""
+
     def __init__(self, reader: Reader, text: str, target: str, readings: int, stopped: Callable[[], bool]) -> None:
         self.typed, text = text, reader.read_part(text)
         self.reader, self.text, self.stopped = reader, text, stopped
@@ -241,9 +242,11 @@ class _Searching:
 
     @property
     def left(self) -> int:
+        """Return the number of texts that may still be read."""
         return self.allowed.readings - len(self.change)
 
     def states(self) -> Iterator[Search]:
+        """Yield the state of the search after each batch of texts."""
         yield self.state()
         yield from self._single()
         if not self.flips and self.whole[0]:
@@ -279,7 +282,7 @@ class _Searching:
         return self.change[moved(self.text, (move,))]
 
     def _read(self, sets: Sets, keep: int = 0) -> Generator[Search, None, Sets | None]:
-        """Read sets in their order until it is stopped or only `keep` readings are left; return the unread, if any."""
+        """Read sets in order until stopped or only `keep` readings are left; return the unread sets, if any."""
         unread: Sets | None = sets
         while unread is not None and not self.stopped():
             texts, unread = self._next(unread, max(0, min(self.at_once, self.left - keep)))
@@ -290,7 +293,7 @@ class _Searching:
         return unread
 
     def _next(self, sets: Sets, most: int) -> tuple[dict[str, tuple[Move, ...]], Sets | None]:
-        """Return so many texts that were not read yet with their moves, and the further sets, if any."""
+        """Return at most `most` unread texts with their moves, and the remaining sets, if any."""
         texts: dict[str, tuple[Move, ...]] = {}
         for moves in sets:
             text = moved(self.text, moves)
@@ -324,6 +327,7 @@ class _Searching:
             self.flips[words] = flip
 
     def state(self) -> Search:
+        """Return the current state of the search."""
         ranked = sorted(self.flips.values(), key=lambda each: -self.change[each.text])  # of equals the first found
         return Search(
             text=self.text,
@@ -352,7 +356,7 @@ class _Searching:
 
 
 def moved(text: str, moves: Sequence[Move]) -> str:
-    """The text after some moves, of different words."""
+    """Return the text after some moves of different words."""
     for each in sorted(moves, key=lambda move: -move.start):
         if each.instead is None:
             text = without(text, [(each.start, each.end)])
@@ -362,11 +366,12 @@ def moved(text: str, moves: Sequence[Move]) -> str:
 
 
 def best_first(values: Sequence[float], size: int) -> Iterator[tuple[int, ...]]:
-    """Every set of so many places, those with the largest sum of values first."""
+    """Yield every set of `size` indices, those with the largest sum of values first."""
     order = sorted(range(len(values)), key=lambda place: -values[place])
     last = len(order)
 
     def entry(ranks: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
+        """Return the heap entry of a set: its negative sum, and its ranks."""
         return -sum(values[order[rank]] for rank in ranks), ranks
 
     heap = [entry(tuple(range(size)))] if size <= last else []

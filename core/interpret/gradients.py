@@ -1,4 +1,4 @@
-"""Which words push an answer, by the gradients at their vectors: Captum's methods over a function of the embeddings.
+"""Gradient attribution of words: Captum's methods over a function of the embeddings.
 
 The model is given the vectors as an argument; nothing is hung on a model that others ask at the same time. The gradient
 is that of the log-odds, of logits that are scaled as those of the run are.
@@ -42,7 +42,7 @@ class Target(NamedTuple):
     weight: float = 1.0  # Of the network beside it
 
     def __call__(self, logits: Tensor) -> Tensor:
-        """(B, C) → (B,): log p - log of the sum of the others; of several labels log p - log(1 - p)."""
+        """Return the log-odds of logits (B, C) → (B,): log p - log Σ others; with several labels log p - log(1 - p)."""
         if self.tfidf is not None:
             logits = mixed_logits(logits.double(), self.tfidf.double(), self.weight, self.task)
         z = scaled(logits, self.task, self.scaling)
@@ -56,7 +56,7 @@ Asked = Callable[[Tensor], Tensor]  # (B, C) logits → (B,): such as a `Target`
 
 
 class Integrated(NamedTuple):
-    """What integrated gradients say, and how far they add up."""
+    """Integrated gradients with their completeness error."""
 
     pushes: np.ndarray  # (L,) float64
     at_reference: float  # The log-odds where the path begins
@@ -67,7 +67,7 @@ class Integrated(NamedTuple):
 def gradient_times_input(
     model: Embeds, batch: Batch, target: Asked, intervene: Intervention | None = None
 ) -> np.ndarray:
-    """Return (L,) float64: the dot product of each token's vector with the gradient there, for a batch of one text."""
+    """Return (L,) float64 dot products of each token's vector with its gradient, for a batch of one text."""
     from captum.attr import InputXGradient
 
     embedded, ask = _function(model, batch, target, intervene)
@@ -77,7 +77,7 @@ def gradient_times_input(
 def integrated_gradients(
     model: Embeds, batch: Batch, target: Asked, intervene: Intervention | None = None
 ) -> Integrated:
-    """Integrate the gradients, in steps that are doubled until the pushes add up or are `MOST_STEPS`.
+    """Compute integrated gradients, doubling the steps until they add up or reach `MOST_STEPS`.
 
     Sundararajan, Taly and Yan (2017), "Axiomatic attribution for deep networks", equation 1.
     """
@@ -100,11 +100,12 @@ def integrated_gradients(
 def _function(
     model: Embeds, batch: Batch, target: Asked, intervene: Intervention | None
 ) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-    """The vectors of a text (1, L, d), and what asks for the log-odds of such: (n, L, d) → (n,)."""
+    """Build the embeddings of a text (1, L, d), and a function from embeddings (n, L, d) to log-odds (n,)."""
     if model.training:
         raise RuntimeError("gradients need eval(): dropout would change what they show")
 
     def ask(embedded: Tensor) -> Tensor:
+        """Return the log-odds of embeddings (n, L, d)."""
         texts = batch.repeated(len(embedded))
         if intervene is None:
             return target(model(texts, embedded=embedded).logits)
@@ -116,7 +117,7 @@ def _function(
 
 
 def _vectors(model: Embeds, batch: Batch, off: frozenset[tuple[int, int]]) -> Tensor:
-    """(1, L, d): those of the words, without pieces that are off; these are counted with a class token, if there is."""
+    """Return word embeddings (1, L, d), without pieces that are off; their tokens count the class token, if any."""
     if not off or not isinstance(model, EncoderClassifier):
         return model.embed(batch)
     return model.embed(batch, [frozenset((token - model.first, piece) for token, piece in off)])

@@ -1,4 +1,4 @@
-"""What each λ does to an answer: log-odds and probability of a class along it, and along one factor on all λ."""
+"""The effect of each λ on a prediction: log-odds and probability of a class along it, and along a factor on all λ."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VARIES = "λ differs among heads or tokens here: at its mean a curve need not gi
 
 @dataclass(frozen=True)
 class LambdaCurve:
-    """A class along one λ, all else as it is; numbers from 0, as in `core.models.trace.Intervention`."""
+    """The log-odds of a class along one λ, all else equal; indices from 0, as in `core.models.trace.Intervention`."""
 
     layer: int | None  # None, as `component`: the factor on every λ that is not set by hand
     component: int | None
@@ -36,14 +36,14 @@ class LambdaCurve:
     probabilities: tuple[float, ...] = ()
 
     def at(self, value: float) -> tuple[float, float]:
-        """Log-odds and probability at one of its values."""
+        """Return log-odds and probability at one of the curve's values."""
         place = self.values.index(value)
         return self.log_odds[place], self.probabilities[place]
 
 
 @dataclass(frozen=True)
 class LambdaCurves:
-    """Every λ of a model for one text."""
+    """The curves of every λ of a model for one text."""
 
     text: str
     target: str
@@ -63,7 +63,7 @@ def lambda_curves(
     change: Intervention = UNCHANGED,
     unmixed: bool = False,
 ) -> LambdaCurves:
-    """Return the log-odds of a class along each λ of each layer, the others as they are, and along a factor on all.
+    """Compute the log-odds of a class along each λ of each layer, one at a time, and along a factor on all λ.
 
     `attention` says how far λ are moved, and `starts` (by layer and component; empty: unknown) where they were before
     training. An empty target is the class with the highest probability as trained. A curve replaces what `change` says
@@ -111,7 +111,7 @@ def _line(
     starts: Sequence[Sequence[float]],
     change: Intervention,
 ) -> LambdaCurve:
-    """Return where a curve goes, not yet what is there; without a place that of the factor on all."""
+    """Return the values of a curve, still without log-odds; without a place, those of the factor on all λ."""
     if place is None:
         return LambdaCurve(None, None, 1.0, None, change.lambda_scale, _spread(FACTORS, 1.0, change.lambda_scale))
     layer, component = place

@@ -1,7 +1,7 @@
-"""Through which part of a model an answer comes: what the log-odds of a class lose when a part falls silent.
+"""Ablation of the parts of a model: what the log-odds of a class lose when a part is silenced.
 
-Silent means that it says nothing (zero), or that it says at every token the mean of what it says over the tokens of the
-text (mean): then what it says of the text as a whole stays, and what it says of single words goes.
+A silenced part has output zero, or at every token its mean output over the tokens of the text: then its contribution
+for the text as a whole stays, and that for single words goes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Kind = Literal["layer", "head", "component", "map", "gate", "lexical"]
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a model and its push; numbers from 0, as in `core.models.trace.Intervention`."""
+    """A part of a model with its ablation effect; indices from 0, as in `core.models.trace.Intervention`."""
 
     kind: Kind  # layer: all heads of it · component: of all heads · map: one component of one head · gate: of a token
     layer: int
@@ -46,7 +46,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a model with what each does to the log-odds of a class for one text."""
+    """The ablation effects of all parts of a model on the log-odds of a class for one text."""
 
     text: str
     target: str
@@ -58,7 +58,7 @@ class Parts:
 
 
 def parts(reader: Reader, text: str, target: str = "") -> Parts:
-    """Return what silencing each part of a model does to the log-odds of a class, one at a time.
+    """Compute the effect of silencing each part of a model, one at a time, on the log-odds of a class.
 
     Each part is silenced besides what the reader changes inside; what is off already has no push.
 
@@ -76,6 +76,7 @@ def parts(reader: Reader, text: str, target: str = "") -> Parts:
     tokens = range(first, first + len(encoding.tokens))
 
     def odds(changes: Sequence[Intervention]) -> list[float]:
+        """Return the log-odds under each intervention."""
         return function(model(batch.repeated(len(changes)), intervene=changes).logits).tolist()
 
     with torch.inference_mode():
@@ -110,11 +111,12 @@ def _note(reader: Reader, text: str, encoding: Encoding) -> str:
 def _silenced(
     model: EncoderClassifier, batch: Batch, tokens: range, change: Intervention
 ) -> Iterator[tuple[Part, Intervention, Intervention]]:
-    """Each part, and what silences it in either way besides a change; `tokens` are the places of those of the text."""
+    """Yield each part with its two silencing interventions, on top of `change`; `tokens` are places of text tokens."""
     every, several = range(model.heads), range(model.components if model.components > 1 else 0)
     gates = _mean_gates(model, batch, tokens, change)
 
     def heads(at: int, named: Iterable[int]) -> tuple[Intervention, Intervention]:
+        """Return the interventions that silence heads of a layer."""
         away = {(at, head) for head in named}
         return replace(change, heads_off=change.heads_off | away), replace(change, heads_mean=change.heads_mean | away)
 
@@ -140,7 +142,7 @@ def _silenced(
 
 
 def _mean_gates(model: EncoderClassifier, batch: Batch, tokens: range, change: Intervention) -> list[float]:
-    """By layer the mean gate of the tokens; empty where there are none."""
+    """Return the mean gate of the tokens in each layer; empty without gates."""
     has = tokens and "gates" in model.provides
     trace = model(batch, trace=True, intervene=change).trace if has else None
     layers = () if trace is None else trace.layers

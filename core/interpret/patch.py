@@ -1,8 +1,7 @@
-"""The inside of one text put into another of as many tokens: what the log-odds of a class become, place by place.
+"""Activation patching between two texts of equal length: the log-odds after each activation is replaced.
 
 Activation patching (Vig and others 2020, "Investigating gender bias in language models using causal mediation
-analysis"; Meng and others 2022, section 2): where a single place of the donor carries the answer over, the difference
-between the two texts passes through it.
+analysis"; Meng and others 2022, section 2): if one place of the donor carries the answer over, it holds the difference.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ READ_AS = 300  # Characters of what a text is read as, in a message
 
 @dataclass(frozen=True)
 class Patch:
-    """What the text comes to with one place of the donor in it; numbers from 0, as in an `Intervention`."""
+    """The effect of patching one activation from the donor; indices from 0, as in an `Intervention`."""
 
     kind: Literal["layer", "token", "head"]  # layer, head: what it gives at every token; token: a layer at one
     layer: int
@@ -42,7 +41,7 @@ class Patch:
 
 @dataclass(frozen=True)
 class Patches:
-    """A text with the inside of a donor in it, one place at a time."""
+    """The effects of patching a donor's activations into a text, one at a time."""
 
     text: str
     donor: str
@@ -58,10 +57,9 @@ class Patches:
 
 
 def patch(reader: Reader, text: str, donor: str, target: str = "") -> Patches:
-    """Return what the log-odds of a class become when a layer, token or head has the values that it has of a donor.
+    """Compute the log-odds of a class when a layer, token or head takes the values that it has for a donor text.
 
-    The donor has as many tokens; what the reader changes inside is changed for both. An empty target is the class with
-    the highest probability for the text by itself.
+    The donor has as many tokens; the reader's change applies to both. Empty target: the text's most probable class.
 
     Raises:
         InputError: no such class, a model without attention, or texts of different lengths; says their tokens.
@@ -82,6 +80,7 @@ def patch(reader: Reader, text: str, donor: str, target: str = "") -> Patches:
         places = list(_places(model, length, range(first + min(len(ours.tokens), MOST_TOKENS)), reader.change))
 
         def odds(changes: Sequence[Intervention]) -> list[float]:
+            """Return the log-odds under each intervention."""
             read = model(batch.repeated(len(changes)), intervene=changes, donor=traced.trace)
             return function(read.logits).tolist()
 
@@ -118,7 +117,7 @@ def _check_lengths(ours: Encoding, theirs: Encoding) -> None:
 def _places(
     model: EncoderClassifier, length: int, tokens: range, change: Intervention
 ) -> Iterator[tuple[Patch, Intervention]]:
-    """Each place, and what puts it there besides a change; padding that the model reads goes with its layer."""
+    """Yield each place with its patching intervention, on top of `change`; padding that is read goes with its layer."""
     for at in range(len(model.layers)):
         yield Patch("layer", at), replace(change, hidden_from=frozenset((at, token) for token in range(length)))
         for token in tokens:

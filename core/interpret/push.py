@@ -1,4 +1,4 @@
-"""Log-odds, Shapley values and rank agreement: how far something pushes an answer, in numbers only.
+"""Log-odds, Shapley values and rank agreement of attributions, as functions of numbers.
 
 The most read word receives most attention in the last layer, by size, mean over heads and readers; the most needed one
 moves the log-odds most when it is deleted, to either side.
@@ -26,7 +26,7 @@ LEAST = 3  # Of fewer words a rank correlation says nothing
 
 
 def log_odds(probabilities: np.ndarray, target: int, task: Task) -> np.ndarray:
-    """(…, C) → (…,) float64: log p_t - log of the sum of the others; of several labels log p_t - log(1 - p_t)."""
+    """Return log-odds (…, C) → (…,) float64: log p_t - log Σ others; with several labels log p_t - log(1 - p_t)."""
     p = np.asarray(probabilities, np.float64)
     own, others = p[..., target], np.delete(p, target, -1).sum(-1).clip(TINY)
     if task == "multi":
@@ -35,7 +35,7 @@ def log_odds(probabilities: np.ndarray, target: int, task: Task) -> np.ndarray:
 
 
 class Shapley(NamedTuple):
-    """Shapley values of n words."""
+    """Shapley values of n words with their errors."""
 
     pushes: np.ndarray  # (n,) float64
     errors: np.ndarray  # (n,): standard errors; 0 where every order was asked
@@ -44,7 +44,7 @@ class Shapley(NamedTuple):
 
 
 def shapley(value: Callable[[np.ndarray], np.ndarray], words: int, orders: int, seed: int) -> Shapley:
-    """Return what each word adds to those before it, mean over orders in which words can come.
+    """Compute Shapley values: what each word adds to those before it, averaged over orders of the words.
 
     Castro, Gómez and Tejada (2009), "Polynomial calculation of the Shapley value based on sampling": so many random
     orders, or every order where there are no more. As Captum's ShapleyValueSampling, which tells no standard error and
@@ -64,7 +64,7 @@ def shapley(value: Callable[[np.ndarray], np.ndarray], words: int, orders: int, 
 
 
 def agreement(first: np.ndarray, second: np.ndarray) -> float | None:
-    """Spearman's rho of two lists of pushes; None where one is too short or all alike."""
+    """Compute Spearman's rho of two lists of attributions; None if one is too short or constant."""
     both = ranks(first), ranks(second)
     if len(first) < LEAST or any(np.ptp(each) == 0 for each in both):
         return None
@@ -72,25 +72,25 @@ def agreement(first: np.ndarray, second: np.ndarray) -> float | None:
 
 
 def ranks(pushes: np.ndarray) -> np.ndarray:
-    """Rank pushes from 1, (W,) float64; those that differ by rounding alone share the mean of their ranks."""
+    """Rank attributions from 1, (W,) float64; those equal up to rounding share their mean rank."""
     found: np.ndarray = scipy.stats.rankdata(np.round(pushes, DIGITS))
     return found
 
 
 class Most(NamedTuple):
-    """Two words of a text, by their places."""
+    """The word with most attention and the word with the largest deletion effect, by their places."""
 
     read: int
     needed: int
 
     @property
     def same(self) -> bool:
-        """Whether they are one word."""
+        """Return whether both are the same word."""
         return self.read == self.needed
 
 
 def most(read: np.ndarray, needed: np.ndarray) -> Most | None:
-    """What is most read and most needed, from what `attention` and `deletion` say of the words, (W,) each.
+    """Return the most read and the most needed word, from `attention` and `deletion` of the words, (W,) each.
 
     None of fewer than two words, where there is nothing to choose.
     """
@@ -98,7 +98,7 @@ def most(read: np.ndarray, needed: np.ndarray) -> Most | None:
 
 
 def largest(pushes: np.ndarray) -> int:
-    """Return the place of the word that counts most by size, whichever side it is on; of equals the first."""
+    """Return the place of the largest absolute attribution; the first of ties."""
     return int(np.abs(np.round(pushes, DIGITS)).argmax())
 
 
@@ -109,7 +109,7 @@ LEVEL = 0.05  # Largest p-value of a verdict other than *inconclusive*; two-side
 
 
 class RankTest(NamedTuple):
-    """How far two lists of numbers rank the same words alike."""
+    """A test whether two lists of numbers rank the same words alike."""
 
     words: int
     rho: float | None  # Spearman's rho; None: fewer than three words, or all alike
@@ -117,7 +117,7 @@ class RankTest(NamedTuple):
 
     @property
     def verdict(self) -> Literal["agree", "disagree", "inconclusive"] | None:
-        """The verdict; None where there is no p-value."""
+        """Return the verdict; None without a p-value."""
         if self.p is None or self.rho is None:
             return None
         return "inconclusive" if self.p > LEVEL else "agree" if self.rho > 0 else "disagree"

@@ -1,4 +1,4 @@
-"""What a run lends to whoever explains its answers."""
+"""The parts of a run that explanation methods use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HALF = 0.5  # Share of the characters of a token with which it goes when a word 
 
 @dataclass(frozen=True)
 class Reader:
-    """A run, as far as explaining needs it."""
+    """The interface to a run for explanation methods."""
 
     predict: Callable[..., Predictions]  # Of texts, with what is changed inside: for all or for each
     inspect: Callable[[str], SentenceView]  # With the same change inside
@@ -44,7 +44,7 @@ class Reader:
     change: Intervention = UNCHANGED  # Inside the model; its tokens are those of the whole text
 
     def ask(self, text: str, gone: Sequence[Collection[Span]] = ((),)) -> Predictions:
-        """Predict a text, changed inside, without some of its words: a row for each of `gone`.
+        """Predict a text without some of its words, with the change inside: one row for each of `gone`.
 
         The network admits no token that it cuts off from the whole text. A change at a token goes with the token.
 
@@ -55,7 +55,7 @@ class Reader:
         return self.say(texts, self._followed(text, gone, texts) if self.at_tokens else self.intervene, whole)
 
     def say(self, texts: Sequence[str], intervene: Intervene, whole: Sequence[str] = ()) -> Predictions:
-        """Predict texts, with one intervention for all of them or one for each.
+        """Predict texts with one intervention for all, or one for each.
 
         `whole` are the same texts with what the network cuts off, which TF-IDF reads where it is mixed in.
         """
@@ -65,7 +65,7 @@ class Reader:
         return self.predict(texts, **given)
 
     def without(self, text: str, gone: Sequence[Collection[Span]]) -> list[str]:
-        """Return what the network reads of a text without some words, for each of `gone`; it cuts once, then deletes.
+        """Return the text that the network reads without some words, for each of `gone`; it truncates, then deletes.
 
         Nothing that is cut off from the whole text comes in for what is deleted. Without any deletion it is the text.
         """
@@ -73,21 +73,21 @@ class Reader:
         return [without(text, merged([*words, *unread]) if unread and words else words) for words in gone]
 
     def read_part(self, text: str) -> str:
-        """Return a text without what the network cuts off."""
+        """Return a text without what the network truncates."""
         return without(text, self.tokenizer.unread(text))
 
     @property
     def at_tokens(self) -> bool:
-        """Whether something is changed at single tokens, which stand elsewhere in another text."""
+        """Return whether the change is at single tokens, whose places differ in another text."""
         return bool(self.change.gates or self.change.pieces_off)
 
     @property
     def intervene(self) -> Intervention | None:
-        """The change, as a model takes it; None: there is none."""
+        """Return the change as an intervention; None without a change."""
         return None if self.change == UNCHANGED else self.change
 
     def _followed(self, text: str, gone: Sequence[Collection[Span]], texts: Sequence[str]) -> list[Intervention]:
-        """The change for each text that is left of one."""
+        """Return the change for each shortened text, with the tokens renumbered."""
         words, whole = typed_words(text), self.tokenizer.encode(text)
         belongs = shares(text, words, whole.offsets, self.tokenizer.config)
         places, found = {word: place for place, word in enumerate(words)}, []
@@ -99,35 +99,35 @@ class Reader:
         return found
 
     def portions(self, what: str, many: int, at_once: int) -> Iterator[slice]:
-        """So many things in portions; before each it is told how far they are."""
+        """Yield slices of `many` items in portions, and report the progress before each."""
         for start in range(0, many, at_once):
             self.tell(what, start / many)
             yield slice(start, start + at_once)
 
     def check(self, target: str) -> None:
-        """Raise InputError, with the classes that there are, unless a class is one of them; empty: nobody asked."""
+        """Refuse a class that the run does not have with an InputError that lists its classes; empty is allowed."""
         if target and target not in self.classes:
             raise InputError(f"class '{target:.80}': this run has {', '.join(self.classes)}")
 
     def place(self, target: str, said: Predictions) -> int:
-        """The number of a class; without a name, of the one that has the highest probability in the first row."""
+        """Return the index of a class; without a name, of the most probable class in the first row."""
         return self.classes.index(target) if target else int(said.probabilities[0].argmax())
 
     def gives(self, place: int, said: Predictions) -> np.ndarray:
-        """(n,) bool: whether a class is the answer to each text; of several labels, whether it is among them."""
+        """Return (n,) bool: whether a class is predicted for each text."""
         if self.task == "single":
             return said.probabilities.argmax(1) == place
         return said.probabilities[:, place].astype(np.float64) > self.thresholds.get(self.classes[place], 0.5)
 
     def function(self, place: int, said: Predictions) -> Target:
-        """The log-odds of a class for the first text of which it said this, as a function of the network's logits."""
+        """Return the log-odds of a class, as a function of the network's logits, for the first text predicted."""
         target = Target(place, self.task, self.scaling)
         if said.parts is None or self.mix_weight is None:
             return target
         return target._replace(tfidf=torch.from_numpy(said.parts.tfidf[0]), weight=self.mix_weight)
 
     def notes(self, text: str, encoding: Encoding) -> list[str]:
-        """What of a text is unknown and what is cut off, in sentences."""
+        """Return sentences about unknown words and truncated tokens of a text."""
         notes = [unknown_note(self.tokenizer.unknown_share(text))]
         if cut := encoding.truncated:
             kept = count(len(encoding.tokens))
@@ -135,12 +135,12 @@ class Reader:
         return list(filter(None, notes))
 
     def named(self, said: Predictions) -> dict[str, float]:
-        """By class name the probabilities of the first row."""
+        """Return class name → probability for the first row."""
         return dict(zip(self.classes, map(float, said.probabilities[0]), strict=True))
 
 
 def _places(before: Sequence[str], places: Sequence[int], now: Sequence[str]) -> dict[int, int]:
-    """Where tokens that stood at these places stand now: the same from the front, and the rest from the back."""
+    """Return old → new places of tokens, matched from the front, then from the back."""
     found: dict[int, int] = {}
     for at, (old, new) in enumerate(zip(before, now, strict=False)):
         if old != new:
@@ -155,9 +155,10 @@ def _places(before: Sequence[str], places: Sequence[int], now: Sequence[str]) ->
 
 
 def _moved(change: Intervention, places: Mapping[int, int], first: int) -> Intervention:
-    """The same change of a text whose tokens stand elsewhere; `first` is the place of the first of them."""
+    """Return the change with its tokens renumbered; `first` is the place of the first text token."""
 
     def place(token: int) -> int | None:
+        """Return the new place of a token; None if it is gone."""
         return token if token < first else None if (now := places.get(token - first)) is None else first + now
 
     return replace(

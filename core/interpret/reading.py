@@ -1,4 +1,4 @@
-"""One text of which it is asked what its words do to an answer: everything is asked once, whoever wants it."""
+"""Attribution of one text, in which each method and prediction is computed once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Completeness:
-    """How far pushes add up to what the whole text adds."""
+    """The completeness of attributions: whether they add up to the effect of the whole text."""
 
     reference: str  # What the text is compared with, in words
     at_reference: float  # Its log-odds
@@ -43,7 +43,7 @@ class Completeness:
 
 
 class Pushes(NamedTuple):
-    """(W,) float64 of the words by one method, with what is known of their errors."""
+    """The attributions of the words by one method, (W,) float64, with their errors where known."""
 
     pushes: np.ndarray
     completeness: Completeness | None = None
@@ -51,10 +51,10 @@ class Pushes(NamedTuple):
 
 
 class Reading:
-    """One text with everything that was asked about it, asked once.
+    """A text with its attributions by each method, computed once.
 
-    Of a long text the first `MOST_WORDS` words; an empty target is the class with the highest probability. `said` is
-    what was said of the text and of it without each of its words, where that has been asked.
+    Of a long text the first `MOST_WORDS` words; an empty target is the most probable class. `said` holds predictions
+    of the text and of the text without each of its words, if known.
 
     Raises:
         InputError: no such class, or a change inside that names what the model does not have.
@@ -71,25 +71,21 @@ class Reading:
         self._found: dict[str, Pushes] = {}
 
     def log_odds(self, said: Predictions) -> np.ndarray:
-        """(n,)."""
+        """Return the log-odds of the target, (n,)."""
         return push.log_odds(said.probabilities, self.target, self.reader.task)
 
     def by(self, method: str) -> Pushes:
-        """What a method says of the words.
-
-        Raises:
-            InputError: the text is too long for maps, which the method needs.
-        """
+        """Return the attributions of the words by a method; InputError if it needs maps and the text is too long."""
         if method not in self._found:
             self._found[method] = self._by(method)
         return self._found[method]
 
     def possible(self, methods: Iterable[str]) -> list[str]:
-        """Those that the text is not too long for; the model provides what they need."""
+        """Return the methods for which the text is not too long, of those that fit the model."""
         return [name for name in methods if name not in READ or not self.view.too_long]
 
     def agreement(self, first: str, second: str) -> float | None:
-        """Spearman's rho over the words of two methods; of sizes, where one of them has no side."""
+        """Return Spearman's rho of two methods over the words; of absolute values, if one method has no sign."""
         return push.agreement(*self._pair(first, second))
 
     def compare(self, first: str, second: str) -> RankTest:
@@ -97,7 +93,7 @@ class Reading:
         return compare_ranks(*self._pair(first, second))
 
     def _pair(self, first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers of two methods as they are compared, without words that nothing reads.
+        """Return the attributions by two methods for comparison, without words that the model does not read.
 
         Such words have 0 by both methods, which would count as agreement.
         """
@@ -131,12 +127,12 @@ class Reading:
 
     @cached_property
     def view(self) -> SentenceView:
-        """The text from inside."""
+        """Return the view of the model's inside for this text."""
         return self.reader.inspect(self.text)
 
     @property
     def note(self) -> str:
-        """What is unknown, cut off or left out."""
+        """Return a note on unknown words, truncation and words that are left out."""
         notes, every = self.reader.notes(self.text, self.encoding), typed_words(self.text)
         if len(every) > len(self.words):
             notes.append(f"Explained are the first {count(len(self.words))} of {count(len(every))} words.")
@@ -147,6 +143,7 @@ class Reading:
         orders = max(2, min(ORDERS, READINGS // max(1, number)))
 
         def value(there: np.ndarray) -> np.ndarray:
+            """Return the log-odds for each subset of the words."""
             gone = [[word for word, stays in zip(self.words, row, strict=True) if not stays] for row in there]
             found = []
             for start in range(0, len(gone), AT_ONCE):
@@ -165,10 +162,11 @@ class Reading:
         return Pushes(self._of_words(found.pushes), complete)
 
     def _asked(self, method: str) -> tuple[Embeds, Batch, Asked, Intervention | None]:
-        """Of which model gradients are asked, for what; it is told each time that they are."""
+        """Return the arguments of the gradient methods; the target function reports each call as progress."""
         reader, target = self.reader, self.reader.function(self.target, self.said)
 
         def function(logits: Tensor) -> Tensor:
+            """Report the call and return the target's log-odds."""
             self.reader.tell(method, None)
             return target(logits)
 
@@ -176,20 +174,20 @@ class Reading:
         return model, Batch.of(one_text(self.encoding)), function, reader.intervene
 
     def _of_words(self, tokens: np.ndarray) -> np.ndarray:
-        """Numbers of the tokens, and of places behind them, summed into words."""
+        """Sum values of tokens, and of places behind them, into words."""
         return self._belongs @ tokens[: self._belongs.shape[1]]
 
     @cached_property
     def _belongs(self) -> np.ndarray:
-        """Which part of each token belongs to which word, (words, tokens)."""
+        """Return the share of each token that belongs to each word, (words, tokens)."""
         return shares(self.text, self.words, self.encoding.offsets, self.reader.tokenizer.config)
 
 
 def shown_words(text: str) -> list[Span]:
-    """The words that are explained."""
+    """Return the words of a text that are explained, at most `MOST_WORDS`."""
     return typed_words(text)[:MOST_WORDS]
 
 
 def leaving_out(words: Sequence[Span]) -> list[Sequence[Span]]:
-    """What is gone: nothing, then each word by itself."""
+    """Return the sets of words to delete: none, then each word alone."""
     return [(), *((word,) for word in words)]

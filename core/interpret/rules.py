@@ -1,4 +1,4 @@
-"""How a cell of a matrix follows from cells of others: computed for all cells, and written out for one with numbers.
+"""Formulas of matrix cells: computed for all cells, and written out with numbers for one cell.
 
 Every rule has `values()`, its formula for the whole matrix (float64), and `filled(i, j)`, the same for one cell as
 text: `0.42·1.10 + 0.31·(−0.20) + …`. What the text leaves out stands as `…`.
@@ -29,7 +29,7 @@ CALM = 12
 
 @dataclass(frozen=True, eq=False)
 class Dot:
-    """after( scale · Σ_k left_ik right_kj + bias_j )."""
+    """A scaled matrix product: after( scale · Σ_k left_ik right_kj + bias_j )."""
 
     left: Array  # (R, K)
     right: Array  # (K, C)
@@ -38,12 +38,12 @@ class Dot:
     after: After = ""
 
     def values(self) -> Array:
-        """(R, C)."""
+        """Compute the matrix (R, C)."""
         total = self.scale * (self.left @ self.right)
         return activated(total if self.bias is None else total + self.bias, self.after)
 
     def filled(self, i: int, j: int) -> str:
-        """The largest products of a cell."""
+        """Write the largest products of a cell."""
         left, right = self.left[i], self.right[:, j]
         there = np.arange(len(left))
         some = there if len(left) <= FEW else np.argsort(-np.abs(left * right), kind="stable")[:SHOWN]
@@ -56,21 +56,21 @@ class Dot:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """after( Σ_n Π_m part_nm ): a sum of products, cell by cell."""
+    """A sum of products, cell by cell: after( Σ_n Π_m part_nm )."""
 
     parts: tuple[tuple[Array | float, ...], ...]  # Arrays that broadcast to (R, C), and numbers
     shape: tuple[int, int]  # (R, C)
     after: After = ""
 
     def values(self) -> Array:
-        """(R, C)."""
+        """Compute the matrix (R, C)."""
         total = np.zeros(self.shape)
         for factors in self.parts:
             total = total + math.prod(factors, start=np.ones(self.shape))
         return activated(total, self.after)
 
     def filled(self, i: int, j: int) -> str:
-        """All products of a cell."""
+        """Write all products of a cell."""
         cells = [[float(np.broadcast_to(each, self.shape)[i, j]) for each in factors] for factors in self.parts]
         words = " + ".join("·".join(_factor(each) for each in factors) for factors in cells)
         return _wrapped(words, self.after)
@@ -78,28 +78,28 @@ class Sum:
 
 @dataclass(frozen=True, eq=False)
 class Hidden:
-    """The scores of the keys that a query may see; all others are −∞."""
+    """The masked scores: those of keys that a query may see, all others −∞."""
 
     scores: Array  # (R, C)
     allowed: Array  # (R, C) bool
 
     def values(self) -> Array:
-        """(R, C)."""
+        """Compute the matrix (R, C)."""
         return np.where(self.allowed, self.scores, -np.inf)
 
     def filled(self, i: int, j: int) -> str:
-        """Seen or hidden."""
+        """Write whether a cell is seen or hidden."""
         return f"seen: {short(self.scores[i, j])}" if self.allowed[i, j] else "hidden"
 
 
 @dataclass(frozen=True, eq=False)
 class Softmax:
-    """e^s_ij / Σ_m e^s_im; a key at −∞ weighs 0, in a row of nothing else too."""
+    """A softmax over rows, e^s_ij / Σ_m e^s_im; a key at −∞ has weight 0, also in a row of only such keys."""
 
     scores: Array  # (R, C)
 
     def values(self) -> Array:
-        """(R, C), rows sum to 1."""
+        """Compute the matrix (R, C), whose rows sum to 1."""
         top = self.scores.max(-1, keepdims=True)
         raised = np.exp(self.scores - np.where(np.isfinite(top), top, 0))
         total = raised.sum(-1, keepdims=True)
@@ -107,7 +107,7 @@ class Softmax:
         return shares
 
     def filled(self, i: int, j: int) -> str:
-        """One power, and the sum of the row's."""
+        """Write the power of a cell and the sum over its row."""
         row = self.scores[i]
         if not np.isfinite(row[j]):
             return "hidden, so it weighs 0"
@@ -119,7 +119,7 @@ class Softmax:
 
 @dataclass(frozen=True, eq=False)
 class Norm:
-    """scale · weight_j (x_ij − mean_i) / deviation_i + bias_j; RMSNorm takes no mean away."""
+    """A layer norm: scale · weight_j (x_ij − mean_i) / deviation_i + bias_j; RMSNorm subtracts no mean."""
 
     x: Array  # (R, C)
     weight: Array  # (C,)
@@ -129,13 +129,13 @@ class Norm:
     scale: float = 1.0
 
     def values(self) -> Array:
-        """(R, C)."""
+        """Compute the matrix (R, C)."""
         mean, deviation = self._row()
         found: Array = self.scale * self.weight * (self.x - mean) / deviation
         return found if self.bias is None else found + self.bias
 
     def filled(self, i: int, j: int) -> str:
-        """With the mean and the deviation of the row."""
+        """Write a cell with the mean and deviation of its row."""
         mean, deviation = self._row()
         above = short(self.x[i, j]) if not self.centred else f"({short(self.x[i, j])} − {_factor(mean[i, 0])})"
         factors = [short(self.scale)] if self.scale != 1 else []
@@ -155,12 +155,12 @@ class Largest:
     names: tuple[str, ...] = field(default=())  # Of the rows
 
     def values(self) -> Array:
-        """(1, C)."""
+        """Compute the row (1, C)."""
         found: Array = self.x.max(0, keepdims=True)
         return found
 
     def filled(self, i: int, j: int) -> str:
-        """Where it stands."""
+        """Write the place of the largest value."""
         place = int(self.x[:, j].argmax())
         return f"the largest of {len(self.x)}, at {self.names[place]}"
 
@@ -174,13 +174,13 @@ def exact(weight: Tensor | None) -> Array:
 
 
 def linear(x: Array, module: nn.Linear, part: slice = slice(None)) -> Dot:
-    """x W^T + b, or those of its outputs."""
+    """Return the rule x W^T + b of a linear module, for all or `part` of its outputs."""
     bias = None if module.bias is None else exact(module.bias)[part]
     return Dot(x, exact(module.weight).T[:, part], bias)
 
 
 def norm(x: Array, module: nn.Module, scale: float = 1.0) -> Norm | None:
-    """LayerNorm or RMSNorm; None where there is none."""
+    """Return the rule of a LayerNorm or RMSNorm; None if the module is neither."""
     if not isinstance(module, nn.LayerNorm | nn.RMSNorm):
         return None
     eps = torch.finfo(torch.float32).eps if module.eps is None else module.eps
@@ -191,7 +191,7 @@ def norm(x: Array, module: nn.Module, scale: float = 1.0) -> Norm | None:
 
 
 def recorded_sum(parts: Parts, shape: tuple[int, int], after: str, pick: Callable[[Tensor], Array]) -> Sum:
-    """The sum that a module has recorded, of what `pick` takes of each tensor."""
+    """Return the sum that a module has recorded, with `pick` applied to each tensor."""
     factors = (tuple(pick(each) if isinstance(each, Tensor) else each for each in part) for part in parts)
     return Sum(tuple(factors), shape, after)  # type: ignore[arg-type]
 
@@ -200,7 +200,7 @@ Rule = Dot | Sum | Hidden | Softmax | Norm | Largest
 
 
 def activated(x: Array, after: After) -> Array:
-    """ReLU, GELU, SiLU, sigmoid or magnitude of each value; nothing where nothing is asked."""
+    """Apply ReLU, GELU, SiLU, sigmoid or absolute value to each value; nothing for an empty name."""
     found: Array = {
         "": lambda: x,
         "relu": lambda: np.maximum(x, 0),
@@ -213,7 +213,7 @@ def activated(x: Array, after: After) -> Array:
 
 
 def short(value: float) -> str:
-    """Two decimals, three of what is below a tenth, a power of ten where those say nothing; with a true minus."""
+    """Write a number with two decimals, three below 0.1, or in powers of ten; with a true minus sign."""
     size = abs(float(value))
     if not math.isfinite(size):
         return f"{MINUS}∞" if value < 0 else "∞"
@@ -225,7 +225,7 @@ def short(value: float) -> str:
 
 
 def _factor(value: float) -> str:
-    """In brackets where it is negative."""
+    """Write a factor, in brackets if it is negative."""
     said = short(value)
     return f"({said})" if said.startswith(MINUS) else said
 

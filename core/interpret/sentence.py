@@ -1,4 +1,4 @@
-"""One typed sentence: how it was read, what the model says, and everything that happened inside."""
+"""The trace of one typed sentence: its tokens, the prediction, and the model's internal values."""
 
 from __future__ import annotations
 
@@ -29,16 +29,15 @@ PADDING = "[PAD]"
 
 
 def padding_name(places: int) -> str:
-    """The token that stands for all filled places of a text, last in its maps."""
+    """Return the name of the token that represents all padding of a text, last in its maps."""
     return f"{PADDING} × {places}"
 
 
 def cancelled(components: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-    """(H,): the share of the weight of a head's components that cancels in their sum, 0 to 1.
+    """Compute (H,) shares, 0 to 1, of the weight of a head's components that cancels in their sum.
 
     Of reader q it is 1 − Σₖ |Σᵢ cᵢ aᵢ(q, k)| ⁄ Σₖ Σᵢ |cᵢ| aᵢ(q, k), with coefficients c and maps a of all components i
-    over the tokens k; of the head the mean over the tokens q that weigh anything. At 0 nothing is taken away, at 1
-    nothing is left.
+    over the tokens k; of the head the mean over the tokens q with any weight. At 0 nothing cancels, at 1 everything.
 
     Args:
         components: (N, H, L, L) maps of real tokens, readers in rows.
@@ -52,7 +51,7 @@ def cancelled(components: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class LayerView:
-    """One layer for one text; float32 arrays, queries in rows.
+    """The internal values of one layer for one text; float32 arrays, queries in rows.
 
     Filled places are folded into one, the last of L: as a key it has the sum of their weights, so that rows of a map
     sum to 1; as a query, and wherever else each token has a value, it has their mean.
@@ -70,7 +69,7 @@ class LayerView:
 
 @dataclass(frozen=True)
 class MixView:
-    """What a mixture is made of for one text: probabilities by class name, before the temperature."""
+    """The parts of a mixture for one text: probabilities by class name, before the temperature."""
 
     weight: float  # Of the network, 0 to 1, TF-IDF has the rest; 1 where TF-IDF was taken out
     network: dict[str, float]
@@ -79,7 +78,7 @@ class MixView:
 
     @property
     def parts(self) -> dict[str, dict[str, float]]:
-        """What is in it in words, and the mixture, each with its probabilities."""
+        """Return the parts and the mixture, each in words with its probabilities."""
         return {
             f"Network alone, counts {self.weight:.2f}": self.network,
             f"TF-IDF alone, counts {1 - self.weight:.2f}": self.tfidf,
@@ -89,7 +88,7 @@ class MixView:
 
 @dataclass(frozen=True)
 class SentenceView:
-    """What a page or the command line shows of one text."""
+    """The prediction and internal values of one text, for pages and the command line."""
 
     text: str  # As typed
     read_as: str  # After normalising: what the tokens are pieces of
@@ -118,21 +117,21 @@ class SentenceView:
 
     @property
     def places(self) -> np.ndarray:
-        """(L,): how many places each token stands for; 1 but for the folded one."""
+        """Return (L,) numbers of places that each token represents; 1 except for folded padding."""
         places = np.ones(len(self.tokens), np.float32)
         if self.filled:
             places[-1] = self.filled
         return places
 
     def padding_weight(self, layer: int) -> np.ndarray:
-        """(H,): how much of the combined map lies on padding, mean over all places that read; 0 where none is read."""
+        """Return (H,) weights of the combined map on padding, averaged over all queries; 0 if no padding is read."""
         combined = self.layers[layer].combined
         if not self.filled or not combined.size:
             return np.zeros(len(combined), np.float32)
         return np.average(combined[..., -1], axis=-1, weights=self.places).astype(np.float32)
 
     def cancelled(self, layer: int) -> np.ndarray | None:
-        """Return the `cancelled` share (H,) over real tokens; None where heads have one map or there are no maps."""
+        """Return the `cancelled` shares (H,) over real tokens; None if heads have one map or there are no maps."""
         found, tokens = self.layers[layer], len(self.tokens) - bool(self.filled)
         if len(found.components) < 2 or self.too_long:
             return None
@@ -140,7 +139,7 @@ class SentenceView:
 
     @property
     def too_long(self) -> bool:
-        """Whether the text has layers but, for its length, no maps."""
+        """Return whether the text is too long for maps of its layers."""
         return bool(self.layers) and len(self.tokens) > 0 and self.layers[0].combined.shape[-1] == 0
 
 
@@ -156,7 +155,7 @@ def inspect_text(
     mix: Mix | None = None,
     unmixed: bool = False,
 ) -> SentenceView:
-    """Classify one text and show the inside, as `LoadedRun.inspect` does; the model is left as it was found.
+    """Classify one text and return the model's inside, as `LoadedRun.inspect` does; the model is unchanged.
 
     With `unmixed` the answer is that of the network alone, whatever `mix` is.
 
@@ -205,7 +204,7 @@ def inspect_text(
 
 
 def _unread(encoding: Encoding, *, pairs: bool) -> str:
-    """What is cut off at the end; of a pair at the ends of both."""
+    """Return the text that is truncated at the end; for a pair, at the ends of both."""
     if not encoding.truncated:
         return ""
     ends = [encoding.text[encoding.offsets[-1][1] :].strip()]
@@ -218,18 +217,19 @@ def _unread(encoding: Encoding, *, pairs: bool) -> str:
 def _mixed(
     mix: Mix, weight: float, network: Tensor, text: str, classes: tuple[str, ...], task: Task
 ) -> tuple[Tensor, MixView]:
-    """(1, C) logits of the mixture for a text of which the network gives these, and what it is made of."""
+    """Return (1, C) logits of the mixture for a text, given those of the network, and its parts."""
     parts = mix.parts(network.numpy(), [text], task)
     together = mixed(parts, weight, task)
 
     def named(logits: np.ndarray) -> dict[str, float]:
+        """Return class name → probability."""
         return dict(zip(classes, probabilities(torch.from_numpy(logits[0]).double(), task).tolist(), strict=True))
 
     return torch.from_numpy(together), MixView(weight, *map(named, (*parts, together)))
 
 
 class Fold(NamedTuple):
-    """How a batch of one text is shown: masked padding is cut, filled places that the model reads become one.
+    """The view of a batch of one text: masked padding is cut, padding that the model reads becomes one place.
 
     A text without tokens has one masked place.
     """
@@ -238,15 +238,15 @@ class Fold(NamedTuple):
     filled: int
 
     def each(self, values: Tensor, axis: int) -> Tensor:
-        """A value of each token: behind the tokens the mean over the filled places."""
+        """Return a value for each token, followed by the mean over the padding."""
         return self._joined(values, axis, Tensor.mean)
 
     def map(self, weights: Tensor) -> Tensor:
-        """(…, L, L): behind the keys the sum over the filled places, behind the queries the mean."""
+        """Fold maps (…, L, L): sum over the padding for keys, mean for queries."""
         return self.each(self._joined(weights, -1, Tensor.sum), -2)
 
     def mask(self, allowed: Tensor) -> Tensor:
-        """(L, L) bool: a filled place among them is enough."""
+        """Fold a mask (L, L) bool: padding is seen if any of its places is."""
         return self._joined(self._joined(allowed, -1, Tensor.any), -2, Tensor.any)
 
     def _joined(self, values: Tensor, axis: int, fold: Callable[..., Tensor]) -> Tensor:
@@ -273,7 +273,7 @@ def _layer(layer: LayerTrace, fold: Fold) -> LayerView:
 
 
 def _beside(trace: Trace | None, fold: Fold) -> dict[str, Any]:
-    """What a trace holds besides its layers, as fields of `SentenceView`."""
+    """Return the contents of a trace without its layers, as fields of `SentenceView`."""
     if trace is None:
         return {}
     head = trace.head
@@ -288,7 +288,7 @@ def _beside(trace: Trace | None, fold: Fold) -> dict[str, Any]:
 
 
 def inside(view: SentenceView) -> dict[str, Any]:
-    """Return what a reading shows of the inside as plain data for JSON; null or empty where the model has no such part.
+    """Return the internal values as plain data for JSON; null or empty if the model has no such part.
 
     `padding` is null where padding is masked. Where the model reads it as text, `places` of it stand as one in the last
     row and column of every map; `weight` (layers, heads) is how much of the combined map lies on it, mean over all
@@ -296,6 +296,7 @@ def inside(view: SentenceView) -> dict[str, Any]:
     """
 
     def plain(values: np.ndarray | None) -> Any:
+        """Return an array as lists."""
         return None if values is None else values.tolist()
 
     weights = [view.padding_weight(layer).tolist() for layer in range(len(view.layers))]
@@ -330,7 +331,7 @@ def _array(tensor: Tensor) -> np.ndarray:
 
 
 def without_maps(view: SentenceView) -> str:
-    """Why there are none; empty: there are."""
+    """Return why a view has no maps; empty: it has maps."""
     if not view.layers:
         return "This model has no attention to show."
     return "The text is too long for maps of all pairs." if view.too_long else ""

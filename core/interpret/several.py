@@ -1,4 +1,4 @@
-"""Many texts of which it is asked what their words do, read at once, and how far other methods agree with deletion."""
+"""Deletion attribution of many texts in batches, and the agreement of other methods with it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AT_ONCE = 2048
 
 @dataclass(frozen=True)
 class Pushed:
-    """The words of one text, as they were typed."""
+    """The words of one text with their deletion attributions."""
 
     target: str  # The class whose log-odds are pushed
     words: tuple[str, ...]
@@ -29,11 +29,7 @@ class Pushed:
 
 
 def pushed(reader: Reader, texts: Sequence[str], targets: Sequence[str]) -> list[Pushed]:
-    """Return what each word of n texts pushes the log-odds of a class by; an empty target is the answer.
-
-    Raises:
-        InputError: no such class.
-    """
+    """Return attributions of n texts' words to a class (empty: the predicted one); InputError for an unknown class."""
     bare = "embedding" not in reader.model.provides  # counts have no token for what they do not know
     found = []
     for reading in readings(reader, texts, targets):
@@ -47,7 +43,7 @@ def pushed(reader: Reader, texts: Sequence[str], targets: Sequence[str]) -> list
 
 
 def readings(reader: Reader, texts: Sequence[str], targets: Sequence[str] = ()) -> Iterator[Reading]:
-    """Each text with what is said of it without each of its words; arguments as those of `pushed`."""
+    """Yield each text with predictions of it without each of its words; arguments as those of `pushed`."""
     wanted = iter(targets or [""] * len(texts))
     for part in _parts(texts):
         gone = [leaving_out(shown_words(text)) for text in part]
@@ -77,7 +73,7 @@ LEAST = 2  # Words of a text in which there is something to choose
 
 @dataclass(frozen=True)
 class Agreed:
-    """One method against deletion."""
+    """The agreement of one method with deletion."""
 
     method: str
     texts: int  # That have two words or more, and are not too long for the method
@@ -90,9 +86,9 @@ class Agreed:
 def agreement(
     reader: Reader, texts: Sequence[str], on_progress: Callable[[str, float | None], None] = lambda what, share: None
 ) -> list[Agreed]:
-    """Compare each quick method with deletion, for the class that the model says of each text.
+    """Compare each quick method with deletion, for the predicted class of each text.
 
-    Texts of fewer than two words say nothing. `on_progress` is told which share is done; what it raises stops it.
+    Texts of fewer than two words are left out. `on_progress` gets the share done; its exceptions stop the work.
     """
     named = [name for name in QUICK if name in methods(reader.model.provides) and name != "deletion"]
     same = {name: list[bool]() for name in named}

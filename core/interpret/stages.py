@@ -1,4 +1,4 @@
-"""The forward pass of one text as stages: formulas, matrices with the rule of their cells, and how to read them."""
+"""The forward pass of one text as stages: formulas, matrices with the rules of their cells, and explanations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Kind = Literal["number", "score", "weight", "count"]
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A named matrix; rows and columns have names too."""
+    """A named matrix with named rows and columns."""
 
     name: str  # LaTeX
     values: np.ndarray  # (R, C) float64; −∞ where a score is hidden
@@ -30,7 +30,7 @@ class Matrix:
     words: tuple[tuple[str, ...], ...] = ()  # (R, …) further columns of words, named behind the numbers in `columns`
 
     def filled(self, row: int, column: int) -> str:
-        """The formula of a cell with its numbers: `0.42·1.10 + … = 2.31`; of a given one the number."""
+        """Return the formula of a cell with its numbers: `0.42·1.10 + … = 2.31`; without a rule, only the number."""
         value = self.values[row, column]
         said = str(int(value)) if self.kind == "count" else short(value)
         return said if self.rule is None else f"{self.rule.filled(row, column)} = {said}"
@@ -50,13 +50,13 @@ class Stage:
 
     @property
     def made(self) -> np.ndarray:
-        """What comes out."""
+        """Return the values of the last matrix, the output of the stage."""
         return self.matrices[-1].values
 
 
 @dataclass(frozen=True)
 class Steps:
-    """All stages of one text, with the layer, head and component that they are of."""
+    """All stages of one text, for one layer, head and component."""
 
     text: str
     tokens: tuple[str, ...]  # As the model reads them, a class token first and padding last
@@ -70,12 +70,12 @@ class Steps:
     notes: tuple[str, ...]  # What of the text is unknown or cut off
 
     def stage(self, key: str) -> Stage:
-        """By its key; KeyError: there is none."""
+        """Return the stage of a key; KeyError if there is none."""
         return {stage.key: stage for stage in self.stages}[key]
 
 
 def numbered(many: int) -> tuple[str, ...]:
-    """Names of the dimensions of vectors, from 1."""
+    """Return the names of vector dimensions, numbered from 1."""
     return tuple(str(i) for i in range(1, many + 1))
 
 
@@ -83,7 +83,7 @@ ONE = ("text",)
 
 
 def pooling(head: Head, record: Record, tokens: Matrix, *, lead: bool) -> list[Stage]:
-    """Return one vector of all tokens (L, d): the class token's or the mean; `lead`: no stage shows them yet."""
+    """Build the stage that pools tokens (L, d): the class token or the mean; `lead`: no stage shows the tokens yet."""
     many, letter = len(tokens.rows), tokens.name
     weights = np.eye(1, many) if head.first else np.full((1, many), 1 / many)
     rule = Dot(weights, tokens.values)
@@ -95,7 +95,7 @@ def pooling(head: Head, record: Record, tokens: Matrix, *, lead: bool) -> list[S
 
 
 def dense_and_logits(head: Head, record: Record, pooled: Matrix, classes: tuple[str, ...]) -> Iterator[Stage]:
-    """The dense layer, if there is one, and the classifier."""
+    """Yield the stages of the dense layer, if there is one, and of the classifier."""
     vector = pooled
     if head.dense is not None and head.dense_norm is not None:
         m, t, names = record.values["m"], record.values["t"], numbered(head.dense.out_features)
@@ -119,7 +119,7 @@ def logits_stage(
     *,
     one: bool = False,
 ) -> Stage:
-    """The linear classifier over one vector (1, d), weights (d, C), and what it `found`, (1, C)."""
+    """Build the stage of the linear classifier over a vector (1, d), weights (d, C), and logits `found`, (1, C)."""
     rule = Dot(vector.values, weight, bias)
     shown = Matrix(vector.name, vector.values, vector.rows, vector.columns)
     weights = Matrix("W", weight.T, classes, vector.columns)
@@ -132,7 +132,7 @@ def logits_stage(
 
 
 def probability_stage(logits: Matrix, task: Task, scaling: Scaling, mixed: tuple[float, Array] | None = None) -> Stage:
-    """Lead from logits (1, C) to what `predict` gives.
+    """Build the stage from logits (1, C) to the probabilities of `predict`.
 
     `mixed` is the weight of the network and the logits (1, C) of TF-IDF, where its probabilities are mixed in.
     """
@@ -176,7 +176,7 @@ def probability_stage(logits: Matrix, task: Task, scaling: Scaling, mixed: tuple
 
 
 def _towards_doubt(logits: Array, columns: tuple[str, ...], named: str, task: Task, scaling: Scaling) -> list[Matrix]:
-    """The class prior, where the run has one, and last the logits of that name at its temperature."""
+    """Return the class prior, if the run has one, and last the logits divided by the temperature."""
     share = 1 / scaling.temperature
     if not scaling.prior:
         rule = Sum(((logits, share),), logits.shape)

@@ -1,4 +1,4 @@
-"""The forward pass of one text, stage by stage, computed anew from the weights of a run."""
+"""The forward pass of one text, stage by stage, recomputed from the weights of a run."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _convolutional(
 
 
 def recorded(model: Plain, batch: Batch) -> Record:
-    """What a model records of a text in float64."""
+    """Return what a model records for a text in float64."""
     record = Record()
     in_float64(model)(batch, record=record)
     return record
@@ -133,7 +133,7 @@ def _counted(model: BagOfNgrams, ids: Array, tokens: tuple[str, ...], classes: t
 
 
 def _compared(model: BagOfPairs, ids: Array, tokens: tuple[str, ...], classes: tuple[str, ...]) -> Iterator[Stage]:
-    """Of a pair: each text by itself, then what they have alone and together."""
+    """Yield the stages of a pair: each text alone, then their difference and product."""
     second = segments(torch.from_numpy(ids)[None])[0].numpy() == 1
     own = [np.flatnonzero(part & (ids != model.mark)) for part in (~second, second)]
     texts = [
@@ -159,7 +159,7 @@ def _compared(model: BagOfPairs, ids: Array, tokens: tuple[str, ...], classes: t
 
 
 def _among(every: Array, grams: Array, values: Array) -> Array:
-    """(G, 1): values of some n-grams among all of them, 0 of the others."""
+    """Return (G, 1) values of some n-grams at their places among all, 0 for the others."""
     found = np.zeros((len(every), 1))
     found[np.isin(every, grams)] = values[[int(np.flatnonzero(grams == gram)[0]) for gram in every if gram in grams]]
     return found
@@ -168,7 +168,7 @@ def _among(every: Array, grams: Array, values: Array) -> Array:
 def _weighed(
     model: BagOfNgrams, ids: Array, tokens: tuple[str, ...], number: int = 0
 ) -> tuple[Array, tuple[Matrix, ...]]:
-    """The n-grams of a text in the order in which they first stand there, and how they are weighed."""
+    """Return the n-grams of a text in order of first occurrence, and the matrices of their weights."""
     grams, first, counts = np.unique(ids, return_index=True, return_counts=True)
     order = np.argsort(first, kind="stable")
     grams, counts, names = grams[order], counts[order].astype(float), tuple(tokens[i] for i in first[order])
@@ -196,7 +196,7 @@ TOLERANCE = 1e-4
 def steps(
     reader: Reader, text: str, layer: int | None = None, head: int | None = None, component: int | None = None
 ) -> Steps:
-    """Compute all stages of a text, as it is read with the reader's change; the model is only read.
+    """Compute all stages of a text, with the reader's change; the model stays unchanged.
 
     Layer and head count from 1 (the last and the first, unless named), the component from 0, which is the base.
 
@@ -248,7 +248,7 @@ def steps(
 
 
 def _place(asked: tuple[int | None, int | None, int | None], sizes: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Layer, head and component from 0."""
+    """Return layer, head and component from 0; InputError if the model has no such one."""
     if not sizes[0]:
         if any(each is not None for each in asked):
             raise InputError("this model has no attention, so it has no layer, head or component to choose")
@@ -276,7 +276,7 @@ def _check_answer(computed: Array, own: Array, classes: tuple[str, ...]) -> None
 
 
 def _tokens(encoding: Encoding, read: Batch, tokens: tuple[str, ...], size: int, *, counted: bool) -> Stage:
-    """What the text becomes."""
+    """Build the stage of the tokens of the text."""
     words: tuple[tuple[str, ...], ...] = ()
     columns: tuple[str, ...] = ("id",)
     ids = read.ids[0].cpu().numpy()

@@ -47,12 +47,12 @@ NAMES = {
 
 
 def in_float64(module: M) -> M:
-    """A copy of a model or a part of it, on the CPU and in evaluation mode."""
+    """Return a float64 copy of a model or a part of it, on the CPU and in evaluation mode."""
     return copy.deepcopy(module).cpu().double().eval()
 
 
 def doubled(batch: Batch) -> Batch:
-    """A batch on the CPU, its polarities in float64."""
+    """Return a batch on the CPU, with its polarities in float64."""
     batch = batch.to(torch.device("cpu"))
     return batch if batch.polarity is None else batch._replace(polarity=batch.polarity.double())
 
@@ -60,7 +60,7 @@ def doubled(batch: Batch) -> Batch:
 def pass_backbone(
     model: PretrainedClassifier, x: Array, read: Batch, changes: Sequence[Intervention], record: Record
 ) -> None:
-    """Pass x (L, d) through a backbone layer by layer: the whole would not fit into memory beside itself in float64."""
+    """Pass x (L, d) through a backbone layer by layer, since a float64 copy of the whole would not fit into memory."""
     vectors = torch.from_numpy(x)[None]
     for index in range(len(model.layers)):
         reading = Reading(read.keep, read.polarity, class_token=False, record=record.of(index))
@@ -71,11 +71,7 @@ def pass_backbone(
 
 
 def as_layer(model: PretrainedClassifier, index: int) -> Layer:
-    """Return a block of a backbone as a layer of ours in float64, with the same weights.
-
-    Raises:
-        NotAvailable: its feed-forward part has an activation that ours has not.
-    """
+    """Return a backbone's block as our layer in float64, same weights; NotAvailable for an activation ours lacks."""
     layer = cast(Sequence[BackboneLayer], model.layers)[index]
     named = dict(layer.block.named_modules())
     parts = {role: next(named[name] for name in names if name in named) for role, names in NAMES.items()}
@@ -102,7 +98,7 @@ def as_layer(model: PretrainedClassifier, index: int) -> Layer:
 
 
 def _activation(module: nn.Module) -> Literal["relu", "gelu"]:
-    """By what it does: its name is another library's."""
+    """Detect the activation by what it does, since its name is another library's."""
     asked = torch.linspace(-6, 6, 241)
     if torch.equal(module(asked), F.relu(asked)):
         return "relu"
@@ -114,7 +110,7 @@ def _activation(module: nn.Module) -> Literal["relu", "gelu"]:
 
 
 def entering_stage(model: PretrainedClassifier, ids: Array, tokens: tuple[str, ...]) -> Stage:
-    """Show what enters the first block: word, place and type, their norm, and where words are narrower their map."""
+    """Build the stage before the first block: word, place and type, their norm, and the map of narrower words."""
     entering, read, places = model.entering, torch.from_numpy(ids)[None], np.arange(len(ids))
     tables = dict(entering.named_children())
     places += int(getattr(entering, "padding_idx", -1)) + 1  # RoBERTa and XLM-R count places from behind the padding
@@ -181,7 +177,7 @@ def encoder_stages(
 
 
 def embedding_stage(model: EncoderClassifier, record: Record, tokens: tuple[str, ...], change: Intervention) -> Stage:
-    """What enters the first layer, as the sum of what it is made of."""
+    """Build the stage of the input of the first layer, as a sum of its parts."""
     values = {name: exact(each.value[0]) for name, each in record.values.items()}
     dimensions, first = numbered(values["x"].shape[1]), int(model.class_token is not None)
     table, scale = values["E"], np.full((len(tokens), 1), model.scale)
@@ -226,7 +222,7 @@ SAID = {
 
 
 def _said(name: str, change: Intervention, *, aware: bool) -> str:
-    """What is a part of the embedding, in words."""
+    """Describe a part of the embedding in words."""
     more = {
         r"\overline{G}": ", silenced ones as zeros" * bool(change.pieces_off),
         r"p^{\sin}": " times α" * aware,
@@ -238,7 +234,7 @@ def _said(name: str, change: Intervention, *, aware: bool) -> str:
 def _above(
     model: EncoderClassifier, record: Record, tokens: tuple[str, ...], classes: tuple[str, ...], at: int, head: int
 ) -> Iterator[Stage]:
-    """What follows the last layer."""
+    """Yield the stages after the last layer."""
     z, h = (exact(record.values[name].value[0]) for name in "zh")
     rule, inside = norm(z, model.final_norm), record.part("head")
     final = Matrix("h", h, tokens, numbered(h.shape[1]), rule=rule)
@@ -255,7 +251,7 @@ def _above(
 
 
 def _reading(head: Head, record: Record, final: Matrix, number: int) -> Iterator[Stage]:
-    """Convolutions and the attention of a head, where it has them."""
+    """Yield the stages of a head's convolutions and attention, if it has them."""
     matrix = final
     if head.branches:
         stage = _convolutions(head, record, final)
@@ -281,7 +277,7 @@ def _convolutions(head: Head, record: Record, final: Matrix) -> Stage:
 
 
 def branch_matrix(branch: Branch, width: int, record: Record, final: Matrix) -> Matrix:
-    """(L, c): one convolution with its batch norm and ReLU; zeros stand beyond the text."""
+    """Return the matrix (L, c) of one convolution with its batch norm and ReLU; zero-padded beyond the text."""
     convolution, batch, name = branch.convolution, branch.norm, f"C_{{{width}}}"
     scale = exact(batch.weight) / np.sqrt(exact(batch.running_var) + batch.eps)
     bias = (exact(convolution.bias) - exact(batch.running_mean)) * scale + exact(batch.bias)
@@ -291,7 +287,7 @@ def branch_matrix(branch: Branch, width: int, record: Record, final: Matrix) -> 
 
 
 def windows(x: Array, width: int) -> Array:
-    """(L, width · d): the tokens of the window at each token, zeros beyond the text."""
+    """Return (L, width · d): the window of tokens at each token, zero-padded beyond the text."""
     padded = np.pad(x, (((width - 1) // 2, width // 2), (0, 0)))
     return np.concatenate([padded[j : j + len(x)] for j in range(width)], 1)
 

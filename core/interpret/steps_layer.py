@@ -33,7 +33,7 @@ SAME = 1e-6  # Largest difference between the scores of the model and those of t
 
 @dataclass(frozen=True, eq=False)
 class Chosen:
-    """A layer with what it recorded, and which of its heads and components is looked at, from 0."""
+    """A layer with its record, and the head and component that are shown, from 0."""
 
     layer: Layer
     record: Record
@@ -47,58 +47,58 @@ class Chosen:
 
     @property
     def many(self) -> bool:
-        """Whether a head has several maps."""
+        """Return whether a head has several maps."""
         return self.layer.attention.components > 1
 
     @property
     def score(self) -> str:
-        """The letter of a score behind the terms, where there are any."""
+        """Return the letter of a score after the terms, if there are any."""
         part = self.layer.attention
         changed = self.record.part("added").values or part.terms.lexical or part.temperature is not None
         return "s'" if changed else "s"
 
     @property
     def at(self) -> str:
-        """What tells the queries and keys of the maps apart, in LaTeX."""
+        """Return the superscript of a map's queries and keys, in LaTeX."""
         return rf"^{{({self.component})}}" if self.many else ""
 
     @property
     def closed(self) -> list[tuple[int, float]]:
-        """(token, gate) of those that are set by hand."""
+        """Return (token, gate) of the gates that are set by hand."""
         return [(token, value) for layer, token, value in self.change.gates if layer == self.layer.attention.index]
 
     def read(self, name: str) -> Array:
-        """What the layer recorded, of this component (N, H, …) or of this head (H, …) where it has these."""
+        """Return a recorded value, for this component (N, H, …) or this head (H, …) if it has these axes."""
         return self.pick(self.record.values[name].value)
 
     def pick(self, value: Tensor) -> Array:
-        """The same of a tensor (1, …)."""
+        """Return the part of a tensor (1, …) for this component and head."""
         at = {5: (0, self.component, self.head), 4: (0, self.head)}.get(value.dim(), (0,))
         return exact(value[at])
 
     def of_maps(self, name: str) -> Array:
-        """What the layer recorded of all components (N, …) of this head."""
+        """Return a recorded value for all components (N, …) of this head."""
         return exact(self.record.values[name].value[0, :, self.head])
 
     def formula(self, name: str) -> str:
-        """The formula that stands beside the code."""
+        """Return the formula that the layer recorded for a value."""
         return self.record.values[name].formula
 
     def said(self, name: str) -> Term | None:
-        """What the configuration says of a term."""
+        """Return the configuration's description of a term."""
         return next((term for term in self.layer.attention.terms.said if name in term.name), None)
 
     def vectors(self, name: str, values: Array, rule: Rule | None = None) -> Matrix:
-        """A row for each token, a column for each dimension."""
+        """Build a matrix with a row for each token and a column for each dimension."""
         return Matrix(name, values, self.tokens, numbered(values.shape[1]), rule=rule)
 
     def pairs(self, name: str, values: Array, rule: Rule | None = None, *, weight: bool = False) -> Matrix:
-        """A row for each token that reads, a column for each that is read: scores, or weights."""
+        """Build a matrix of scores or weights with a row for each query token and a column for each key token."""
         return Matrix(name, values, self.tokens, self.tokens, "weight" if weight else "score", rule)
 
 
 def layer_stages(chosen: Chosen) -> Iterator[Stage]:
-    """From what enters the layer to what leaves it."""
+    """Yield the stages from the input to the output of the layer."""
     stages = _queries, _scores, _terms, _mask, _softmax, _combine, _mix, _joined, _residual, _feedforward
     yield from (make(chosen) for make in stages)
 
@@ -127,7 +127,7 @@ def _queries(chosen: Chosen) -> Stage:
 
 
 def _turn(x: Array) -> Sum:
-    """Each pair of numbers (2m, 2m+1) turned."""
+    """Rotate each pair of dimensions (2m, 2m+1) by its position."""
     unit = torch.zeros(x.shape, dtype=torch.float64)
     unit[:, 0::2] = 1
     turned = rotate(unit).numpy()
@@ -138,7 +138,7 @@ def _turn(x: Array) -> Sum:
 
 
 def _content(chosen: Chosen) -> Dot:
-    """The scores by what two tokens say alone."""
+    """Return the scores of queries and keys alone, before other terms."""
     q, k = (chosen.read(each) for each in "qk")
     if chosen.layer.attention.terms.rotary:
         q, k = _turn(q).values(), _turn(k).values()
@@ -162,7 +162,7 @@ def _scores(chosen: Chosen) -> Stage:
 
 
 def _terms(chosen: Chosen) -> Stage:
-    """What changes a score before the softmax."""
+    """Build the stage of the terms that change a score before the softmax."""
     attention, at, dot = chosen.layer.attention, chosen.at, _content(chosen)
     content, score, formula = dot.values(), chosen.read("s'"), "s_{ij}"
     factors: list[Array | float] = [content]
@@ -212,7 +212,7 @@ def _terms(chosen: Chosen) -> Stage:
 
 
 def _further(chosen: Chosen, name: str, lines: list[str]) -> tuple[str, str]:
-    """What any other term adds to the scores, in a sentence and in LaTeX, as its configuration says it."""
+    """Describe any other term of the scores, in a sentence and in LaTeX, from its configuration."""
     term = chosen.said(name)
     if term is None:
         return f"The term {name} is added to every score.", rf"\mathrm{{{name}}}_{{ij}}"
@@ -267,11 +267,12 @@ def _sigma(chosen: Chosen, matrices: list[Matrix], lines: list[str]) -> tuple[st
 
 
 def _gate(chosen: Chosen, matrices: list[Matrix], lines: list[str]) -> str:
-    """What gates do to the scores, in a sentence."""
+    """Describe the effect of gates on the scores in a sentence, and add their matrix and formulas."""
     first, recorded, by_hand = int(chosen.class_token), chosen.record.values["g"], chosen.closed
     words = len(chosen.tokens) - first
 
     def column(value: Tensor) -> Array:
+        """Return the values of the words as a column."""
         return exact(value[0])[first:, None] if value.dim() > 1 else exact(value)
 
     rule = recorded_sum(recorded.parts, (words, 1), recorded.after, column)
@@ -342,6 +343,7 @@ def _combine(chosen: Chosen) -> Stage:
         return Stage("combine", "Combine", ("P = A",), f"{NONE}: a head has one map, and nothing is added to it.")
 
     def column(value: Tensor) -> Array:
+        """Return the λ of this head, one row for each token or for all."""
         return exact(value[0, :, min(head, value.shape[2] - 1)]).T  # (1 or L, N − 1)
 
     learned, values = chosen.record.values[r"\lambda"], column(chosen.record.values["lambda"].value[..., 0])
@@ -363,7 +365,7 @@ def _combine(chosen: Chosen) -> Stage:
 
 
 def _weights(chosen: Chosen) -> tuple[list[str], str]:
-    """How the maps are added up, as formulas and in words."""
+    """Describe how the maps are added up, as formulas and in words."""
     attention = chosen.layer.attention
     sign = "-" if attention.mixing.sign < 0 else "+"
     line = "P = A_0" + "".join(rf" {sign} \lambda_{n} A_{n}" for n in range(1, attention.components))

@@ -1,4 +1,4 @@
-"""Sentences with more and more words put in at one place, say, between a negation and what it denies.
+"""Sentence templates filled with more and more words, such as between a negation and the word it negates.
 
 A template marks the place with {} and may mark the negation with brackets: "The film was [not] {} good." is read as
 "The film was not then good.", and beside it, without the negation, as "The film was then good."
@@ -43,7 +43,7 @@ _NEGATION = re.compile(r"\[([^\[\]{}]*)\]")
 
 @dataclass(frozen=True)
 class Step:
-    """A template with so much put in."""
+    """A template filled with a number of words."""
 
     words: int  # Between what stands before the place and behind it
     text: str
@@ -59,8 +59,7 @@ def steps(text: str, insert: str = FILLER, most: int | None = None) -> tuple[Ste
         most: pieces at most; None: all.
 
     Raises:
-        InputError: no place or several, brackets that mark no word, nothing to put in, too many pieces, or a number
-            that cannot be.
+        InputError: no place or several, brackets without a word, nothing to put in, or an impossible number of pieces.
     """
     template, pieces = TEMPLATES.get(text, text), _pieces(insert)
     if max(len(template), len(insert)) > LONGEST:
@@ -88,7 +87,7 @@ def _pieces(insert: str) -> list[str]:
 
 
 def _with_and_without(template: str) -> tuple[str, str | None]:
-    """The template without its brackets, and without what stands in them."""
+    """Return the template without its brackets, and without their content."""
     marks = list(_NEGATION.finditer(template))
     if not marks and not set("[]") & set(template):
         return template, None
@@ -113,7 +112,7 @@ def _cut(text: str, start: int, end: int) -> str:
 
 @dataclass(frozen=True)
 class Reach:
-    """What a run says of every step of a template."""
+    """The predictions of a run on every step of a template."""
 
     target: str
     probabilities: np.ndarray  # (steps,) float64: of the target
@@ -122,7 +121,7 @@ class Reach:
 
 
 def reach(reader: Reader, asked: Sequence[Step], target: str) -> Reach:
-    """Ask a run about every step; InputError unless `target` is one of its classes."""
+    """Predict every step of a template; InputError unless `target` is a class of the run."""
     if not target:
         raise InputError("name a class whose probability is followed")
     reader.check(target)
@@ -141,7 +140,7 @@ def reach(reader: Reader, asked: Sequence[Step], target: str) -> Reach:
 
 
 def _read(reader: Reader, text: str, less: str) -> str:
-    """Return what the network reads of a text without its negation; nothing comes in that it cuts off from the text."""
+    """Return the part of a text without its negation that the network reads, never more than it reads of the text."""
     part = reader.read_part(text)
     end = text.removeprefix(part)
     return (less.removesuffix(end) if less.endswith(end) else part) if end != text else less

@@ -1,4 +1,4 @@
-"""A reading in numbers: how much a token is read, λ as learned, the share of unknown words. Imports no torch."""
+"""Summaries of a trace: attention received, learned λ, the share of unknown words. Imports no torch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ else:
 
 
 def received(weights: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
-    """Return (L,): what a token is read with, mean over heads and readers of one map (H, L, L), which may be signed.
+    """Return (L,) attention received by each token: the mean over heads and queries of a map (H, L, L), maybe signed.
 
     `places` (L,): how many places each token stands for; folded padding reads as often as it has places.
     """
@@ -30,14 +30,14 @@ ROUNDING = 0.001  # Below this a difference between two λ is not shown
 
 @dataclass(frozen=True)
 class Learned:
-    """λ of a model as trained."""
+    """The λ of a model as trained."""
 
     values: tuple[tuple[float, ...], ...]  # For each layer and further component the mean over heads and tokens
     varies: bool  # Whether any differs among heads or tokens
 
 
 def learned(view: SentenceView, subtracts: bool) -> Learned:
-    """λ of an untouched model, from the coefficients over the first, which is 1 unless the model norms its rows."""
+    """Return the λ of an unedited model, from its coefficients divided by the first (1 unless rows are normed)."""
     sign = -1.0 if subtracts else 1.0
     ratios = [sign * layer.coefficients[1:] / layer.coefficients[0] for layer in view.layers]
     values = tuple(tuple(float(row.mean()) for row in layer) for layer in ratios)
@@ -45,7 +45,7 @@ def learned(view: SentenceView, subtracts: bool) -> Learned:
 
 
 def reach(attention: AttentionConfig, learned: Learned) -> tuple[float, float]:
-    """From where to where a λ is moved by hand: it suits the constraint on λ and holds every learned value."""
+    """Return the range for editing a λ: it suits the constraint on λ and contains every learned value."""
     if attention.mixing == "additive":
         low, high = LAMBDA_RANGES[attention.constraint].slider
     else:
@@ -60,12 +60,12 @@ HALF = 0.5  # Share of unknown words from which a text says so
 
 
 def mostly_unknown(share: float | None) -> bool:
-    """Tell whether half of the words or more are unknown; not where that cannot be known."""
+    """Return whether at least half of the words are unknown; False if that is not known."""
     return share is not None and share >= HALF
 
 
 def unknown_note(share: float | None) -> str:
-    """Return a sentence to stand before the answer; empty where most of the words are known."""
+    """Return a warning about unknown words; empty if most words are known."""
     if share is None or share < HALF:
         return ""
     if share == 1:

@@ -1,6 +1,6 @@
-"""What a run says while words of sentences come and go, or while they are said otherwise: many sentences at once.
+"""Perturbation tests of many sentences: predictions while words are inserted or deleted, or after paraphrasing.
 
-How an answer changes while the words of a text come or go one after another, in an order that somebody claims.
+Words are inserted or deleted one after another, in the order of their attributions.
 
 Insertion begins with none of the words; deletion of an order is insertion of the reverse one, read backwards. Only
 numbers and texts are here; `core.interpret.belief` asks a run. After Samek et al. (2017), "Evaluating the visualization
@@ -44,7 +44,7 @@ _LONG = {short: long for long, short in _SHORT.items() if not short.endswith("'s
 
 
 class Paraphrase(NamedTuple):
-    """A sentence said otherwise, and which of its words are which of the first."""
+    """A paraphrase of a sentence, with the places of the shared words."""
 
     edit: str
     text: str
@@ -52,12 +52,12 @@ class Paraphrase(NamedTuple):
 
 
 def contracted(text: str) -> str:
-    """`don't` for `do not` and the like; where there is none, the other way round."""
+    """Replace phrases by contractions, such as `do not` to `don't`; if there are none, expand contractions."""
     return short if (short := _replaced(text, _SHORT)) != text else _replaced(text, _LONG)
 
 
 def framed(text: str) -> str:
-    """`I think that` before it; not before a question."""
+    """Add `I think that` before a text, except a question."""
     if not text[:1].isalpha() or text.rstrip().endswith("?"):
         return text
     first = text.split(None, 1)[0]
@@ -66,7 +66,7 @@ def framed(text: str) -> str:
 
 
 def unstopped(text: str) -> str:
-    """Without the full stop at the end; with one where no mark is."""
+    """Remove the final full stop, or add one if the text ends without a mark."""
     bare = text.rstrip()
     if bare.endswith(".") and not bare.endswith(".."):
         return bare[:-1].rstrip()
@@ -82,7 +82,7 @@ EDITS: dict[str, Callable[[str], str]] = {
 
 
 def paraphrases(text: str) -> Iterator[Paraphrase]:
-    """By each edit that changes the text."""
+    """Yield the paraphrase by each edit that changes the text."""
     before = _words(text)
     for name, edit in EDITS.items():
         if (changed := edit(text)) != text:
@@ -106,34 +106,34 @@ SHARES = np.linspace(0, 1, POINTS)  # Of the words, where curves of texts of dif
 
 
 def counts(words: int) -> np.ndarray:
-    """(S + 1,): after how many words a curve is looked at, from none to all; S is `STEPS` at most."""
+    """Return (S + 1,) numbers of words at which a curve is read, from none to all; S is at most `STEPS`."""
     steps = min(words, STEPS)
     return np.round(np.linspace(0, words, steps + 1)).astype(np.int64)
 
 
 def order_of(pushes: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """(W,): places of the words, those that push most towards the answer first; ties in random order."""
+    """Return (W,) places of the words by falling attribution; ties in random order."""
     return np.lexsort((random.permutation(len(pushes)), -np.round(pushes, DIGITS)))
 
 
 def inserted(text: str, words: Sequence[Span], order: np.ndarray) -> list[str]:
-    """(S + 1,): the text with the first words of an order only, each in its place."""
+    """Return S + 1 texts with only the first words of an order, each in its place."""
     return [without(text, [words[place] for place in order[count:]]) for count in counts(len(words))]
 
 
 def area(values: np.ndarray, words: int) -> np.ndarray:
-    """(…, S + 1) → (…,): mean height of a curve over the share of words."""
+    """Compute the area under curves (…, S + 1) → (…,), as the mean height over the share of words."""
     steps = np.diff(counts(words)) / words
     return ((values[..., 1:] + values[..., :-1]) / 2 * steps).sum(-1)
 
 
 def on_shares(values: np.ndarray, words: int) -> np.ndarray:
-    """(S + 1,) → (`STEPS` + 1,): the curve at `SHARES`, linear between its points."""
+    """Interpolate a curve (S + 1,) linearly at `SHARES`, (`STEPS` + 1,)."""
     return np.interp(SHARES, counts(words) / words, values)
 
 
 def beaten(own: float, others: np.ndarray) -> float:
-    """Which share of other areas is smaller; equal ones count half."""
+    """Return the share of other areas that are smaller; equal ones count half."""
     return float((np.sign(np.round(own - others, DIGITS)) / 2 + 0.5).mean())
 
 
@@ -156,19 +156,19 @@ class Case(NamedTuple):
 
     @classmethod
     def of(cls, text: str, target: int) -> Case:
-        """With the words as typed."""
+        """Return a case with the words of the text as typed."""
         return cls(text, tuple(typed_words(text)), target)
 
 
 class Steps:
-    """Turns steps of equal weight into a share of all."""
+    """A progress counter for steps of equal weight."""
 
     def __init__(self, tell: OnProgress, all_: int) -> None:
-        """`all_`: how many there will be."""
+        """Set the number of steps `all_`."""
         self._tell, self._all, self._done = tell, all_, 0
 
     def over(self, what: str, parts: int) -> Iterator[int]:
-        """Counts the parts of the next step and tells of each."""
+        """Count through the parts of the next step and report the progress of each."""
         for part in range(parts):
             self._tell(what, min(1.0, (self._done + part / parts) / self._all))
             yield part
@@ -176,7 +176,7 @@ class Steps:
 
 
 class Ordered(NamedTuple):
-    """What the orders of one method come to."""
+    """The insertion and deletion results of one method."""
 
     tests: Values  # `insertion` and `deletion`: share of random orders that are slower
     areas: Values  # Of `insertion`, `deletion` and `random`
@@ -184,14 +184,14 @@ class Ordered(NamedTuple):
 
 
 class Trials:
-    """One model, asked about sentences."""
+    """The perturbation tests of one model on some sentences."""
 
     def __init__(self, reader: Reader, cases: Sequence[Case], steps: Steps, of: str = "") -> None:
-        """`of`: what is said of the model in words about progress."""
+        """Set the model, the cases and the progress; `of` describes the model in progress messages."""
         self.reader, self.cases, self._steps, self._of = reader, cases, steps, of
 
     def pushes(self, method: str, cases: Sequence[Case], what: str) -> list[np.ndarray]:
-        """(W,) of each case; how much a word is read has no side, so what reads goes by size."""
+        """Return attributions (W,) of each case; absolute values for attention methods, which have no sign."""
         if method == DELETES:
             asked = [[case.text, *(without(case.text, [word]) for word in case.words)] for case in cases]
             return [odds[0] - odds[1:] for odds in self._odds(asked, cases, what)]
@@ -200,7 +200,7 @@ class Trials:
         return [ask(cases[number]) for number in steps]
 
     def ordered(self, method: str, pushes: Sequence[np.ndarray]) -> Ordered:
-        """Words put back and taken out in the order of their pushes."""
+        """Insert and delete words in the order of their attributions."""
         random = np.random.default_rng(SEED)
         orders = [order_of(each, random) for each in pushes]
         ways = {"insertion": 1} if method == DELETES else {"insertion": 1, "deletion": -1}
@@ -222,7 +222,7 @@ class Trials:
         return Ordered(_arrays(tests), _arrays(areas), _arrays(curves))
 
     def together(self, pushes: Sequence[Sequence[np.ndarray]], sided: Sequence[bool]) -> list[np.ndarray]:
-        """By method (n,): rank agreement of two words taken out together with the sum of their pushes."""
+        """Return, by method, (n,) rank agreements of deleting two words together with the sum of their attributions."""
         random = np.random.default_rng(SEED)
         pairs = [_drawn(len(case.words), random) for case in self.cases]
         asked = [
@@ -241,7 +241,7 @@ class Trials:
         ]
 
     def said_otherwise(self) -> list[tuple[int, Paraphrase]]:
-        """(case, its paraphrase), those that the model reads as something else."""
+        """Return pairs (case, paraphrase) that the model reads differently."""
         tokenizer = self.reader.tokenizer
         return [
             (number, each)
@@ -253,7 +253,7 @@ class Trials:
     def stability(
         self, method: str, pushes: Sequence[np.ndarray], edited: Sequence[tuple[int, Paraphrase]]
     ) -> np.ndarray:
-        """(n,): rank agreement of the pushes of shared words before and after, mean over the edits of a sentence."""
+        """Return (n,) rank agreements of shared words' attributions before and after paraphrasing, mean over edits."""
         cases = [Case.of(each.text, self.cases[number].target) for number, each in edited]
         found: list[list[float]] = [[] for _ in self.cases]
         after = self.pushes(method, cases, f"{method}, said otherwise")
@@ -264,7 +264,7 @@ class Trials:
 
     @functools.cached_property
     def _random(self) -> list[np.ndarray]:
-        """(`RANDOM`, S + 1) of each case: words put back in random orders."""
+        """Return (`RANDOM`, S + 1) probabilities of each case with words inserted in random orders."""
         random = np.random.default_rng(SEED)
         asked = [
             list(chain(*(inserted(case.text, case.words, random.permutation(len(case.words))) for _ in range(RANDOM))))
@@ -278,6 +278,7 @@ class Trials:
 
     def _shapley(self, case: Case) -> np.ndarray:
         def value(there: np.ndarray) -> np.ndarray:
+            """Return the log-odds for each subset of the words."""
             gone = ([word for word, stays in zip(case.words, row, strict=True) if not stays] for row in there)
             said = self.reader.predict([without(case.text, words) for words in gone])
             return push.log_odds(said.probabilities, case.target, self.reader.task)
@@ -294,7 +295,7 @@ class Trials:
         return [each[:, case.target].astype(np.float64) for each, case in said]
 
     def _said(self, asked: Sequence[Sequence[str]], what: str) -> list[np.ndarray]:
-        """(m, C) of each list of texts; one that stands there twice is asked once."""
+        """Return (m, C) probabilities of each list of texts; repeated texts are predicted once."""
         texts = sorted(set(chain(*asked)), key=len)
         slabs = [texts[start : start + SLAB] for start in range(0, len(texts), SLAB)]
         steps = self._steps.over(f"{what}{self._of}", len(slabs))
@@ -305,19 +306,19 @@ class Trials:
 
 
 def rho(first: np.ndarray, second: np.ndarray) -> float:
-    """`push.agreement`; NaN where there is none."""
+    """Return `push.agreement`, or NaN if it is undefined."""
     found = push.agreement(first, second)
     return float("nan") if found is None else found
 
 
 def _drawn(words: int, random: np.random.Generator) -> np.ndarray:
-    """(m, 2): pairs of words, `PAIRS` at most."""
+    """Draw (m, 2) pairs of words, at most `PAIRS`."""
     every = np.array(list(combinations(range(words), 2)), np.int64).reshape(-1, 2)
     return every if len(every) <= PAIRS else every[np.sort(random.choice(len(every), PAIRS, replace=False))]
 
 
 def _read(tokenizer: Tokenizer, text: str) -> tuple[object, ...]:
-    """What a model sees of a text."""
+    """Return what a model reads of a text."""
     found = tokenizer.encode(text)
     return found.ids, found.tags, found.polarity, found.grams
 

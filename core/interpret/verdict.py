@@ -1,4 +1,4 @@
-"""What was measured of explanations, as it is kept on disk, and whether they may be believed. Imports nothing heavy."""
+"""Types of stored faithfulness measurements, and the verdict on them. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Measured:
-    """One method on the sentences."""
+    """The measurements of one method."""
 
     method: str
     tests: dict[str, Number]  # By name in `verdict.THRESHOLDS` but `answers`, as far as they could be measured
@@ -50,7 +50,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Belief:
-    """What was measured of a run."""
+    """The faithfulness measurements of a run."""
 
     sentences: Some
     left_out: Count  # Sentences of fewer than three words
@@ -65,7 +65,7 @@ Answer = Literal["evidence", "illustration", "neither"]
 
 @dataclass(frozen=True)
 class Threshold:
-    """What a test asks, and from where on its answer counts. The whole interval must lie on the good side."""
+    """A test's description and thresholds. The whole interval must lie on the good side."""
 
     asks: str
     evidence: float  # Beyond it the test is passed
@@ -112,20 +112,20 @@ DELETES = "deletion"
 
 
 def asked(method: str) -> tuple[str, ...]:
-    """The tests by which a method is judged."""
+    """Return the tests by which a method is judged."""
     return tuple(name for name in THRESHOLDS if name != (DELETES if method == DELETES else "pairs"))
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the tests of a method come to."""
+    """The verdict on a method, with the outcomes of its tests."""
 
     verdict: Answer
     outcomes: dict[str, Outcome]  # By test, of those by which the method is judged
 
 
 def judge(method: str, found: Mapping[str, Number | None]) -> Verdict:
-    """Judge: *evidence* where every test is passed, *neither* where one failed, else *illustration*.
+    """Judge a method: *evidence* if every test is passed, *neither* if one failed, else *illustration*.
 
     `found` has the numbers by test; what is None or left out could not be measured, so that it is not passed.
     """
@@ -135,7 +135,7 @@ def judge(method: str, found: Mapping[str, Number | None]) -> Verdict:
 
 
 def outcome(threshold: Threshold, number: Number | None) -> Outcome:
-    """How an interval lies to a threshold."""
+    """Return the outcome of an interval at a threshold."""
     if number is None or number.n < FEW:
         return "not measured"
     sign, worst = (-1, number.high) if threshold.small else (1, number.low)

@@ -1,4 +1,4 @@
-"""Something that asks a model for long: a thread does it, whoever wants to know sees how far it is and may stop it.
+"""Long-running work in a background thread that reports progress and can be stopped.
 
 No torch: pages hold what is watched before they need a model.
 """
@@ -16,7 +16,7 @@ raises stops the work."""
 
 
 def silent(what: str, share: float | None) -> None:
-    """Nobody is told."""
+    """Ignore the progress."""
 
 
 MOST_AT_ONCE, TOKENS_AT_ONCE, CHARACTERS = 128, 3_000, 4
@@ -25,17 +25,17 @@ _beginning = threading.Lock()  # One thread asks; whoever comes later finds it a
 
 
 def at_once(characters: int, max_length: int) -> int:
-    """Texts, the longest with so many characters, that a model reads in some tenths of a second: so soon one stops."""
+    """Return a batch size, by the longest text, that takes some tenths of a second, after which one can stop."""
     tokens = characters // CHARACTERS + 1
     return max(1, min(MOST_AT_ONCE, TOKENS_AT_ONCE // min(max_length or tokens, tokens)))
 
 
 class Enough(Exception):
-    """Somebody has stopped the asking."""
+    """Raised when the work has been stopped."""
 
 
 class Watched(Generic[Found]):
-    """What is found of something, by a thread for all who want to know; what was found stays when it is stopped."""
+    """A shared background computation; partial results stay when it is stopped."""
 
     def __init__(self) -> None:
         self.found: Found | None = None
@@ -51,24 +51,24 @@ class Watched(Generic[Found]):
 
     @property
     def running(self) -> bool:
-        """Whether somebody asks."""
+        """Return whether the thread is running."""
         return self._thread is not None and self._thread.is_alive()
 
     @property
     def share(self) -> float | None:
-        """How much of what is done now is done; None: nobody knows."""
+        """Return the share done of the current work; None: unknown."""
         return self._within if self._share is None else self._share
 
     def stop(self) -> None:
-        """Not a reading more."""
+        """Stop the work before the next reading."""
         self.stopped = True
 
     def go_on(self) -> None:
-        """Whoever wants to know next asks again."""
+        """Allow the next request to start the work again."""
         self.stopped = False
 
     def tell(self, what: str, share: float | None) -> None:
-        """Tell how far it is; without a word, how much of what was told last. Raises Enough once it is stopped."""
+        """Report progress; with an empty `what`, within the last step reported. Raises Enough once stopped."""
         if what:
             self.what, self._share, self._within = what, share, None
         else:
@@ -77,7 +77,7 @@ class Watched(Generic[Found]):
             raise Enough
 
     def fill(self, steps: Callable[[OnProgress], Iterator[Found]]) -> None:
-        """Ask until all is there, or somebody has enough."""
+        """Run the steps until all is found or the work is stopped."""
         try:
             for found in steps(self.tell):
                 self.found = found
@@ -88,7 +88,7 @@ class Watched(Generic[Found]):
             self.error = error
 
     def ask(self, steps: Callable[[OnProgress], Iterator[Found]], patience: float | None = None) -> None:
-        """Begin, if nobody has, and wait `patience` seconds for the end; None: until it is there.
+        """Start the work, unless it is running, and wait `patience` seconds for its end; None: until it is done.
 
         `steps` finds something again and again, the last one whole; it is told how to tell how far it is.
 

@@ -1,1 +1,1 @@
-"""Tensors in, tensors out. Nothing here knows files, tables or text."""
+"""Models: tensors in, tensors out, without knowledge of files, tables or text."""

@@ -39,7 +39,7 @@ def attend_explicit(
 def attend_fused(
     q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Tensor, support: Tensor | None = None
 ) -> Tensor:
-    """Attend without a map outliving its block: the path of training and evaluation.
+    """Compute attention without storing whole maps: the path of training and evaluation.
 
     The kernel is the fastest for these shapes on this device; the result does not depend on it.
     """
@@ -56,13 +56,13 @@ def attend_fused(
 
 
 def _allowed(keep: Tensor, support: Tensor | None) -> Tensor:
-    """Which keys a query may see: (B, 1, 1, L) where all queries see the same, else (B, 1, L, L)."""
+    """Return which keys a query may see: (B, 1, 1, L) where all queries see the same, else (B, 1, L, L)."""
     keys = keep[:, None, None]
     return keys if support is None else keys & support[:, None]
 
 
 def _mask(allowed: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Additive bias, 0 or -inf, shaped as `allowed`, and a factor (B, 1, 1|L, 1), 0 for queries that see nothing.
+    """Return an additive bias (0 or -inf, shaped as `allowed`) and a factor (B, 1, 1|L, 1), 0 for queries without keys.
 
     Softmax over -inf alone would be NaN, so such a query gets no bias and is multiplied away instead.
     """
@@ -72,7 +72,7 @@ def _mask(allowed: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
 
 
 def _stacked(q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, allowed: Tensor) -> Tensor:
-    """Components as extra heads of one fused call.
+    """Compute the components as extra heads of one fused call.
 
     The fused CPU kernel refuses d_qk != d_v and would silently build L x L maps, so both are zero-padded to the larger.
     """
@@ -95,6 +95,7 @@ class _Combined(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, c: Tensor, bias: Tensor) -> Tensor:
+        """Compute the output from the combined maps, block by block."""
         q, k, c = (x.transpose(0, 1).contiguous() for x in (q, k, c))  # (N, B, H, L, .)
         v = v.contiguous()
         ctx.save_for_backward(q, k, v, c, bias)
@@ -107,6 +108,7 @@ class _Combined(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
+        """Compute the gradients, with the maps of each block computed again."""
         q, k, v, c, bias = ctx.saved_tensors
         dout = dout.contiguous()
         dq, dk, dv, dc = (torch.empty_like(x) for x in (q, k, v, c))

@@ -26,7 +26,7 @@ DENSE = 256  # With a window: up to here a masked dense call is faster than the 
 
 
 class Heads(nn.Module):
-    """What stands between the queries, keys and values of heads and what they say, wherever these come from."""
+    """The attention between given queries, keys and values of heads and their outputs."""
 
     heads: int
     components: int
@@ -47,7 +47,7 @@ class Heads(nn.Module):
         *,
         trace: bool,
     ) -> tuple[Tensor, LayerTrace]:
-        """Return what heads say (B, H, L, d/H), changes applied, and with `trace` the maps, coefficients and outputs.
+        """Return head outputs (B, H, L, d/H), changes applied, and with `trace` the maps, coefficients and outputs.
 
         Coefficients may come from x (B, L, d). `scores` are Q' and K' (B, N, H, L, e') with everything that a score is
         made of, and the values (B, H, L, d/H); `keys` (B, L) bool are those of `reading.keep` that may be read.
@@ -80,7 +80,7 @@ class Heads(nn.Module):
         return out, seen
 
     def scalars(self) -> dict[str, float]:
-        """The learned numbers of this layer that have a meaning of their own."""
+        """Return the learned numbers of this layer that have a meaning of their own."""
         named: dict[str, Tensor | None] = {"tau": self.temperature}
         lexical, gate = self.terms.lexical, self.terms.gate
         strengths = lexical.strength if lexical is not None and isinstance(lexical.strength, nn.Parameter) else None
@@ -95,7 +95,7 @@ class Heads(nn.Module):
     def _attend(
         self, q: Tensor, k: Tensor, v: Tensor, c: Tensor, keep: Tensor, keys: Tensor, *, trace: bool
     ) -> tuple[Tensor, LayerTrace]:
-        """(B, H, L, d/H) and a trace with maps and support only; `keys` are those of `keep` that may be read."""
+        """Return (B, H, L, d/H) and a trace with maps and support only; `keys` are the readable ones of `keep`."""
         L = q.shape[3]
         seen = LayerTrace(maps=None, coefficients=c, hidden=v, head_outputs=v)
         area = self.terms.support
@@ -112,7 +112,7 @@ class Heads(nn.Module):
         return out, replace(seen, maps=maps, support=support)
 
     def _coefficients(self, x: Tensor, changes: Changes | None, record: Record) -> tuple[Tensor, Tensor | None]:
-        """(B|1, N, H|1, L|1, 1), what is changed applied; and those of what is off, where its mean stays."""
+        """Return changed coefficients (B|1, N, H|1, L|1, 1), and those of maps reduced to their mean."""
         c: Tensor = self.mixing(x, record)
         if changes is not None:
             c = changes.lambdas(c, self.mixing.sign)
@@ -165,7 +165,7 @@ class Attention(Heads):
     def forward(
         self, x: Tensor, reading: Reading, *, trace: bool, intervene: Sequence[Intervention]
     ) -> tuple[Tensor, LayerTrace | None]:
-        """x (B, L, d) → (B, L, d) and, if asked, the trace (its `hidden` is filled by the layer)."""
+        """Map x (B, L, d) to (B, L, d) and, on request, the trace (its `hidden` is filled by the layer)."""
         B, L, d = x.shape
         H, record = self.heads, reading.record
         changes = Changes(intervene, self.index) if intervene else None
@@ -194,7 +194,7 @@ class Attention(Heads):
     def _scores(
         self, x: Tensor, reading: Reading, log_gate: Tensor | None, lexical: Lexicon | None
     ) -> tuple[Tensor, Tensor]:
-        """Q' and K' (B, N, H, L, e'): everything that a score is made of."""
+        """Return Q' and K' (B, N, H, L, e'): everything that a score is made of."""
         B, L, _ = x.shape
         N, H, record = self.components, self.heads, reading.record
         q, k = (p(x).view(B, L, N, H, -1).permute(0, 2, 3, 1, 4) for p in (self.query, self.key))  # (B, N, H, L, e)
@@ -217,7 +217,7 @@ class Attention(Heads):
         return found
 
     def _log_gate(self, x: Tensor, reading: Reading, changes: Changes | None) -> Tensor | None:
-        """(B, L): 0 at a class token, and where an intervention closes the gate, which the key mask does instead."""
+        """Return (B, L): 0 at a class token, and where an intervention closes the gate, which the key mask does."""
         if self.terms.gate is None:
             return None
         log_gate: Tensor = self.terms.gate(x, reading.polarity, reading.record)
@@ -228,7 +228,7 @@ class Attention(Heads):
 
 
 def append(q: Tensor, k: Tensor, columns: Mapping[str, tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-    """q and k (B, N, H, L, e), each with its columns, broadcast to (B, N, H, L, .), behind its own."""
+    """Append columns to q and k (B, N, H, L, e), each broadcast to (B, N, H, L, .)."""
     if not columns:
         return q, k
     both = zip((q, k), zip(*columns.values(), strict=True), strict=True)
@@ -236,6 +236,6 @@ def append(q: Tensor, k: Tensor, columns: Mapping[str, tuple[Tensor, Tensor]]) -
 
 
 def _token_mean(x: Tensor, keep: Tensor) -> Tensor:
-    """x (B, H, L, dv) → (B, H, 1, dv): the mean over what is read of each text, 0 where that is nothing."""
+    """Average x (B, H, L, dv) over the real tokens of each text: (B, H, 1, dv), 0 for a text without tokens."""
     weight = keep.to(x.dtype)[:, None, :, None]
     return (x * weight).sum(2, keepdim=True) / weight.sum(2, keepdim=True).clamp(min=1)

@@ -1,4 +1,4 @@
-"""What an attention can have: each part's settings, and beside them what it is in words, as an equation and in size.
+"""The settings of an attention, each with its description in words, as an equation and in size.
 
 A new term is a field here, a function that says it, its line in `TERMS`, and the module that computes it: the pages,
 the diagram, the equation and the refusals follow. Imports no torch.
@@ -19,7 +19,7 @@ Constraint = Literal["01", "pm1", "pos", "free"]
 
 
 class LambdaRange(NamedTuple):
-    """A range of lambda: how it is written, what keeps lambda in it, where lambda may start."""
+    """A range of lambda: its notation, the function that keeps lambda in it, and possible starting values."""
 
     interval: str  # In LaTeX
     function: str  # In LaTeX; `core.models.mixing` computes it
@@ -28,12 +28,12 @@ class LambdaRange(NamedTuple):
 
     @property
     def plain(self) -> str:
-        """The interval without LaTeX, as the papers' tables name it."""
+        """Return the interval without LaTeX, as the papers' tables write it."""
         return self.interval.replace(r"\infty", "∞")
 
     @property
     def words(self) -> str:
-        """The interval in a sentence, its minus a minus."""
+        """Return the interval for a sentence, with a real minus sign."""
         return self.plain.replace("-", "−")
 
 
@@ -296,7 +296,7 @@ class AttentionConfig:
             raise ConfigError(f"{name}: {low:g} to {high:g} with this rule for lambda; the nearest is {near}")
 
     def _check_places(self) -> None:
-        """What is more than a range."""
+        """Check the window, the component of sigma and its heads, which need more than a range."""
         if not 0 <= self.window <= WIDEST or self.window % 2:
             raise ConfigError(
                 f"model.attention.window={self.window!s:.40}: an even number, half on each side (0: all see all); "
@@ -314,7 +314,7 @@ class AttentionConfig:
 
     @property
     def start(self) -> float | None:
-        """`lambda_start` as a number; None where the paper says it."""
+        """Return `lambda_start` as a number; None where the paper determines it."""
         try:
             value = float(self.lambda_start)
         except ValueError:
@@ -323,31 +323,31 @@ class AttentionConfig:
 
     @property
     def of_token(self) -> bool:
-        """Whether lambda is one per token."""
+        """Return whether lambda is one per token."""
         return self.lambda_input or self.mixing == "differential-v2"
 
     @property
     def subtracts(self) -> bool:
-        """Whether its second map is taken away from the first."""
+        """Return whether its second map is subtracted from the first."""
         return self.mixing.startswith("differential")
 
     @property
     def superscript(self) -> str:
-        """What tells the queries and keys of the maps apart, in LaTeX."""
+        """Return the superscript that distinguishes queries and keys of the maps, in LaTeX."""
         return "^{(n)}" if self.components > 1 else ""
 
     @property
     def lambda_sets(self) -> int:
-        """Lambdas of a layer and component."""
+        """Return the number of lambdas of a layer and component."""
         return self.heads if self.lambda_per_head else 1
 
     def qk(self, width: int) -> int:
-        """Total width of the queries of one component in a model of this width."""
+        """Return the total width of the queries of one component in a model of this width."""
         return width // 2 if self.qk_width == "half" else width
 
 
 def terms(part: AttentionConfig, width: int) -> tuple[Term, ...]:
-    """Return what a score is made of and who sees whom, in the order in which it acts; `width` is the model's d."""
+    """List the terms of a score and of visibility, in the order in which they act; `width` is the model's d."""
     return tuple(term for say in TERMS if (term := say(part, width)))
 
 
@@ -425,7 +425,7 @@ def _each(part: AttentionConfig) -> str:
 
 
 def _sigma(part: AttentionConfig) -> Line:
-    """What sigma is."""
+    """Define sigma as a line of the equation."""
     learned = " The strength s is learned" * part.learn_strength
     known = r",\quad \rho=(\rho^{+},\rho^{0},\rho^{-})"
     if part.lexicons == 1:
@@ -441,7 +441,7 @@ def _sigma(part: AttentionConfig) -> Line:
 
 
 def _reach(part: AttentionConfig) -> tuple[str, str]:
-    """Which heads and maps sigma reaches, in words and as a condition behind it."""
+    """Describe which heads and maps sigma reaches, in words and as a condition of the equation."""
     last, one = part.lexical_heads == "last", part.lexical_component >= 0
     heads = {"all": "all heads", "last": "the last head", "apart": "each lexicon in heads of its own"}
     words = heads[part.lexical_heads] + f" of map {part.lexical_component + 1}" * one

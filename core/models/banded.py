@@ -1,4 +1,4 @@
-"""Banded attention at linear cost: what `attend_explicit` gives over `support_mask`, without L x L tensors.
+"""Banded attention at linear cost: the result of `attend_explicit` over `support_mask`, without L x L tensors.
 
 The few global queries see every key and are computed apart; no key is gathered per block of queries.
 
@@ -44,42 +44,42 @@ class Blocks:
 
     @staticmethod
     def of(q: Tensor, positions: Tensor, half: int) -> Blocks:
-        """Those of queries (B, N, H, L, e)."""
+        """Return the blocks of queries (B, N, H, L, e)."""
         B, _, H, L, _ = q.shape
         return Blocks(B, H, L, half, positions)
 
     @property
     def size(self) -> int:
-        """C: at least half a window, so that a stretch reaches no further than the next units."""
+        """Return C: at least half a window, so that a stretch reaches no further than the next units."""
         return max(BLOCK, self.half)
 
     @property
     def shared(self) -> int:
-        """G."""
+        """Return G."""
         return self.positions.shape[1]
 
     @property
     def per_text(self) -> int:
-        """Blocks of one text and head; the last may be partly empty."""
+        """Return the number of blocks of one text and head; the last may be partly empty."""
         return -(-self.length // self.size)
 
     @property
     def stretch(self) -> int:
-        """S: keys laid out for one block."""
+        """Return S: the number of keys laid out for one block."""
         return self.size + 2 * self.half + 2 * self.shared
 
     def cut(self, x: Tensor) -> Tensor:
-        """(B, N, H, L, e) → (N, M, C, e), zeros behind every text."""
+        """Reshape (B, N, H, L, e) to (N, M, C, e), zeros behind every text."""
         rows = F.pad(x.permute(1, 2, 0, 3, 4), (0, 0, 0, self.per_text * self.size - self.length))
         return rows.reshape(x.shape[1], -1, self.size, x.shape[-1])
 
     def join(self, x: Tensor) -> Tensor:
-        """The way back from `cut`."""
+        """Invert `cut`."""
         rows = x.reshape(x.shape[0], self.heads, self.texts, -1, x.shape[-1])
         return rows[..., : self.length, :].permute(2, 0, 1, 3, 4)
 
     def units(self, x: Tensor) -> Tensor:
-        """(B, N, H, L, e) → (N, M + 2, C + G, e): blocks with the globals behind each; zeros in the first and last."""
+        """Reshape (B, N, H, L, e) to (N, M + 2, C + G, e): blocks, then globals; zeros in the first and last."""
         B, N, H, L, e = x.shape
         C, full = self.size, L // self.size
         buffer = x.new_zeros(N, H * B * self.per_text + 2, C + self.shared, e)
@@ -92,7 +92,7 @@ class Blocks:
         return buffer
 
     def whole(self, units: Tensor) -> Tensor:
-        """A gradient's way back from `units`; the places that `bias` shuts bring 0."""
+        """Map the gradient of `units` back to tokens; the places that `bias` closes contribute 0."""
         inner = units[:, 1:-1]
         own = self.join(inner[:, :, : self.size])
         copies = inner[:, :, self.size :].unflatten(1, (self.heads, self.texts, self.per_text)).sum(3)
@@ -100,7 +100,7 @@ class Blocks:
         return own.scatter_add(3, self._places()[:, None, None].expand_as(shared), shared)
 
     def stretches(self, units: Tensor) -> Tensor:
-        """(M + 2, C + G, e) → (M, e, S): overlapping views, one for each block."""
+        """Return (M + 2, C + G, e) as overlapping views (M, e, S), one for each block."""
         return units.flatten(0, 1)[self.size - self.half :].unfold(0, self.stretch, self.size + self.shared)
 
     def add(self, units: Tensor, part: slice, grad: Tensor) -> None:
@@ -111,7 +111,7 @@ class Blocks:
         units[part.start + 2 : part.stop + 2, : self.half] += behind
 
     def bias(self, keep: Tensor, dtype: torch.dtype) -> Tensor:
-        """(B blocks, C, S), the same for all heads: 0 once for each visible key, elsewhere so low that it weighs 0.
+        """Return (B blocks, C, S), the same for all heads: 0 once for each visible key, else so low that it weighs 0.
 
         Finite, since with -inf a block of padding would be NaN.
         """
@@ -153,12 +153,12 @@ class Blocks:
             yield part, maps
 
     def _places(self) -> Tensor:
-        """(B, G, 1): where the globals stand; an absent one at 0, which `bias` shuts."""
+        """Return (B, G, 1): the positions of the globals; an absent one is at 0, which `bias` closes."""
         return self.positions.clamp_min(0)[..., None]
 
 
 def _parts(count: int, period: int, most: int) -> list[slice]:
-    """Cut 0 … count into slices of about `most`: either whole periods, or equal shares of one."""
+    """Split 0 … count into slices of about `most`: either whole periods, or equal shares of one."""
     if most >= period:
         step = most // period * period
         return [slice(start, min(start + step, count)) for start in range(0, count, step)]
@@ -174,7 +174,7 @@ def _parts(count: int, period: int, most: int) -> list[slice]:
 def attend_banded(
     q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Tensor, positions: Tensor, *, window: int
 ) -> Tensor:
-    """Attend over a window and global tokens: time and memory grow with L, not with its square.
+    """Compute attention over a window and global tokens: time and memory grow with L, not with its square.
 
     Shapes as in `attend.py`; a key may be False in `keep` anywhere, not only in padding. `positions` (B, G) come from
     `support.global_positions`; `window` is the even number of keys that a query sees besides its own. A query without a
@@ -217,6 +217,7 @@ class _Banded(torch.autograd.Function):
     def forward(
         ctx: Any, q: Tensor, k: Tensor, v: Tensor, c: Tensor, keep: Tensor, positions: Tensor, half: int
     ) -> Tensor:
+        """Compute the output of the local queries, part by part."""
         ctx.save_for_backward(q, k, v, c, keep, positions)
         ctx.half = half
         blocks = Blocks.of(q, positions, half)
@@ -230,6 +231,7 @@ class _Banded(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
+        """Compute the gradients, with the maps of each part computed again."""
         q, k, v, c, keep, positions = ctx.saved_tensors
         blocks = Blocks.of(q, positions, ctx.half)
         queries, weights, grad_out = blocks.cut(q), blocks.cut(c), blocks.cut(dout[:, None])[0]

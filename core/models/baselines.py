@@ -20,7 +20,7 @@ from core.models.trace import Batch, HeadTrace, Intervene, Intervention, Output,
 
 
 class Plain(nn.Module):
-    """A classifier with the input and output of every other, and no head, component or lambda."""
+    """A classifier without attention: input and output of every other model, but no head, component or lambda."""
 
     provides: frozenset[str]
     scale = 1.0  # Of the embedding, where there is one
@@ -36,7 +36,7 @@ class Plain(nn.Module):
         return set()
 
     def scalars(self) -> dict[str, list[float]]:
-        """Return nothing: no learned number stands for itself."""
+        """Return an empty dictionary: no learned number has a meaning of its own."""
         return {}
 
     def check(self, *, trace: bool, intervene: Intervene) -> None:
@@ -49,7 +49,7 @@ class Plain(nn.Module):
 
 
 class ReadsVectors(Plain):
-    """Embedding → one vector of the text (`pool`) → dropout → head; padding is never read.
+    """A baseline of an embedding, one vector of the text (`pool`), dropout and a head; padding is never read.
 
     `segments` gives what a token has for standing in the first or the second text of a pair; None: nothing.
     """
@@ -63,16 +63,16 @@ class ReadsVectors(Plain):
 
     @property
     def mark(self) -> int | None:  # type: ignore[override]
-        """The id that stands between the texts of a pair; None: it reads single texts."""
+        """Return the id between the texts of a pair; None: the model reads single texts."""
         return None if self.segments is None else MARK
 
     def embed(self, batch: Batch) -> Tensor:
-        """Return (B, L, d): the vector of each token, without what is added for its text."""
+        """Return (B, L, d): the vector of each token, without the vector of its segment."""
         found: Tensor = self.embedding(batch.ids)
         return found
 
     def pool(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
-        """x (B, L, d), keep (B, L) → what the head reads (B, d'), and by kernel width what convolutions found."""
+        """Pool x (B, L, d), keep (B, L) to the head's input (B, d'), and return the convolutions by kernel width."""
         raise NotImplementedError
 
     def forward(
@@ -84,7 +84,7 @@ class ReadsVectors(Plain):
         embedded: Tensor | None = None,
         record: Record = SILENT,
     ) -> Output:
-        """Classify a batch; a trace holds embeddings and convolutions, `embedded` stands in place of `embed(batch)`.
+        """Classify a batch; a trace holds embeddings and convolutions, `embedded` replaces `embed(batch)`.
 
         Raises:
             RuntimeError: if a trace is asked for in training mode.
@@ -102,7 +102,7 @@ class ReadsVectors(Plain):
 
 
 class BiLSTM(ReadsVectors):
-    """Embedding → LSTM in both directions → [state after the last token; state after the first, read backwards] → head.
+    """A bidirectional LSTM: embedding → [state after the last token; state after the first, backwards] → head.
 
     A text without tokens has a state of zeros. Each layer but the first reads both directions of the one below. Dropout
     stands after the embedding, between layers, and before the head, which reads 2 * states numbers.
@@ -117,7 +117,7 @@ class BiLSTM(ReadsVectors):
         self.dropout, self.head = Dropout(dropout), head
 
     def pool(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
-        """(B, 2 * states): the top layer's last states, forward first."""
+        """Return (B, 2 * states): the top layer's last states, forward first."""
         lengths = keep.sum(1)
         packed = pack_padded_sequence(
             self.dropout(x), lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False
@@ -131,7 +131,7 @@ class BiLSTM(ReadsVectors):
 
 
 class ConvolutionClassifier(ReadsVectors):
-    """Embedding → convolutions of several widths → ReLU → the largest value over the tokens → head (Kim, 2014).
+    """A CNN: embedding → convolutions of several widths → ReLU → maximum over the tokens → head (Kim, 2014).
 
     There is one window at each token, which reads zeros beyond the text; so a text may be shorter than a window. A text
     without tokens has zeros. The head reads len(kernels) * channels numbers, after dropout.
@@ -148,7 +148,7 @@ class ConvolutionClassifier(ReadsVectors):
         self.dropout, self.head = Dropout(dropout), head
 
     def pool(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
-        """(B, kernels * channels): the largest value of each filter; and (B, L, channels) of each width."""
+        """Return (B, kernels * channels): the maximum of each filter; and (B, L, channels) of each width."""
         away = ~keep[..., None]
         branches = {int(k): F.relu(branch(x, keep)).masked_fill(away, 0) for k, branch in self.branches.items()}
         if record:
@@ -159,7 +159,7 @@ class ConvolutionClassifier(ReadsVectors):
 
 
 class LexiconClassifier(Plain):
-    """logits = W · [sum, mean] of the valences of a text's tokens + b; a token's valence is positive - negative.
+    """A linear model of valences: logits = W · [sum, mean] + b; a token's valence is positive - negative.
 
     The valence of a token that the lexicon does not know is 0, and so are both features of a text without tokens. Of
     several lexicons valences are added.
@@ -186,19 +186,19 @@ class LexiconClassifier(Plain):
         return Output(features @ self.weight + self.bias, features, seen)
 
     def features(self, batch: Batch) -> Tensor:
-        """(B, 2): sum and mean of the valences of a text's tokens; RuntimeError without polarities."""
+        """Return (B, 2): sum and mean of the valences of a text's tokens; RuntimeError without polarities."""
         total = self._valences(batch).sum(1)
         return torch.stack([total, total / batch.keep.sum(1).clamp(min=1)], 1)
 
     def _valences(self, batch: Batch) -> Tensor:
-        """(B, L): positive minus negative, from -1 to 1 of each lexicon; 0 where padded."""
+        """Return (B, L): positive minus negative, from -1 to 1 of each lexicon; 0 where padded."""
         if batch.polarity is None:
             raise RuntimeError("a lexicon baseline needs the polarity of the tokens")
         return valence(batch.polarity).to(self.weight) * batch.keep
 
 
 class BagOfNgrams(Plain):
-    """logits = W · x / |x| + b with x_g = (1 + ln count_g) · idf_g, as scikit-learn's sublinear TF-IDF.
+    """A linear model of TF-IDF: logits = W · x / |x| + b with x_g = (1 + ln count_g) · idf_g, as in scikit-learn.
 
     The ids of a text are its known n-grams, repetitions kept, in any order. Nothing of size B × vocabulary is made.
     """
@@ -212,7 +212,7 @@ class BagOfNgrams(Plain):
         self.bias = nn.Parameter(torch.zeros(classes))
 
     def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervene = None) -> Output:
-        """Classify a batch; there is nothing inside to trace or to change, and `pooled` is the logits."""
+        """Classify a batch; the model has nothing to trace or to change, and `pooled` is the logits."""
         self.check(trace=trace, intervene=intervene)
         rows, grams, values = self._features(batch)
         starts = torch.searchsorted(rows, torch.arange(len(batch.ids), device=rows.device))
@@ -220,11 +220,11 @@ class BagOfNgrams(Plain):
         return Output(logits=logits, pooled=logits)
 
     def _features(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Row of a text, row of the weights and value, sorted by the first; each (M,)."""
+        """Return row of a text, row of the weights and value, sorted by the first; each (M,)."""
         return self._weigh(batch)
 
     def _weigh(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Row, n-gram and normalised TF-IDF value of each distinct n-gram of each text, sorted by row; each (M,)."""
+        """Return row, n-gram and normalised TF-IDF value of each distinct n-gram, sorted by row; each (M,)."""
         vocabulary = len(self.get_buffer("idf"))
         row = torch.arange(len(batch.ids), device=batch.ids.device)[:, None]
         keys, counts = torch.unique((row * vocabulary + batch.ids)[batch.keep], return_counts=True)
@@ -235,7 +235,7 @@ class BagOfNgrams(Plain):
 
 
 class BagOfPairs(BagOfNgrams):
-    """logits = W · [a, b, |a − b|, a · b] + b, where a and b are the TF-IDF rows of the two texts, each of length 1.
+    """A linear model of pairs: logits = W · [a, b, |a − b|, a · b] + b with the unit TF-IDF rows a, b of the texts.
 
     What both texts have stands in the product, what one of them has alone in the difference: a linear layer over the
     n-grams of both together could compare nothing. The first n-gram is the mark.

@@ -1,4 +1,4 @@
-"""From a configuration to a module: the only reader of `ModelConfig`."""
+"""The builder of models: the only reader of `ModelConfig`."""
 
 from __future__ import annotations
 
@@ -86,13 +86,13 @@ def build(
 
 
 def _segments(config: ModelConfig, pairs: bool) -> Segments | None:
-    """Weighing as much as words and positions do; drawn where there is a pair and nowhere else."""
+    """Return the segment vectors of pairs, as large as words and positions; None for single texts, without a draw."""
     std = 1.0 if config.family == "encoder" else 1 / math.sqrt(config.width)
     return Segments(width=config.width, std=std) if pairs else None
 
 
 def check_tags_tokens(config: ModelConfig) -> None:
-    """Raise ConfigError, with the nearest valid choice, for what gives a text one answer."""
+    """Raise ConfigError, with the nearest valid choice, for a model that cannot classify single tokens."""
     if not config.layered:
         raise ConfigError(
             f"model.family={config.family}: says one thing of a whole text, and here each word has a tag; choose "
@@ -246,7 +246,7 @@ def _feedforward(config: ModelConfig) -> nn.Module:
 
 
 def _initialise(model: EncoderClassifier) -> None:
-    """Xavier-uniform weights, each component's projection on its own; zero biases; embedding N(0, 1/d)."""
+    """Draw Xavier-uniform weights, each component's projection on its own; zero biases; embedding N(0, 1/d)."""
     width = model.embedding.embedding_dim
     nn.init.normal_(model.embedding.weight, std=1 / math.sqrt(width))
     if model.ngrams is not None:

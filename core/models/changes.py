@@ -1,4 +1,4 @@
-"""What interventions change in one layer, as tensors with a row for each of them: for all texts of a batch, or each."""
+"""The effect of interventions on one layer, as tensors with a row for each: for all texts of a batch, or one each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.models.trace import Intervention, LayerTrace
 
 
 class Lexicon(NamedTuple):
-    """What is changed in the lexical term of a layer, with R rows."""
+    """Changes of the lexical term of a layer, with R rows."""
 
     factor: Tensor  # (R,): on a term that is added
     off: Tensor  # (R,) bool: one that is multiplied is left out
@@ -21,13 +21,13 @@ class Lexicon(NamedTuple):
 
 
 class Changes:
-    """Interventions, at least one, seen from one layer. R is how many: 1 for all texts, or one for each of B."""
+    """Interventions, at least one, on one layer. R is their number: 1 for all texts, or one for each of B."""
 
     def __init__(self, each: Sequence[Intervention], layer: int) -> None:
         self.each, self.layer = each, layer
 
     def lambdas(self, c: Tensor, sign: float) -> Tensor:
-        """Coefficients (B|1, N, H|1, L|1, 1), their lambdas scaled, with sign times those that are replaced."""
+        """Return coefficients (B|1, N, H|1, L|1, 1), their lambdas scaled, or sign times the value where replaced."""
         if any(each.lambda_scale != 1 for each in self.each):
             factors = [[1.0] + [each.lambda_scale] * (c.shape[1] - 1) for each in self.each]
             c = c * c.new_tensor(factors)[..., None, None, None]
@@ -39,13 +39,13 @@ class Changes:
         return c
 
     def silent_maps(self, components: int, heads: int, device: torch.device) -> tuple[Tensor, Tensor]:
-        """(R, N, H, 1, 1) bool each: where a component, or one in one head, is off; where its mean alone stays."""
+        """Return (R, N, H, 1, 1) bool each: components off, in all heads or one; components reduced to their mean."""
         off = [self._maps(each.components_off, each.maps_off, components, heads) for each in self.each]
         mean = [self._maps(each.components_mean, each.maps_mean, components, heads) for each in self.each]
         return _apart(torch.tensor(off, device=device), torch.tensor(mean, device=device))
 
     def silent_heads(self, heads: int, device: torch.device) -> tuple[Tensor, Tensor]:
-        """(R, H, 1, 1) bool each: where a head is off; where its mean alone stays."""
+        """Return (R, H, 1, 1) bool each: heads that are off; heads reduced to their mean."""
         off, mean = (
             torch.tensor([[(self.layer, head) in each for head in range(heads)] for each in named], device=device)
             for named in zip(*((each.heads_off, each.heads_mean) for each in self.each), strict=True)
@@ -53,24 +53,24 @@ class Changes:
         return _apart(off, mean)
 
     def hidden(self, x: Tensor, donor: Sequence[LayerTrace]) -> Tensor:
-        """(B, L, d): what a layer gives, with what it gave of a donor (1, L, d) in its place where that is asked."""
+        """Return (B, L, d): the output of a layer, replaced by that of a donor (1, L, d) where requested."""
         taken = self._taken([each.hidden_from for each in self.each], x)
         return x if taken is None else torch.where(taken[..., None], donor[self.layer].hidden, x)
 
     def head_outputs(self, x: Tensor, donor: Sequence[LayerTrace]) -> Tensor:
-        """(B, H, L, d/H): the same of what heads say."""
+        """Return (B, H, L, d/H): the head outputs, replaced by those of a donor where requested."""
         taken = self._taken([each.heads_from for each in self.each], x)
         return x if taken is None else torch.where(taken[..., None, None], donor[self.layer].head_outputs, x)
 
     def _taken(self, named: Sequence[frozenset[tuple[int, int]]], x: Tensor) -> Tensor | None:
-        """(R, L) of tokens or (R, H) of heads: which are taken from a donor; None: none."""
+        """Return (R, L) of tokens or (R, H) of heads: which are replaced by a donor's; None: no one is."""
         if not any(named):
             return None
         rows = [[(self.layer, place) in each for place in range(x.shape[1])] for each in named]
         return torch.tensor(rows, device=x.device)
 
     def gates(self, log_gate: Tensor) -> Tensor:
-        """(B, L) with the logarithms of the gates that are replaced; 0 where one is closed, which `closed` does."""
+        """Return (B, L): the logarithms of the gates, replaced where set; 0 for closed ones, which `closed` handles."""
         named = self._of_layer([each.gates for each in self.each])
         log_gate = log_gate.clone() if named else log_gate
         for row, token, value in named:
@@ -78,14 +78,14 @@ class Changes:
         return log_gate
 
     def closed(self, keep: Tensor) -> Tensor:
-        """(R, L) bool: keys that are hidden. As a column, log 0 would make NaN of 0 · -inf."""
+        """Return (R, L) bool: keys that are hidden. As a column, log 0 would make NaN of 0 · -inf."""
         closed = torch.zeros(len(self.each), keep.shape[1], dtype=torch.bool, device=keep.device)
         for row, token, value in self._of_layer([each.gates for each in self.each]):
             closed[row, token] = value == 0
         return closed
 
     def lexical(self, like: Tensor) -> Lexicon:
-        """What is changed in the lexical term."""
+        """Return the changes of the lexical term."""
         off, mean = (
             torch.tensor([self.layer in named for named in layers], device=like.device)
             for layers in zip(*((each.lexical_off, each.lexical_mean) for each in self.each), strict=True)

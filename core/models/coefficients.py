@@ -1,4 +1,4 @@
-"""How the maps of a head combine, and what follows: in words, as an equation and in size. `mixing.py` computes it."""
+"""The combination of the maps of a head: in words, as an equation and in size. `mixing.py` computes it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COMBINED = "Each map weighs the values; lambda weighs the maps."
 
 
 def combining(part: AttentionConfig, width: int) -> tuple[Term, ...]:
-    """Return how an attention combines its maps and what follows, in the order in which it acts; `width` is d."""
+    """List the terms that combine the maps and follow, in the order in which they act; `width` is d."""
     return tuple(term for say in (_mixing, _row_norm, _head_norm) if (term := say(part, width)))
 
 

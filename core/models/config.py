@@ -51,7 +51,7 @@ NORM = Need(lambda model: model.norm != "none", "no effect without a norm; choos
 
 @dataclass(frozen=True)
 class HeadConfig:
-    """From token vectors to logits. With everything off: pooling and one linear map."""
+    """The settings from token vectors to logits. With everything off: pooling and one linear map."""
 
     kernels: str = setting(
         "",
@@ -92,7 +92,7 @@ class HeadConfig:
 
     @property
     def linear(self) -> bool:
-        """Whether pooling and one linear map are all there is."""
+        """Return whether the head is only pooling and one linear map."""
         return not (self.kernels or self.attention_heads or self.dense)
 
     def widths(self) -> tuple[int, ...]:
@@ -201,7 +201,7 @@ class ModelConfig:
             self._check_backbone()
 
     def _check_family(self) -> None:
-        """A setting that would do nothing is a misunderstanding."""
+        """Refuse a setting that would have no effect on this family."""
         read = READS[self.family]
         for each in declared(ModelConfig):
             if (value := valued(self, each.name)) != each.default and each.name != "family" and each.name not in read:
@@ -242,7 +242,7 @@ class ModelConfig:
             )
 
     def _check_head(self) -> None:
-        """The head's attention splits d + kernels * channels numbers among its heads."""
+        """Check that the heads of the head's attention divide d + kernels * channels."""
         joined = self.width + len(self.head.widths()) * self.head.channels
         heads = self.head.attention_heads
         if heads and joined % heads:
@@ -253,37 +253,37 @@ class ModelConfig:
 
     @property
     def needs_tags(self) -> bool:
-        """Whether the model reads parts of speech."""
+        """Return whether the model reads parts of speech."""
         return self.position == "polarity-aware" and self.pos_tags
 
     @property
     def needs_lexicon(self) -> bool:
-        """Whether the model reads a lexicon's polarities."""
+        """Return whether the model reads a lexicon's polarities."""
         return self.attention.lexical != "none" or self.attention.lexicon_gate or self.family == "lexicon"
 
     @property
     def layered(self) -> bool:
-        """Whether it has layers of attention heads."""
+        """Return whether it has layers of attention heads."""
         return self.family in ("encoder", "pretrained")
 
     @property
     def has_lambda(self) -> bool:
-        """Whether further maps have weights that are learned."""
+        """Return whether further maps have learned weights."""
         return self.family == "encoder" and self.attention.components > 1
 
     @property
     def normalizes_batches(self) -> bool:
-        """Whether training takes statistics over the batch: the convolutions of the head have batch normalisation."""
+        """Return whether training uses batch statistics: the convolutions of the head have batch normalisation."""
         return self.layered and bool(self.head.widths())
 
     @property
     def by_steps(self) -> bool:
-        """Whether it is trained step by step, rather than solved in one go."""
+        """Return whether it is trained step by step, not solved in closed form."""
         return self.family in ("encoder", "pretrained", "bilstm", "cnn")
 
 
 def rests(name: str, model: ModelConfig) -> str:
-    """Say why a dotted setting of the model (`attention.gate`) does nothing in this one; empty: it has an effect."""
+    """Explain why a dotted setting of the model (`attention.gate`) has no effect here; empty: it has one."""
     if model.family != "encoder" and name != "family" and name not in READS[model.family]:
         return f"no effect on model.family={model.family}"
     room, _, _ = name.rpartition(".")

@@ -1,4 +1,4 @@
-"""Where a preset departs from its paper on purpose, or had to choose what the paper leaves open: data of the preset."""
+"""Known deviations of each preset from its paper, and choices that the paper leaves open."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Departure(NamedTuple):
-    """One difference between a preset and its paper."""
+    """A difference between a preset and its paper."""
 
     what: str
     paper: str  # What the paper says; empty where it leaves this open
@@ -17,7 +17,7 @@ class Departure(NamedTuple):
 
 
 def sizes(layers: str, width: str) -> tuple[Departure, ...]:
-    """What the size of every small encoder rests on, whose paper fine-tunes a large one."""
+    """List the size deviations of every small encoder whose paper fine-tunes a large one."""
     return (
         Departure("encoder", f"{layers}, pre-trained", "nothing is downloaded", "model.layers"),
         Departure("width", width, "trains on two cores", "model.width"),

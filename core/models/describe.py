@@ -1,4 +1,4 @@
-"""A model's parts in the order in which a text passes them, each with its size and its equation, without building it.
+"""A description of a model without building it: its parts in order, each with its size and its equation.
 
 The sizes are closed formulas, so that pages and the command line can tell them without torch.
 """
@@ -30,7 +30,7 @@ _OF_FAMILY: dict[Family, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Part:
-    """One step from the text to the answer."""
+    """One step from the text to the logits."""
 
     key: str
     """embedding, ngrams, positions, attention, norm, feedforward, recurrence, convolutions, largest, head-attention,
@@ -54,7 +54,7 @@ def parameters(config: ModelConfig, *, vocabulary: int, classes: int) -> int:
 
 
 def parts(config: ModelConfig, *, vocabulary: int, classes: int) -> tuple[Part, ...]:
-    """What a text passes, from its tokens to the logits; arguments as of `parameters`."""
+    """List the parts of a model, from tokens to logits; arguments as of `parameters`."""
     makers = {"encoder": _encoder, "pretrained": _pretrained, "bilstm": _bilstm, "cnn": _cnn, "lexicon": _lexicon}
     return tuple(makers.get(config.family, _counted)(config, vocabulary, classes))
 
@@ -70,7 +70,7 @@ def equation(config: ModelConfig) -> tuple[Line, ...]:
 
 
 def _attention_lines(config: ModelConfig, terms: Sequence[Term]) -> Iterator[Line]:
-    """How the maps combine, what a map is made of, and what defines the letters of both."""
+    """Yield the equations of the combined map, of a single map, and of the letters in both."""
     part = config.attention
     width = part.qk(config.width) // part.heads
     formula = Formula(f"q_i{part.superscript}", f"k_j{part.superscript}", rf"\sqrt{{{width}}}")
@@ -89,7 +89,7 @@ def _attention_lines(config: ModelConfig, terms: Sequence[Term]) -> Iterator[Lin
 
 
 def marks(config: ModelConfig) -> tuple[str, ...]:
-    """What the model has besides a plain transformer encoder, in a few words each; the family of a baseline."""
+    """List what the model has besides a plain transformer encoder, in a few words each; of a baseline its family."""
     if not config.layered:
         return _OF_FAMILY[config.family]
     found = parts(config, vocabulary=0, classes=2)
@@ -108,7 +108,7 @@ def _encoder(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[Par
 
 
 def _pretrained(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[Part]:
-    """A backbone as BERT is made, with 512 places and two types; others differ from it in these by little."""
+    """Yield the parts of a backbone like BERT, with 512 places and two types; others have slightly other sizes."""
     d, f = config.width, config.ff_width
     line = Line(r"x_i = \operatorname{LayerNorm}(E_i + P_i + S)", "What enters: the token and its place, both learned.")
     detail = f"{_spaced(vocabulary)} tokens × {d}, [CLS] in front and [SEP] behind"
@@ -139,7 +139,7 @@ def _input(config: ModelConfig, vocabulary: int) -> Iterator[Part]:
 
 
 def _ngrams(config: ModelConfig) -> Part:
-    """What the letters of a word add to its row."""
+    """Describe the character n-grams that are added to a word's row."""
     mean = Line(
         r"\overline{G}_i = \tfrac{1}{K_i}\textstyle\sum_k G_{h(g_{ik})}",
         "The mean over the 3- to 5-grams of the word, each with the row of its bucket.",
@@ -150,7 +150,7 @@ def _ngrams(config: ModelConfig) -> Part:
 
 
 def _polarity_aware(config: ModelConfig, embedded: str) -> Part:
-    """Sinusoid, recency and part of speech, each with a learned factor."""
+    """Describe sinusoid, recency and part of speech, each with a learned factor."""
     named = [("sinusoid", "α", r"\alpha\,p^{\sin}_i")]
     if config.recency:
         named.append(("recency", "β", r"\beta\,[\sin\tfrac{\pi i}{T},\cos\tfrac{\pi i}{T}]"))
@@ -246,7 +246,7 @@ def _convolutions(config: ModelConfig, joined: int) -> Part:
 
 
 def _classifier(config: ModelConfig, width: int, classes: int, vector: str, words: str) -> Iterator[Part]:
-    """Yield the dense layer, if there is one, and the classifier, which reads a vector (LaTeX) described in words."""
+    """Yield the dense layer, if any, and the classifier, whose input `vector` (LaTeX) `words` describe."""
     dense, one = config.head.dense, config.head.one_logit
     if dense:
         yield Part(
@@ -272,7 +272,7 @@ def _classifier(config: ModelConfig, width: int, classes: int, vector: str, word
 
 
 def _words(config: ModelConfig, vocabulary: int) -> Part:
-    """The vectors of the words, of a baseline."""
+    """Describe the word vectors of a baseline."""
     return Part("embedding", "Embedding", f"{_spaced(vocabulary)} tokens × {config.width}", vocabulary * config.width)
 
 
@@ -317,7 +317,7 @@ def _lexicon(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[Par
 
 
 def _counted(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[Part]:
-    """N-grams, weighed by TF-IDF."""
+    """Yield the parts of a TF-IDF model of n-grams."""
     counts, solver = (title[0].upper() + title[1:] for title in _OF_FAMILY[config.family])
     weights = Line(
         r"x_g = (1+\ln \mathrm{count}_g)\cdot\mathrm{idf}_g",
@@ -330,7 +330,7 @@ def _counted(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[Par
 
 
 def _listed(numbers: tuple[int, ...]) -> str:
-    """2, 3 and 5."""
+    """Join numbers as `2, 3 and 5`."""
     *some, last = map(str, numbers)
     return f"{', '.join(some)} and {last}" if some else last
 

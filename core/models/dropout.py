@@ -1,4 +1,4 @@
-"""Dropout whose mask costs a quarter, and copies of a model that drop whatever they do or have shuffled weights."""
+"""Fast dropout, and copies of a model with dropout always on or with shuffled weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Network = TypeVar("Network", bound=nn.Module)
 
 
 class Dropout(nn.Module):
-    """Zero each entry with probability p, 0 ≤ p < 1, and scale the rest by 1 / (1 - p), in training mode only.
+    """A dropout layer: zeroes each entry with probability p, 0 ≤ p < 1, scales the rest by 1 / (1 - p); training only.
 
     On a CPU four entries share one 64-bit draw of torch's global generator (16 bits each), so p is rounded to 1/65536.
     """
@@ -24,7 +24,7 @@ class Dropout(nn.Module):
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
-        """Any shape."""
+        """Drop entries of a tensor of any shape."""
         if not self.training or self.p == 0:
             return x
         if x.device.type != "cpu":
@@ -37,14 +37,14 @@ class Dropout(nn.Module):
 
 
 class Dropping(nn.Module):
-    """Dropout in evaluation mode too, from a generator of its own: what else draws is left alone."""
+    """A dropout layer that is on in evaluation mode too, with its own generator: other draws are unaffected."""
 
     def __init__(self, p: float, generator: torch.Generator) -> None:
         super().__init__()
         self.p, self.generator = p, generator
 
     def forward(self, x: Tensor) -> Tensor:
-        """Any shape."""
+        """Drop entries of a tensor of any shape."""
         if self.p == 0:
             return x
         kept = torch.rand(x.shape, generator=self.generator).to(x.device) >= self.p
@@ -52,7 +52,7 @@ class Dropping(nn.Module):
 
 
 def dropping(model: Network, seed: int) -> Network:
-    """A copy that drops whatever it does, seeded; dropout that torch keeps inside its own LSTM stays off."""
+    """Return a copy with dropout always on, seeded; the dropout inside torch's own LSTM stays off."""
     other, generator = copy.deepcopy(model), torch.Generator().manual_seed(seed)
     for module in list(other.modules()):
         for name, child in module.named_children():
@@ -62,7 +62,7 @@ def dropping(model: Network, seed: int) -> Network:
 
 
 def shuffled(model: Network, seed: int) -> Network:
-    """Return a copy in which the numbers of each weight tensor have changed places; buffers stay.
+    """Return a copy in which the numbers of each weight tensor are permuted; buffers are unchanged.
 
     Adebayo et al. (2018), "Sanity checks for saliency maps", randomise weights anew; here each tensor keeps its own
     numbers, so that the control is as loud as the model, and a linear model, which begins with zeros, has one too.

@@ -1,4 +1,4 @@
-"""Token ids to class logits: embedding and positions, layers, pooling and head."""
+"""The encoder, from token ids to class logits: embedding and positions, layers, pooling and head."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Layer(nn.Module):
     def forward(
         self, x: Tensor, reading: Reading, *, trace: bool, intervene: Sequence[Intervention]
     ) -> tuple[Tensor, LayerTrace | None]:
-        """x (B, L, d) → (B, L, d) and, if asked, the trace."""
+        """Map x (B, L, d) to (B, L, d) and, on request, the trace."""
         before, record = x, reading.record
         inner = self.attention_norm(x) if self.pre else x
         attended, seen = self.attention(inner, reading, trace=trace, intervene=intervene)
@@ -125,7 +125,7 @@ class EncoderClassifier(nn.Module):
         donor: Trace | None = None,
         record: Record = SILENT,
     ) -> Output:
-        """Classify a batch; with `trace`, also show the inside (evaluation mode only).
+        """Classify a batch; with `trace`, also return the inner states (evaluation mode only).
 
         Args:
             batch: with tags and polarity where the model reads them.
@@ -176,11 +176,11 @@ class EncoderClassifier(nn.Module):
         return Output(logits=logits, pooled=read.pooled, trace=shown, similarity=alike)
 
     def _of_tokens(self, logits: Tensor) -> Tensor:
-        """(B, L', C) of a completed batch → (B, L, C): of the tokens of the texts alone."""
+        """Select the tokens of the texts from the logits (B, L', C) of a completed batch: (B, L, C)."""
         return logits[:, self.first : logits.shape[1] - self.last]
 
     def embed(self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT) -> Tensor:
-        """(B, L, d): the vector of each token, n-grams in it (but those that are `off`), its position not yet."""
+        """Return (B, L, d): the vector of each token, with n-grams (but those that are `off`), without position."""
         x: Tensor = self.embedding(batch.ids)
         record("E", x)
         if self.ngrams is not None:
@@ -190,21 +190,21 @@ class EncoderClassifier(nn.Module):
         return x * self.scale
 
     def vectors(self, batch: Batch) -> Tensor:
-        """(B, L, d): each token of the batch as the head reads it, a class token left out."""
+        """Return (B, L, d): each token of the batch as the head reads it, without a class token."""
         completed, _ = self.complete(batch)
         x, _ = self._read(self._enter(self.embed(completed), completed), completed, trace=False, intervene=())
         return x[:, self.first :]
 
     def lambdas(self) -> list[Tensor | None]:
-        """Per layer (N-1, S), or None where lambda depends on the input; an empty list for plain attention."""
+        """Return per layer (N-1, S), or None where lambda depends on the input; an empty list for plain attention."""
         return [attention.mixing.lambdas() for attention in self._attentions] if "lambda" in self.provides else []
 
     def lambda_parameters(self) -> set[str]:
-        """Names of the parameters that make lambda: they are not decayed (NDT, section on training)."""
+        """Return the names of the parameters of lambda: they are not decayed (NDT, section on training)."""
         return {name for name, _ in self.named_parameters() if ".mixing." in name}
 
     def scalars(self) -> dict[str, list[float]]:
-        """Learned numbers with a meaning of their own: per layer (tau, strength), or one of the whole model (alpha)."""
+        """Return learned numbers with a meaning of their own: per layer (tau, strength), or one per model (alpha)."""
         found: dict[str, list[float]] = {}
         for attention in self._attentions:
             for name, value in attention.scalars().items():
@@ -214,47 +214,47 @@ class EncoderClassifier(nn.Module):
 
     @property
     def components(self) -> int:
-        """N, of every layer."""
+        """Return N, the same in every layer."""
         return self._attentions[0].components
 
     @property
     def subtracts(self) -> bool:
-        """Whether further components are taken away from the first."""
+        """Return whether further components are subtracted from the first."""
         return self._attentions[0].mixing.sign < 0
 
     @property
     def first(self) -> int:
-        """The place of the first token of a text: behind a class token, where there is one."""
+        """Return the position of a text's first token: behind a class token, if there is one."""
         return int(self.class_token is not None)
 
     @property
     def last(self) -> int:
-        """Places behind a text that are no padding."""
+        """Return the number of places behind a text that are no padding."""
         return 0
 
     @property
     def mark(self) -> int | None:
-        """The id that stands between the texts of a pair; None: it reads single texts."""
+        """Return the id between the texts of a pair; None: the model reads single texts."""
         return None if self.segments is None else MARK
 
     @property
     def width(self) -> int:
-        """d."""
+        """Return d."""
         return self.embedding.embedding_dim
 
     @property
     def heads(self) -> int:
-        """H, of every layer."""
+        """Return H, the same in every layer."""
         return self._attentions[0].heads
 
     @property
     def lexical(self) -> Lexical:
-        """What a lexicon does to the scores."""
+        """Return how a lexicon changes the scores."""
         lexical = self._attentions[0].terms.lexical
         return "none" if lexical is None else lexical.kind
 
     def depth(self, name: str) -> int:
-        """How far up the parameter of this name stands: 0 the words, then the layers from 1, above them the head."""
+        """Return the depth of the parameter of this name: 0 the embedding, then the layers from 1, then the head."""
         if name.startswith(("embedding.", "ngrams.", "positions.", "segments.")) or name == "class_token":
             return 0
         return int(name.split(".")[1]) + 1 if name.startswith("layers.") else len(self.layers) + 1
@@ -264,7 +264,7 @@ class EncoderClassifier(nn.Module):
         return [layer.attention for layer in cast(Iterable[Layer], self.layers)]
 
     def complete(self, batch: Batch) -> tuple[Batch, Tensor]:
-        """The batch as the layers read it, and which of its positions are real tokens (B, L)."""
+        """Return the batch as the layers read it, and which of its positions are real tokens (B, L)."""
         if self.fill and batch.ids.shape[1] < self.fill:
             more = self.fill - batch.ids.shape[1]
             grams = None if batch.grams is None else F.pad(batch.grams, (0, 0, 0, more))
@@ -291,7 +291,7 @@ class EncoderClassifier(nn.Module):
         donor: Sequence[LayerTrace] = (),
         record: Record = SILENT,
     ) -> tuple[Tensor, list[Any]]:
-        """(B, L, d) through all layers and the last norm, and the trace of each layer, None where none is asked."""
+        """Return (B, L, d) after all layers and the last norm, and the trace of each layer or None."""
         reading = Reading(batch.keep, batch.polarity, self.class_token is not None, tuple(donor))
         seen = []
         for index, layer in enumerate(self.layers):
@@ -390,7 +390,7 @@ def _check_donor(intervene: Intervention, batch: Batch, donor: Trace | None) -> 
 
 
 def map_similarity(layers: Sequence[LayerTrace], keep: Tensor) -> Tensor:
-    """Mean cosine between the same row of two component maps, over pairs, heads, real queries and layers: ().
+    """Return the mean cosine between equal rows of two component maps, over pairs, heads, real queries, layers: ().
 
     Raises:
         InputError: fewer than two components, or a text too long for maps.

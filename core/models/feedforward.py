@@ -1,4 +1,4 @@
-"""Feed-forward parts of a layer."""
+"""The feed-forward parts of a layer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS = {"relu": "ReLU", "gelu": "GELU"}
 
 
 class FeedForward(nn.Module):
-    """W2 drop(act(W1 x)) with act ReLU or GELU, from width d over `hidden` to d."""
+    """A feed-forward part: W2 drop(act(W1 x)) with act ReLU or GELU, from width d over `hidden` to d."""
 
     def __init__(self, *, width: int, hidden: int, activation: Literal["relu", "gelu"], dropout: float) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class FeedForward(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
-        """(B, L, d) → (B, L, d)."""
+        """Map (B, L, d) to (B, L, d)."""
         middle = self.activation(self.up(x))
         rewritten = self.down(self.dropout(middle))
         if record:
@@ -35,7 +35,7 @@ class FeedForward(nn.Module):
 
 
 class SwiGLU(nn.Module):
-    """W2 drop(SiLU(x W1) * x W3) (NDT, eq. 9)."""
+    """A gated feed-forward part: W2 drop(SiLU(x W1) * x W3) (NDT, eq. 9)."""
 
     def __init__(self, *, width: int, hidden: int, dropout: float) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class SwiGLU(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
-        """(B, L, d) → (B, L, d)."""
+        """Map (B, L, d) to (B, L, d)."""
         gate, up = F.silu(self.gate(x)), self.up(x)
         middle = gate * up
         rewritten = self.down(self.dropout(middle))

@@ -1,4 +1,4 @@
-"""How the papers fine-tuned the backbones that they build on or compare with. Imports nothing heavy.
+"""The papers' fine-tuning settings for the backbones that they build on or compare with. Imports nothing heavy.
 
 What a paper says of a setting stands with its section; what it does not say is chosen here and told as such, or is
 that of the preset `pretrained`. Names are those under which the encoders' authors publish them on the hub, as far as we

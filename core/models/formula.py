@@ -1,4 +1,4 @@
-"""What is said of a part of a model: its words, its numbers, and what it writes into the equation."""
+"""The description of a model's parts: words, sizes, and their places in the equation."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 
 class Line(NamedTuple):
-    """One line of an equation and what it says."""
+    """One line of an equation and its explanation."""
 
     latex: str
     words: str
 
 
 class Formula(NamedTuple):
-    """out = norm(combined V) with the maps softmax_seen(before q·k / below factor + added), in LaTeX."""
+    """The equation out = norm(combined V) with the maps softmax_seen(before q·k / below factor + added), in LaTeX."""
 
     q: str
     k: str
@@ -31,7 +31,7 @@ class Formula(NamedTuple):
 
 @dataclass(frozen=True)
 class Term:
-    """Something that an attention has besides queries, keys and values."""
+    """An addition to plain queries, keys and values in an attention."""
 
     name: str  # Short, as it stands in a table: `gate`
     detail: str  # What it does, in a few words

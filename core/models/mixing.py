@@ -1,4 +1,4 @@
-"""Where the coefficients c of the combined map come from.
+"""The modules that give the coefficients c of the combined map.
 
 A mixing module turns the layer's input (B, L, d) into coefficients (B|1, N, H|1, L|1, 1) with c_0 = 1 and
 c_i = sign * lambda_i. `lambdas()` gives the lambdas themselves, (N-1, S) with S = 1 (one per layer) or H (one per
@@ -33,11 +33,11 @@ class Single(nn.Module):
     scale = 1.0
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
-        """(1, 1, 1, 1, 1) whatever the input."""
+        """Return (1, 1, 1, 1, 1) for any input."""
         return x.new_ones(1, 1, 1, 1, 1)
 
     def lambdas(self) -> Tensor | None:
-        """(0, 1): there is no lambda."""
+        """Return (0, 1): there is no lambda."""
         return torch.empty(0, 1)
 
 
@@ -61,12 +61,12 @@ class Differential(nn.Module):
         self.lambda_k = nn.Parameter(torch.randn(2, sets, head_width) * 0.1)
 
     def lambdas(self) -> Tensor | None:
-        """(1, S)."""
+        """Return (1, S)."""
         first, second = (self.lambda_q * self.lambda_k).sum(-1).exp()
         return (first - second + self.lambda_init)[None]
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
-        """(1, 2, S, 1, 1): 1 and -lambda."""
+        """Return (1, 2, S, 1, 1): 1 and -lambda."""
         if record:
             first, second = (self.lambda_q * self.lambda_k).sum(-1).exp()[:, None, None, :, None]  # (1, 1, S, 1)
             parts = (first,), (-1.0, second), (self.lambda_init,)
@@ -75,7 +75,7 @@ class Differential(nn.Module):
 
 
 class DifferentialV2(nn.Module):
-    """Second version of the Differential Transformer: lambda = sigmoid(x W), one per token and head, subtracted."""
+    """The second Differential Transformer: lambda = sigmoid(x W), one per token and head, subtracted."""
 
     sign = -1.0
     scale = 1.0
@@ -85,11 +85,11 @@ class DifferentialV2(nn.Module):
         self.logit = nn.Linear(width, heads, bias=False)
 
     def lambdas(self) -> Tensor | None:
-        """None: they depend on the input; the trace's coefficients show them."""
+        """Return None: they depend on the input; the trace's coefficients show them."""
         return None
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
-        """(B, 2, H, L, 1): 1 and -lambda of each query token."""
+        """Return (B, 2, H, L, 1): 1 and -lambda of each query token."""
         logit = self.logit(x).transpose(1, 2)[:, None, :, :, None]  # (B, 1, H, L, 1)
         lam = logit.sigmoid()
         if record:
@@ -98,7 +98,7 @@ class DifferentialV2(nn.Module):
 
 
 class Additive(nn.Module):
-    """NDT: lambda_i = p_i alpha_i + (1 - p_i) beta_i with p_i = mean(f(q_i) * f(k_i)), added (NDT eqs. 4-6).
+    """The mixing of NDT: lambda_i = p_i alpha_i + (1 - p_i) beta_i, p_i = mean(f(q_i) * f(k_i)), added (NDT eqs. 4-6).
 
     Args:
         layer: 1-based; alpha and beta depend on it.
@@ -146,11 +146,11 @@ class Additive(nn.Module):
         self.scale = 1 / (1 + sum(initial_lambda(constraint, layer, j, start) for j in extra))
 
     def lambdas(self) -> Tensor | None:
-        """(N-1, S), or None where they depend on the input."""
+        """Return (N-1, S), or None where they depend on the input."""
         return None if self.from_input else self._between(self.lambda_k)
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
-        """1 and lambda_1 ... lambda_{N-1}: (1, N, S, 1, 1), or (B, N, S, L, 1) of each token of x (B, L, d)."""
+        """Return 1 and lambda_1 ... lambda_{N-1}: (1, N, S, 1, 1), or (B, N, S, L, 1) of each token of x (B, L, d)."""
         if not self.from_input:
             return _coefficients(self._between(self.lambda_k, record), self.sign)
         keys = torch.einsum("bld,dnse->blnse", x, self.lambda_k)
@@ -158,7 +158,7 @@ class Additive(nn.Module):
         return torch.cat([torch.ones_like(lam[:, :1]), lam], 1)
 
     def _between(self, k: Tensor, record: Record = SILENT) -> Tensor:
-        """lambda (…, N-1, S) from the keys (…, N-1, S, d/4)."""
+        """Return lambda (…, N-1, S) of the keys (…, N-1, S, d/4)."""
         f = _CONSTRAIN[self.constraint]
         p = (f(self.lambda_q) * f(k)).mean(-1)
         found = p * self.alpha + (1 - p) * self.beta
@@ -178,12 +178,12 @@ def _coefficients(lambdas: Tensor | None, sign: float) -> Tensor:
 
 
 def differential_lambda(layer: int) -> float:
-    """lambda_init of the Differential Transformer for a 1-based layer: 0.2, 0.3555, … towards 0.8."""
+    """Return lambda_init of the Differential Transformer for a 1-based layer: 0.2, 0.3555, … towards 0.8."""
     return 0.8 - 0.6 * math.exp(-0.3 * (layer - 1))
 
 
 def target_lambda(layer: int, component: int) -> float:
-    """The value that lambda starts around; at most 0.8.
+    """Return the value that lambda starts around; at most 0.8.
 
     The paper prints no start. This table and the ends of `alpha_beta` were fitted afterwards to the lambdas that its
     Tables II, IV, VI and VIII report after training, so that lambdas which end near those say nothing by it.
@@ -194,7 +194,7 @@ def target_lambda(layer: int, component: int) -> float:
 
 
 def alpha_beta(constraint: Constraint, layer: int, component: int, start: float | None = None) -> tuple[float, float]:
-    """The two ends between which p mixes lambda, left open by the paper.
+    """Return the two ends between which p mixes lambda, left open by the paper.
 
     Without a start a fit to the paper's learned lambdas; with one the widest ends that p at the start puts there and
     that keep lambda in its range (a distance of 1 where the range has no end).
@@ -214,14 +214,14 @@ def alpha_beta(constraint: Constraint, layer: int, component: int, start: float 
 
 
 def _around(constraint: Constraint, start: float) -> tuple[float, float]:
-    """alpha and beta for a start inside the range: p is 1/4 in [0,1] and 0 elsewhere."""
+    """Return alpha and beta for a start inside the range: p is 1/4 in [0,1] and 0 elsewhere."""
     if constraint == "01":
         return (4 * start, 0.0) if start <= 0.25 else (1.0, (4 * start - 1) / 3)
     return start + (1 - abs(start) if constraint == "pm1" else 1.0), start
 
 
 def initial_lambda(constraint: Constraint, layer: int, component: int, start: float | None = None) -> float:
-    """lambda before training up to the spread of the vectors: p is f(0)^2, 1/4 for the sigmoid and 0 otherwise."""
+    """Return lambda before training up to the spread of the vectors: p is f(0)^2, 1/4 for the sigmoid, else 0."""
     alpha, beta = alpha_beta(constraint, layer, component, start)
     p = 0.25 if constraint == "01" else 0.0
     return p * alpha + (1 - p) * beta

@@ -40,7 +40,7 @@ class Preset:
 
 
 def _ndt_body(attention: AttentionConfig) -> ModelConfig:
-    """Pre-norm RMSNorm and SwiGLU 384, as the parameter counts of Table X imply."""
+    """Return pre-norm RMSNorm and SwiGLU 384, as the parameter counts of Table X imply."""
     return ModelConfig(attention=attention, norm="rms", feedforward="swiglu", ff_width=384)
 
 
@@ -81,7 +81,7 @@ PRETRAINED_RECIPE: dict[str, Any] = {
 
 
 def _sentiformer(line: str, *, source: str, gate: bool = True, window: int = 64, **changes: Any) -> Preset:
-    """The full system with one part changed."""
+    """Return the full system with one part changed."""
     model = ModelConfig(
         width=256,
         layers=6,
@@ -102,7 +102,7 @@ def _sentiformer(line: str, *, source: str, gate: bool = True, window: int = 64,
 
 
 def _tweet(version: str, phase: int) -> Preset:
-    """One row of Table I: layers, width, heads, effective feed-forward width, max. length, batch, epochs."""
+    """Return one row of Table I: layers, width, heads, effective feed-forward width, max. length, batch, epochs."""
     layers, width, heads, ff_width, length, batch, epochs = _TWEET[version]
     second = phase == 2
     model = ModelConfig(
@@ -176,7 +176,7 @@ _TWEET_NAMES = {
 
 
 def _lexical(line: str, **attention: Any) -> Preset:
-    """A backbone from scratch with one way to bring the lexicon in."""
+    """Return a backbone from scratch with one way to use the lexicon."""
     model = ModelConfig(
         width=256, layers=4, attention=AttentionConfig(heads=4, **attention), ff_width=512, pooling="cls"
     )
@@ -199,7 +199,7 @@ INCEPTIVE_HEAD: dict[str, Any] = {"kernels": "2,3,5,7", "channels": 64, "attenti
 
 
 def _inceptive(line: str, *, source: str = "Table 7", **head: Any) -> Preset:
-    """A small encoder under the paper's head."""
+    """Return a small encoder with the paper's head."""
     model = ModelConfig(head=HeadConfig(**head))
     own = (*departures.INCEPTIVE, *(departures.CONVOLUTIONS if model.head.kernels else ()))
     own = (*own, departures.HEADS) if model.head.attention_heads else own
@@ -371,5 +371,5 @@ PRESETS: dict[str, Preset] = {
 
 
 def paper_of(preset: str) -> str:
-    """The key of the paper that a preset is from; empty for a name that is no preset."""
+    """Return the key of the paper that a preset is from; empty for a name that is no preset."""
     return PRESETS[preset].paper if preset in PRESETS else ""

@@ -1,4 +1,4 @@
-"""A pretrained encoder of others with our head, terms, trace and interventions.
+"""A pretrained encoder with our head, terms, trace and interventions.
 
 Its blocks are modules of another library, handed over by whoever has read them from files. Each asks an attention
 function for what its heads say, and hands on what it is called with: `attend` is that function, and a `Call` travels
@@ -32,7 +32,7 @@ KNOWN = 2
 
 
 class Specials(NamedTuple):
-    """Rows of a backbone's table of words that are no words of a text."""
+    """The rows of special tokens in a backbone's word table."""
 
     padding: int
     unknown: int
@@ -41,7 +41,7 @@ class Specials(NamedTuple):
 
 
 class Body(NamedTuple):
-    """A pretrained encoder, taken apart."""
+    """The modules of a pretrained encoder."""
 
     entering: nn.Module  # (inputs_embeds=(B, L, e)) → (B, L, e): positions, types, norm; has `word_embeddings`
     project: nn.Module  # (B, L, e) → (B, L, d)
@@ -63,7 +63,7 @@ class Injected(Heads):
     def forward(
         self, scores: tuple[Tensor, Tensor, Tensor], scale: float, call: Call
     ) -> tuple[Tensor, LayerTrace | None]:
-        """Queries, keys, values (B, H, L, d/H) → what the heads say (B, H, L, d/H) and, if asked, the trace.
+        """Map queries, keys, values (B, H, L, d/H) to head outputs (B, H, L, d/H) and, on request, the trace.
 
         Where nothing is added, changed or shown it is what the backbone's own library computes, to the bit.
         """
@@ -82,7 +82,7 @@ class Injected(Heads):
 
 @dataclass
 class Call:
-    """One call of one block, and what it leaves."""
+    """One call of one block, and its trace."""
 
     attention: Injected
     reading: Reading
@@ -102,13 +102,13 @@ def attend(
     scaling: float,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """What a block asks for its attention: (B, H, L, d/H) each → (B, L, H, d/H); the mask is that of the call."""
+    """Compute the attention of a block: (B, H, L, d/H) each → (B, L, H, d/H); the mask is that of the call."""
     out, call.seen = call.attention((query, key, value), scaling, call)
     return out.transpose(1, 2), None
 
 
 class BackboneLayer(nn.Module):
-    """One block of a backbone, and what its attention is asked of."""
+    """One block of a backbone, with its attention."""
 
     def __init__(self, *, block: nn.Module, attention: Injected) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class BackboneLayer(nn.Module):
     def forward(
         self, x: Tensor, reading: Reading, *, trace: bool, intervene: Sequence[Intervention]
     ) -> tuple[Tensor, LayerTrace | None]:
-        """x (B, L, d) → (B, L, d) and, if asked, the trace."""
+        """Map x (B, L, d) to (B, L, d) and, on request, the trace."""
         call = Call(self.attention, reading, trace, intervene)
         x = self.block(x, None, call=call)
         if intervene:
@@ -126,7 +126,7 @@ class BackboneLayer(nn.Module):
 
 
 class PretrainedClassifier(EncoderClassifier):
-    """A backbone that reads [CLS] text [SEP], with a head of ours; its dropout becomes ours.
+    """A backbone that reads [CLS] text [SEP], with our head and our dropout.
 
     With `pairs` it reads [CLS] first [SEP] second [SEP], with the backbone's own types where it has two.
     """
@@ -154,47 +154,47 @@ class PretrainedClassifier(EncoderClassifier):
 
     @property
     def first(self) -> int:
-        """The place of the first token of a text, behind [CLS]."""
+        """Return the position of a text's first token, behind [CLS]."""
         return 1
 
     @property
     def last(self) -> int:
-        """Places behind a text: that of [SEP]."""
+        """Return the number of places behind a text: one for [SEP]."""
         return 1
 
     @property
     def mark(self) -> int | None:
-        """The id of [SEP], which also stands between the texts of a pair; None: it reads single texts."""
+        """Return the id of [SEP], which also separates the texts of a pair; None: the model reads single texts."""
         return self.specials.last + KNOWN if self.pairs else None
 
     @property
     def width(self) -> int:
-        """d."""
+        """Return d."""
         return self.vector_width
 
     def embed(self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT) -> Tensor:
-        """(B, L, e): the row of each token, its position not yet."""
+        """Return (B, L, e): the row of each token, without its position."""
         found: Tensor = self.entering.get_submodule("word_embeddings")(self.rows(batch.ids))
         return found
 
     def rows(self, ids: Tensor) -> Tensor:
-        """(B, L): the rows of the backbone's own table of words."""
+        """Return (B, L): the rows in the backbone's own word table."""
         special = torch.tensor(self.specials[:KNOWN], device=ids.device)
         return torch.where(ids < KNOWN, special[ids.clamp(max=KNOWN - 1)], ids - KNOWN)
 
     def types(self, ids: Tensor) -> Tensor:
-        """(B, L) of completed texts: 1 in the second text of a pair, for a family that was trained with two."""
+        """Return (B, L) of completed texts: 1 in the second text of a pair, for a family that was trained with two."""
         table = getattr(self.entering, "token_type_embeddings", None)
         if self.mark is None or table is None or table.num_embeddings < 2:
             return torch.zeros_like(ids)
         return segments(ids, self.mark)
 
     def depth(self, name: str) -> int:
-        """How far up the parameter of this name stands: 0 the words and places, then the layers from 1, the head."""
+        """Return the depth of a parameter: 0 the words and places, then the layers from 1, the head."""
         return 0 if name.startswith(("entering.", "project.")) else super().depth(name)
 
     def complete(self, batch: Batch) -> tuple[Batch, Tensor]:
-        """[CLS] before every text and [SEP] behind it; padding follows."""
+        """Add [CLS] before every text and [SEP] behind it; padding follows."""
         length = batch.keep.sum(1, keepdim=True)
         ids = F.pad(batch.ids, (1, 1))
         ids[:, 0] = self.specials.first + KNOWN
@@ -211,7 +211,7 @@ class PretrainedClassifier(EncoderClassifier):
         off: Sequence[bool] = (),
         record: Record = SILENT,
     ) -> Tensor:
-        """x (B, L, e) of a completed batch as it enters the first layer, words replaced by `embedded`."""
+        """Return the input x (B, L, e) of the first layer for a completed batch, words replaced by `embedded`."""
         if embedded is not None:
             text = F.pad(batch.keep[:, 2:], (1, 1))  # [CLS] and the last real place, [SEP], are none
             x = torch.where(text[..., None], F.pad(embedded, (0, 0, 1, 1)), x)
@@ -222,7 +222,7 @@ class PretrainedClassifier(EncoderClassifier):
 
 
 def _with_our_dropout(model: nn.Module) -> None:
-    """Dropout of torch's becomes ours, which costs less and can be left on."""
+    """Replace torch's dropout by ours, which is faster and can be left on."""
     for module in list(model.modules()):
         for name, child in module.named_children():
             if type(child) is nn.Dropout:

@@ -1,4 +1,4 @@
-"""What a model of a configuration can show: pages ask for these names, never for a family or a paper. No torch."""
+"""Capabilities of a model: pages ask for these names, never for a family or a paper. Imports no torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEAD, EMBEDDING = "head", "embedding"
 
 
 def spaces(config: ModelConfig) -> tuple[str, ...]:
-    """Where a text has one vector: what the head reads first, then from the bottom upwards; no layer without attention.
+    """List where a text has one vector: the head's input first, then from the bottom up; no layer without attention.
 
     Of `embedding`, `layer 1` … it is the mean over the tokens.
     """
@@ -31,7 +31,7 @@ def spaces(config: ModelConfig) -> tuple[str, ...]:
 
 
 def provides(config: ModelConfig) -> frozenset[str]:
-    """Names of what is there.
+    """Return the names of a configuration's capabilities.
 
     maps, embedding (vectors of words, which enter), hidden (vectors of tokens), pooled (of texts), lambda,
     token-lambda, gates, lexical, temperature, support, positions, tags, polarity, branches, head-maps, ngrams

@@ -1,4 +1,4 @@
-"""What modules compute on the way to an answer, kept for whoever shows it step by step.
+"""Intermediate values of a forward pass, kept for step-by-step display.
 
 A `Record` is an argument of one call, as `trace` and `intervene` are: modules tell it what they make, with the formula
 that stands beside the code. `SILENT` keeps nothing and is false, so that what is made for a record alone is not made.
@@ -15,7 +15,7 @@ Parts = tuple[tuple[Tensor | float, ...], ...]  # A sum of products, each of whi
 
 
 class Recorded(NamedTuple):
-    """One value."""
+    """One intermediate value."""
 
     value: Tensor  # With a row for each text
     formula: str = ""  # How it is made, in LaTeX
@@ -46,7 +46,7 @@ class Record:
         return self.inside.setdefault(name, Record()) if self.keeps else self
 
     def of(self, layer: int) -> Record:
-        """Return the record of this layer, counted from 0: a silent one if its inside is not kept."""
+        """Return the record of this layer, counted from 0: a silent one if its values are not kept."""
         return self.part("layer") if layer == self.layer else SILENT
 
 

@@ -1,4 +1,4 @@
-"""A model that starts from another: what fits is copied, and what does not is named."""
+"""Warm start of a model from another: weights that fit are copied, and the others are listed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORDS = "embedding.weight"
 
 @dataclass(frozen=True)
 class Copied:
-    """What a model took over from another."""
+    """The result of copying the weights of another model."""
 
     numbers: int  # How many of its numbers were copied
     of: int  # How many it has
@@ -26,7 +26,7 @@ class Copied:
 def start_from(
     model: EncoderClassifier, source: EncoderClassifier, *, origins: Sequence[Sequence[int]], same_classes: bool
 ) -> Copied:
-    """Copy into `model` what `source` has learned, as far as names and shapes allow.
+    """Copy the weights that `source` has learned into `model`, as far as names and shapes allow.
 
     Of queries and keys, which stack one block for each component, the components that both have are copied: the one map
     of plain attention becomes the base map. Layers beyond those of the source and parts that it lacks keep their draw.
@@ -63,7 +63,7 @@ def start_from(
 
 
 def _whole(target: Tensor, known: Tensor) -> int:
-    """How many numbers were copied: all, or none where the shapes differ."""
+    """Return how many numbers were copied: all, or 0 if the shapes differ."""
     if target.shape != known.shape:
         return 0
     target.copy_(known)
@@ -71,7 +71,7 @@ def _whole(target: Tensor, known: Tensor) -> int:
 
 
 def _words(target: Tensor, known: Tensor, origins: Sequence[Sequence[int]]) -> int:
-    """(V, d): the known rows, and for each new word the mean of those that it is made of."""
+    """Copy the known rows of (V, d), and the mean of its pieces for each new word; return the count."""
     if target.shape[1] != known.shape[1]:
         return 0
     target[: len(known)].copy_(known)
@@ -84,7 +84,7 @@ def _words(target: Tensor, known: Tensor, origins: Sequence[Sequence[int]]) -> i
 
 
 def _components(target: Tensor, known: Tensor, model: EncoderClassifier, source: EncoderClassifier) -> int:
-    """(N q, …): the blocks of the components that both have."""
+    """Copy the blocks (N q, …) of the components that both models have; return the count."""
     ours, theirs = model.components, source.components
     if target[: len(target) // ours].shape != known[: len(known) // theirs].shape:
         return 0

@@ -1,4 +1,4 @@
-"""Which keys a query may see where attention is local and global (SentiFormer §1).
+"""The support of local and global attention: which keys a query may see (SentiFormer §1).
 
 A window around every token, and a few tokens that see all and are seen by all: were they only seen, a class token could
 not gather in one layer.
@@ -30,7 +30,7 @@ def global_positions(lengths: Tensor, *, layer: int, random: int, seed: int) -> 
 
 
 def support_mask(keep: Tensor, positions: Tensor, window: int) -> Tensor:
-    """(B, L, L) bool: query i (second axis) may see key j, that is j is kept and near i, or one of the two is global.
+    """Return (B, L, L) bool: query i (second axis) may see key j if j is kept and near i, or one of the two is global.
 
     `positions` (B, G) come from `global_positions`; half of the window's keys lie on each side.
 
@@ -44,7 +44,7 @@ def support_mask(keep: Tensor, positions: Tensor, window: int) -> Tensor:
 
 
 def half_window(window: int) -> int:
-    """Return the keys on each side; ConfigError for an odd or empty window."""
+    """Return the number of keys on each side; ConfigError for an odd or empty window."""
     if window < 2 or window % 2:
         even = max(2, window + window % 2)
         raise ConfigError(f"window={window}: half of the window lies on each side, so it is even; use {even}")
@@ -52,14 +52,14 @@ def half_window(window: int) -> int:
 
 
 def is_global(positions: Tensor, length: int) -> Tensor:
-    """(B, L) bool, from positions (B, G)."""
+    """Return (B, L) bool of the positions (B, G)."""
     marked = torch.zeros(positions.shape[0], length + 1, dtype=torch.bool, device=positions.device)
     return marked.scatter_(1, positions.where(positions != ABSENT, length), True)[:, :length]
 
 
 @lru_cache(maxsize=65_536)
 def _positions(length: int, layer: int, count: int, seed: int) -> tuple[int, ...]:
-    """First, last and `count` distinct ones between them (Floyd's sampling), then `ABSENT`."""
+    """Return first, last and `count` distinct positions between them (Floyd's sampling), then `ABSENT`."""
     ends = sorted({0, length - 1}) if length else []
     inner = max(0, length - 2)
     draw = pseudo.Random(f"{seed} {layer} {length}")  # text seeds and random() are the same in every Python version
@@ -72,16 +72,16 @@ def _positions(length: int, layer: int, count: int, seed: int) -> tuple[int, ...
 
 @dataclass(frozen=True)
 class Support:
-    """Local and global tokens: who sees whom (SentiFormer)."""
+    """The window and global tokens of an attention (SentiFormer)."""
 
     window: int
     random: int
     seed: int
 
     def globals(self, keep: Tensor, layer: int) -> Tensor:
-        """(B, G): positions that see all and are seen by all, -1 where absent."""
+        """Return (B, G): positions that see all and are seen by all, -1 where absent."""
         return global_positions(keep.sum(1), layer=layer, random=self.random, seed=self.seed)
 
     def covers(self, length: int) -> bool:
-        """Whether every token sees every other anyway."""
+        """Return whether the window lets every token see every other."""
         return self.window // 2 >= length - 1

@@ -1,4 +1,4 @@
-"""What a score is made of besides q·k: rotary angles, temperature, gates and a lexicon's polarity.
+"""The terms of a score besides q·k: rotary angles, temperature, gates and a lexicon's polarity.
 
 Every additive term is a column more of Q and K, so that attention stays one softmax(Q' K'^T) V and no (L, L) bias is
 ever built: a gate adds [1] to the queries and [log g] to the keys, sigma = polarity · polarity adds polarity to both,
@@ -30,7 +30,7 @@ LEXICON_GATE = 1.0
 
 @dataclass(frozen=True)
 class Reading:
-    """What attention reads besides the vectors: the same for every layer."""
+    """The inputs of attention besides the vectors: the same for every layer."""
 
     keep: Tensor
     """(B, L) bool, the class token included."""
@@ -45,7 +45,7 @@ class Reading:
 
 
 def valence(polarity: Tensor) -> Tensor:
-    """(..., 3K) → (...): positive minus negative, of several lexicons their sum."""
+    """Map (..., 3K) to (...): positive minus negative, of several lexicons their sum."""
     return polarity[..., 0::3].sum(-1) - polarity[..., 2::3].sum(-1)
 
 
@@ -60,7 +60,7 @@ def rotate(x: Tensor) -> Tensor:
 
 
 class KeyGate(nn.Module):
-    """g_j = sigmoid(x_j · w + b): how much a token may be looked at, by all heads and components (SentiFormer, eq. 4).
+    """A gate on keys: g_j = sigmoid(x_j · w + b) weighs a token in all heads and components (SentiFormer, eq. 4).
 
     With a lexicon strength · |positive - negative| of the token is added to the logit, the strength learned.
     """
@@ -72,7 +72,7 @@ class KeyGate(nn.Module):
         self.strength = nn.Parameter(torch.full((1,), LEXICON_GATE)) if lexicon else None
 
     def forward(self, x: Tensor, polarity: Tensor | None, record: Record = SILENT) -> Tensor:
-        """x (B, L, d), polarity (B, L, 3K) → log g (B, L)."""
+        """Map x (B, L, d), polarity (B, L, 3K) to log g (B, L)."""
         content, opened = x @ self.weight, None
         logit = content + self.bias
         if self.strength is not None:
@@ -87,7 +87,7 @@ class KeyGate(nn.Module):
 
 
 class LexicalTerm(nn.Module):
-    """sigma_ij = polarity_i · polarity_j, added to the scores or multiplied with the content.
+    """The term sigma_ij = polarity_i · polarity_j, added to the scores or multiplied with the content.
 
     Sentiment Lexical Attention, section 3, and its baseline (`hadamard`, Xia et al. 2021). Of K lexicons it is the sum
     of their sigmas, each with its strength, a parameter with `learn`, where it reaches (the paper's outlook). `reach`
@@ -110,12 +110,12 @@ class LexicalTerm(nn.Module):
 
     @property
     def silent(self) -> bool:
-        """Whether it adds nothing at all as it is; what learns speaks, so that it has a gradient."""
+        """Return whether it adds nothing; a learned strength of 0 does not count, so that it has a gradient."""
         learning = torch.is_grad_enabled() and self.strength.requires_grad
         return self.kind == "add" and not learning and not bool(self.strength.any())
 
     def columns(self, polarity: Tensor, change: Lexicon | None) -> tuple[Tensor, Tensor]:
-        """Of queries (B, N, H, L, 3K) and keys (B, 1, 1, L, 3K) for `add`; `change` comes from interventions."""
+        """Return columns of queries (B, N, H, L, 3K) and keys (B, 1, 1, L, 3K) for `add`, changed by interventions."""
         row = polarity[:, None, None]
         scale = self._weights()[None, :, :, None] * self.scale
         return (scale if change is None else scale * change.factor.view(-1, 1, 1, 1, 1)) * row, row
@@ -123,7 +123,7 @@ class LexicalTerm(nn.Module):
     def multiply(
         self, q: Tensor, k: Tensor, polarity: Tensor, keep: Tensor, change: Lexicon | None
     ) -> tuple[Tensor, Tensor]:
-        """Content (q·k) times sigma, as 3Ke numbers: q, k (B, N, H, L, e) → (B, N, H, L, 3Ke) (Khatri-Rao product)."""
+        """Multiply q·k by sigma, as 3Ke numbers: q, k (B, N, H, L, e) → (B, N, H, L, 3Ke) (Khatri-Rao product)."""
         alone = torch.zeros_like(polarity[0, 0])
         alone[0] = 1.0
         reach = self._reaches(change)[..., None, None]
@@ -134,7 +134,7 @@ class LexicalTerm(nn.Module):
         return tuple((r[..., None] * x[..., None, :]).flatten(-2) for r, x in ((weighted, q), (key, k)))  # type: ignore[return-value]
 
     def shown(self, polarity: Tensor, keep: Tensor, change: Lexicon | None) -> Tensor:
-        """(B, H, L, L) for the trace: what is added, or the factor of the content score, where any component has it."""
+        """Return (B, H, L, L) for the trace: the addition, or the content factor, where any component has it."""
         weights = self._spread(self.reach.any(1))[:, None]  # (H, 1, 3K)
         polarity = polarity.to(weights.dtype)
         if self.kind == "add":
@@ -145,22 +145,22 @@ class LexicalTerm(nn.Module):
         return torch.where(self._reaches(change).any(1)[..., None, None], sigma, 1.0)
 
     def _weights(self) -> Tensor:
-        """(N, H, 3K): the strength of each lexicon, 0 where it does not reach."""
+        """Return (N, H, 3K): the strength of each lexicon, 0 where it does not reach."""
         return self._spread(self.reach)
 
     def _spread(self, reach: Tensor) -> Tensor:
-        """(K, ...) bool → (..., 3K): the strengths where they reach, each for the three numbers of its lexicon."""
+        """Map (K, ...) bool to (..., 3K): the strengths where they reach, each for the three numbers of its lexicon."""
         strengths = self.strength.view(-1, *[1] * (reach.dim() - 1)) * reach
         return strengths.movedim(0, -1).repeat_interleave(3, -1)
 
     def _reaches(self, change: Lexicon | None) -> Tensor:
-        """(B|1, N, H) bool: where the content is multiplied."""
+        """Return (B|1, N, H) bool: where the content is multiplied."""
         reach = self.reach.any(0)[None]
         return reach if change is None else reach & ~change.off[:, None, None]
 
 
 def _of_keys(polarity: Tensor, keep: Tensor, change: Lexicon | None) -> Tensor:
-    """(B, L, 3K): the polarity of each key, or the mean of those that are read; a product with it is its mean then."""
+    """Return (B, L, 3K): the polarity of each key, or the mean over real keys, whose product is the mean product."""
     if change is None or not bool(change.mean.any()):
         return polarity
     weight = keep[..., None].to(polarity.dtype)
@@ -170,7 +170,7 @@ def _of_keys(polarity: Tensor, keep: Tensor, change: Lexicon | None) -> Tensor:
 
 @dataclass(frozen=True)
 class Terms:
-    """What a score is made of besides queries and keys."""
+    """The terms of a score besides queries and keys."""
 
     rotary: bool = False  # Turn queries and keys by their position
     qk_norm: bool = False  # Cosines times a learned temperature in place of q·k / sqrt(head width)
@@ -182,14 +182,14 @@ class Terms:
     above."""
 
     def modules(self) -> dict[str, nn.Module]:
-        """The terms that are modules, by the names under which their weights are stored."""
+        """Return the terms that are modules, by the names under which their weights are stored."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: term for name, term in found.items() if isinstance(term, nn.Module)}
 
     def multiplied(
         self, q: Tensor, k: Tensor, reading: Reading, change: Lexicon | None = None
     ) -> tuple[Tensor, Tensor]:
-        """q, k (B, N, H, L, e) with the factors of the content score in them, which may widen e."""
+        """Return q, k (B, N, H, L, e) with the factors of the content score applied, which may widen e."""
         if self.lexical is None or self.lexical.kind != "hadamard":
             return q, k
         return self.lexical.multiply(q, k, _polarity(reading), reading.keep, change)
@@ -197,7 +197,7 @@ class Terms:
     def columns(
         self, reading: Reading, log_gate: Tensor | None, change: Lexicon | None
     ) -> dict[str, tuple[Tensor, Tensor]]:
-        """Return what is added to the scores, by its name above: columns of the queries and of the keys.
+        """Return the additions to the scores by name: columns of the queries and of the keys.
 
         Each is broadcast to (B, N, H, L, .); `log_gate` is (B, L).
         """
@@ -209,7 +209,7 @@ class Terms:
         return found
 
     def shown(self, reading: Reading, change: Lexicon | None) -> dict[str, Tensor]:
-        """(B, H, L, L) of each named term, for the trace."""
+        """Return (B, H, L, L) of each named term, for the trace."""
         if self.lexical is None:
             return {}
         name = "lexical" if self.lexical.kind == "add" else "lexical_factor"

@@ -1,4 +1,4 @@
-"""What goes into a model, what comes out, what can be seen inside and what can be changed there.
+"""Inputs and outputs of a model, its trace, and interventions.
 
 Letters used in every room: B batch, L tokens, H heads, N components, C classes, d width.
 """
@@ -14,7 +14,7 @@ from torch import Tensor
 
 
 class Batch(NamedTuple):
-    """B texts as token ids, padded on the right to the longest, with what is known of each token."""
+    """B texts as token ids, padded on the right to the longest, with the known features of each token."""
 
     ids: Tensor  # (B, L) int64, 0 where padded
     keep: Tensor
@@ -30,25 +30,25 @@ class Batch(NamedTuple):
 
     @classmethod
     def of(cls, arrays: Iterable[Any]) -> Batch:
-        """NumPy arrays in the order of the fields, None where there is none; nothing is copied."""
+        """Return a batch of NumPy arrays in the order of the fields, None where there is none, without copying."""
         return cls(*(None if each is None else torch.from_numpy(each) for each in arrays))  # type: ignore[arg-type]
 
     def to(self, device: torch.device) -> Batch:
-        """The same batch on a device."""
+        """Return the same batch on a device."""
         return Batch(*(None if each is None else each.to(device) for each in self))  # type: ignore[arg-type]
 
     def repeated(self, times: int) -> Batch:
-        """Of one text so many rows; nothing is copied."""
+        """Return so many rows of one text, without copying."""
         return Batch(*(None if each is None else each.expand(times, *each.shape[1:]) for each in self))  # type: ignore[arg-type]
 
     def part(self, rows: slice) -> Batch:
-        """Some of the texts, as wide as before."""
+        """Return some of the texts, as wide as before."""
         return Batch(*(None if each is None else each[rows] for each in self))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
 class LayerTrace:
-    """One layer's attention, seen from outside. Tensors keep the graph; whoever reads them detaches."""
+    """The trace of one layer's attention. Tensors keep the graph; readers detach them."""
 
     maps: Tensor | None
     """(B, N, H, L, L): softmax of each component; rows are queries. Masked keys weigh exactly 0. None where a model
@@ -65,7 +65,7 @@ class LayerTrace:
 
     @property
     def combined(self) -> Tensor:
-        """(B, H, L, L): sum over components of coefficient times map; RuntimeError: the text is too long for maps."""
+        """Return (B, H, L, L): coefficients times maps, summed over components; RuntimeError: too long for maps."""
         if self.maps is None:
             raise RuntimeError("no maps were kept of a text of this length")
         return (self.coefficients * self.maps).sum(1)
@@ -73,7 +73,7 @@ class LayerTrace:
 
 @dataclass(frozen=True)
 class HeadTrace:
-    """The inside of a head with convolutions or attention of its own."""
+    """The trace of a head with its own convolutions or attention."""
 
     branches: dict[int, Tensor]  # By kernel width, (B, L, c): each convolution after norm and ReLU; 0 where padded
     maps: Tensor | None
@@ -82,7 +82,7 @@ class HeadTrace:
 
 @dataclass(frozen=True)
 class Trace:
-    """Everything a page or an analysis reads of one traced call."""
+    """Everything that a page or an analysis reads from one traced call."""
 
     layers: tuple[LayerTrace, ...]
     embedded: Tensor  # (B, L, d): what enters the first layer
@@ -103,7 +103,7 @@ class Trace:
 
 
 class Output(NamedTuple):
-    """One return type for training, evaluation and explanation."""
+    """The output of a model for training, evaluation and explanation."""
 
     logits: Tensor  # (B, C); of a model that tags each token (B, L, C), without meaning where padded
     pooled: Tensor  # (B, d'): the last vector before the logits; of a model that tags each token the mean of them
@@ -113,7 +113,7 @@ class Output(NamedTuple):
 
 @dataclass(frozen=True)
 class Intervention:
-    """A change of the inside, as data: an argument of one call that leaves nothing behind in the model.
+    """A change inside the model, as data: an argument of one call that changes nothing permanently.
 
     Layers, heads and components are counted from 0. Component 0 is the base component.
     """
@@ -141,7 +141,7 @@ class Intervention:
     heads_from: frozenset[tuple[int, int]] = frozenset()  # (layer, head): what it says is what it said of the donor
 
     def lexical_factor(self, layer: int) -> float:
-        """On the added lexical term of a layer."""
+        """Return the factor on the added lexical term of a layer."""
         return 0.0 if layer in self.lexical_off | self.lexical_mean else self.lexical_scale
 
 

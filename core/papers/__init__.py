@@ -1,1 +1,1 @@
-"""What the papers report, to stand next to what is reached here."""
+"""Results that the papers report, for comparison with runs."""

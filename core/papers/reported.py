@@ -1,4 +1,4 @@
-"""Reported results: every number of the five papers' tables, and which of them a run of ours answers to.
+"""Reported results: every number in the tables of five papers, and the numbers that correspond to a run.
 
 The numbers are facts in a table of our own (`reported.csv`); a `%` stays a percentage there, as printed.
 """
@@ -20,7 +20,7 @@ LAMBDA = "lambda"
 
 @dataclass(frozen=True)
 class Reported:
-    """One printed number; `layer` and `component` (both from 1) stand only at a lambda."""
+    """A reported number; `layer` and `component` (both from 1) are set only for a lambda."""
 
     paper: str
     table: str
@@ -36,7 +36,7 @@ class Reported:
 
 @dataclass(frozen=True)
 class Counterpart:
-    """What a paper reports for a preset on a data set."""
+    """The results that a paper reports for a preset on a data set."""
 
     dataset: str
     """As the paper names it."""
@@ -62,7 +62,7 @@ def _row(row: dict[str, str]) -> Reported:
 def reported(
     *, paper: str = "", dataset: str = "", metric: str = "", model: str = "", variant: str = ""
 ) -> tuple[Reported, ...]:
-    """Return the numbers that fit, in the order of the papers' tables; an empty argument fits any.
+    """Return the reported numbers that match, in the order of the papers' tables; an empty argument matches any.
 
     Args:
         paper: A key of `PAPERS`, e.g. `ndt`.
@@ -92,7 +92,7 @@ _RESPLIT = {"SST-2": "0.7/0.15/0.15", "YELP-5": "0.7/0.15/0.15"}
 
 
 def counterpart(preset: str, config: RunConfig) -> Counterpart | None:
-    """What the NDT paper reports for this preset and data set; None where `no_counterpart` has a reason."""
+    """Return the NDT paper's results for this preset and data set, or None if `no_counterpart` gives a reason."""
     if no_counterpart(preset, config):
         return None
     model, variant = _MODELS[preset]
@@ -112,7 +112,7 @@ def counterpart(preset: str, config: RunConfig) -> Counterpart | None:
 
 
 def no_counterpart(preset: str, config: RunConfig) -> str:
-    """Say why no reported numbers stand for this run; empty where some do."""
+    """Explain why no reported numbers correspond to this run; return an empty string if some do."""
     if preset not in _MODELS:
         paper = PRESETS[preset].paper if preset in PRESETS else ""
         numbers = reported(paper=paper) if paper else ()
@@ -127,7 +127,7 @@ def no_counterpart(preset: str, config: RunConfig) -> str:
 
 
 def _as_far_as_stated(model: ModelConfig) -> ModelConfig:
-    """Without what the paper leaves open: whether beta is learned, where lambda starts, and dropout."""
+    """Reset the settings that the paper leaves open: a learned beta, the start of lambda, and dropout."""
     return replace(model, dropout=0.0, attention=replace(model.attention, learn_beta=False, lambda_start="paper"))
 
 
@@ -139,7 +139,7 @@ def _lambda_table(rows: list[Reported]) -> tuple[tuple[float, ...], ...]:
 
 
 def _difference(dataset: str, config: RunConfig) -> str:
-    """How the splits of a run differ from those of the paper."""
+    """Describe how the splits of a run differ from those in the paper."""
     cut = f" Training was limited to {config.data.limit} rows." if config.data.limit else ""
     if dataset in _RESPLIT:
         if config.data.split == _RESPLIT[dataset]:

@@ -1,4 +1,4 @@
-"""Analyses that take long: one class says what a result depends on, what computes it, and what its button says.
+"""The base class of slow analyses: what a result depends on, how it is computed, and the text of its button.
 
 Queue, files, progress, cancel and the button of the page follow. A new one is a subclass of `Analysis` with `of`, which
 names the file after all that the result depends on, `words`, `find` and an `Offer`. Of a split it is a module of
@@ -29,7 +29,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Offer:
-    """What a page says of an analysis that is not there yet."""
+    """The words of a page about an analysis that has not been computed yet."""
 
     button: str
     title: str
@@ -39,7 +39,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Analysis(Files, ABC, Generic[Found]):
-    """A result that takes long, is computed once and kept under all that it depends on."""
+    """A slow result that is computed once and stored under everything that it depends on."""
 
     store: RunStore = field(repr=False, compare=False)
 
@@ -48,7 +48,7 @@ class Analysis(Files, ABC, Generic[Found]):
     @property
     @abstractmethod
     def offer(self) -> Offer:
-        """Return what a page says of it; a class attribute where it never changes."""
+        """Return the words of its page; a class attribute where it never changes."""
 
     @property
     def shape(self) -> Any:
@@ -58,14 +58,14 @@ class Analysis(Files, ABC, Generic[Found]):
     @property
     @abstractmethod
     def words(self) -> tuple[str, ...]:
-        """Return the `sentiscope` command that computes and keeps it."""
+        """Return the `sentiscope` command that computes and stores it."""
 
     @abstractmethod
     def find(self, tell: Tell) -> Found:
-        """Compute it; `tell` is told how far it is."""
+        """Compute the result and report the progress to `tell`."""
 
     def read(self) -> Found | None:
-        """Return what was found; None: nobody has looked, or the file cannot be read."""
+        """Return the stored result; None: there is none, or the file cannot be read."""
         try:
             tree = stored.read_tree(self.path("json"))
             checked = stored.check(tree, self.shape, file=self.path("json"))
@@ -75,12 +75,12 @@ class Analysis(Files, ABC, Generic[Found]):
         return found
 
     def write(self, found: Found, seconds: float) -> None:
-        """Keep what was found in so many seconds."""
+        """Store a result that took so many seconds."""
         tree = json.dumps(found, ensure_ascii=False, allow_nan=False, default=msgspec.to_builtins)
         write_text(self.path("json"), tree)
 
     def compute(self, on_progress: Tell | None = None) -> Found:
-        """Find it in this process, tell others how far it is, and keep it."""
+        """Compute the result in this process, publish the progress, and store it."""
         with errands.telling(self, on_progress) as tell:
             began = time.monotonic()
             found = self.find(tell)
@@ -88,7 +88,7 @@ class Analysis(Files, ABC, Generic[Found]):
         return found
 
     def known(self, on_progress: Tell | None = None) -> tuple[Found, bool]:
-        """Return the result and whether it was kept; what is not there, or damaged, is computed now."""
+        """Return the result and whether it was stored; a missing or damaged one is computed now."""
         try:
             found = self.read()
         except RunDamaged:
@@ -96,7 +96,7 @@ class Analysis(Files, ABC, Generic[Found]):
         return (self.compute(on_progress), False) if found is None else (found, True)
 
     def start(self) -> None:
-        """Find it in a process of its own, which waits for its turn; InputError: as many wait as this server allows."""
+        """Start a background process that computes it; InputError: the queue of this server is full."""
         errands.start(self.store, self, errands.sentiscope(*self.words), self.name)
 
 

@@ -1,4 +1,4 @@
-"""What runs predict for labelled rows, as metrics read it: from the predictions on disk, or asked of the models now."""
+"""Predictions of runs on labelled rows, as metrics read them: from disk, or computed now."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OURS = ("row", "text", "label", "predicted")
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What one run says of n rows."""
+    """The predictions of one run on n labelled rows."""
 
     record: RunRecord
     texts: list[str]
@@ -56,7 +56,7 @@ class Answers:
 
 
 def both(first: Scores, second: Scores, metric: str) -> Both:
-    """Pair two runs on the same rows as a test of this metric reads them."""
+    """Combine the scores of two runs on the same rows for a test of this metric."""
     if named(metric).whole_rows:
         return Both(first, second, first.correct != second.correct)
     if named(metric).reads in ("probabilities", "ranking"):
@@ -66,13 +66,13 @@ def both(first: Scores, second: Scores, metric: str) -> Both:
 
 
 def read_answers(store: RunStore, record: RunRecord, split: str) -> Answers:
-    """Read what a run said of a split of its own data; RunDamaged: that cannot be read, or has other classes."""
+    """Read a run's predictions on a split of its own data; RunDamaged: unreadable, or of other classes."""
     path = store.path(record.run) / EVALUATION / split / PREDICTIONS
     return answers_of(read_predictions(path), record)
 
 
 def answers_of(frame: pd.DataFrame, record: RunRecord) -> Answers:
-    """Read a table of `core.runs.results.prediction_table`; RunDamaged: it has not the classes of the run."""
+    """Parse a table of `core.runs.results.prediction_table`; RunDamaged: it lacks the classes of the run."""
     try:
         chances = frame[[f"{PROBABILITY}{name}" for name in record.classes]].to_numpy(np.float64)
         labels = _labels(frame, record)
@@ -91,7 +91,7 @@ def _labels(frame: pd.DataFrame, record: RunRecord) -> np.ndarray:
 
 
 def ask(store: RunStore, record: RunRecord, wanted: Wanted) -> tuple[Answers, Judged]:
-    """Ask a run about other rows now; return its answers and how the rows were labelled.
+    """Compute a run's predictions on other rows now; return them and how the rows were labelled.
 
     Raises InputError where there are no such data, or their labels are no classes of the run.
     """
@@ -108,7 +108,7 @@ def ask(store: RunStore, record: RunRecord, wanted: Wanted) -> tuple[Answers, Ju
 
 
 def aligned(several: Sequence[Answers]) -> list[Answers]:
-    """Bring runs to the rows and classes of the first; InputError says which two do not have the same."""
+    """Align runs to the rows and classes of the first; InputError names two that do not have the same."""
     first, *others = several
     return [first, *(_like(first, other) for other in others)]
 
@@ -175,7 +175,7 @@ def _explain_rows(first: RunRecord, other: RunRecord) -> str:
 
 
 def taken(answers: Answers, rows: np.ndarray) -> Answers:
-    """Select rows by place."""
+    """Select rows by position."""
     return dataclasses.replace(
         answers,
         texts=[answers.texts[row] for row in rows],

@@ -99,7 +99,7 @@ def export_file(store: RunStore, run: str, file: Path) -> None:
 
 
 def import_run(store: RunStore, source: Path) -> str:
-    """Take in a run directory or a zip file; return the run's name here, with a number behind one that is taken.
+    """Import a run directory or a zip file; return the run's name here, with a number behind one that is taken.
 
     A starter that comes back is a run like any other. Raises InputError, and writes nothing, if it is no run or not to
     be trusted.
@@ -117,7 +117,7 @@ def import_run(store: RunStore, source: Path) -> str:
 
 
 def import_zip(store: RunStore, stream: IO[bytes], name: str) -> str:
-    """Take in a zip file of this name that somebody hands over; see `import_run`."""
+    """Import a zip file of this name from an open stream; see `import_run`."""
     try:
         with zipfile.ZipFile(stream) as archive:
             entries = _entries(archive, name)
@@ -157,7 +157,7 @@ def _is_known(inside: str) -> bool:
 
 
 def _entries(archive: zipfile.ZipFile, name: str) -> dict[PurePosixPath, zipfile.ZipInfo]:
-    """Return the files of an archive by path; refuse it if one leads out."""
+    """Return the files of an archive by path; refuse it if one leads outside."""
     infos = archive.infolist()
     if len(infos) > FILES:
         raise InputError(f"{name}: has {len(infos)} entries; a run has fewer than {FILES}")
@@ -187,7 +187,7 @@ def _too_large() -> str:
 
 
 def _top(entries: dict[PurePosixPath, zipfile.ZipInfo]) -> str:
-    """Return the folder that holds the one record, empty where it lies at the top."""
+    """Return the folder that holds the one record; empty if it is at the top."""
     records = [path for path in entries if path.name == RECORD and len(path.parts) <= 2]
     if len(records) != 1:
         found = "no run.json in it" if not records else f"{len(records)} runs in it"
@@ -196,7 +196,7 @@ def _top(entries: dict[PurePosixPath, zipfile.ZipInfo]) -> str:
 
 
 def _unpack(archive: zipfile.ZipFile, entries: dict[PurePosixPath, zipfile.ZipInfo], landing: Path, name: str) -> None:
-    """Write the known files; the size is counted as it comes, whatever the archive claims."""
+    """Write the known files; the size is counted while reading, whatever the archive claims."""
     top, left = _top(entries), LIMIT
     for path, info in entries.items():
         inside = path.relative_to(top).as_posix() if top and path.parts[0] == top else path.as_posix()
@@ -236,7 +236,7 @@ def _landing(store: RunStore, name: str) -> Iterator[Path]:
 
 
 def pathless(config: RunConfig) -> RunConfig:
-    """Return settings without any path: what an archive names on this machine is none of its business.
+    """Return settings without any path, since an archive must not name files of this machine.
 
     Names of data sets and of the lexicon that comes along are no paths. A run that taught is another one than a run of
     its name here.
@@ -325,7 +325,7 @@ def _settle_backbone(landing: Path) -> None:
 
 
 def _count(store: RunStore, landing: Path) -> None:
-    """Write down how much came in, and refuse what is more than this server takes in altogether."""
+    """Record the size of an import, and refuse one beyond the quota of this server."""
     size = sum(path.stat().st_size for path in landing.rglob("*") if path.is_file())
     before = 0
     for mark in store.folder.glob(f"*/{IMPORTED}"):

@@ -1,4 +1,4 @@
-"""Pretrained encoders on this machine: where they lie, what they are, and whether they can be used. Imports no torch.
+"""Pretrained encoders on this machine: where they are, what they are, and whether they can be used. Imports no torch.
 
 Nothing is ever downloaded here, and no code or pickle of a backbone's folder is run: only its JSON, its tokenizer and
 its safetensors are read.
@@ -44,7 +44,7 @@ BEGUN, ENDED = 1, 1
 
 
 class Family(NamedTuple):
-    """What a family calls its sizes in its `config.json`, and which files its tokenizer can be made from, if any."""
+    """The names of sizes in a family's `config.json`, and the files its tokenizer can be made from, if any."""
 
     width: str = "hidden_size"
     layers: str = "num_hidden_layers"
@@ -66,7 +66,7 @@ FAMILIES: dict[str, Family] = {
 
 @dataclass(frozen=True)
 class Backbone:
-    """A pretrained encoder in a folder; it can be used where `check` finds nothing. Its properties raise DataError."""
+    """A pretrained encoder in a folder; usable where `check` finds nothing. Its properties raise DataError."""
 
     name: str
     folder: Path
@@ -97,13 +97,13 @@ class Backbone:
 
     @property
     def longest(self) -> int:
-        """Return how many tokens of a text it has places for, besides [CLS] and [SEP]."""
+        """Return how many tokens of a text fit, besides [CLS] and [SEP]."""
         before = self.number("pad_token_id") + 1 if FAMILIES[self.kind].offset else 0
         return self.number("max_position_embeddings") - before - BEGUN - ENDED
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Return the settings that say how large it is."""
+        """Return the settings of its sizes."""
         family = FAMILIES[self.kind]
         return {
             "model.width": self.number(family.width),
@@ -115,7 +115,7 @@ class Backbone:
 
     @property
     def weights(self) -> list[Path]:
-        """Return its files of weights: one, or where there is no such file the parts that its index names."""
+        """Return its weight files: one, or where there is no such file the parts that its index names."""
         if _is_file(self.folder / ADAPTER):
             raise DataError(
                 "this folder holds an adapter, whose weights lie on top of another model's; merge the two where you "
@@ -164,7 +164,7 @@ class Backbone:
         return None
 
     def check(self) -> None:
-        """Refuse it if something that is needed is not there; DataError names the file and what to do."""
+        """Refuse it if a required file is missing or unsuitable; DataError names the file and what to do."""
         _ = self.settings, self.weights, self.tokenizer
         if (kind := self.architecture.get("position_embedding_type") or "absolute") != "absolute":
             raise DataError(
@@ -179,7 +179,7 @@ class Backbone:
             _check_whole(path)
 
     def digests(self) -> dict[str, str]:
-        """Return the SHA-256 of each file of weights."""
+        """Return the SHA-256 of each weight file."""
         return {path.name: file_fingerprint(path) for path in self.weights}
 
     def _json(self, name: str) -> dict[str, Any]:
@@ -203,18 +203,18 @@ class Backbone:
 
 
 def getting(name: str) -> str:
-    """Tell a person how to get a backbone."""
+    """Explain to a person how to get a backbone."""
     return f"on a machine with a network `{download(name)}` gets it, and {FOLDER}=FOLDER makes it known"
 
 
 def download(name: str) -> str:
-    """Return the command that gets a backbone from the hub."""
+    """Return the command that downloads a backbone from the hub."""
     hub = name if "/" in name and not Path(name).is_absolute() and not name.startswith((".", "~")) else "OWNER/NAME"
     return f"hf download {hub} {CONFIG} {TOKENIZER} {WEIGHTS} --local-dir FOLDER/{hub}"
 
 
 def check_installed() -> None:
-    """Refuse to go on without the library that backbones are made of; NotAvailable says how to get it."""
+    """Refuse to continue without the library that backbones are made of; NotAvailable says how to get it."""
     if importlib.util.find_spec("transformers") is None:
         raise NotAvailable(
             "a pretrained encoder needs transformers: install it with `pip install 'sentiscope[pretrained]'`"
@@ -222,7 +222,7 @@ def check_installed() -> None:
 
 
 def find(name: str) -> Backbone:
-    """Find a backbone by name or folder: in `SENTISCOPE_BACKBONES`, in the hub's cache, or there.
+    """Find a backbone by name or folder: in `SENTISCOPE_BACKBONES`, in the hub's cache, or as a path.
 
     ConfigError says where was looked and how to get it.
     """
@@ -237,7 +237,7 @@ def find(name: str) -> Backbone:
 
 
 def listed() -> list[Backbone]:
-    """List those that are found by name, in `SENTISCOPE_BACKBONES` first."""
+    """List the backbones that are found by name, in `SENTISCOPE_BACKBONES` first."""
     found: dict[str, Backbone] = {}
     for name, folder in (*_own(), *_cached()):
         found.setdefault(name, Backbone(name, folder))
@@ -245,13 +245,13 @@ def listed() -> list[Backbone]:
 
 
 def own_folder() -> Path | None:
-    """Return `SENTISCOPE_BACKBONES`; None where it is not set."""
+    """Return `SENTISCOPE_BACKBONES`; None if it is not set."""
     chosen = os.environ.get(FOLDER)
     return Path(chosen).expanduser() if chosen else None
 
 
 def hub_cache() -> Path:
-    """Return where the hub's own tools keep what they have downloaded."""
+    """Return the folder where the hub's own tools store their downloads."""
     if chosen := os.environ.get("HF_HUB_CACHE"):
         return Path(chosen).expanduser()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
@@ -264,7 +264,7 @@ def borrows(preset: str) -> bool:
 
 
 def with_backbone(preset: str, settings: Mapping[str, Any], recipe: str = "") -> dict[str, Any]:
-    """Add the sizes of the backbone that settings on top of a preset name, or else a recipe.
+    """Add the sizes of the backbone that the settings or else the recipe name.
 
     Raises InputError where none is named or it cannot be used, or a size is given beside it; NotAvailable without its
     library.
@@ -288,7 +288,7 @@ def with_backbone(preset: str, settings: Mapping[str, Any], recipe: str = "") ->
 
 
 def verified(name: str, folder: str, digests: Mapping[str, str], run: str) -> Backbone:
-    """Find the backbone that a run rests on, with the very same weights: where it was, or wherever its name is found.
+    """Find the backbone of a run, with the very same weights: at its old place, or wherever its name is found.
 
     Of a run that came from elsewhere no folder is known, and only those are looked through that this machine names.
     RunDamaged says what to do where it is gone or another one.
@@ -311,13 +311,13 @@ def verified(name: str, folder: str, digests: Mapping[str, str], run: str) -> Ba
 
 
 def is_known(architecture: Mapping[str, Any]) -> bool:
-    """Return whether a `config.json` is that of a family that is read here."""
+    """Return whether a `config.json` is that of a supported family."""
     kind = architecture.get("model_type")
     return isinstance(kind, str) and kind in FAMILIES
 
 
 def _check_whole(path: Path) -> None:
-    """Refuse a file of weights that is cut off; the numbers themselves are not read."""
+    """Refuse a truncated weight file; the numbers themselves are not read."""
     try:
         with safetensors.safe_open(path, framework="np"):
             pass
@@ -326,7 +326,7 @@ def _check_whole(path: Path) -> None:
 
 
 def _is_file(path: Path) -> bool:
-    """Return False also where a name is too long, or its folder closed to us."""
+    """Return whether it is a file; False also for a name that is too long or a closed folder."""
     try:
         return path.is_file()
     except OSError:
@@ -351,7 +351,7 @@ def _places(name: str) -> Iterator[Path]:
 
 
 def _by_name(name: str) -> Iterator[Path]:
-    """Yield those within the folders of backbones, out of which no name leads."""
+    """Yield places inside the folders of backbones; no name leads outside."""
     if not _is_a_name(name) or Path(name).is_absolute() or ".." in Path(name).parts:
         return
     if root := own_folder():
@@ -360,7 +360,7 @@ def _by_name(name: str) -> Iterator[Path]:
 
 
 def _is_a_name(text: str) -> bool:
-    """Return whether a file system may be asked for it at all."""
+    """Return whether the file system may be asked about this text at all."""
     return (
         "\0" not in text and 0 < len(text.encode("utf-8", "replace")) <= 1000 and max(map(len, text.split("/"))) <= 200
     )
@@ -402,7 +402,7 @@ def _cached() -> Iterator[tuple[str, Path]]:
 
 
 def _is_ours(config: Path) -> bool:
-    """Return whether a model of the cache, which holds whatever anybody downloaded, is of a family that is read."""
+    """Return whether a model of the hub's cache, which holds any download, is of a supported family."""
     try:
         found = read_tree(config)
     except (OSError, ValueError, RunDamaged):
@@ -435,5 +435,5 @@ def described(backbone: Backbone) -> dict[str, Any]:
 
 
 def size_in_words(size: int) -> str:
-    """Write bytes for a person."""
+    """Format bytes for a person."""
     return f"{count(round(size / 1e6))} MB"

@@ -1,4 +1,4 @@
-"""How far explanations of a run can be believed: files of the run, in the cache for a starter, and their analysis.
+"""Faithfulness of a run's explanations: its files, in the cache for a starter, and its analysis.
 
 belief/<hash>.json: what was measured, with everything that it depends on in clear; <hash> is the SHA-256 of the
 settings and of the weights.
@@ -45,7 +45,7 @@ def _fingerprint(path: str, version: str) -> str:
 
 @dataclass(frozen=True)
 class BeliefFiles(Analysis[Belief]):
-    """How far the explanations of a run by some methods can be believed."""
+    """The measured faithfulness of a run's explanations by some methods."""
 
     run: str
     methods: tuple[str, ...]
@@ -86,11 +86,11 @@ class BeliefFiles(Analysis[Belief]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return its command."""
+        """Return the command that computes it."""
         return "believe", self.run, f"--limit={self.limit}", *(f"--method={method}" for method in self.methods)
 
     def find(self, tell: Tell) -> Belief:
-        """Measure it on validation sentences; InputError: no data, no sentence long enough, or no such method."""
+        """Measure faithfulness on validation sentences; InputError: no data, no long sentence, or no such method."""
         tell("reading the sentences", None)
         from core.runs.judged import Wanted, judged
         from core.runs.load import load_run
@@ -104,21 +104,21 @@ class BeliefFiles(Analysis[Belief]):
         return interpret.belief.measure(loaded.reader(), loaded.randomised(SEED).reader(), sentences, asked, tell)
 
     def read(self) -> Belief | None:
-        """Return what is there; None: nothing. RunDamaged: measuring it again mends the file."""
+        """Return the stored result; None: there is none. RunDamaged: measuring again repairs the file."""
         try:
             return stored.read(self.path("json"), _Kept).belief
         except FileNotFoundError:
             return None
 
     def write(self, found: Belief, seconds: float) -> None:
-        """Keep it with everything that it depends on in clear."""
+        """Store the result with everything that it depends on in plain text."""
         about = {"run": self.run, "split": VALIDATION, "limit": self.limit, "seed": SEED, "version": VERSION}
         tree = {**about, "seconds": round(seconds, 1), "belief": dataclasses.asdict(found)}
         write_text(self.path("json"), json.dumps(tree, indent=1, allow_nan=False) + "\n")
 
 
 def kept(store: RunStore, run: str, methods: Iterable[str], limit: int = LIMIT) -> Belief | None:
-    """Return what is there of all methods, else of each; RunDamaged: a file cannot be read."""
+    """Return the stored result of all methods, else of each; RunDamaged: a file cannot be read."""
     if (every := BeliefFiles.of(store, run, limit=limit).read()) is not None:
         return every
     found = [each for method in methods if (each := BeliefFiles.of(store, run, method, limit).read()) is not None]

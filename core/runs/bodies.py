@@ -30,7 +30,7 @@ USED = {
 def body_of(
     architecture: dict[str, Any], dropout: float, tokenizer: PretrainedTokenizer, folder: Path | None = None
 ) -> Body:
-    """Take a backbone apart; attention weights have no dropout, hidden states this one.
+    """Split a backbone into its modules; attention weights have no dropout, hidden states this one.
 
     Its weights are read from `folder`; None: they are drawn, for whoever overwrites them. Raises NotAvailable without
     transformers, and DataError if it cannot be read or the weights do not fit the `architecture`, its `config.json`.
@@ -97,7 +97,7 @@ def published(backbone: Backbone) -> Published:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[Any]:
-    """Yield transformers, silent meanwhile: what a person should know is said here."""
+    """Yield transformers with its messages silenced, since ours replace them."""
     check_installed()
     import transformers as hf
 

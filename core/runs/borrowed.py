@@ -1,4 +1,4 @@
-"""What a run owes to a backbone: its architecture, and the weights that it did not change and does not copy."""
+"""The backbone of a run: its architecture, and the weights that the run did not change and does not copy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LARGEST_TABLE = 5_000_000
 
 @dataclass(frozen=True)
 class Borrowed:
-    """What stands in `backbone.json`."""
+    """The content of `backbone.json`."""
 
     name: str
     folder: str
@@ -43,12 +43,12 @@ class Borrowed:
 
     @classmethod
     def of(cls, backbone: Backbone) -> Borrowed:
-        """Return what is to be kept of a backbone."""
+        """Return the facts of a backbone that a run stores."""
         return cls(backbone.name, str(backbone.folder.absolute()), backbone.digests(), backbone.architecture)
 
     @classmethod
     def read(cls, folder: Path) -> Borrowed:
-        """Read that of a run's directory; RunDamaged: there is none, or it cannot be read."""
+        """Read the file of a run's directory; RunDamaged: there is none, or it cannot be read."""
         path = folder / BACKBONE
         try:
             found = stored.read(path, cls, limit=SMALL)
@@ -61,7 +61,7 @@ class Borrowed:
         return found
 
     def check(self, model: ModelConfig, run: str) -> None:
-        """Refuse one whose sizes are not those of the run's settings: one that was brought here may claim anything."""
+        """Refuse sizes other than those of the run's settings: an imported file may claim anything."""
         known, family = self.architecture, FAMILIES[self.architecture["model_type"]]
         own = tuple(known.get(name) for name in (family.width, family.layers, family.heads, family.ff_width))
         tables = [known.get(name, 1) for name in TABLES]
@@ -70,19 +70,19 @@ class Borrowed:
             raise RunDamaged(f"{BACKBONE} of run '{run}': its sizes are not those of the run's settings")
 
     def plain(self) -> Borrowed:
-        """Return the same without any path of this machine, as it may travel."""
+        """Return the same without any path of this machine, for export."""
         return replace(self, name=plain(self.name), folder="")
 
     def write(self, folder: Path) -> None:
-        """Write it into a run's directory."""
+        """Write the file into a run's directory."""
         write_text(folder / BACKBONE, self.to_json())
 
     def to_json(self) -> str:
-        """Return what stands in the file."""
+        """Return the text of the file."""
         return json.dumps(asdict(self), ensure_ascii=False, indent=1)
 
     def backbone(self, run: str) -> Backbone:
-        """Return the backbone with the very same weights; RunDamaged: it is gone, or of other sizes than stand here."""
+        """Return the backbone with the very same weights; RunDamaged: it is missing, or its sizes are others."""
         found = verified(self.name, self.folder, self.files, run)
         own = FAMILIES[self.architecture["model_type"]]
         for name in ("model_type", *TABLES, own.width, own.layers, own.heads, own.ff_width):
@@ -91,7 +91,7 @@ class Borrowed:
         return found
 
     def body(self, dropout: float, tokenizer: Tokenizer, folder: Path | None) -> Body:
-        """Return its blocks, with the weights of a folder or with drawn ones; see `core.runs.bodies.body_of`."""
+        """Return its blocks, with the weights of a folder or with random ones; see `core.runs.bodies.body_of`."""
         from core.text.pretrained import PretrainedTokenizer
 
         if not isinstance(tokenizer, PretrainedTokenizer):
@@ -102,7 +102,7 @@ class Borrowed:
 
 
 def plain(name: str) -> str:
-    """Return a backbone's name without where it lay: OWNER/NAME as on the hub, else only what its folder is called."""
+    """Return a backbone's name without its location: OWNER/NAME as on the hub, else only the name of its folder."""
     called = name.removeprefix(ELSEWHERE)
     if name == called and _OF_THE_HUB.fullmatch(name):
         return name
@@ -111,7 +111,7 @@ def plain(name: str) -> str:
 
 
 def begun(name: str, folder: Path) -> tuple[Borrowed, Backbone]:
-    """Return what a training rests on: as it was when it began, or found now and written down.
+    """Return the backbone of a training: as it was when it began, or found now and written down.
 
     Raises RunDamaged where a training goes on without it, and InputError where none can be used.
     """
@@ -127,7 +127,7 @@ def begun(name: str, folder: Path) -> tuple[Borrowed, Backbone]:
 
 
 def unchanged(model: Model) -> frozenset[str]:
-    """Return the names of parameters of the backbone that do not learn, whose values stand in its own files."""
+    """Return the names of the backbone's parameters that are not trained, whose values are in its own files."""
     named = ((name, each) for name, each in model.named_parameters() if not name.startswith("head."))
     return frozenset(name for name, each in named if not each.requires_grad)
 

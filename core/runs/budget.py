@@ -1,4 +1,4 @@
-"""How long a training run takes, and whether it fits into memory, said before it starts. Imports nothing heavy."""
+"""Estimates of time and memory of a training run, made before it starts. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PROCESS = 800_000_000
 
 
 def needed(config: RunConfig, length: int) -> int:
-    """Return the bytes that a training of a pretrained model takes at most, if its longest text has `length` tokens."""
+    """Return the most bytes that a training of a pretrained model takes, if its longest text has `length` tokens."""
     model, training = config.model, config.training
     below = sum(part.parameters for part in parts(model, vocabulary=config.text.max_vocab, classes=2)[:2])
     every = parameters(model, vocabulary=config.text.max_vocab, classes=2)
@@ -75,14 +75,14 @@ def check_fits(config: RunConfig, length: int, free: int) -> None:
 
 
 class Cost(NamedTuple):
-    """What a training of a backbone takes."""
+    """The memory and time that a training of a backbone takes."""
 
     bytes: int
     seconds: float | None
 
 
 def cost(config: RunConfig, records: Sequence[RunRecord]) -> Cost | None:
-    """Return what a training takes before it is created; None of a model of ours, which fits wherever Python does.
+    """Estimate what a training takes before it is created; None for a model of ours, which fits wherever Python does.
 
     ConfigError says what takes less, if it cannot fit into memory or time. `records` of earlier runs tell length and
     speed.
@@ -112,7 +112,7 @@ def check_time(config: RunConfig, seconds: float) -> None:
 
 
 def free_memory(device: torch.device | None = None) -> int:
-    """Return the bytes that are free for a training: of this machine and its container, or of a GPU."""
+    """Return the free bytes for a training: of this machine and its container, or of a GPU."""
     if device is not None and device.type == "cuda":
         import torch
 
@@ -121,7 +121,7 @@ def free_memory(device: torch.device | None = None) -> int:
 
 
 def _left_by_limits(root: Path = GROUPS, own: Path = OWN_GROUP) -> Iterator[int]:
-    """Yield the bytes that each control group of this process leaves; what was read of files can be let go."""
+    """Yield the bytes that each control group of this process leaves; cached file pages count as free."""
     try:
         lines = [line.split(":", 2) for line in own.read_text().splitlines()]
     except OSError:  # no Linux
@@ -168,7 +168,7 @@ LESSON_SECONDS, READ_SECONDS = 8e-5, 2e-6
 
 @dataclass(frozen=True)
 class Counts:
-    """The counts of a data set that has been read, with the text settings of a run."""
+    """The counts of a data set that has been read with the text settings of a run."""
 
     rows: int
     classes: int
@@ -180,7 +180,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a training run will take at most (it may stop early)."""
+    """The most time that a training run will take (it may stop early)."""
 
     steps: int
     seconds: float
@@ -191,7 +191,7 @@ class Estimate:
 
 
 def estimate(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> Estimate | None:
-    """Estimate the time from the click to the test metrics; None where nobody knows how many texts there are."""
+    """Estimate the time from the click to the test metrics; None if the number of texts is unknown."""
     rows = _rows(config, records, counts)
     if rows is None or not config.model.by_steps:
         return None
@@ -226,7 +226,7 @@ def _lessons(config: RunConfig, rows: int, length: int) -> float:
 
 
 def shortened(preset: str, config: RunConfig, rows: int | None = None) -> Iterator[str]:
-    """Yield what it costs to train for less than the preset does, a sentence each; `rows`: without limit, if known."""
+    """Yield a sentence for each cost of training less than the preset does; `rows`: without limit, if known."""
     own, chosen, limit = compose(preset).training, config.training, config.data.limit
     if config.model.by_steps and chosen.epochs < own.epochs:
         epochs = f"{plural(chosen.epochs, 'epoch')} in place of the {count(own.epochs)} of {preset}"
@@ -245,7 +245,7 @@ def shortened(preset: str, config: RunConfig, rows: int | None = None) -> Iterat
 
 @dataclass(frozen=True)
 class Size:
-    """How large a model will be on its data."""
+    """The size of a model on its data."""
 
     parameters: int
     vocabulary: int
@@ -254,7 +254,7 @@ class Size:
 
 
 def size(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> Size | None:
-    """Count the parameters of the model on its data; None where it counts n-grams and nobody has done so yet."""
+    """Count the parameters of the model on its data; None if it counts n-grams and no run has done so yet."""
     same = [each for each in records if each.vocabulary and len(each.classes) > 1 and _same_data(each, config)]
     rows = _rows(config, records, counts)
     known = next((each for each in same if _same_tokens(each.config, config) and _trained_on(each) == rows), None)
@@ -276,7 +276,7 @@ def _same_tokens(first: RunConfig, second: RunConfig) -> bool:
 
 
 def vocabulary_settings(text: TextConfig) -> TextConfig:
-    """Return text settings with only those of their values that decide which tokens there are."""
+    """Return text settings reduced to the values that decide which tokens there are."""
     return replace(text, max_length=0, tagger="none", lexicon="", lexicon_match="word")
 
 
@@ -296,7 +296,7 @@ def _measured(record: RunRecord) -> tuple[float, float] | None:
 
 
 def _cost(config: RunConfig, length: int) -> float:
-    """Return the multiplications of one step, up to a factor; the constant stands for what every step costs."""
+    """Return the multiplications of one step, up to a factor; the constant is the fixed cost of each step."""
     model, head = config.model, config.model.head
     if model.family == "bilstm":
         below = model.width + (model.layers - 1) * 2 * model.ff_width
@@ -330,7 +330,7 @@ def _rows(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None
 
 
 def uncut_rows(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> int | None:
-    """Return the training texts that there are, as counted, of the corpus or by an earlier run; None: nobody knows."""
+    """Return the number of training texts without limit, as counted, built in or of an earlier run; None: unknown."""
     if counts:
         return counts.rows
     data = config.data
@@ -359,13 +359,13 @@ def _same_data(record: RunRecord, config: RunConfig) -> bool:
 
 
 def longest(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> int:
-    """Return the longest text in tokens: as counted or as an earlier run on the same data, cut where that is set."""
+    """Return the longest text in tokens: as counted or of an earlier run on the same data, cut if a limit is set."""
     typical = _typical(config, records) or (counts.longest if counts else 0)
     return _filled(config, config.text.max_length, typical) or typical or UNKNOWN_LENGTH
 
 
 def _typical(config: RunConfig, records: Sequence[RunRecord]) -> int:
-    """Return the longest text of the data where nothing is cut; 0: nobody knows."""
+    """Return the longest text of the data where no text is cut; 0: unknown."""
     if config.data.name == "built-in":
         return GUESS_LENGTH
     return next(
@@ -374,6 +374,6 @@ def _typical(config: RunConfig, records: Sequence[RunRecord]) -> int:
 
 
 def _filled(config: RunConfig, most: int, typical: int) -> int:
-    """Return how far texts are filled up where they are cut at `most`: hardly ever to it if they are shorter anyway."""
+    """Return the padded length of texts that are cut at `most`: less if all texts are shorter."""
     fixed = config.training.batching == "fixed" or config.model.pad_mode == "as_released"
     return min(most, typical) if config.text.max_length and typical and not fixed else most

@@ -1,4 +1,4 @@
-"""Any runs on the same rows, tested pair by pair and value by value of a column, as plain data."""
+"""Pairwise tests of runs on the same rows, also for each value of a column, as plain data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from core.runs.store import RunStore
 
 
 def compare(sides: Sides, *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> dict[str, Any]:
-    """Test every pair, and every value of the columns `by`, allowing for how many tests there are, as plain data.
+    """Test every pair, and every value of the columns `by`, corrected for the number of tests, as plain data.
 
     `runs` (`name`, `model`, `mixture` in words, `runs`, `seeds`, `folds`, `metrics`: by name `mean`, `deviation` over
     seeds and `interval`, or null), `data`, `split`, `n`, `pairs` and `by` (two families of tests) and `notes`. Of a
@@ -67,7 +67,7 @@ Found = tuple[dict[str, Any], Tested]
 
 
 def family(found: Sequence[Found]) -> list[dict[str, Any]]:
-    """Describe tests that are looked at together, with p after Holm, as plain data."""
+    """Describe tests that are read together, with p after Holm, as plain data."""
     steps = holm([test.p for _, test in found])
     rows = []
     for (about, test), step in zip(found, steps, strict=True):
@@ -88,7 +88,7 @@ def family(found: Sequence[Found]) -> list[dict[str, Any]]:
 
 
 class _Measured:
-    """One metric of all sides; what is drawn of a run serves all of its pairs."""
+    """One metric of all sides; the resamples of a run serve all of its pairs."""
 
     def __init__(self, sides: Sides, name: str) -> None:
         self.sides, self.name, self.metric = sides, name, named(name)
@@ -123,7 +123,7 @@ class _Measured:
         return self._defined(scores) and not (alone and self.metric.across_classes)
 
     def describe_left_out(self) -> Iterator[str]:
-        """Yield a sentence for each column of which values were left out; InputError: all of them were."""
+        """Yield a sentence for each column whose values were partly left out; InputError: all were."""
         for column, values in self.unmeasurable.items():
             about = "on rows of one label, or without a row of some class, it says nothing"
             if set(values) == self.values[column]:
@@ -131,6 +131,7 @@ class _Measured:
             yield f"{title(self.name)} by {column} is left out for {listed(list(values))}: {about}."
 
     def pairs(self) -> Iterator[Found]:
+        """Compare every two models on all of their rows."""
         self._draw()
         for first, second in itertools.combinations(self.sides.sides, 2):
             pairs = {
@@ -176,7 +177,7 @@ class _Measured:
                 yield self._judged(first, second, parts, about)
 
     def _places(self, side: Side, run: Run, column: str) -> dict[str, np.ndarray]:
-        """Return the rows of each value of a column, or of each slice; a row may be in several of these."""
+        """Return the rows of each value of a column, or of each slice; a row may have several slices."""
         if column != SLICE or not self.sides.slices:
             return _values(side.answers[run], column)
         found = {name: folds[run[1]] for name, folds in self.sides.slices.items()}
@@ -200,7 +201,7 @@ class _Measured:
             )
 
     def summary(self, side: Side) -> dict[str, Any]:
-        """Return the mean over runs, its deviation over seeds, and its interval as Overview has it; None: nothing."""
+        """Return the mean over runs, its deviation over seeds, and its interval as on Overview; None: undefined."""
         scores = self.scores[side.name]
         values = {run: self._measure(each) for run, each in scores.items()}
         known = {run: self._interval(each) for run, each in scores.items()}
@@ -220,7 +221,7 @@ class _Measured:
 
 
 def _predict_baseline(side: Side) -> tuple[dict[int, Answers], tuple[str, ...]]:
-    """Return what TF-IDF, fitted on what a model was trained on, says of its rows, by fold; or a note why nothing."""
+    """Return the predictions of TF-IDF, fitted on a model's training data, by fold; or a note on why there are none."""
     from core.evaluation.yardstick import yardstick_answers  # imports torch, which figures do without
 
     found: dict[int, Answers] = {}
@@ -238,7 +239,7 @@ def _predict_baseline(side: Side) -> tuple[dict[int, Answers], tuple[str, ...]]:
 
 
 def _fold_rare(places: dict[Run, dict[str, np.ndarray]], column: str) -> dict[Run, dict[str, np.ndarray]]:
-    """Join the values of a data column that have fewer than `FEWEST` rows; labels and slices stay as they are."""
+    """Join the values of a data column that have fewer than `FEWEST` rows; labels and slices stay unchanged."""
     if column in ("label", SLICE):
         return places
     folds = {fold: found for (_, fold), found in places.items()}
@@ -258,7 +259,7 @@ def _fold_rare(places: dict[Run, dict[str, np.ndarray]], column: str) -> dict[Ru
 
 
 def _values(answers: Answers, column: str) -> dict[str, np.ndarray]:
-    """Return the places of the rows of each value of a column, in words."""
+    """Return the positions of the rows of each value of a column, as text."""
     if column == "label" and answers.labels.ndim == 1:
         found = np.array(answers.record.classes, object)[answers.labels]
     elif column in answers.columns:
@@ -301,7 +302,7 @@ def ties(store: RunStore, models: Sequence[Sequence[str]], metric: str) -> list[
 
 
 def in_a_row(count: int, apart: Iterable[frozenset[int]]) -> list[list[int]]:
-    """Return the largest stretches of 0 … count − 1 without a pair that is apart."""
+    """Return the longest stretches of 0 … count − 1 without a pair that is apart."""
     known, groups, done = set(apart), list[list[int]](), 0
     for first in range(count):
         end = first + 1

@@ -1,4 +1,4 @@
-"""The settings of a run, from data set, preset, recipe and own choices; and the command that gives them again."""
+"""The settings of a run, from data set, preset, recipe and own choices; and the command that reproduces them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def configure(
     *,
     store: RunStore | None = None,
 ) -> RunConfig:
-    """Return the complete settings of a run: those that suit the data set, of the preset, a recipe, then `settings`.
+    """Return the complete settings of a run: those suited to the data set, of the preset, a recipe, then `settings`.
 
     With `training.start` the tokenizer and the body of the model are those of that run, of `store`, unless set.
     """
@@ -76,7 +76,7 @@ def train_command(record: RunRecord, store: RunStore | None = None) -> tuple[str
 
 
 def read_command(command: str, store: RunStore) -> RunConfig:
-    """Return the settings that a command of `train_command` comes to."""
+    """Return the settings that a command of `train_command` leads to."""
     given, settings = dict[str, str](), list[str]()
     for word in shlex.split(command)[2:]:
         name, _, value = word.removeprefix("--").partition("=")
@@ -89,7 +89,7 @@ def read_command(command: str, store: RunStore) -> RunConfig:
 
 
 def _lacking(record: RunRecord, recipe: str, store: RunStore) -> dict[str, Any]:
-    """Return what has to be set so that the command comes to the settings of the record."""
+    """Return the settings that the command needs to reproduce those of the record."""
     wanted, settings = record.config, dict[str, Any]()
     for _ in range(3):  # a setting that is given can bring others along, as `training.start` does
         made, _ = configured(wanted.data.name, record.preset, settings, recipe, store=store)

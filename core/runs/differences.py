@@ -1,4 +1,4 @@
-"""Whether texts differ from those that a run learned from: a split of its data, other labelled rows, a file."""
+"""Dataset shift: how texts (a split, other rows, a file) differ from those that a run learned from."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SAMPLED = 2000
 
 
 def split_differences(record: RunRecord, split: str, dataset: Dataset | None = None) -> dict[str, Any] | None:
-    """Compare a split of the data of a run with training, once for each data set; None: it is training itself.
+    """Compare a split of a run's data with training, once for each data set; None: it is the training split.
 
     Without `dataset` it is read where nobody has compared it before. NotAvailable: it is not here.
     """
@@ -38,6 +38,7 @@ def split_differences(record: RunRecord, split: str, dataset: Dataset | None = N
         return None
 
     def compare() -> dict[str, Any]:
+        """Compare the split with training."""
         data = dataset or trained_on(record)
         if split not in data.splits:
             raise NotAvailable(f"the data set has no split '{split}'")
@@ -47,13 +48,14 @@ def split_differences(record: RunRecord, split: str, dataset: Dataset | None = N
 
 
 def row_differences(record: RunRecord, dataset: Callable[[], Dataset], rows: pd.DataFrame, name: str) -> dict[str, Any]:
-    """Compare labelled rows, whose labels are class numbers, with what a run was trained on; `name` is the rows'.
+    """Compare labelled rows (labels as class numbers) with the training data of a run; `name` is that of the rows.
 
     `dataset` reads its data set where these rows have not been compared before; raises as that does.
     """
     labels, texts = targets(rows, len(record.classes), record.task), rows["text"].tolist()
 
     def compare() -> dict[str, Any]:
+        """Compare the rows with training."""
         other = ComparedTexts(texts, indicate(labels, len(record.classes)))
         return find_differences(dataset_side(dataset(), TRAIN), other, record.classes, name=name)
 
@@ -76,16 +78,16 @@ def _kept(record: RunRecord, about: dict[str, Any], compare: Callable[[], dict[s
 
 
 class FileSample:
-    """A seeded sample of the rows of a file, taken while they pass, with what a run predicts for them."""
+    """A seeded sample of the rows of a file, drawn while they are read, with the predictions of a run."""
 
     def __init__(self, loaded: LoadedRun, name: str) -> None:
-        """Of a file of this name."""
+        """Prepare a sample of a file of this name."""
         self._loaded, self._name = loaded, name
         self._rows: list[tuple[str, np.ndarray]] = []
         self._passed, self._rng = 0, np.random.default_rng(0)
 
     def add(self, texts: Sequence[str], chances: np.ndarray) -> None:
-        """Take the next rows with their probabilities, (n, C)."""
+        """Add the next rows with their probabilities, (n, C)."""
         for row in zip(texts, chances, strict=True):
             self._passed += 1
             if len(self._rows) < SAMPLED:
@@ -94,7 +96,7 @@ class FileSample:
                 self._rows[place] = row
 
     def differences(self) -> dict[str, Any]:
-        """Compare them with what the run was tested on: texts that it has not learned from either.
+        """Compare the sample with what the run was tested on, which are texts that it has not learned from either.
 
         Both sides have predicted labels. Without the texts of a test or validation split nothing is compared.
         """

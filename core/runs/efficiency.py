@@ -1,4 +1,4 @@
-"""What a run costs: parameters, training time, disk, and what a prediction takes on this machine.
+"""Costs of a run: parameters, training time, disk, and speed and memory of a prediction on this machine.
 
 A run measures itself when it is finished (`inference` in its record). What was trained elsewhere, by an older version,
 or comes with Sentiscope is measured here once, by `measure`, and kept in the cache. `efficiency` loads no model.
@@ -31,7 +31,7 @@ WHOLE = TIMED | {"rows", "one", "memory", "device", "processor", "machine"}
 
 @dataclass(frozen=True)
 class Efficiency:
-    """The costs of a finished run; what a prediction takes is None until it has been measured on this machine."""
+    """The costs of a finished run; those of a prediction are None until measured on this machine."""
 
     parameters: int
     seconds: float
@@ -49,7 +49,7 @@ class Efficiency:
 
 
 def efficiency(store: RunStore, record: RunRecord) -> Efficiency:
-    """Return what is known of the costs of a run on this machine."""
+    """Return the known costs of a run on this machine."""
     folder = store.path(record.run)
     disk = sum((folder / name).stat().st_size for name in SPEAKING if (folder / name).is_file())
     known = Efficiency(record.parameters, record.seconds, disk)
@@ -67,12 +67,12 @@ def efficiency(store: RunStore, record: RunRecord) -> Efficiency:
 
 
 def version(store: RunStore, run: str) -> str:
-    """Return a text that changes when a measurement is kept."""
+    """Return a text that changes when a measurement is stored."""
     return file_version(Speed.of(store, run).path("json"))
 
 
 def measure(store: RunStore, run: str) -> Efficiency:
-    """Return the costs of a run; what a prediction takes is measured in this process where that is not known, and kept.
+    """Return the costs of a run; those of a prediction are measured and stored if they are unknown.
 
     Raises InputError if there is no such run, or it has no weights or predictions yet.
     """
@@ -83,14 +83,14 @@ def measure(store: RunStore, run: str) -> Efficiency:
 
 
 def measure_apart(store: RunStore, names: Sequence[str]) -> None:
-    """Measure runs in a process that waits for its turn; InputError: too many wait, NotAvailable: it cannot be."""
+    """Measure runs in a background process; InputError: too many wait, NotAvailable: it cannot be measured."""
     words = ("runs", "measure", "--json", "--", *names)
     errands.answer(store, words, f"measure-{fingerprint(sorted(names))[:16]}", "speed and memory")
 
 
 @dataclass(frozen=True)
 class Speed(Analysis[Inference]):
-    """What a prediction of a run takes on this machine."""
+    """The analysis of a prediction's speed and memory on this machine."""
 
     run: str
 
@@ -107,11 +107,11 @@ class Speed(Analysis[Inference]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return its command."""
+        """Return the command that computes it."""
         return "runs", "measure", "--", self.run
 
     def find(self, tell: Tell) -> Inference:
-        """Measure it in this process."""
+        """Measure speed and memory in this process."""
         return cast(Inference, finite({**_measured(self.store, self.run), "machine": this_machine()}))
 
 

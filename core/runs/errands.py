@@ -1,4 +1,4 @@
-"""What is computed of a run once and kept: in a process that waits for its turn and tells how far it is.
+"""Background jobs of a run, cached: processes that wait for their turn and report progress.
 
 <stem>.json: what was computed; <stem>.progress.json, only while it is computed or after it failed: who does it, and how
 far they are; <stem>.log: what that process printed.
@@ -45,18 +45,18 @@ OnWait = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class Files:
-    """Where one result is, or will be."""
+    """The place of one result, existing or future."""
 
     folder: Path
     stem: str
 
     def path(self, ending: str) -> Path:
-        """Return one of its files: json, progress.json, log."""
+        """Return the path of one of its files: json, progress.json, log."""
         return self.folder / f"{self.stem}.{ending}"
 
 
 class _Told(msgspec.Struct):
-    """The .progress.json."""
+    """The content of .progress.json."""
 
     process: Process | None
     began: Seconds
@@ -66,7 +66,7 @@ class _Told(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Job:
-    """What is known of a result: it is there, or somebody computes it, or nobody could."""
+    """The state of a result: existing, in computation, failed or missing."""
 
     status: Literal["none", "running", "failed", "done"]
     what: str = ""
@@ -77,7 +77,7 @@ class Job:
 
 @contextlib.contextmanager
 def telling(files: Files, on_progress: Tell | None = None) -> Iterator[Tell]:
-    """Compute something in this process, and tell others how far it is.
+    """Compute something in this process, and publish its progress in a file.
 
     What failed leaves its reason; what is interrupted, and what ends well, leaves nothing.
     """
@@ -86,6 +86,7 @@ def telling(files: Files, on_progress: Tell | None = None) -> Iterator[Tell]:
         files.folder.mkdir(parents=True, exist_ok=True)
 
     def tell(what: str, share: float | None) -> None:
+        """Report the current work, and write it to the file at most every `TELL_SECONDS`."""
         nonlocal told
         if on_progress:
             on_progress(what, share)
@@ -106,12 +107,12 @@ def telling(files: Files, on_progress: Tell | None = None) -> Iterator[Tell]:
 
 
 def sentiscope(*words: str) -> list[str]:
-    """Return a command line of ours; -P keeps a folder `core` of the working directory out of the way."""
+    """Return a `sentiscope` command line; -P keeps a folder `core` of the working directory off the import path."""
     return [sys.executable, "-P", "-m", "core.cli", *words]
 
 
 def spawn(store: RunStore, command: Sequence[str], log: IO[bytes], **variables: str) -> subprocess.Popen[bytes]:
-    """Start a process that knows where the runs are, writes into a log and outlives this one."""
+    """Start a process that knows the run directory, writes into a log and outlives this one."""
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -123,7 +124,7 @@ def spawn(store: RunStore, command: Sequence[str], log: IO[bytes], **variables: 
 
 
 def start(store: RunStore, files: Files, command: Sequence[str], kind: str) -> None:
-    """Compute a result in a process that waits for its turn and outlives this one, unless somebody is at it.
+    """Compute a result in a process that waits for its turn and outlives this one, unless one is at work.
 
     `kind` begins its name in the queue. Raises InputError if as many wait as this server allows.
     """
@@ -139,7 +140,7 @@ def start(store: RunStore, files: Files, command: Sequence[str], kind: str) -> N
 
 
 def answer(store: RunStore, words: Sequence[str], name: str, what: str = "", on_wait: OnWait | None = None) -> Any:
-    """Return what a command of ours says as JSON, from a process of its own that waits for its turn.
+    """Return the JSON output of a `sentiscope` command, run in a process of its own that waits for its turn.
 
     `on_wait` hears how far it is a few times a second; when it raises, as a page does that is left, the process is
     ended. Raises InputError if as many wait as this server allows, and NotAvailable if `what` is measured could not be,
@@ -185,7 +186,7 @@ def _progress(lines: Sequence[str]) -> tuple[str, float]:
 
 
 def job(files: Files) -> Job:
-    """Return how it stands with a result, from its files alone: every session and every server sees the same."""
+    """Return the state of a result, from its files alone: every session and every server sees the same."""
     there = files.path("json").is_file()
     told = _told(files)
     if told is None:
@@ -201,7 +202,7 @@ def job(files: Files) -> Job:
 
 
 def cancel(files: Files) -> None:
-    """End the process that computes something; nothing half done is left."""
+    """End the process that computes something; no partial result is left."""
     told = _told(files)
     who = told.process if told else None
     with contextlib.suppress(psutil.NoSuchProcess):
@@ -214,13 +215,13 @@ def cancel(files: Files) -> None:
 
 
 def forget(files: Files) -> None:
-    """Drop what a failed or cancelled computation left."""
+    """Delete what a failed or cancelled computation left behind."""
     for ending in ("progress.json", "log"):
         files.path(ending).unlink(missing_ok=True)
 
 
 def write_progress(files: Files, who: Process | None, began: float, what: str, share: float | None) -> None:
-    """Write what others see; without `who` it failed for the reason that `what` gives."""
+    """Write the progress for others; without `who` the job failed for the reason `what`."""
     tree = {"process": dataclasses.asdict(who) if who else None, "began": began, "what": what, "share": share}
     write_text(files.path("progress.json"), json.dumps(tree) + "\n")
 

@@ -1,4 +1,4 @@
-"""What a run's process does once it has a slot: data, tokenizer, training, evaluation, yardstick."""
+"""The work of a run's process once it has a slot: data, tokenizer, training, evaluation, baseline."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ Tell = Callable[[dict[str, Any]], None]
 
 
 class Experiment(Events):
-    """One run from data to results; what is known goes into the record at once."""
+    """One run from data to results; everything known is recorded at once."""
 
     def __init__(self, store: RunStore, run: str, stopped: Callable[[], bool], tell: Tell) -> None:
         self.store, self.run, self._stopped, self.tell = store, run, stopped, tell
@@ -80,7 +80,7 @@ class Experiment(Events):
         self.unchanged: frozenset[str] = frozenset()
 
     def perform(self) -> None:
-        """Do everything, in the order in which a person wants to see it; Cancelled: what is done stays."""
+        """Run all stages, in the order in which a person wants to see them; Cancelled: finished stages are kept."""
         device = self._settle()
         dataset = self._data()
         fit = self._by_steps if self.config.model.by_steps else self._solved
@@ -136,7 +136,7 @@ class Experiment(Events):
         return dataset
 
     def _inherit_lineage(self) -> tuple[str, ...]:
-        """Keep out of validation and test what the run's parents learned from; return the parents that are unknown."""
+        """Keep the parents' training texts out of validation and test; return the parents whose texts are unknown."""
         if self.record.data_fingerprint:  # a training that goes on has the rows that it began with
             return self.record.lineage_unknown if self.record.lineage else tuple(find_parents(self.config))
         found = inherit_lineage(self.store, self.config, self.folder)
@@ -209,7 +209,7 @@ class Experiment(Events):
         return model, tokenizer
 
     def _taught(self, dataset: Dataset, examples: Examples) -> tuple[Examples, tuple[str, ...]]:
-        """Add what a teacher says of the texts, where there is one, and return why it may be the wrong one."""
+        """Add a teacher's predictions of the texts, if there is one, and return reasons to doubt that teacher."""
         training = self.config.training
         if not training.teacher:
             return examples, ()
@@ -219,7 +219,7 @@ class Experiment(Events):
         return replace(examples, targets=targets), taught.describe_doubt(said, examples.labels)
 
     def _fit_mixed_in(self, dataset: Dataset) -> int:
-        """Fit and keep what is to be mixed into the answers, if anything; return its parameters."""
+        """Fit and store the model that is mixed into the predictions, if any; return its number of parameters."""
         if self.config.training.mix == "none":
             return 0
         folder = self.folder / MIX
@@ -247,7 +247,7 @@ class Experiment(Events):
             place(model, *word_vectors(examples.tokens, size=tokenizer.size, width=width, seed=training.seed))
 
     def _guess_masked_words(self, model: Model, tokens: TokenTable, device: torch.device) -> float:
-        """Run the stage before the labels, where one is asked for; return the seconds that it took."""
+        """Run the masked-word stage before the labels, if it is set; return its seconds."""
         known: MaskedWords = self.record.results.get("masked", {})
         epochs = self.config.training.masked_epochs
         if not epochs or (self.folder / CHECKPOINT / FILE).is_file():  # the labels have begun
@@ -272,7 +272,7 @@ class Experiment(Events):
         return seconds
 
     def _tokenizer(self, dataset: Dataset, given: Published | None) -> tuple[Tokenizer, Start | None]:
-        """Fit the tokenizer, or take that of the run to start from; a training that goes on keeps its own."""
+        """Fit the tokenizer, or adopt that of the run to start from; a resumed training keeps its own."""
         path, config = self.folder / TOKENIZER, self.config
         if (self.folder / CHECKPOINT).is_dir() and path.is_file():
             return load_tokenizer(path), None
@@ -285,14 +285,14 @@ class Experiment(Events):
         return tokenizer, start
 
     def _plan(self, training: Training) -> None:
-        """Say before the first step how many there are and on how much data; what a checkpoint knows stays."""
+        """Record the number of steps and rows before the first step; numbers of a checkpoint are kept."""
         rows = {TRAIN: len(training.training.labels), VALIDATION: len(training.validation.labels)}
         begun = {"step": 0, "epoch": 0, **self.record.progress}
         ends = {"steps": training.steps, "epochs": self.config.training.epochs}
         self._update(progress={**begun, **ends, "rows": rows, "machine": this_machine()})
 
     def _solved(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
-        """Fit a baseline that has no steps with scikit-learn on the CPU, kept and read as every other model."""
+        """Fit a baseline that has no steps with scikit-learn on the CPU, stored and read like every other model."""
         self._note("training", steps=0)
         began = time.monotonic()
         train, validation = ((_texts(dataset, split), dataset.targets(split)) for split in (TRAIN, VALIDATION))
@@ -386,7 +386,7 @@ class Experiment(Events):
     def _scaling(
         self, dataset: Dataset, logits: np.ndarray, model: Model, tokenizer: Tokenizer, mix: Mix | None
     ) -> tuple[Scaling, int]:
-        """Fit the scaling on validation, towards the class prior of taught doubt where no class weighs more."""
+        """Fit the scaling on validation; with taught doubt and equal class weights it moves towards the class prior."""
         labels = dataset.targets(VALIDATION)
         if dataset.beside is not None:
             texts = dataset.beside["text"].tolist()
@@ -400,19 +400,19 @@ class Experiment(Events):
         return validation_scaling(logits, labels, prior), len(labels)
 
     def stopped(self) -> bool:
-        """Return whether somebody wants this run to end."""
+        """Return whether this run was asked to stop."""
         return self._stopped()
 
     def row(self, row: Row) -> None:
-        """Pass a row of the history on."""
+        """Report a row of the history."""
         self.tell(row)
 
     def best(self, model: nn.Module) -> None:
-        """Keep the best weights readable while training continues."""
+        """Write the best weights, readable while training continues."""
         self._write_weights(model)
 
     def saved(self, progress: Progress, steps: int, *, masked: bool = False) -> None:
-        """Tell readers of the record how far the training is, or its stage of masked words."""
+        """Record the progress of the training, or of its masked-word stage."""
         epochs = self.config.training.masked_epochs if masked else self.config.training.epochs
         done = {"step": progress.step, "steps": steps, "epoch": progress.step * epochs // steps, "epochs": epochs}
         before = 0.0 if masked else self.record.results.get("masked", {}).get("seconds", 0.0)
@@ -442,13 +442,16 @@ class _MaskedEvents(Events):
         self.experiment = experiment
 
     def stopped(self) -> bool:
+        """Return whether the run was asked to stop."""
         return self.experiment.stopped()
 
     def row(self, row: Row) -> None:
+        """Report a row of steps; epochs are left out."""
         if row["kind"] == "step":
             self.experiment.tell(row)
 
     def saved(self, progress: Progress, steps: int) -> None:
+        """Record the progress of the masked-word stage."""
         self.experiment.saved(progress, steps, masked=True)
 
 
@@ -476,7 +479,7 @@ def _score(dataset: Dataset, labels: np.ndarray, logits: torch.Tensor) -> dict[s
 
 
 def check_task(config: RunConfig, task: Task, *, ordered: bool = False) -> None:
-    """Refuse what these labels cannot be trained with, before any work; ConfigError names the nearest valid choice."""
+    """Refuse settings that cannot train on these labels, before any work; ConfigError names the nearest valid one."""
     metric_for(config.training.metric, task, ordered=ordered)
     if task == tagged.TASK:
         tagged.check_config(config)
@@ -488,7 +491,7 @@ def check_task(config: RunConfig, task: Task, *, ordered: bool = False) -> None:
 
 
 def _tuned(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
-    """Return thresholds by label and what they change, of a multi-label task; they were chosen on validation."""
+    """Return thresholds by label, chosen on validation, and what they change; an empty dictionary for single labels."""
     thresholds = evaluated[0].thresholds
     if thresholds is None:
         return {}
@@ -507,7 +510,7 @@ def _mixed(weight: float, rows: int, evaluated: Sequence[Evaluated]) -> Mixed:
 
 
 def _inside(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str, Any]:
-    """Read learned numbers as the history has them: what depends on the input is the mean over validation texts."""
+    """Read learned numbers as the history has them: input-dependent ones are means over validation texts."""
     probe = _first(dataset, VALIDATION, PROBE, model, tokenizer)
     return {**read_inside(model, probe), **read_gates(model, probe)}
 

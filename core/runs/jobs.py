@@ -1,4 +1,4 @@
-"""Runs as processes of this machine: start, cancel, find again, clear away what is left. Imports nothing heavy."""
+"""Runs as processes of this machine: start, cancel, find again, clean up. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def submit(store: RunStore, config: RunConfig, preset: str, name: str = "", reci
 
 
 def start(store: RunStore, run: str) -> RunRecord:
-    """Start (again) the process of a run that nobody trains; it outlives this one.
+    """Start (again) the process of a run that no process trains; it outlives this one.
 
     Raises InputError if the run is done or a starter, a living process has it, as many wait as this server allows, or
     it names files of another machine.
@@ -91,7 +91,7 @@ def cancel(store: RunStore, run: str, *, keep: bool = True, insist: bool = False
 
 
 def is_stuck(store: RunStore, record: RunRecord) -> bool:
-    """Return whether the process of a run on this machine has not stopped `STUCK_SECONDS` after it was asked to."""
+    """Return whether the process of a run on this machine has not stopped `STUCK_SECONDS` after the request."""
     with contextlib.suppress(OSError):
         asked = (store.path(record.run) / CANCEL).stat().st_mtime
         here = record.process is not None and record.process.host == this_process().host
@@ -100,7 +100,7 @@ def is_stuck(store: RunStore, record: RunRecord) -> bool:
 
 
 def _end(store: RunStore, record: RunRecord) -> RunRecord:
-    """End the process of a run that does not answer, and write down that it was cancelled."""
+    """End the process of a run that does not answer, and record the cancellation."""
     if record.process is not None and alive(record.process):
         try:
             psutil.Process(record.process.pid).kill()
@@ -122,7 +122,7 @@ def _end(store: RunStore, record: RunRecord) -> RunRecord:
 
 
 def adopt(store: RunStore) -> list[RunRecord]:
-    """Clear leftovers away after a restart, start waiting runs whose process is gone, tell those that died as failed.
+    """Clean up after a restart, start waiting runs whose process is gone, and mark those that died as failed.
 
     Returns the records that changed, oldest first.
     """
@@ -155,7 +155,7 @@ _CONTENT = re.compile(rb"[0-9a-f]{64}")
 
 
 def clear(store: RunStore) -> None:
-    """Clear away what nobody needs any more; what cannot be removed stays."""
+    """Delete leftovers that no process needs any more; files that cannot be removed are skipped."""
     if not store.folder.is_dir():
         return
     with contextlib.suppress(OSError, SentiscopeError):

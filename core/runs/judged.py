@@ -1,4 +1,4 @@
-"""Labelled rows on which a run can be measured, wherever they come from: its own data or any other."""
+"""Labelled rows on which a run can be evaluated: its own data or any other."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _VIEWS = (2, 3, 5)
 
 @dataclass(frozen=True)
 class Wanted:
-    """What somebody wants to measure runs on."""
+    """A request for rows to measure runs on."""
 
     data: str = ""
     """A registered name, a folder or a file; empty: the run's own data."""
@@ -57,7 +57,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Judged:
-    """Rows that a run can be measured on."""
+    """Rows on which a run can be measured."""
 
     rows: pd.DataFrame
     """`text`, `label` (class numbers of the run; rising tuples of them where texts have several), and every further
@@ -74,7 +74,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Offered:
-    """What data hold, before anybody has said what their labels mean."""
+    """The labels of a data set, before they are mapped to classes of a run."""
 
     split: str
     rows: int
@@ -87,7 +87,7 @@ class Offered:
 
 
 def offered(record: RunRecord, wanted: Wanted) -> Offered:
-    """Return which labels data have, and what each would mean to a run; InputError: no such data or split."""
+    """Return the labels of a data set, and what each would mean to a run; InputError: no such data or split."""
     refuse_tagged(record)
     words, split, _ = labelled_rows(record, wanted)
     labels = [each if isinstance(each, tuple) else (each,) for each in words["label"]]
@@ -108,14 +108,14 @@ def offered(record: RunRecord, wanted: Wanted) -> Offered:
 
 
 def _renamed(record: RunRecord, wanted: Wanted, labels: Iterable[str]) -> dict[str, str]:
-    """Return what a person says, and for other data what those of their labels that the run knows were renamed to."""
+    """Return the renames that a person gives and, for other data, those of the run's own labels that occur there."""
     there = list(labels)
     own = record.config.data.renamed().items() if wanted.data else ()
     return {**{old: new for old, new in own if alike(old, there) is not None}, **wanted.rename}
 
 
 def judged(record: RunRecord, wanted: Wanted) -> Judged:
-    """Return the rows that are wanted, with the labels as class numbers of a run; one class, or one row, is enough.
+    """Return the requested rows, with the labels as class numbers of a run; one class, or one row, is enough.
 
     Raises InputError for no such data or split, for labels that are no class of the run
     (`core.data.matching.Unmatched`), or for several labels a row if the run gives each text one.
@@ -153,7 +153,7 @@ def predictions_of(loaded: LoadedRun, given: Judged) -> Predictions:
 
 
 def command(run: str, wanted: Wanted) -> str:
-    """Return what a person types to have a run measured on this."""
+    """Return the command with which a person measures a run on this."""
     words = ["sentiscope", *(wanted.asked or ("evaluate", run))]
     numbers = (("--limit", wanted.limit), ("--passage", wanted.passage))
     for name, value in (("--data", wanted.data), ("--split", wanted.split), *numbers):
@@ -167,7 +167,7 @@ def _name(record: RunRecord, wanted: Wanted) -> str:
 
 
 def labelled_rows(record: RunRecord, wanted: Wanted) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
-    """Return rows with labels as words, the name of their split, and what was found."""
+    """Return rows with labels as words, the name of their split, and notes on how they were read."""
     if not wanted.data:
         if wanted.settings:
             raise InputError(f"--set {next(iter(wanted.settings))}: how other data are read; name them with --data")
@@ -185,7 +185,7 @@ def labelled_rows(record: RunRecord, wanted: Wanted) -> tuple[pd.DataFrame, str,
 
 
 def _config(record: RunRecord, wanted: Wanted) -> DataConfig:
-    """Return how other data are read: the run's own file as it read that, the built-in corpus in its classes."""
+    """Return how other data are read: the run's own file as it read it, the built-in corpus in its classes."""
     own = record.config.data
     settings: dict[str, Any] = {"data.name": wanted.data}
     if wanted.data == "built-in" and len(record.classes) in _VIEWS:
@@ -205,7 +205,7 @@ def _same(one: str, other: str) -> bool:
 
 
 def _of_folder(path: Path, config: DataConfig, split: str) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
-    """Return a split as its file has it; one that has none is cut as for training."""
+    """Return a split from its file; a folder without this split is split as for training."""
     found = apart.read_labeled(path, config.reading(), to_train=False)
     first = (TEST, WHOLE) if TRAIN in found.splits else (TEST, WHOLE, VALIDATION)
     given = split or next((name for name in first if name in found.splits), "")
@@ -229,7 +229,7 @@ def _of_dataset(config: DataConfig, split: str) -> tuple[pd.DataFrame, str, tupl
 
 
 def _column(values: Sequence[Any]) -> pd.Series:
-    """Keep tuples as they are: pandas would make columns of them."""
+    """Store tuples as values of one column: pandas would split them into several."""
     import pandas as pd
 
     return pd.Series(list(values), dtype=object)

@@ -1,4 +1,4 @@
-"""What the layers of a run make of a split, kept in the cache of the machine.
+"""Layer-wise separability of the classes of a split, kept in the cache of the machine.
 
 layers/<hash>.json: how clearly the classes lie apart at each stage, and the rows that were read; layers/<hash>.npy:
 their vectors, (layers + 1, m, d) float32 (`core.evaluation.representation`). <hash> is the SHA-256 of the weights, the
@@ -42,7 +42,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class Stage(msgspec.Struct):
-    """One stage, as `core.evaluation.representation.StageSeparability`."""
+    """A stage of a model, as `core.evaluation.representation.StageSeparability`."""
 
     name: str
     width: int
@@ -51,7 +51,7 @@ class Stage(msgspec.Struct):
 
 
 class Layers(msgspec.Struct):
-    """How the classes lie at each stage of a model."""
+    """The separability of the classes at each stage of a model."""
 
     stages: tuple[Stage, ...]
     """Embedding, every layer, head."""
@@ -104,11 +104,11 @@ class LayerFiles(Analysis[Layers]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return its command."""
+        """Return the command that computes it."""
         return "layers", self.run, "--split", self.split
 
     def find(self, tell: Tell) -> Layers:
-        """Read a sample of the split layer by layer, keep the vectors, and measure each.
+        """Read a sample of the split layer by layer, store the vectors, and measure each.
 
         Raises RunDamaged if a file cannot be read, and NotAvailable if no embeddings of the split are kept.
         """
@@ -137,7 +137,7 @@ class LayerFiles(Analysis[Layers]):
         return Layers(tuple(found), tuple(rows.tolist()), len(labels), chance, reason)
 
     def read(self) -> Layers | None:
-        """Return what was measured, where its vectors are there too."""
+        """Return the stored measurements, if their vectors are there too."""
         return super().read() if self.path("npy").is_file() else None
 
     def vectors(self, stage: str) -> tuple[np.ndarray, np.ndarray]:

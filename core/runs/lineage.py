@@ -1,4 +1,4 @@
-"""What a run, the runs that it started from and its teachers learned from: files of digests, kept with the run."""
+"""Lineage: the training texts of a run, of its parents and teachers, as files of digests kept with the run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from core.training.config import TFIDF
 
 
 class Lineage(NamedTuple):
-    """Which texts were learned from, as far as it is known."""
+    """The texts that were learned from, as far as they are known."""
 
     files: tuple[Path, ...]
     unknown: tuple[str, ...]
@@ -52,14 +52,14 @@ def find_files(folder: Path, record: RunRecord) -> tuple[Path, ...]:
 
 
 def inherit_lineage(store: RunStore, config: RunConfig, into: Path) -> Lineage:
-    """Return what the parents of a training learned from; the files are put into the folder `into`."""
+    """Return the lineage of the parents of a training; the files are put into the folder `into`."""
     found = [_read_parent(store, parent, into) for parent in find_parents(config)]
     return _join(found)
 
 
 @contextlib.contextmanager
 def planned_lineage(store: RunStore, config: RunConfig) -> Iterator[tuple[DataConfig, list[str]]]:
-    """Lend the data settings with which a planned training would keep out what its parents learned from.
+    """Yield the data settings with which a planned training would leave out its parents' training texts.
 
     Yields settings, whose files are gone afterwards, and what `describe_unknown` says of the parents. Raises
     RunNotFound or RunDamaged for a parent that cannot be read.
@@ -73,7 +73,7 @@ def planned_lineage(store: RunStore, config: RunConfig) -> Iterator[tuple[DataCo
 
 
 def describe_removed(store: RunStore, config: RunConfig) -> tuple[str, ...]:
-    """Say how many rows of validation and test a planned training would leave out, and of which parents it is unknown.
+    """Describe how many rows of validation and test a planned training would leave out, and unknown parents.
 
     Raises as `planned_lineage` and `core.data.load.load`: too few rows would be left, for one.
     """
@@ -86,7 +86,7 @@ def describe_removed(store: RunStore, config: RunConfig) -> tuple[str, ...]:
 
 
 def _read_parent(store: RunStore, run: str, into: Path, child: RunRecord | None = None) -> Lineage:
-    """Return the lineage of a run, computed for an older one; one not older than its `child` is another."""
+    """Return the lineage of a run, computed for an old one; a run that is not older than its `child` is no parent."""
     unknown = Lineage((), (run,))
     try:
         record, folder = store.read(run), store.path(run)

@@ -1,4 +1,4 @@
-"""A finished run back in memory: its model, ready to be asked and looked into."""
+"""A finished run loaded into memory: its model, for predictions and explanations."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ CHARACTERS_HEARD = 200_000
 
 @dataclass(frozen=True)
 class LoadedRun:
-    """A run with its model in evaluation mode on the CPU; shared by all readers, so nobody changes it.
+    """A run with its model in evaluation mode on the CPU; shared by all readers, so it must not be changed.
 
     What it is asked raises InputError for a class, a method or a place inside that it does not have, and RunDamaged
     where a file of what is mixed in is missing or cannot be read.
@@ -68,7 +68,7 @@ class LoadedRun:
 
     @functools.cached_property
     def mix(self) -> Mix | None:
-        """Return what is mixed into its answers, read when it is first asked for; None: nothing."""
+        """Return the mixture of its predictions, read at first use; None: there is none."""
         weight = self.record.mix_weight
         return None if weight is None else Mix(*read_mixed_in(self.folder, self.record), weight)
 
@@ -106,7 +106,7 @@ class LoadedRun:
         return by_passage(read, texts, words).at(self.record.scaling, self.record.task)
 
     def vector(self, text: str, space: str = "") -> np.ndarray:
-        """Return (d,) of a text: what its head reads, or the mean over the tokens at a stage of `core.runs.layers`."""
+        """Return (d,) of a text: the head's input, or the mean over the tokens at a stage of `core.runs.layers`."""
         if not space:
             found: np.ndarray = self.predict([text]).pooled[0]
             return found
@@ -117,7 +117,7 @@ class LoadedRun:
         return read[names.index(space), 0]
 
     def _heard(self, read: Callable[..., Predictions], texts: Sequence[str], intervene: Intervene) -> Predictions:
-        """Predict in portions so small that whoever watches hears of each soon: its tokens, then each batch."""
+        """Predict in portions so small that progress is reported often: tokens first, then each batch."""
         longest = max(map(len, texts), default=0)
         batch, portion = at_once(longest, self.tokenizer.max_length), max(1, CHARACTERS_HEARD // (longest + 1))
         found = []
@@ -147,7 +147,7 @@ class LoadedRun:
         )
 
     def edits(self, text: str, line: str) -> Edits:
-        """Return what a line (`core.interpret.edits`) changes inside for a text; InputError says what it has."""
+        """Return the internal changes that a line (`core.interpret.edits`) makes for a text; InputError lists them."""
         if not line.strip():
             return NO_EDITS
         return allowed(self.record.config.model, self.inspect(text)).asked(line)
@@ -155,7 +155,7 @@ class LoadedRun:
     def explain(
         self, text: str, method: str = "deletion", target: str = "", intervene: Change = None, *, unmixed: bool = False
     ) -> Explanation:
-        """Return what each word does to the log-odds of a class, by one of `core.interpret.explain.METHODS`.
+        """Return the effect of each word on the log-odds of a class, by one of `core.interpret.explain.METHODS`.
 
         With `intervene` and `unmixed` as the model that is changed so reads the text, and what is left of it.
         """
@@ -170,24 +170,24 @@ class LoadedRun:
         unmixed: bool = False,
         named: Sequence[str] = (),
     ) -> Iterator[Methods]:
-        """Yield the same by every method, or those named, one more with each step, and how far they agree."""
+        """Yield the explanations by every method, or those named, one more with each step, and their agreement."""
         return side_by_side(self.reader(intervene, unmixed=unmixed), text, target, named)
 
     def patch(
         self, text: str, donor: str, target: str = "", intervene: Change = None, *, unmixed: bool = False
     ) -> Patches:
-        """Return what the log-odds of a class become with the inside of a donor in a text, one place at a time.
+        """Return the log-odds of a class with activations of a donor patched into a text, one place at a time.
 
         Raises InputError also for texts of different lengths.
         """
         return patch(self.reader(intervene, unmixed=unmixed), text, donor, target)
 
     def parts(self, text: str, target: str = "", intervene: Change = None, *, unmixed: bool = False) -> Parts:
-        """Return what silencing each part of the model does to the log-odds of a class, besides what is changed."""
+        """Return the effect of ablating each part of the model on the log-odds of a class, on top of `intervene`."""
         return parts(self.reader(intervene, unmixed=unmixed), text, target)
 
     def lambdas(self, text: str, target: str = "", change: Change = None, *, unmixed: bool = False) -> LambdaCurves:
-        """Return what each λ does to the log-odds of a class over its whole range; `change` stays."""
+        """Return the effect of each λ on the log-odds of a class over its whole range; `change` is kept."""
         first = next(iter(read_history(self.folder / HISTORY).rows), {})
         starts = first.get("lambda") or () if first.get("step") == 0 else ()
         known = () if any(value is None for layer in starts for value in layer) else starts
@@ -222,34 +222,34 @@ class LoadedRun:
         *,
         unmixed: bool = False,
     ) -> Iterator[Search]:
-        """Search for the smallest change of a text that changes its answer, and yield how it goes on."""
+        """Search for the smallest change of a text that changes the predicted label, and yield the progress."""
         return search(self.reader(intervene, unmixed=unmixed), text, target, readings, stopped)
 
     def reach(self, asked: Sequence[Step], target: str) -> Reach:
-        """Return what it says of a template with more and more words put in (`core.interpret.templates.steps`)."""
+        """Return the predictions of a template with more and more words inserted (`core.interpret.templates.steps`)."""
         return reach(self.reader(), asked, target)
 
     def watched(self, tell: OnProgress) -> LoadedRun:
-        """Return the same, which tells how far it is with what takes its time; what `tell` raises stops it."""
+        """Return a copy that reports the progress of slow work to `tell`; an exception of `tell` stops it."""
         other = dataclasses.replace(self, tell=tell)
         vars(other)["mix"] = self.mix
         return other
 
     def randomised(self, seed: int = 0) -> LoadedRun:
-        """Return the run with its weights in random order, what is mixed in too: it has learned nothing."""
+        """Return the run with its weights in random order, also those of the mixture: it has learned nothing."""
         other = dataclasses.replace(self, model=shuffled(self.model, seed))
         if self.mix is not None:
             vars(other)["mix"] = dataclasses.replace(self.mix, model=shuffled(self.mix.model, seed))
         return other
 
     def dropping(self, seed: int = 0) -> LoadedRun:
-        """Return the run with dropout left on, seeded: in each reading other parts of the network are missing."""
+        """Return the run with dropout left on, seeded: each reading lacks other parts of the network."""
         other = dataclasses.replace(self, model=dropping(self.model, seed))
         vars(other)["mix"] = self.mix
         return other
 
     def reader(self, intervene: Change = None, *, unmixed: bool = False) -> Reader:
-        """Return what it lends to whoever explains its answers, as trained or changed inside."""
+        """Return its functions for explanations of its predictions, as trained or changed inside."""
         record = self.record
         return Reader(
             predict=functools.partial(self.predict, unmixed=unmixed),
@@ -303,13 +303,14 @@ def _read(folder: Path, config: ModelConfig, record: RunRecord) -> tuple[Model, 
 
 
 def _borrowing(folder: Path, config: ModelConfig, record: RunRecord, tokenizer: Tokenizer) -> Model:
-    """Read a model whose unchanged weights are read where its backbone lies, and only if there are any."""
+    """Read a model whose unchanged weights, if there are any, are read from the folder of its backbone."""
     known, classes = Borrowed.read(folder), len(record.classes)
     known.check(config, record.run)
 
     pairs, tags = tokenizer.pairs, record.task == "tokens"
 
     def make_model(place: Path | None) -> Model:
+        """Build the model with the weights of a folder; None: with random ones."""
         body = known.body(config.dropout, tokenizer, place)
         return build(config, vocabulary=0, classes=classes, body=body, pairs=pairs, each_token=tags)
 
@@ -327,7 +328,7 @@ def _borrowing(folder: Path, config: ModelConfig, record: RunRecord, tokenizer: 
 
 
 def _why(record: RunRecord) -> str:
-    """Say of a file that is not there when it comes, or what to do."""
+    """Explain when a missing file will be there, or what to do."""
     if record.status in ("queued", "running"):
         return f"run '{record.run}' is {record.status} and writes it after the first epoch"
     if record.status == "done":

@@ -1,4 +1,4 @@
-"""What a run predicts for the texts of a split, read with distrust: the file may come from elsewhere."""
+"""Stored predictions of a run on a split, validated at reading: the file may come from elsewhere."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def evaluated_splits(run: Path) -> list[str]:
-    """Return the splits that a run directory has predictions of, in alphabetical order."""
+    """Return the splits for which a run directory has predictions, in alphabetical order."""
     return sorted(path.parent.name for path in (run / EVALUATION).glob(f"*/{PREDICTIONS}"))
 
 
 def refuse_misfit(frame: pd.DataFrame, classes: Sequence[str]) -> NoReturn:
-    """Raise RunDamaged with why a table of predictions cannot be that of a run with these classes."""
+    """Raise RunDamaged that explains why a table of predictions does not fit a run with these classes."""
     lacking = [name for name in classes if f"{PROBABILITY}{name}" not in frame]
     why = (
         f"they have none of the class {lacking[0]!r:.60}" if lacking else "a column is missing or holds something else"
@@ -51,7 +51,7 @@ def read_predictions(path: Path) -> pd.DataFrame:
 
 
 def lacks_texts(folder: Path, record: RunRecord) -> str:
-    """Say why the texts of a run cannot be shown here, and what to do; empty: they can."""
+    """Explain why the texts of a run cannot be shown here, and what to do; an empty text: they can."""
     if record.config.data.texts:
         return ""
     try:
@@ -63,7 +63,7 @@ def lacks_texts(folder: Path, record: RunRecord) -> str:
 
 
 def _joined(path: Path, table: pd.DataFrame) -> pd.DataFrame:
-    """Add texts and own columns, as a run that keeps them has; NotAvailable: the data set is not here, or changed."""
+    """Add texts and own columns as in a run that stores them; NotAvailable: the data set is not here, or changed."""
     from core.runs.results import own_columns
 
     rows = _texts(path.parents[2], path.parent.name)
@@ -84,7 +84,7 @@ def _texts(folder: Path, split: str) -> pd.DataFrame:
 
 
 def embedded_splits(store: RunStore, run: str) -> list[str]:
-    """Return the splits of a run whose embeddings are kept, in alphabetical order."""
+    """Return the splits of a run whose embeddings are stored, in alphabetical order."""
     found = (store.path(run) / EVALUATION).glob(f"*/{EMBEDDINGS}")
     return sorted(path.parent.name for path in found if (path.parent / PREDICTIONS).is_file())
 

@@ -47,7 +47,7 @@ class _Worth(msgspec.Struct):
 
 
 class _About(msgspec.Struct):
-    """The .json of a map, what is read of it again."""
+    """The part of a map's .json that is read again."""
 
     sha256: str
     quality: _Worth
@@ -55,7 +55,7 @@ class _About(msgspec.Struct):
 
 
 class Space(NamedTuple):
-    """Rows of a split in one of the spaces that a model has."""
+    """Rows of a split in one of the spaces of a model."""
 
     rows: np.ndarray
     """(m,) of the split, rising; all of them in the space of the head."""
@@ -65,7 +65,7 @@ class Space(NamedTuple):
 
 
 def summary(made: Projection) -> dict[str, Any]:
-    """Return what a map is worth, as plain data."""
+    """Return the quality of a map as plain data."""
     quality = made.quality
     return {
         "measured_rows": len(quality.rows),
@@ -88,7 +88,7 @@ class MapFiles(Analysis["Projection"]):
 
     @property
     def offer(self) -> Offer:
-        """Return what stands in its place."""
+        """Return the words of its button."""
         name = evaluation.projection.NAMES[self.config.method]
         return Offer(
             f"Compute the {name} map",
@@ -122,7 +122,7 @@ class MapFiles(Analysis["Projection"]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return its command."""
+        """Return the command that computes it."""
         options = {"split": self.split, "method": self.config.method, "dimensions": self.config.dimensions}
         options |= {"rows": self.config.rows, **({"space": self.config.space} if self.config.space else {})}
         options |= {"seed": self.config.seed}
@@ -130,11 +130,11 @@ class MapFiles(Analysis["Projection"]):
 
     @property
     def layers(self) -> LayerFiles:
-        """Return where the layers are kept, of a map of a layer."""
+        """Return the analysis of the layers, for a map of a layer."""
         return LayerFiles.of(self.store, self.run, self.split)
 
     def find(self, tell: Tell) -> Projection:
-        """Read what it is made from, and place it.
+        """Read the vectors and compute the map.
 
         Raises RunDamaged, InputError if there are too few rows or infinite ones, and NotAvailable without the method's
         library.
@@ -145,7 +145,7 @@ class MapFiles(Analysis["Projection"]):
         return project_space(self.space(self.store.read(self.run).classes), self.config, tell)
 
     def space(self, classes: tuple[str, ...]) -> Space:
-        """Return the vectors that it is made from; NotAvailable: the layers of the model have not been read."""
+        """Return the vectors of the map; NotAvailable: the layers of the model have not been read."""
         vectors, labels = read_vectors(self.store.path(self.run), self.split, classes)
         if not self.config.space:
             return Space(np.arange(len(vectors)), vectors, labels)
@@ -153,7 +153,7 @@ class MapFiles(Analysis["Projection"]):
         return Space(rows, vectors, labels[rows])
 
     def read(self) -> Projection | None:
-        """Return a map that is there; None: it is not. RunDamaged: computing it again mends its files."""
+        """Return the stored map; None: there is none. RunDamaged: computing it again repairs its files."""
         path = self.path("npy")
         try:
             about = stored.read(self.path("json"), _About)
@@ -174,7 +174,7 @@ class MapFiles(Analysis["Projection"]):
             raise RunDamaged(f"{path}: cannot be read: {error}") from error
 
     def write(self, found: Projection, seconds: float) -> None:
-        """Keep its table, and everything that it depends on in clear."""
+        """Store its table, and everything that it depends on in plain text."""
         width, measured = found.places.shape[1], found.quality.rows
         fields = [("row", "<i4"), ("place", "<f4", (width,)), ("measured", "?"), ("space", "<f4"), ("map", "<f4")]
         table = np.zeros(len(found.rows), fields)

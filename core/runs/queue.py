@@ -1,4 +1,4 @@
-"""A queue without a daemon: locked files, which the operating system frees when a process dies, however it dies.
+"""A queue without a daemon: locked files, which the operating system frees whenever a process dies.
 
 `<runs>/.queue/` holds one file per waiting process, named so that the oldest run sorts first, and one file per slot.
 A process trains while it holds the lock of a slot. What takes seconds (maps, yardsticks) has slots of its own.
@@ -89,7 +89,7 @@ def slot(
 
 
 def check_room(runs: Path, kind: str = TRAINING) -> None:
-    """Refuse with InputError to let more wait than the server allows."""
+    """Refuse another waiting process beyond the quota of the server; raises InputError."""
     allowed = quotas.WAITING if kind == TRAINING else quotas.SHORT_WAITING
     if (waiting := len(_tickets(runs / FOLDER, kind))) < allowed():
         return
@@ -102,7 +102,7 @@ def check_room(runs: Path, kind: str = TRAINING) -> None:
 
 
 def clear(runs: Path) -> None:
-    """Take away tickets that nobody holds and slots that are no longer among those allowed."""
+    """Delete tickets of dead processes and slots beyond the current limit."""
     folder = runs / FOLDER
     for kind in (TRAINING, SHORT):
         most = {f"{kind}slot-{number}" for number in range(limit())}
@@ -128,7 +128,7 @@ def in_turn(
 
 
 def become() -> None:
-    """Do what the process of `in_turn` does."""
+    """Run the process of `in_turn`."""
     runs, name, created, kind, run, request, *command = sys.argv[1:]
     cancel = Path(run) / request if request else None
     if cancel:
@@ -162,7 +162,7 @@ def _wait(ticket: Path, kind: str, stopped: Callable[[], bool], held: contextlib
 
 @contextlib.contextmanager
 def _ticket(path: Path) -> Iterator[None]:
-    """Hold a locked file that shows others who waits; made again if another process cleared it away unlocked."""
+    """Hold a locked file that shows the waiting process to others; it is made again if another process removed it."""
     while True:
         with opened(path) as handle:
             while not try_lock(handle):
@@ -182,13 +182,13 @@ def _tickets(folder: Path, kind: str) -> list[Path]:
 
 
 def _place(ticket: Path, kind: str) -> int:
-    """Count the older tickets, 0 only where none of them is held; those of dead processes are cleared away."""
+    """Count the older tickets; 0 if none is held: those of dead processes are deleted."""
     older = [other for other in _tickets(ticket.parent, kind) if other.name < ticket.name]
     return 0 if all(_clear_away(other) for other in older) else len(older)
 
 
 def _clear_away(path: Path) -> bool:
-    """Take away a file that nobody holds; return whether it is gone."""
+    """Delete a file that no process holds; return whether it is gone."""
     try:
         with opened(path) as handle:
             if not try_lock(handle):
@@ -226,7 +226,7 @@ def _left_to_us(folder: Path, kind: str, held: contextlib.ExitStack) -> int | No
 
 
 def _inherited(path: Path) -> int | None:
-    """Return the handle of a file among those left to this program; from now on children get none of it."""
+    """Return the handle of a file among those inherited by this program; children will not inherit it."""
     left = os.environ.get(HELD, "").split()
     for number in left:
         if number.isdecimal() and _is_there(int(number), path):
@@ -245,7 +245,7 @@ def _folder(runs: Path) -> Path:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[int]:
-    """Open a file, or take the handle left to this program if there is one; closing it frees its lock."""
+    """Open a file, or use the handle inherited by this program if there is one; closing it frees its lock."""
     with storage_errors(path):
         left = _inherited(path)
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644) if left is None else left
@@ -256,7 +256,7 @@ def opened(path: Path) -> Iterator[int]:
 
 
 def try_lock(handle: int) -> bool:
-    """Lock an open file for this process; False where another one has it."""
+    """Lock an open file for this process; return False if another process has the lock."""
     # Own: a lock of filelock keeps its handle to itself, which must outlive exec here; with it one that waits takes
     # 18 MB and 62 ms in place of 10 and 3. The two calls are the same.
     try:

@@ -1,4 +1,4 @@
-"""The record of a run: what `run.json` holds. Readable by a person, complete without the process that wrote it."""
+"""The record of a run, `run.json`: readable by a person, complete without the process that wrote it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ Time = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?
 
 @dataclass(frozen=True)
 class Process:
-    """Who trains: enough to tell a living process from a reused number."""
+    """The process that trains: enough to distinguish it from another with a reused number."""
 
     pid: Annotated[int, Meta(ge=0, le=2**31 - 1)]
     started: Seconds
@@ -77,7 +77,7 @@ class Process:
 
 
 class Position(TypedDict, total=False):
-    """How far training has come, as of its last checkpoint."""
+    """The progress of a training, as of its last checkpoint."""
 
     stage: Literal["masked"]
     """Before the labels: masked words are guessed; without it, steps and epochs are those of the labels."""
@@ -92,7 +92,7 @@ class Position(TypedDict, total=False):
 
 
 class Tuned(TypedDict, total=False):
-    """Of a multi-label task: thresholds by label, chosen on validation, and what they change."""
+    """Thresholds of a multi-label task by label, chosen on validation, and the numbers that they change."""
 
     thresholds: dict[str, Annotated[float, Meta(ge=0, le=1)]]
     metrics: Metrics
@@ -100,14 +100,14 @@ class Tuned(TypedDict, total=False):
 
 
 class TunedYardstick(TypedDict, total=False):
-    """The same of the yardstick."""
+    """Tuned thresholds of the TF-IDF baseline."""
 
     thresholds: dict[str, Annotated[float, Meta(ge=0, le=1)]]
     splits: Metrics
 
 
 class Yardstick(TypedDict, total=False):
-    """TF-IDF with logistic regression on the same data; see core.evaluation.yardstick."""
+    """The TF-IDF baseline with logistic regression on the same data; see core.evaluation.yardstick."""
 
     model: str
     C: Figure
@@ -121,7 +121,7 @@ class Yardstick(TypedDict, total=False):
 
 
 class Temperature(TypedDict, total=False):
-    """What makes the probabilities of a run come true; see core.training.temperature."""
+    """The calibration of a run's probabilities; see core.training.temperature."""
 
     value: Annotated[float, Meta(gt=0, le=1e6)]
     rows: Count
@@ -134,7 +134,7 @@ class Temperature(TypedDict, total=False):
 
 
 class Mixed(TypedDict, total=False):
-    """TF-IDF mixed into the answers of the network; see core.evaluation.mix."""
+    """TF-IDF mixed into the predictions of the network; see core.evaluation.mix."""
 
     model: str
     weight: Annotated[float, Meta(ge=0, le=1)]
@@ -146,7 +146,7 @@ class Mixed(TypedDict, total=False):
 
 
 class Timing(TypedDict, total=False):
-    """Milliseconds of one pass: median and quartiles; rows and tokens are the shape of what was predicted."""
+    """Milliseconds of one pass: median and quartiles; rows and tokens are the shape of the input."""
 
     milliseconds: Figure
     low: Figure
@@ -156,7 +156,7 @@ class Timing(TypedDict, total=False):
 
 
 class Inference(Timing, total=False):
-    """Of a batch, what a prediction takes; see core.evaluation.efficiency. Older runs know the batch alone."""
+    """The costs of predicting a batch; see core.evaluation.efficiency. Older runs know the batch alone."""
 
     one: Timing
     memory: Count
@@ -167,7 +167,7 @@ class Inference(Timing, total=False):
 
 
 class Started(TypedDict, total=False):
-    """What a training took over from the run that it started from."""
+    """The parts of a model that were copied from the run that it started from."""
 
     run: str
     numbers: Count
@@ -181,7 +181,7 @@ class Started(TypedDict, total=False):
 
 
 class OfBackbone(TypedDict, total=False):
-    """What a model owes to its backbone; see core.runs.borrowed."""
+    """The share of a model that is its backbone's; see core.runs.borrowed."""
 
     name: str
     digests: dict[str, str]
@@ -192,7 +192,7 @@ class OfBackbone(TypedDict, total=False):
 
 
 class Along(TypedDict):
-    """Counter-examples that a training took along."""
+    """Counter-examples that a training included."""
 
     rows: Count
     digest: str
@@ -200,7 +200,7 @@ class Along(TypedDict):
 
 
 class MaskedWords(TypedDict, total=False):
-    """How the stage of masked words ended."""
+    """The results of the masked-word stage."""
 
     loss: Figure
     """Mean cross-entropy of the last epoch over the places to be guessed."""
@@ -209,7 +209,7 @@ class MaskedWords(TypedDict, total=False):
 
 
 class Silhouette(TypedDict, total=False):
-    """How well the classes of a split are apart; see core.evaluation.representation."""
+    """The separation of the classes of a split; see core.evaluation.representation."""
 
     rows: Count
     of: Count
@@ -253,7 +253,7 @@ Results = TypedDict(
 
 @dataclass(frozen=True)
 class RunRecord:
-    """One run. `results` is filled when it is done; everything else is known from the start or as it goes."""
+    """The record of one run. `results` is filled when it is done; the other fields from the start or on the way."""
 
     run: str
     preset: str
@@ -303,39 +303,39 @@ class RunRecord:
 
     @property
     def temperature(self) -> float:
-        """Return how far its answers are moved towards doubt; 1 of older runs: not at all."""
+        """Return the temperature of its probabilities; 1 for older runs: unchanged."""
         return self.results.get("temperature", {}).get("value", 1.0)
 
     @property
     def scaling(self) -> Scaling:
-        """Return the same with where doubt is: the class prior of a run that was taught it."""
+        """Return the temperature with the class prior of a run that was taught doubt."""
         prior = self.results.get("temperature", {}).get("prior", {})
         return Scaling(self.temperature, tuple(prior[name] for name in self.classes) if prior else ())
 
     @property
     def answering(self) -> str:
-        """Return a text that changes with what is done to the output of its model, which is known last."""
+        """Return a text that changes with the calibration and mixture of its predictions, which are known last."""
         prior = "".join(f" {share}" for share in self.scaling.prior)
         return f"{self.temperature} {self.mix_weight}{prior}"
 
     @property
     def mix_weight(self) -> float | None:
-        """Return the weight of its network, 0 to 1, where TF-IDF is mixed in; None where nothing is."""
+        """Return the weight of its network, 0 to 1, if TF-IDF is mixed in; None otherwise."""
         return self.results.get("mix", {}).get("weight")
 
     @property
     def mixture(self) -> str:
-        """Say that TF-IDF is mixed into its answers; empty where it is not."""
+        """Describe the TF-IDF mixture of its predictions; empty without one."""
         return mixture([self])
 
     @property
     def described(self) -> str:
-        """Name its preset, and what is mixed into its answers: `vanilla mixed with TF-IDF, w = 0.60`."""
+        """Return its preset and mixture: `vanilla mixed with TF-IDF, w = 0.60`."""
         return f"{self.preset} {self.mixture}".rstrip()
 
     @property
     def unbound(self) -> str:
-        """Say why a run of another machine cannot be trained on here, and what to do; empty: it can."""
+        """Explain why a run of another machine cannot be trained further here, and what to do; empty: it can."""
         data, lexicons, teacher = self.config.data.name, self.config.text.lexicons, self.config.training.teacher
         backbone = self.config.model.backbone
         named = (data, *lexicons, teacher, backbone, self.config.data.examples)
@@ -357,18 +357,18 @@ class RunRecord:
 
     @property
     def strange(self) -> list[str]:
-        """Return the dotted names of what a newer version has written and this one does not know."""
+        """Return the dotted names of fields of a newer version, unknown to this one."""
         return list(leaves(self.newer))
 
 
 def mixture(records: Iterable[RunRecord]) -> str:
-    """Describe the mixture of runs that differ in their seeds: from the least weight to the largest."""
+    """Describe the mixture of runs that differ in their seeds: from the smallest weight to the largest."""
     weights = sorted({f"{record.mix_weight:.2f}" for record in records if record.mix_weight is not None})
     return f"mixed with TF-IDF, w = {' to '.join(dict.fromkeys((weights[0], weights[-1])))}" if weights else ""
 
 
 def refuse_tagged(record: RunRecord) -> None:
-    """Refuse a run that tags words, with what it has in place of labels of texts; raises InputError."""
+    """Refuse a run that tags words, and name the commands for such runs; raises InputError."""
     if record.task == "tokens":
         raise InputError(
             f"run '{record.run}' gives each word a tag, and this is about labels of whole texts. What it can show: the "

@@ -1,4 +1,4 @@
-"""How a run does on labelled rows: metrics with intervals, and what keeps them from being taken at face value."""
+"""The evaluation of a run on labelled rows: metrics with intervals, and caveats about these numbers."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def at_best(record: RunRecord) -> tuple[np.ndarray | float, dict[str, float] | N
 
 
 def warnings(measured: Mapping[str, Any]) -> list[str]:
-    """Say what a person must know before repeating these numbers, a sentence each."""
+    """List what a person must know before quoting these numbers, a sentence each."""
     found, cut = [], measured["truncated"]
     if measured["n"] < FEW:
         rows = plural(measured["n"], "row")
@@ -174,7 +174,7 @@ def _warn_of_training(measured: Mapping[str, Any]) -> Iterator[str]:
 def _calibration(
     record: RunRecord, labels: np.ndarray, found: np.ndarray, measured: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Describe the temperature of a run: what reads probabilities at it and as trained, answers that it changed."""
+    """Describe the temperature of a run: probability metrics with it and as trained, and changed predictions."""
     trained = metrics.before(labels, found, record.task, record.scaling)
     told: dict[str, Any] = {
         "temperature": record.temperature,
@@ -215,7 +215,7 @@ def _differences(record: RunRecord, trained: seen.TrainingTexts | str, given: Ju
 
 
 def _mix(record: RunRecord, labels: np.ndarray, said: Predictions) -> dict[str, Any] | None:
-    """Describe what was mixed into the answers, with the metrics of `network` and `tfidf` alone; None: nothing was."""
+    """Describe the mixture of the predictions, with the metrics of `network` and `tfidf` alone; None: no mixture."""
     if said.parts is None:
         return None
     weight, parts = record.mix_weight, mix.alone(said.parts, labels, record.task, ordered=record.ordered)
@@ -270,7 +270,7 @@ def _find_learned(loaded: LoadedRun) -> seen.TrainingTexts | str:
 def _yardsticks(
     record: RunRecord, trained: seen.TrainingTexts | str, texts: list[str], labels: np.ndarray
 ) -> dict[str, Any]:
-    """Measure TF-IDF by preset, of several labels also `tuned` at its own thresholds; or `left_out`: why not."""
+    """Measure TF-IDF by preset, of several labels also `tuned` at its own thresholds; or say why not in `left_out`."""
     if isinstance(trained, str):
         return {"left_out": trained}
     found = {}
@@ -291,7 +291,7 @@ def _yardsticks(
 def _find_seen(
     loaded: LoadedRun, texts: list[str], reading: seen.Reading, trained: seen.TrainingTexts | str
 ) -> tuple[np.ndarray | str, tuple[str, ...]]:
-    """Find the rows that the run or an ancestor learned, (n,) bool, or why not, and the runs of which it is unknown."""
+    """Find the rows that the run or an ancestor learned, (n,) bool or why not, and runs with unknown texts."""
     record = loaded.record
     known = trained if isinstance(trained, str) else seen.in_training(reading, trained)
     if not record.lineage:
@@ -376,7 +376,7 @@ def doubt(loaded: LoadedRun, texts: Sequence[str], trained: seen.TrainingTexts |
 
 
 def _doubt_prior(record: RunRecord, trained: seen.TrainingTexts | str) -> Sequence[float] | None:
-    """Return what doubt is for a run; where classes weigh the same, every class alike; None: it is not known."""
+    """Return the prior that doubt means for a run: uniform if classes weigh the same; None: unknown."""
     classes = len(record.classes)
     if record.scaling.prior:
         return record.scaling.prior
@@ -387,7 +387,7 @@ def _doubt_prior(record: RunRecord, trained: seen.TrainingTexts | str) -> Sequen
 
 @dataclass(frozen=True)
 class Line:
-    """The threshold of a class where one mistake is worse than the other."""
+    """The threshold of a class for which one kind of error costs more than the other."""
 
     ratio: float
     """How many false positives a false negative is as bad as."""
@@ -396,7 +396,7 @@ class Line:
 
 
 def lines(store: RunStore, record: RunRecord, ratios: Mapping[str, float]) -> dict[str, Line]:
-    """Choose by class the threshold that costs least on validation, at its ratio of a false negative to a positive.
+    """Choose for each class the cheapest threshold on validation, at its cost ratio of a false negative to a positive.
 
     Raises InputError for no class of the run, a ratio that is no positive number, or if validation was not evaluated.
     """
@@ -417,7 +417,7 @@ def lines(store: RunStore, record: RunRecord, ratios: Mapping[str, float]) -> di
 def costs(
     record: RunRecord, chosen: Mapping[str, Line], labels: np.ndarray, probabilities: np.ndarray
 ) -> dict[str, dict[str, Any]]:
-    """Price thresholds of `lines` on rows: `ratio`, `threshold`, `core.evaluation.costs.priced`, and on `validation`.
+    """Compute costs at thresholds of `lines`: `ratio`, `threshold`, `core.evaluation.costs.priced`, on `validation`.
 
     `labels` are (n,) class numbers or (n, C) zeros and ones, `probabilities` (n, C).
     """
@@ -435,6 +435,6 @@ def costs(
 def of_class(
     record: RunRecord, name: str, labels: np.ndarray, probabilities: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n,) booleans, who is of a class, and (n,) the probability that the model gives it."""
+    """Return (n,) booleans of class membership, and (n,) the predicted probability of the class."""
     number = record.classes.index(name)
     return labels[:, number] > 0 if labels.ndim == 2 else labels == number, probabilities[:, number]

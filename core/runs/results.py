@@ -1,4 +1,4 @@
-"""What a trained model does on the splits of its data: files in `evaluation/<split>/`, and figures for the record.
+"""Results of a trained model on the splits of its data: files in `evaluation/<split>/`, and numbers for the record.
 
 predictions.parquet: row, text, label, predicted, a column `probability:CLASS` each, and the data's own further columns;
 of a multi-label task label and predicted name all labels, `label:CLASS` is 1 where the text has one; of a run without
@@ -41,7 +41,7 @@ ANSWERS = ("row", "label", "predicted")
 
 @dataclass(frozen=True)
 class Evaluated:
-    """One split with what the model says of it."""
+    """One split with the predictions of the model."""
 
     split: str
     frame: pd.DataFrame
@@ -69,7 +69,7 @@ class Evaluated:
 
     @functools.cached_property
     def parts(self) -> dict[str, dict[str, float]]:
-        """Return the metrics of the parts of a mixture, `network` and `tfidf`; else nothing."""
+        """Return the metrics of the parts of a mixture, `network` and `tfidf`; empty without one."""
         parts = self.predictions.parts
         return {} if parts is None else alone(parts, self.labels, self.task, ordered=self.ordered)
 
@@ -80,7 +80,7 @@ class Evaluated:
 
     @functools.cached_property
     def tuned(self) -> tuple[dict[str, float], dict[str, list[float]]]:
-        """Return metrics and intervals at the tuned thresholds, those that these change."""
+        """Return metrics and intervals at the tuned thresholds, limited to those that change."""
         if self.thresholds is None:
             return {}, {}
         given = self.labels, self.predictions.probabilities, self.task, self.thresholds
@@ -89,7 +89,7 @@ class Evaluated:
 
     @functools.cached_property
     def silhouette(self) -> dict[str, Any]:
-        """Return how well the classes are apart in the embeddings, or the reason where it is undefined."""
+        """Return the separation of the classes in the embeddings, or the reason where it is undefined."""
         if self.task == "multi":
             return {"rows": 0, "of": len(self.frame), "left_out": scores.SEVERAL}
         return silhouette(self.predictions.pooled, self.labels, self.classes).summary()
@@ -137,7 +137,7 @@ def prediction_table(
 
 
 def own_columns(frame: pd.DataFrame, ours: Collection[str]) -> dict[str, pd.Series]:
-    """Return the data's own columns as a prediction table has them, beside those of the names `ours`."""
+    """Return the data's own columns for a prediction table, renamed where `ours` has the same name."""
     return {
         f"data:{name}" if name in ours else str(name): column.map(_storable) if column.dtype == object else column
         for name, column in frame.items()
@@ -146,7 +146,7 @@ def own_columns(frame: pd.DataFrame, ours: Collection[str]) -> dict[str, pd.Seri
 
 
 def without_texts(table: pd.DataFrame) -> pd.DataFrame:
-    """Leave row, label, prediction and probabilities of a prediction table: a column of the data may be a text too."""
+    """Return only row, label, prediction and probabilities of a prediction table: other columns may hold texts too."""
     ours = [name for name in table if name in ANSWERS or str(name).startswith((LABEL, PROBABILITY))]
     return table[ours]
 
@@ -189,5 +189,5 @@ def _multi_label(evaluated: Evaluated) -> dict[str, Any]:
 
 
 def _storable(value: Any) -> str:
-    """Make text that Parquet can hold of mixed things: lone surrogates become a replacement mark."""
+    """Convert mixed values to text that Parquet can hold: lone surrogates become a replacement mark."""
     return str(value).encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""Runs that differ in nothing but seed and fold are one model: the only place that folds them. Nothing heavy here."""
+"""Grouping of runs into models: those that differ only in seed and fold. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TRAINING = tuple(each.name for each in dataclasses.fields(TrainingConfig) if ea
 
 @dataclass(frozen=True)
 class Model:
-    """What was trained once, or several times over with other seeds or on other folds."""
+    """A model that was trained once, or several times with other seeds or on other folds."""
 
     name: str
     """Of one run its name; of several their preset, with the settings that tell it from others of the list."""
@@ -41,7 +41,7 @@ class Model:
 
     @property
     def mixture(self) -> str:
-        """Describe what is mixed into the answers of its runs."""
+        """Describe the mixture of the predictions of its runs."""
         return mixture(self.runs.values())
 
     @property
@@ -51,18 +51,18 @@ class Model:
 
     @property
     def folds(self) -> list[int]:
-        """Return its folds in order; none where the runs are of no cross-validation."""
+        """Return its folds in order; empty without cross-validation."""
         return sorted({fold for _, fold in self.runs} - {WHOLE})
 
 
 def seed_and_fold(record: RunRecord) -> tuple[int, int]:
-    """Return what two runs of one model may differ in; the fold is `WHOLE` without cross-validation."""
+    """Return what may differ between runs of one model; the fold is `WHOLE` without cross-validation."""
     config = record.config
     return config.training.seed, config.data.fold if config.data.folds else WHOLE
 
 
 def folded(records: Iterable[RunRecord]) -> list[Model]:
-    """Return runs as models, in the order of each model's first run.
+    """Group runs into models, in the order of each model's first run.
 
     Only finished runs are folded, every other one stands alone: what it will be is not known. Runs differ in more than
     the seed if any other setting is another one, threads and device included, or if the rows are other ones.
@@ -108,7 +108,7 @@ def _twice(names: Iterable[str]) -> set[str]:
 
 
 def _with_settings(group: Sequence[RunRecord], groups: Sequence[Sequence[RunRecord]]) -> str:
-    """Name a preset with its settings that others of the preset have otherwise."""
+    """Name a preset with the settings that distinguish it from the others of the preset."""
     own = flat(group[0].config)
     others = [flat(each[0].config) for each in groups if each is not group and each[0].preset == group[0].preset]
     apart = [

@@ -1,4 +1,4 @@
-"""What a run's tokenizer makes of texts: which of them the run was trained on, and which are too long for it."""
+"""Texts as a run's tokenizer reads them: whether the run was trained on them, and whether they are too long."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _find_missing(record: RunRecord) -> list[str]:
 
 @dataclass(frozen=True)
 class TrainingTexts:
-    """The training data of a run, which are loaded only where what is asked of them is not in the cache."""
+    """The training data of a run, loaded only if the cache lacks the requested part."""
 
     record: RunRecord
     tokenizer: Tokenizer
@@ -102,7 +102,7 @@ def _digests(keys: Sequence[bytes]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Reading:
-    """n texts as a tokenizer gives them to its model."""
+    """The input of a model for n texts, made by its tokenizer."""
 
     keys: list[bytes]
     """(n,): equal where the model sees the same token ids; texts are cut as it cuts them."""
@@ -111,7 +111,7 @@ class Reading:
 
 
 def read(tokenizer: Tokenizer, texts: Sequence[str]) -> Reading:
-    """Return what a model sees of texts.
+    """Return the input of a model for texts.
 
     Punctuation that is dropped, letter case that is folded and words outside the vocabulary make texts alike; so does
     an equal beginning of two long ones.

@@ -1,4 +1,4 @@
-"""Runs on rows that they share: seeds and folds as one model, each with what it says of these rows."""
+"""Models to compare on shared rows: seeds and folds as one model, with their predictions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SLICE = "slice"
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """A model with what each of its runs says; on rows that all sides share, fold by fold."""
+    """A model with the predictions of each of its runs, on rows that all sides share, fold by fold."""
 
     model: Model
     answers: Mapping[Run, Answers]
@@ -38,13 +38,13 @@ class Side:
 
     @property
     def steady(self) -> bool:
-        """Return whether it was trained without chance, so that it stands beside every seed of another."""
+        """Return whether training was deterministic, so that the run is paired with every seed of another."""
         return len(self.answers) == 1 and not self.model.records[0].config.model.by_steps
 
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """What is compared."""
+    """The models of a comparison."""
 
     sides: tuple[Side, ...]
     data: str
@@ -61,14 +61,14 @@ class Sides:
 
     @cached_property
     def columns(self) -> list[str]:
-        """Return what the rows can be split by: columns of the data with few values, and the label of one."""
+        """Return the columns to group rows by: data columns with few values, and the label of single-label data."""
         first = next(iter(self.sides[0].answers.values()))
         few = [str(name) for name, column in first.columns.items() if 2 <= column.nunique() <= MOST_VALUES]
         return few + ["label"] * (first.labels.ndim == 1)
 
 
 def read_sides(store: RunStore, runs: Sequence[str], *, split: str = "", wanted: Wanted | None = None) -> Sides:
-    """Return runs with what they say of the same rows: read from disk, or asked now about the `wanted` data.
+    """Return runs with their predictions on the same rows: read from disk, or computed now on the `wanted` data.
 
     Runs that differ in nothing but seed and fold are one model; unless there is no other: then each stands for itself.
     The `split` of their own data is test, or the last that all were evaluated on, unless given. Raises InputError for
@@ -138,7 +138,7 @@ def _folds(folds: set[int]) -> str:
 
 
 def paired(first: Side, second: Side) -> Iterator[tuple[Run, Run, Run]]:
-    """Yield which runs of two models stand side by side: the pair's name, and the run of each.
+    """Yield the runs of two models that are compared: the pair's name, and the run of each.
 
     The same seed with the same; what is trained without chance with every seed of the other; and where no seed is
     common, in order: a seed means nothing but itself to another architecture.

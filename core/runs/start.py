@@ -1,4 +1,4 @@
-"""The runs that a training rests on: what it starts from, with the settings that come along, and its teacher."""
+"""The parents of a training: the run that it starts from, with the settings it inherits, and its teacher."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Start:
         return self.grown.tokenizer
 
     def into(self, model: Model, classes: Sequence[str]) -> Started:
-        """Copy what fits into a fresh model; return what became of it, for the record."""
+        """Copy the weights that fit into a fresh model; return a summary for the record."""
         from core.models.encoder import EncoderClassifier
         from core.models.start import start_from
 
@@ -99,7 +99,7 @@ def _checked(store: RunStore, run: str) -> RunRecord:
 
 
 def teacher_of(config: RunConfig, store: RunStore) -> RunRecord | None:
-    """Return the run that teaches, None where none does; ConfigError: there is no such finished run."""
+    """Return the run that teaches, None if there is no teacher; ConfigError: there is no such finished run."""
     name = config.training.teacher
     if name in ("", TFIDF):
         return None
@@ -113,7 +113,7 @@ def teacher_of(config: RunConfig, store: RunStore) -> RunRecord | None:
 
 
 def check_classes(run: RunRecord, classes: Sequence[str], task: Task) -> None:
-    """Refuse a teacher that answers another question; the order of its classes does not matter."""
+    """Refuse a teacher with another task or other classes; the order of its classes does not matter."""
     if run.task != task:
         kinds = {"single": "one label per text", "multi": "several labels per text"}
         raise ConfigError(f"training.teacher={run.run}: knows {kinds[run.task]}, and these data have {kinds[task]}")

@@ -1,4 +1,4 @@
-"""Run directories: where they are, created, written whole or not at all, and read with distrust.
+"""Run directories: where they are, created, written atomically, and validated at reading.
 
 Own runs are written to one folder. Starters are read from another and never changed; in a checkout it may be the same
 one, so a starter is told by its name, which no own run can have. Imports nothing heavy.
@@ -40,13 +40,13 @@ STARTER = "starter-"
 
 
 def runs_dir() -> Path:
-    """Return where own runs are: SENTISCOPE_RUNS, else `trained` in the working directory."""
+    """Return the folder of own runs: SENTISCOPE_RUNS, else `trained` in the working directory."""
     chosen = os.environ.get("SENTISCOPE_RUNS")
     return Path(chosen).expanduser().absolute() if chosen else Path.cwd() / "trained"
 
 
 def starters_dir() -> Path:
-    """Return where starter runs are: SENTISCOPE_STARTERS, else those of the installation, `trained` in a checkout."""
+    """Return the folder of starter runs: SENTISCOPE_STARTERS, else of the installation, `trained` in a checkout."""
     if chosen := os.environ.get("SENTISCOPE_STARTERS"):
         return Path(chosen).expanduser().absolute()
     package = Path(core.__file__).resolve().parent
@@ -65,7 +65,7 @@ def is_starter(path: Path) -> bool:
 
 
 def refuse_reserved(name: str) -> None:
-    """Refuse the name of an own run that begins as those of starter runs do; raises InputError."""
+    """Refuse a name with the prefix of starter runs; raises InputError."""
     if name.startswith(STARTER):
         raise InputError(f"'{name}': names that begin with '{STARTER}' are those of the runs that come with Sentiscope")
 
@@ -78,7 +78,7 @@ class RunStore:
     """All runs of one directory, and the starters. Holds no state: every call looks at the disk."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """`folder` need not exist yet, its runs are all there are; without it: `runs_dir()`, and the starter runs."""
+        """Open a folder, which need not exist yet; without `folder`: `runs_dir()`, and also the starter runs."""
         self.folder = runs_dir() if folder is None else folder
         self.starters = folder is None
 
@@ -92,7 +92,7 @@ class RunStore:
         exactly: bool = False,
         recipe: Applied = NO_RECIPE,
     ) -> RunRecord:
-        """Create a queued run, of the sweep `parent` if any; a `name` that is taken gets a number behind it.
+        """Create a queued run, of the sweep `parent` if any; a `name` that is in use gets a number appended.
 
         Without a name it has data, model, seed and time. `exactly` refuses one that is taken: whoever goes on with it
         by that name means this run. Raises InputError also for a name that only a starter can have, or without a letter
@@ -126,7 +126,7 @@ class RunStore:
         return path
 
     def is_starter(self, run: str) -> bool:
-        """Return whether a run comes with Sentiscope and stays as it is."""
+        """Return whether a run comes with Sentiscope and cannot be changed."""
         return is_starter(self._place(run))
 
     def _place(self, run: str) -> Path:
@@ -149,7 +149,7 @@ class RunStore:
         return path
 
     def read(self, run: str) -> RunRecord:
-        """Read a run as it is now: one whose process has died counts as failed.
+        """Read the current record of a run; one whose process has died counts as failed.
 
         Raises RunNotFound, and RunDamaged with the file and the reason if its record cannot be read.
         """
@@ -172,7 +172,7 @@ class RunStore:
         return {path.name: str(path) for path in (starters() if self.starters else ())} | _directories(self.folder)
 
     def write(self, record: RunRecord) -> None:
-        """Replace the record of a run; where it cannot be written the old one stays.
+        """Replace the record of a run; if it cannot be written, the old one is kept.
 
         Raises RunNotFound, InputError for a starter run or a text that is too long, and StorageError.
         """
@@ -213,12 +213,12 @@ class RunStore:
             shutil.rmtree(hidden)
 
     def cancel_requested(self, run: str) -> bool:
-        """Return whether somebody asked this run to stop."""
+        """Return whether this run was asked to stop."""
         return (self.folder / run / CANCEL).exists()
 
 
 def _directories(folder: Path) -> dict[str, str]:
-    """Return what may be runs, paths by name; as texts, since six hundred paths cost more than as many looks."""
+    """Return possible run directories, paths by name; as texts, which are much faster than Path objects here."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         return {entry.name: entry.path for entry in entries if _NAME.fullmatch(entry.name) and entry.is_dir()}
     return {}
@@ -235,7 +235,7 @@ def describe_process(pid: int) -> Process:
 
 
 def _count_ticks(pid: int) -> int:
-    """Return the clock ticks from the start of the machine to that of a process; 0 where Linux does not tell."""
+    """Return the clock ticks from the start of the machine to that of a process; 0 if the system has no such number."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         about = Path(f"/proc/{pid}/stat").read_bytes()
         return int(about.rpartition(b")")[2].split()[19])  # the name in brackets may hold blanks and brackets
@@ -244,12 +244,12 @@ def _count_ticks(pid: int) -> int:
 
 @functools.cache
 def this_machine() -> str:
-    """Return a text that tells machines apart without naming them: runs are given to others."""
+    """Return an anonymous identifier of this machine, since runs are shared with others."""
     return fingerprint({"host": socket.gethostname()})
 
 
 def alive(process: Process | None) -> bool:
-    """Return whether the process works; a zombie does not, and one of another machine is believed."""
+    """Return whether the process works; a zombie does not, and one of another machine is assumed to."""
     if process is None:
         return False
     if process.host != socket.gethostname():
@@ -266,7 +266,7 @@ def alive(process: Process | None) -> bool:
 
 
 def resume_hint(run: str) -> str:
-    """Say how to resume a run."""
+    """Return a hint on how to resume a run."""
     return f"`sentiscope train --resume {run}` continues it"
 
 
@@ -292,7 +292,7 @@ def _as_it_is(path: Path | str) -> RunRecord:
 
 @dataclass(frozen=True)
 class _Read:
-    """A record as its file was at one moment."""
+    """The record in a file at one moment."""
 
     version: tuple[int, int, int]
     found: RunRecord | str
@@ -310,19 +310,19 @@ _KEPT_BYTES = 64 * 1024**2
 
 
 class _Memory:
-    """The records that this process has read; those read first are forgotten first. Threads share it."""
+    """The records that this process has read, the oldest dropped first. Threads share it."""
 
     def __init__(self) -> None:
         self._records: OrderedDict[str, _Read] = OrderedDict()
         self._bytes, self._lock = 0, threading.Lock()
 
     def get(self, file: str) -> _Read | None:
-        """Return what was read of a file last, if it is still known."""
+        """Return the last known content of a file, if it is still cached."""
         with self._lock:
             return self._records.get(file)
 
     def keep(self, file: str, read: _Read) -> None:
-        """Remember a record, within the limits."""
+        """Cache a record, within the limits."""
         with self._lock:
             if before := self._records.pop(file, None):
                 self._bytes -= before.size
@@ -392,11 +392,11 @@ def _damaged(path: Path, reason: str) -> RunRecord:
 
 
 def anywhere(name: str) -> str:
-    """Return a path of data that holds from every working directory, for whoever resumes the run; names stay names."""
+    """Return a path of data that holds from every working directory, for resuming a run; names are unchanged."""
     path = Path(name).expanduser()
     return str(path.absolute()) if not named(name) and path.exists() else name
 
 
 def slug(name: str) -> str:
-    """Make a directory name of any text: other characters become dashes; empty if nothing is left."""
+    """Make a directory name of any text: other characters become dashes; empty if no character is left."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-_")[:100].strip(".-_")

@@ -44,7 +44,7 @@ STATES: tuple[State, ...] = get_args(State)
 
 @dataclass(frozen=True)
 class Plan:
-    """What a sweep trains. Values of settings are as typed at `--set`."""
+    """The runs that a sweep trains. Values of settings are as typed at `--set`."""
 
     name: str
     models: tuple[str, ...] = ("ndt-01-n3",)
@@ -111,7 +111,7 @@ class Member:
 
 
 def cells(plan: Plan) -> tuple[Cell, ...]:
-    """Return every combination, data by data, so that a table's neighbours can be compared."""
+    """Return every combination, data set by data set, so that neighbours in a table can be compared."""
     found = []
     files, settings = _short(plan.data, "/"), _short(tuple(plan.grid), ".")
     for data, model, *values in itertools.product(plan.data, plan.models, *plan.grid.values()):
@@ -130,7 +130,7 @@ def _short(names: Sequence[str], mark: str) -> dict[str, str]:
 
 
 def members(plan: Plan) -> tuple[Member, ...]:
-    """Return every run, all cells at the first seed and fold before any at the second: an early look compares them all.
+    """Return every run, all cells at the first seed and fold before any at the second, for early comparisons.
 
     Raises ConfigError, DataError or NotAvailable for a cell with no valid model, setting or backbone; the message names
     it.
@@ -146,7 +146,7 @@ def members(plan: Plan) -> tuple[Member, ...]:
 
 
 def _given(plan: Plan, cell: Cell) -> dict[str, Any]:
-    """Return what is set in a cell, with the sizes of its backbone; a recorded plan is shown also without it."""
+    """Return the settings of a cell, with the sizes of its backbone, which a recorded plan may lack."""
     given = {**plan.settings, **cell.grid}
     try:
         return with_backbone(cell.model, given, plan.recipe)
@@ -172,19 +172,19 @@ def _config(plan: Plan, cell: Cell, given: Mapping[str, Any], place: tuple[int, 
 
 
 def folder(store: RunStore) -> Path:
-    """Return where the plans of a directory of runs are."""
+    """Return the folder of the plans in a directory of runs."""
     return store.folder / FOLDER
 
 
 def path(store: RunStore, name: str, suffix: str = "json") -> Path:
-    """Return a file of a sweep; `name` cannot lead elsewhere, InputError: no sweep can have it."""
+    """Return a file of a sweep; `name` cannot lead outside, InputError: no sweep can have it."""
     if not _NAME.fullmatch(name):
         raise InputError(f"no sweep {name!r} in {folder(store)}; `sentiscope sweeps list` shows all")
     return folder(store) / f"{name}.{suffix}"
 
 
 def save(store: RunStore, plan: Plan) -> Plan:
-    """Record a plan; one that is there already stays, and must be the same.
+    """Record a plan; an existing one is kept, and must be the same.
 
     Raises InputError if it is another one, or a run of another origin has a name of its runs; ConfigError if a cell is
     not valid.
@@ -276,14 +276,14 @@ def _record(store: RunStore, run: str) -> RunRecord | None:
 
 
 def state(record: RunRecord | None) -> State:
-    """Return where a member stands."""
+    """Return the state of a member."""
     if record is None or (record.status == "queued" and not alive(record.process)):
         return "waiting"
     return "failed" if record.status == "damaged" else record.status
 
 
 def split_values(text: str) -> tuple[str, ...]:
-    """Split `a,b` into values to try; one with a comma in it stands in quotes: `"2,3","5"`."""
+    """Split `a,b` into values to try; a value with a comma needs quotes: `"2,3","5"`."""
     import csv
 
     (values,) = csv.reader([text], skipinitialspace=True)
@@ -291,7 +291,7 @@ def split_values(text: str) -> tuple[str, ...]:
 
 
 def parse_grid(pairs: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Parse `["training.lr=1e-4,5e-4", …]`; ConfigError: one is no `name=value,…`, or a name stands there twice."""
+    """Parse `["training.lr=1e-4,5e-4", …]`; ConfigError: one is no `name=value,…`, or a name occurs twice."""
     grid: dict[str, tuple[str, ...]] = {}
     for pair in pairs:
         name, equals, values = pair.partition("=")
@@ -305,7 +305,7 @@ def parse_grid(pairs: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
-    """Parse `3` as the seeds 0, 1, 2; `4,7` (or `4,` for one) as they stand; ConfigError: they are none."""
+    """Parse `3` as the seeds 0, 1, 2, and `4,7` (or `4,` for one) as these seeds; ConfigError: they are none."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts or not all(part.isdecimal() for part in parts):
         raise ConfigError(f"--seeds {text!r}: a number of seeds such as 3, or the seeds themselves such as 0,1,2")

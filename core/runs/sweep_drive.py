@@ -1,4 +1,4 @@
-"""Driving a sweep: start its members one after the other, tell how far it is, stop it. Imports nothing heavy.
+"""The driver of a sweep: starts its members one by one, reports progress, stops. Imports nothing heavy.
 
 Members are ordinary runs in the ordinary queue. Whoever drives holds the lock of the sweep, which the operating system
 frees when that process dies; the members go on, and the next driver finds them.
@@ -31,7 +31,7 @@ Tell = Callable[[dict[str, Any]], None]
 
 @dataclass(frozen=True)
 class SweepState:
-    """How far a sweep is."""
+    """The progress of a sweep."""
 
     name: str
     counts: dict[State, int]
@@ -52,7 +52,7 @@ class SweepState:
         return (ended + sum(share for _, share in self.running)) / self.total
 
     def event(self) -> dict[str, Any]:
-        """Return it as a line of JSON."""
+        """Return the state as a line of JSON."""
         return {
             "kind": "sweep",
             "sweep": self.name,
@@ -71,10 +71,7 @@ def progress(
     records: Sequence[RunRecord | None],
     measured: Sequence[RunRecord] = (),
 ) -> SweepState:
-    """Return how far the members are; `measured` are further runs of this machine, for the estimate.
-
-    `at_once` train at a time; 0: as SENTISCOPE_JOBS says.
-    """
+    """Return the progress of the members; `measured` are further runs of this machine, for the estimate."""
     states = [sweep.state(record) for record in records]
     found = [record for record in records if record is not None]
     training = tuple((record.run, _share(record)) for record in found if record.status == "running")
@@ -97,7 +94,7 @@ def _share(record: RunRecord) -> float:
 def _left(
     runs: Sequence[Member], records: Sequence[RunRecord | None], measured: Sequence[RunRecord]
 ) -> tuple[float, int]:
-    """Return the seconds of work until the last member ends, and of how many members nobody can tell."""
+    """Return the seconds of work until the last member ends, and the number of members without an estimate."""
     times: dict[str, list[float]] = {}
     for member, record in zip(runs, records, strict=True):
         if record is not None and record.status == "done":
@@ -140,7 +137,7 @@ def driven(store: RunStore, name: str) -> bool:
 def drive(
     store: RunStore, plan: Plan, *, tell: Tell = lambda event: None, stopped: Callable[[], bool] = lambda: False
 ) -> SweepState:
-    """Start what is not done of a saved sweep and stay until all has ended, or until somebody wants it to stop.
+    """Start the unfinished members of a saved sweep and wait until all have ended, or until a stop is requested.
 
     Each member is started once: one that fails now is left for the next call. `stopped` is asked about once a second;
     True cancels what trains and ends. Raises InputError if another process drives this sweep.
@@ -163,6 +160,7 @@ class _Driver:
         self.last: dict[str, Any] = {}
 
     def run(self, stopped: Callable[[], bool]) -> SweepState:
+        """Start members and report progress until all have ended or `stopped` says so."""
         while True:
             stopping = stopped()
             records = self._look()
@@ -194,7 +192,7 @@ class _Driver:
         return sorted(left, key=lambda pair: pair[1] is not None)
 
     def _start(self, records: Sequence[RunRecord | None]) -> bool:
-        """Start one more process if there is room; one more than may train, so that no slot stays empty."""
+        """Start one more process if there is room; one more than may train, so that no slot is idle."""
         waiting = self._waiting(records)
         if not waiting or len(self._alive(records)) > queue.limit() or not self._room():
             return False
@@ -229,7 +227,7 @@ class _Driver:
 
 
 def look(store: RunStore, plan: Plan) -> SweepState:
-    """Return how far a sweep is now, or would be: the plan need not be saved. `at_once` as in `progress`."""
+    """Return the current progress of a sweep, or that of a plan that is not saved yet."""
     runs = sweep.members(plan)
     return progress(plan, runs, sweep.recorded(store, runs), _measured(store))
 
@@ -241,7 +239,7 @@ def _measured(store: RunStore) -> list[RunRecord]:
 def watch(
     store: RunStore, plan: Plan, *, tell: Tell = lambda event: None, stopped: Callable[[], bool] = lambda: False
 ) -> SweepState:
-    """Tell how far a sweep is that another process drives, until that one ends or `stopped` says so."""
+    """Report the progress of a sweep that another process drives, until that one ends or `stopped` says so."""
     while True:
         going = driven(store, plan.name) and not stopped()
         found = look(store, plan)
@@ -252,10 +250,9 @@ def watch(
 
 
 def detach(store: RunStore, name: str) -> None:
-    """Drive a saved sweep in a process of its own, which outlives this one; return once that process has it.
+    """Run the driver of a saved sweep in a process of its own, which outlives this one; return once it has begun.
 
-    `at_once` runs train at a time; 0: as SENTISCOPE_JOBS says. Raises InputError if a process drives it already, as
-    many go on as this server allows, or the new one ended at once.
+    Raises InputError if a process drives it already, as many run as this server allows, or the new one ended at once.
     """
     if driven(store, name):
         raise InputError(f"sweep '{name}' is already driven by another process")
@@ -282,7 +279,7 @@ def command(name: str) -> list[str]:
 
 
 def cancel(store: RunStore, name: str) -> int:
-    """Ask a sweep to stop and return how many runs train: its driver starts nothing more, they save a checkpoint.
+    """Request a sweep to stop and return how many runs train: no further one is started, they save a checkpoint.
 
     Raises InputError if there is no such sweep, or nothing of it waits or trains.
     """

@@ -27,7 +27,7 @@ PARTS = ("difference", "low", "high", "p", "runs")
 
 @dataclass
 class Row:
-    """One cell with its members that are done."""
+    """One cell with its finished members."""
 
     cell: Cell
     members: list[tuple[Member, RunRecord | None]] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Row:
 def table(
     store: RunStore, plan: Plan, *, metrics: Sequence[str] = (), baseline: str = "", tests: bool = True
 ) -> dict[str, Any]:
-    """Return the cells as plain data; `baseline` is the label or model of the one to compare with on the same data.
+    """Return the cells as plain data; `baseline` is the label or model of the cell to compare with on the same data.
 
     A difference, its p and its interval are of all runs that both cells have, paired by seed and fold
     (`core.evaluation.significance.compare`); folds share training rows, so that p is somewhat too sure of itself.
@@ -211,7 +211,7 @@ class _Compare:
         return {name: each for name, each in found.items() if each}
 
     def together(self, row: Row, names: Sequence[str]) -> dict[str, Any]:
-        """Measure what the seeds of a cell say together, fold by fold."""
+        """Measure the averaged probabilities of the seeds of a cell, fold by fold."""
         folds: dict[int, list[str]] = {}
         for (_, fold), record in row.done.items():
             if self.tests and record.task != "tokens":

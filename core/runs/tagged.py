@@ -1,4 +1,4 @@
-"""Runs that give each word a tag: what they learn from, what they say, how far it is right, and what is kept of it.
+"""Runs that give each word a tag: their training examples, predictions, metrics and files.
 
 evaluation/<split>/tags.parquet: row, text (words with blanks between), label, predicted (a tag for each word) and
 probability (of the predicted tag; missing where no token of the word was read). evaluation/<split>/metrics.json: n,
@@ -51,7 +51,7 @@ TASK: Task = "tokens"
 
 
 def check_config(config: RunConfig) -> None:
-    """Refuse what words with tags cannot be trained with; ConfigError names the nearest valid choice."""
+    """Refuse settings that cannot train on tagged words; ConfigError names the nearest valid choice."""
     check_tags_tokens(config.model)
     training = config.training
     of_texts = {
@@ -109,7 +109,7 @@ def intervals(scores: SpanScores) -> dict[str, list[float]]:
 
 @dataclass(frozen=True)
 class Tagged:
-    """What a run says of the words of a text."""
+    """The predicted tags of the words of a text."""
 
     words: list[str]
     chances: np.ndarray
@@ -118,7 +118,7 @@ class Tagged:
 
     @cached_property
     def tags(self) -> list[str]:
-        """Return the likeliest tag of each word; `O` of one that was not read."""
+        """Return the most probable tag of each word; `O` of one that was not read."""
         unread = np.isnan(self.chances[:, 0])
         best = np.where(unread, self.classes.index(OUTSIDE), np.nan_to_num(self.chances).argmax(1))
         return [self.classes[number] for number in best]
@@ -131,7 +131,7 @@ class Tagged:
 
 
 def tag_texts(model: Classifier, tokenizer: Tokenizer, texts: Sequence[str], classes: tuple[str, ...]) -> list[Tagged]:
-    """Return what a model says of each word of texts, in their order; words are what stands between blanks."""
+    """Return the predicted tags of each word of texts, in their order; words are separated by blanks."""
     texts = [" ".join(_WORD.findall(text)) for text in texts]
     tokens, places = token_table(tokenizer, texts), [first_pieces(tokenizer, text) for text in texts]
     chances: list[np.ndarray] = [np.empty(0)] * len(texts)
@@ -147,7 +147,7 @@ def tag_texts(model: Classifier, tokenizer: Tokenizer, texts: Sequence[str], cla
 
 @dataclass(frozen=True)
 class TaggedSplit:
-    """A split with what a run says of its words."""
+    """A split with the predicted tags of its words."""
 
     split: str
     texts: list[str]
@@ -165,12 +165,12 @@ class TaggedSplit:
 
     @cached_property
     def scores(self) -> SpanScores:
-        """Return labels beside what is said."""
+        """Return the labels with the predictions."""
         return SpanScores(self.labels, [each.tags for each in self.said])
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """Return what `metrics.json` holds."""
+        """Return the content of `metrics.json`."""
         ends = Counter(each.outcome for found in self.scores.found for each in found)
         return {
             "split": self.split,
@@ -184,7 +184,7 @@ class TaggedSplit:
         }
 
     def table(self) -> pd.DataFrame:
-        """Return what `tags.parquet` holds."""
+        """Return the content of `tags.parquet`."""
         return pd.DataFrame(
             {
                 "row": np.arange(len(self.texts)),
@@ -233,12 +233,12 @@ NOWHERE = -1
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a tagged text: what is between its blanks."""
+    """Split a tagged text at its blanks into words."""
     return text.split(" ")
 
 
 def first_pieces(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Return for each word of a text the place of its first token among those that are read, or `NOWHERE`.
+    """Return for each word of a text the position of its first token among those that are read, or `NOWHERE`.
 
     Words are looked for in the normalised text, one after the other, so that any tokenizer with offsets will do.
     """

@@ -1,4 +1,4 @@
-"""Texts that are tagged, word by word, and labelled data on which tags are measured."""
+"""Tagging of texts word by word, and evaluation on labelled data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose probabilities a training learns beside the labels: a cross-fitted TF-IDF, or a finished run."""
+"""Distillation: probabilities of a teacher, a cross-fitted TF-IDF or a finished run, that a training learns too."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def taught(store: RunStore, folder: Path, config: RunConfig, dataset: Dataset, p
 
 
 def describe_doubt(said: np.ndarray, labels: np.ndarray) -> tuple[str, ...]:
-    """Say when a teacher knows less of (n,) labels than their most frequent class does; nothing of several labels."""
+    """Describe a teacher that agrees with (n,) labels less than their majority class does; empty for several labels."""
     if labels.ndim > 1:
         return ()
     agreed, most = float((said.argmax(1) == labels).mean()), float(np.bincount(labels).max() / len(labels))
@@ -66,7 +66,7 @@ def describe_doubt(said: np.ndarray, labels: np.ndarray) -> tuple[str, ...]:
 
 
 def _of_run(store: RunStore, run: RunRecord, dataset: Dataset, pause: Callable[[], None]) -> np.ndarray:
-    """Ask a finished run about the training texts once; a backbone takes minutes for it, and may teach many runs."""
+    """Predict the training texts with a finished run once; a backbone takes minutes, and may teach many runs."""
     check_classes(run, dataset.classes, dataset.task)
     path = cache_folder() / f"taught-{_lesson(store.path(run.run), dataset)}.npy"
     try:
@@ -99,7 +99,7 @@ def _keep(said: np.ndarray, path: Path) -> None:
 def cross_fitted(
     dataset: Dataset, text: TextConfig, seed: int, pause: Callable[[], None], chosen: float | None = None
 ) -> np.ndarray:
-    """Return (n, C): of each training text what TF-IDF says that was fitted on the other folds.
+    """Return (n, C): the predictions of TF-IDF for each training text, fitted on the other folds.
 
     `text` is how the model that learns reads texts, and so what is a repeat; `chosen` its C, None: the one that the
     first of these fits chooses on the validation split. `pause` is called between the fits.
@@ -127,7 +127,7 @@ def cross_fitted(
 
 
 def folds(texts: Sequence[str], labels: np.ndarray, configs: Sequence[TextConfig], seed: int) -> np.ndarray:
-    """Return (n,) int: the fold of each row, texts that any of `configs` reads alike in the same one.
+    """Return (n,) int: the fold of each row; texts that any of `configs` reads as equal share a fold.
 
     Seeded, and stratified by the label (or set of labels) of the first of such texts.
     """
@@ -141,7 +141,7 @@ def folds(texts: Sequence[str], labels: np.ndarray, configs: Sequence[TextConfig
 
 
 def _groups(texts: Sequence[str], configs: Sequence[TextConfig]) -> np.ndarray:
-    """Number texts from 0 on: equal for those that are alike, also by way of a third one."""
+    """Number texts from 0 on: equal for texts that are read as equal, also by way of a third one."""
     rows, links = np.arange(len(texts)), len(texts)
     pairs = []
     for config in configs:

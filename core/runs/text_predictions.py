@@ -1,4 +1,4 @@
-"""What a run predicts for texts, for pairs, for passages and for the rows of a file."""
+"""Predictions of a run for texts, pairs, passages and the rows of a file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MISSING = "reads two texts: give the second with --pair (in Python: pair=, or se
 
 
 def check_pair(record: RunRecord, text: str, pair: str | None = None) -> str:
-    """Return both texts as one; or a text as it is, where a run reads single texts or it is a pair already.
+    """Return both texts as one, or an unchanged text where a run reads single texts or the text is a pair already.
 
     Raises InputError if the run reads pairs and there is no second text, or the other way round.
     """
@@ -64,7 +64,7 @@ def answer(record: RunRecord, probabilities: Mapping[str, float]) -> dict[str, A
 
 
 def answer_line(prediction: dict[str, Any]) -> str:
-    """Write the label with its probability; of several all predicted ones, at the run's own thresholds if any."""
+    """Format the label with its probability; of several all predicted ones, at the run's own thresholds if any."""
     said = prediction.get("labels_tuned", prediction["labels"]) if "labels" in prediction else [prediction["label"]]
     return ", ".join(f"{label} {prediction['probabilities'][label]:.3f}" for label in said) or "none of them"
 
@@ -72,7 +72,7 @@ def answer_line(prediction: dict[str, Any]) -> str:
 def predict_file(
     run: str, file: Path, to: Path | None, settings: Mapping[str, Any], passage: int, tell: Tell, store: RunStore
 ) -> dict[str, Any]:
-    """Predict every row of a file; listed, or written to another file row by row."""
+    """Predict every row of a file; return a list, or write to another file row by row."""
     from core.runs.differences import FileSample
     from core.runs.load import load_run
 
@@ -125,7 +125,7 @@ def _reading(settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def predict_edited(loaded: LoadedRun, texts: list[str], edit: str) -> list[dict[str, Any]]:
-    """Return a prediction of each text with something changed inside, at places that each of them has."""
+    """Return a prediction of each text with internal changes, at positions that each text has."""
     from core.models.trace import Intervention  # torch
 
     edits = [loaded.edits(text, edit) for text in texts]
@@ -147,7 +147,7 @@ def predict_passages(loaded: LoadedRun, texts: list[str], words: int, first: int
 def list_predictions(
     loaded: LoadedRun, texts: list[str], found: Predictions, first: int = 0, passage: int = 0
 ) -> list[dict[str, Any]]:
-    """Return a prediction of each text, numbered from the first."""
+    """List the prediction of each text, numbered from `first`."""
     record, predictions, counts = loaded.record, [], _count_read(loaded, texts, passage)
     for row, (text, chances, (read, cut)) in enumerate(zip(texts, found.probabilities, counts, strict=True), first):
         probabilities = dict(zip(record.classes, map(float, chances), strict=True))
@@ -157,7 +157,7 @@ def list_predictions(
 
 
 def _count_read(loaded: LoadedRun, texts: Sequence[str], passage: int) -> list[tuple[int, int]]:
-    """Return of each text how many tokens are read and how many cut off, in all of its passages together."""
+    """Return for each text how many tokens are read and how many cut off, summed over its passages."""
     parts = [passages(text, passage) if passage else [text] for text in texts]
     each = iter(loaded.tokenizer.count_read([part for own in parts for part in own]))
     counts = [[next(each) for _ in own] for own in parts]
@@ -184,7 +184,7 @@ def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: Tell
 
 
 def _columns(loaded: LoadedRun, texts: Sequence[str], passage: int) -> dict[str, pa.Array]:
-    """Return the answers by name of their column; of no text, for their types."""
+    """Return the predictions by column name; without texts, for their types."""
     record = loaded.record
     chances = loaded.predict(texts, passage=passage).probabilities.astype(np.float64)
     names = np.array(record.classes, dtype=object)

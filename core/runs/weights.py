@@ -1,4 +1,4 @@
-"""A model's weights on disk: whole, as half-precision numbers, or as bytes with a scale for each row."""
+"""A model's weights on disk: in full, in half precision, or as bytes with a scale for each row."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LARGEST_HEADER = 16 * 1024**2
 
 
 def packed(model: nn.Module, kept: Kept, without: Collection[str] = ()) -> bytes:
-    """Return the weights as a safetensors file; tensors that are named in `without` stand elsewhere.
+    """Return the weights as a safetensors file, without the tensors that are named in `without`.
 
     float16: every tensor of floating point numbers. int8: those of two dimensions or more as bytes, row by row, the
     largest of a row being 127; the others as float16. What is rounded stays within half a step: 2^-11 of a number in
@@ -54,7 +54,7 @@ def _bytes(tensor: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def unpacked(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return what `packed` has written as a model takes it."""
+    """Return the tensors that `packed` has written, in the form of a model."""
     return {
         name: tensor.float() * stored[name + SCALE].reshape(-1, *(1,) * (tensor.ndim - 1))
         if name + SCALE in stored
@@ -65,7 +65,7 @@ def unpacked(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def check_size(path: Path, numbers: int) -> None:
-    """Refuse a file that is too small for a model of so many numbers, each of which takes a byte or more.
+    """Refuse a file that is too small for a model of so many numbers, at a byte or more each.
 
     Nothing of the model need be made for it, so one that claims to be huge costs nothing; raises RunDamaged.
     """
@@ -105,7 +105,7 @@ def missing(model: nn.Module, path: Path) -> frozenset[str]:
 
 
 def read_weights(model: nn.Module, path: Path, without: Collection[str] = ()) -> None:
-    """Fill a model from its file, but for the tensors `without`, which it has already.
+    """Fill a model from its file, except for the tensors `without`, which it has already.
 
     Raises RunDamaged if the file is cut off, belongs to another model, or holds a number that is not finite.
     """

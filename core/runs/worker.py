@@ -1,4 +1,4 @@
-"""The life of a run's process: wait for a slot, work, and leave a record whatever happens.
+"""The life of a run's process: wait for a slot, work, and leave a record in every case.
 
 Imports nothing heavy: a process that waits in the queue costs no memory for torch.
 """
@@ -42,6 +42,7 @@ def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> Ru
     with only_process(folder, START_SECONDS), stop_signals() as signalled:
 
         def stopped() -> bool:
+            """Return whether a signal or a person asked the run to stop."""
             return signalled.is_set() or store.cancel_requested(run)
 
         record = _enter(store, run)
@@ -62,7 +63,7 @@ def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> Ru
 
 
 def let_go(folder: Path, run: str) -> str:
-    """Clear the request to stop, with the checkpoint if that was asked for; return how the run goes on."""
+    """Remove the request to stop, and the checkpoint if that was requested; return how to continue the run."""
     request = folder / CANCEL
     with contextlib.suppress(OSError):
         discard = request.is_file() and request.read_text() == DISCARD
@@ -74,7 +75,7 @@ def let_go(folder: Path, run: str) -> str:
 
 
 def _enter(store: RunStore, run: str) -> RunRecord:
-    """Return the record with this process in it; an old request to cancel does not concern a resumed run."""
+    """Return the record with this process in it; a resumed run ignores an old request to cancel."""
     record = store.read(run)
     if record.status == "done":
         raise InputError(f"run '{run}' is done: there is nothing to resume")
@@ -114,6 +115,7 @@ def stop_signals() -> Iterator[threading.Event]:
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def stop(number: int, frame: FrameType | None) -> None:
+        """Set the event, or exit at a second signal."""
         if signalled.is_set():
             os._exit(128 + number)
         signalled.set()

@@ -1,1 +1,1 @@
-"""From a string to token ids: normalisers and tokenizers."""
+"""Normalisers and tokenizers, which turn a string into token ids."""

@@ -1,4 +1,4 @@
-"""Byte-level byte-pair encoding: every text is made of known pieces."""
+"""Byte-level byte-pair encoding (BPE), which has no unknown tokens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALPHABET = sorted(hf.pre_tokenizers.ByteLevel.alphabet())
 
 
 class BpeTokenizer(Tokenizer):
-    """Byte-level BPE (Radford et al. 2019), trained by the `tokenizers` library."""
+    """A byte-level BPE tokenizer (Radford et al. 2019), trained by the `tokenizers` library."""
 
     kind = "bpe"
 
@@ -37,7 +37,7 @@ class BpeTokenizer(Tokenizer):
 
     @classmethod
     def fit(cls, texts: Iterable[str], config: TextConfig) -> BpeTokenizer:
-        """Learn merges from the texts; refuse a vocabulary that has no room for the 256 bytes."""
+        """Fit merges on the texts; refuse a vocabulary size below the 256 bytes and special entries."""
         if config.max_vocab < len(ALPHABET) + FIRST:
             raise ConfigError(
                 f"text.max_vocab={config.max_vocab}: byte-level BPE needs at least {len(ALPHABET) + FIRST} "
@@ -61,17 +61,17 @@ class BpeTokenizer(Tokenizer):
 
     @property
     def size(self) -> int:
-        """Number of ids, the two special ones included."""
+        """The number of ids, including the two special ones."""
         return FIRST + len(self._vocabulary)
 
     def name(self, token: int) -> str:
-        """The text of an id, its leading blank included; pieces of a character show as U+FFFD."""
+        """Return the text of an id with its leading blank; a part of a character is shown as U+FFFD."""
         if token < FIRST:
             return SPECIALS[token]
         return SIGN if self.pairs and token in self.between else self._model.decode([token - FIRST])
 
     def grown(self, texts: Iterable[str], count: int) -> Grown:
-        """Add the most frequent words that are cut into pieces; their merges come after all others."""
+        """Add the most frequent words that are split into pieces; their merges come after all others."""
         split = self._model.pre_tokenizer.pre_tokenize_str
         counts = Counter(word for text in prepare_all(texts, self.config) for word, _ in split(text))
         cut = Counter({word: number for word, number in counts.items() if len(self._cut(word)) > 1})
@@ -88,7 +88,7 @@ class BpeTokenizer(Tokenizer):
         return Grown(BpeTokenizer(pieces, [*self._merges, *joined], self.config, self.max_length), origins)
 
     def with_mark(self) -> BpeTokenizer:
-        """Return the same with the mark of pairs as its first piece; in a full vocabulary the last merge goes."""
+        """Return a copy with the pair mark as its first piece; a full vocabulary loses its last merge."""
         full = self.size >= self.config.max_vocab and self._merges
         merges, gone = (self._merges[:-1], {"".join(self._merges[-1])}) if full else (self._merges, set[str]())
         pieces = [piece for piece in self._vocabulary if piece not in gone]
@@ -112,7 +112,7 @@ class BpeTokenizer(Tokenizer):
 
     @classmethod
     def restore(cls, state: State, config: TextConfig, max_length: int) -> BpeTokenizer:
-        """The tokenizer of a saved state."""
+        """Restore a tokenizer from a saved state."""
         vocabulary, merges = state.vocabulary, [_pair(each) for each in state.merges]
         known = set(vocabulary)
         if not all({first, second, first + second} <= known for first, second in merges):
@@ -121,7 +121,7 @@ class BpeTokenizer(Tokenizer):
 
 
 def _pipeline(model: hf.models.BPE) -> hf.Tokenizer:
-    """Text → words with their leading blank, also the first → byte symbols → pieces, and back; nothing is special."""
+    """Build a pipeline of words (each with a leading blank) → bytes → pieces, and back, without special tokens."""
     pipeline = hf.Tokenizer(model)
     pipeline.pre_tokenizer = hf.pre_tokenizers.ByteLevel(add_prefix_space=True)
     pipeline.decoder = hf.decoders.ByteLevel()
@@ -139,7 +139,7 @@ def _join(pieces: list[str], ranks: Mapping[tuple[str, str], int]) -> list[str]:
 
 
 def _pair(merge: Any) -> tuple[str, str]:
-    """One merge; older versions of the library write it as one text, which has exactly one blank."""
+    """Parse a merge; older versions of the library write it as one string with exactly one blank."""
     first, second = merge.split(" ") if isinstance(merge, str) else merge
     return str(first), str(second)
 

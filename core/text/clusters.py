@@ -1,4 +1,4 @@
-"""What a reader takes for one character, which may be many code points; texts cut short, and their direction."""
+"""Grapheme clusters (characters as readers see them), shortening of texts, and text direction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SYLLABLE = "\uac00-\ud7a3"
 
 @functools.cache
 def _pattern() -> re.Pattern[str]:
-    """One match a cluster: extended grapheme clusters of UAX #29, in places a little coarser, never finer."""
+    """Build a pattern that matches one extended grapheme cluster (UAX #29); it is sometimes coarser, never finer."""
     marks = _class(lambda sign: unicodedata.category(sign)[0] == "M")
     virama = _class(lambda sign: unicodedata.combining(sign) == 9 and _is_linked(sign))
     letter = _class(lambda sign: unicodedata.category(sign) == "Lo" and _is_linked(sign))
@@ -50,12 +50,12 @@ def _class(belongs: Callable[[str], bool]) -> str:
 
 
 def clusters(text: str) -> list[str]:
-    """The clusters of a text, in order; joined they are the text."""
+    """Split a text into its grapheme clusters."""
     return list(text) if text.isascii() and "\r" not in text else _pattern().findall(text)
 
 
 def whole(text: str, place: int) -> int:
-    """Return the last place up to here at which no cluster is cut."""
+    """Return the last position up to `place` that does not split a cluster."""
     if place <= 0 or place >= len(text) or (text[: place + 1].isascii() and text[place - 1 : place + 1] != "\r\n"):
         return max(0, min(place, len(text)))
     last = 0
@@ -67,7 +67,7 @@ def whole(text: str, place: int) -> int:
 
 
 def clipped(text: str, most: int, sign: str = "…") -> str:
-    """Cut a text to at most so many code points, what lacks shown by a sign; no cluster is cut."""
+    """Shorten a text to at most `most` code points, with a sign for the omitted part; split no cluster."""
     if len(text) <= most:
         return text
     cut = whole(text[: most + 64], max(0, most - len(sign)))
@@ -75,7 +75,7 @@ def clipped(text: str, most: int, sign: str = "…") -> str:
 
 
 def joined(text: str, spans: Iterable[Span]) -> list[Span]:
-    """Spans in order, those that share a cluster as one, each to the ends of its clusters."""
+    """Extend spans to the ends of their clusters, and merge those that share one; spans are in order."""
     found: list[Span] = []
     if text.isascii():
         return list(spans)
@@ -104,7 +104,7 @@ _FIRST, _LAST = "\u2068", "\u2069"
 
 
 def direction(text: str) -> Direction:
-    """Return the direction of most letters: a name, a link or a tag at the beginning does not turn a text round."""
+    """Return the direction of most letters, so that a name or link at the beginning does not decide."""
     if not _FROM_THE_RIGHT.search(text):
         return "ltr"
     kinds = [unicodedata.bidirectional(sign) for sign in text]
@@ -113,10 +113,10 @@ def direction(text: str) -> Direction:
 
 
 def isolated(text: str) -> str:
-    """A text as it can stand within a sentence of another direction, each with its marks where they belong."""
+    """Wrap a text in bidirectional isolates if needed, so that it can be part of a sentence of another direction."""
     return f"{_FIRST}{text}{_LAST}" if _FROM_THE_RIGHT.search(text) else text
 
 
 def quoted(text: str, most: int = WORD) -> str:
-    """Return the beginning of a text, in quotation marks."""
+    """Return the beginning of a text in quotation marks."""
     return f"“{isolated(clipped(text, most))}”"

@@ -1,4 +1,4 @@
-"""Settings that turn text into token ids. Imports nothing heavy."""
+"""Settings for normalisation and tokenisation. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READING = ("normaliser", "lookalikes", "mark_elongation", "mark_capitals", "toke
 
 @dataclass(frozen=True)
 class TextConfig:
-    """How a text becomes token ids and what is known of each token besides."""
+    """The settings for tokens and their features: normaliser, tokenizer, tagger and lexicon."""
 
     normaliser: Normaliser = setting(
         "lower",
@@ -115,10 +115,10 @@ class TextConfig:
 
     @property
     def lexicons(self) -> tuple[str, ...]:
-        """Each lexicon by itself, in the order in which they are numbered."""
+        """The names of the lexicons, in the order of their numbers."""
         return lexicons_of(self.lexicon)
 
 
 def lexicons_of(setting: str) -> tuple[str, ...]:
-    """The lexicons that a value of `text.lexicon` names."""
+    """Return the lexicons that a value of `text.lexicon` names."""
     return tuple(name.strip() for name in setting.split(",")) if setting else ()

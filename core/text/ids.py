@@ -1,4 +1,4 @@
-"""The ids that are no tokens: every tokenizer's vocabulary begins behind them."""
+"""Special ids, which precede every tokenizer's vocabulary."""
 
 from __future__ import annotations
 

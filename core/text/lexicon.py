@@ -1,4 +1,4 @@
-"""What lexicons say of each token: (positive, neutral, negative), a third each where one says nothing; their files.
+"""Sentiment lexicons: file formats, and (positive, neutral, negative) per token, a third each if it is not listed.
 
 Total sentiment of Jang, Kim and Shin: lambda_k = (c_k + 1) / (sum of c + 3), c the counts of all entries of a token.
 
@@ -56,15 +56,15 @@ Counts = tuple[float, ...]
 
 
 class Entry(NamedTuple):
-    """One row."""
+    """An entry of a lexicon."""
 
     word: str
-    """A word, a phrase or an emoticon, as it stands there."""
+    """A word, a phrase or an emoticon, as in the file."""
     counts: Counts
 
 
 def read_lexicon(name: str) -> list[Entry]:
-    """Read the rows of `vader` or of a file; refuse what cannot be used, with file, row and column."""
+    """Read the entries of `vader` or of a file; report unusable ones with file, row and column."""
     if name == VADER:
         return list(_vader())
     try:
@@ -86,7 +86,7 @@ def read_lexicon(name: str) -> list[Entry]:
 
 
 def counts_of(valence: float) -> Counts:
-    """Return (1 + |s|) times the one-hot vector of the sign of s, a valence between -1 and 1."""
+    """Convert a valence s between -1 and 1 to counts: (1 + |s|) times the one-hot vector of its sign."""
     return added(_one_hot(0.0 if abs(valence) < NEUTRAL_BELOW else valence), 1 + abs(valence))
 
 
@@ -106,7 +106,7 @@ def _one_hot(sign: float) -> Counts:
 
 
 def _vader() -> Iterator[Entry]:
-    """The file inside vaderSentiment: term, mean, deviation and ratings between tabs, no header, no quoting."""
+    """Read the file of vaderSentiment: tab-separated term, mean, deviation and ratings, without header or quoting."""
     spec = importlib.util.find_spec("vaderSentiment")
     if spec is None or not spec.submodule_search_locations:
         raise NotAvailable("text.lexicon=vader needs the package vaderSentiment: pip install vaderSentiment")
@@ -115,14 +115,14 @@ def _vader() -> Iterator[Entry]:
 
 
 def _plain_rows(lines: Iterable[str], value: str, file: str) -> Iterator[Entry]:
-    """Read a word and its valence between tabs; further columns are ignored."""
+    """Read tab-separated words and valences; further columns are ignored."""
     for number, line in enumerate(filter(str.strip, lines), start=1):
         word, valence, *_ = [*line.split("\t"), ""]
         yield _entry({"word": word, value: valence}, "word", value, _Place(file, number))
 
 
 def _published(lines: list[str]) -> str:
-    """Return the scale (`SCALES`) of a published lexicon without a header; empty: it is none."""
+    """Return the scale (a key of `SCALES`) of a published lexicon without a header; empty if it is none."""
     rows = [line.split("\t") for line in lines if line.strip()][:_LOOKED_AT]
     if rows and all(len(row) == 4 and _RATINGS.fullmatch(row[3].strip()) for row in rows):
         return "mean"
@@ -153,7 +153,7 @@ def _objects(text: str, file: str) -> Iterator[Entry]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make an object of its keys in lower case; of a key that is there twice one value would be lost."""
+    """Build an object with lower-case keys; refuse a repeated key, as one value would be lost."""
     found = {key.strip().lower(): cell for key, cell in pairs}
     if len(found) < len(pairs):
         raise ValueError("an object has a key twice")
@@ -197,9 +197,11 @@ class _Place(NamedTuple):
     """A comma where it may stand for the decimal point."""
 
     def where(self, field: str) -> dict[str, Any]:
+        """Return the place of a cell, as arguments of an error."""
         return {"file": self.file, "row": self.row, "field": field}
 
     def number(self, cells: Mapping[str, str], field: str, low: float, high: float) -> float:
+        """Parse a number within bounds."""
         try:
             found = float(_number(cells[field], self.comma))
         except ValueError:
@@ -210,6 +212,7 @@ class _Place(NamedTuple):
         return found
 
     def sign(self, cells: Mapping[str, str], field: str) -> float:
+        """Parse -1, 0 or 1."""
         found = self.number(cells, field, -1, 1)
         if found not in (-1, 0, 1):
             raise DataError(f"-1, 0 or 1 was expected, not {cells[field][:40]!r}", **self.where(field))
@@ -242,7 +245,7 @@ _TWO_LETTERS = re.compile(r"[^\W\d_]{2}")
 
 
 class Lexicon:
-    """Words and phrases as they stand in a normalised text, lower-cased, each with its counts in K lexicons."""
+    """Words and phrases, normalised and lower-cased like texts, with their counts in K lexicons."""
 
     def __init__(self, entries: dict[str, Counts], lexicons: int = 1) -> None:
         self.entries = entries
@@ -281,12 +284,12 @@ class Lexicon:
         return cls(entries)
 
     def among(self, words: Set[str]) -> Lexicon:
-        """The entries with at least one of these words: where all others are unknown, only they can be found."""
+        """Keep the entries with at least one of the words; if all other words are unknown, no others can occur."""
         found = {entry: counts for entry, counts in self.entries.items() if words & set(split_words(entry))}
         return Lexicon(found, self.width // 3)
 
     def of_words(self, text: str, spans: Sequence[tuple[int, int]]) -> dict[int, Counts]:
-        """Return counts by number of the word; a phrase or emoticon of the text counts for each of its words."""
+        """Return word number → counts; a phrase or emoticon in the text counts for each of its words."""
         words = [text[start:end].lower() for start, end in spans]
         found: dict[int, Counts] = {}
         for place, word in enumerate(words):
@@ -300,19 +303,19 @@ class Lexicon:
         return found
 
     def of_tokens(self, tokenised: Iterable[Iterable[int]], size: int) -> np.ndarray:
-        """Return (size, 3K) counts by token id: those of every entry that has the token, once per entry."""
+        """Return counts by token id, shape (size, 3K): the sum over entries that contain the token, once per entry."""
         table = np.zeros((size, self.width))
         for ids, counts in zip(tokenised, self.entries.values(), strict=True):
             table[list(set(ids))] += counts
         return table
 
     def state(self) -> dict[str, list[float]]:
-        """What `restored` needs: no file is asked again."""
+        """Return the entries for `restored`, so that no file has to be read again."""
         return {entry: list(counts) for entry, counts in self.entries.items()}
 
     @classmethod
     def restored(cls, state: dict[str, Counts], lexicons: int = 1) -> Lexicon:
-        """Restore so many lexicons from a saved state; a ValueError says that it is damaged."""
+        """Restore lexicons from a saved state; raise ValueError if it is damaged."""
         found = cls(dict(state), lexicons)
         for entry, counts in state.items():
             if len(counts) != found.width or found.width % 3 or not found.width:
@@ -323,20 +326,20 @@ class Lexicon:
 
 
 def smoothed(counts: np.ndarray) -> np.ndarray:
-    """(…, 3K) float32: the three of each lexicon sum to 1; exactly a third each where all its counts are 0."""
+    """Smooth counts to shares, (…, 3K) float32; each lexicon's triple sums to 1 and is a third each without counts."""
     each = counts.reshape(*counts.shape[:-1], -1, 3) if counts.size else counts
     return ((each + SMOOTHING) / (each.sum(-1, keepdims=True) + 3 * SMOOTHING)).astype(np.float32).reshape(counts.shape)
 
 
 def triples(lexicons: int) -> tuple[str, ...]:
-    """What the 3K numbers of a token are; several lexicons are numbered as `text.lexicon` names them."""
+    """Name the 3K numbers of a token; several lexicons are numbered in the order of `text.lexicon`."""
     if lexicons == 1:
         return TRIPLE
     return tuple(f"{name} {number}" for number in range(1, lexicons + 1) for name in TRIPLE)
 
 
 def neutral_share(polarity: np.ndarray) -> float:
-    """Share of tokens (n, 3K) of which no lexicon says anything; NaN without tokens."""
+    """Return the share of tokens (n, 3K) that are in no lexicon; NaN without tokens."""
     return float((polarity == np.float32(NEUTRAL)).all(-1).mean()) if len(polarity) else float("nan")
 
 

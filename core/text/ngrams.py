@@ -1,4 +1,4 @@
-"""Words, pairs of neighbouring words and character n-grams as ids: the input of the TF-IDF baselines."""
+"""Tokenizers with a listed vocabulary: words, and the word and character n-grams of the TF-IDF baselines."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from core.text.words import split_words, word_pattern
 
 
 class ListedTokenizer(Tokenizer):
-    """A tokenizer with a list of what it knows: words, or n-grams of words."""
+    """A tokenizer with an explicit vocabulary of words or n-grams."""
 
     def __init__(self, vocabulary: Sequence[str], config: TextConfig, max_length: int = 0) -> None:
-        """The vocabulary lists the entries from id 2 on."""
+        """Store the vocabulary, which lists the entries from id 2 on."""
         self.config, self.max_length = config, max_length
         self._entries = list(vocabulary)
         self._ids = {entry: index for index, entry in enumerate(vocabulary, start=FIRST)}
@@ -31,12 +31,12 @@ class ListedTokenizer(Tokenizer):
 
     @property
     def size(self) -> int:
-        """Number of ids, the two special ones included."""
+        """The number of ids, including the two special ones."""
         return FIRST + len(self._entries)
 
     @property
     def known_words(self) -> Container[str]:
-        """Its vocabulary; pairs and parts of words have a blank in them, which no word has."""
+        """The vocabulary; word pairs and character n-grams contain a blank, which no word has."""
         return self._ids
 
     def name(self, token: int) -> str:
@@ -53,13 +53,13 @@ class ListedTokenizer(Tokenizer):
 
 
 class WordTokenizer(ListedTokenizer):
-    """Words, numbers, emoji and single marks (`core.text.words`); a word outside the vocabulary is unknown."""
+    """A tokenizer of words, numbers, emoji and single marks (`core.text.words`); words not listed are unknown."""
 
     kind = "word"
 
     @classmethod
     def fit(cls, texts: Iterable[str], config: TextConfig) -> WordTokenizer:
-        """Return the most frequent words of the texts; ties in the order of code points."""
+        """Fit the vocabulary: the most frequent words of the texts, ties in the order of code points."""
         counts: Counter[str] = Counter()
         lengths = []
         for text in texts:
@@ -81,7 +81,7 @@ class WordTokenizer(ListedTokenizer):
         return Grown(WordTokenizer([*self._entries, *new], self.config, self.max_length), [[] for _ in new])
 
     def with_mark(self) -> WordTokenizer:
-        """The same with the mark of pairs as its first word; the rarest goes where there is no room."""
+        """Return a copy with the pair mark as its first word; a full vocabulary loses its rarest word."""
         room = self.config.max_vocab - FIRST - 1
         words = [word for word in self._entries if word != SIGN]
         return WordTokenizer([SIGN, *words[:room]], self.config, self.max_length)
@@ -102,7 +102,7 @@ INSIDE = " "
 
 
 class NGramTokenizer(ListedTokenizer):
-    """1-2-grams over word tokens: single words first, then pairs; unknown ones are left out, nothing is cut.
+    """A tokenizer of single words, then pairs of neighbours; unknown ones are left out, texts are not truncated.
 
     With `char_ngrams` the character n-grams of each word follow (scikit-learn's `char_wb`). Repetitions are kept.
     """
@@ -111,7 +111,7 @@ class NGramTokenizer(ListedTokenizer):
 
     @classmethod
     def fit(cls, texts: Iterable[str], config: TextConfig) -> NGramTokenizer:
-        """The n-grams found in at least `min_freq` texts, the most widespread first; a pair is two texts."""
+        """Fit the vocabulary: n-grams in at least `min_freq` texts, the most widespread first; a pair is two texts."""
         documents: Counter[str] = Counter()
         texts = list(texts)
         pairs = are_pairs(texts)
@@ -128,7 +128,7 @@ class NGramTokenizer(ListedTokenizer):
 
     @property
     def characters(self) -> np.ndarray:
-        """(size,) bool: the ids of character n-grams."""
+        """A mask of the ids of character n-grams, (size,) bool."""
         return np.array([False] * FIRST + [gram.startswith(INSIDE) for gram in self._entries])
 
     def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
@@ -148,6 +148,7 @@ class NGramTokenizer(ListedTokenizer):
 
         @functools.cache
         def inside(word: str) -> list[int]:
+            """Return the ids of a word's character n-grams."""
             return [ids[gram] for gram in _inside(word, longest) if gram in ids]
 
         for text in texts:
@@ -174,6 +175,6 @@ def _inside(word: str, longest: int) -> tuple[str, ...]:
 
 
 def _places(length: int, longest: int) -> Iterator[tuple[int, int]]:
-    """Start and end of every n-gram of so many letters, the short ones first."""
+    """Yield start and end of every character n-gram of a word, the shortest first."""
     sizes = range(SHORTEST, min(longest, length) + 1)
     return ((start, start + size) for size in sizes for start in range(length - size + 1))

@@ -1,4 +1,4 @@
-"""Text before it is cut into tokens: what a normaliser changes, step by step, after characters that look alike.
+"""Normalisation of texts before tokenisation: look-alike characters first, then the steps of a normaliser.
 
 A run keeps the version of the table of look-alikes that it was trained with; a change is a new version, the old stays.
 """
@@ -31,7 +31,7 @@ Replace = Callable[[re.Match[str]], str]
 
 @functools.cache
 def _forms() -> dict[str, str]:
-    """Return the NFKC form of every character that differs from another in width, or that is a ligature."""
+    """Return the NFKC forms of wide and narrow characters and of ligatures."""
     found: dict[str, str] = {}
     for code in (*range(0x3000, 0x3001), *range(0xFF00, 0xFFEF)):
         tag, *parts = unicodedata.decomposition(chr(code)).split() or [""]
@@ -47,7 +47,7 @@ def _forms() -> dict[str, str]:
 
 
 def _decode(entity: re.Match[str]) -> str:
-    """Return what an entity stands for; a name that only begins like one is none."""
+    """Decode an HTML entity; a name that only begins like one stays unchanged."""
     known = entity[0][1] == "#" or entity[0][1:] in html5
     return html.unescape(entity[0]) if known else entity[0]
 
@@ -71,7 +71,7 @@ def _steps() -> tuple[tuple[re.Pattern[str], Replace], ...]:
 
 
 def resolve(text: str, version: int = LOOKALIKES) -> str:
-    """Return a text with its look-alikes replaced; without a version as it is."""
+    """Replace look-alike characters in a text; version 0 replaces none."""
     if not version or (text.isascii() and not any(sign in text for sign in "&<`")):
         return text
     for pattern, replace in _steps():
@@ -80,7 +80,7 @@ def resolve(text: str, version: int = LOOKALIKES) -> str:
 
 
 def resolve_places(text: str, places: Sequence[int], version: int = LOOKALIKES) -> tuple[str, list[int]]:
-    """Return `resolve` of a text, and where these places of it are then; inside of a replaced part, behind it."""
+    """Return `resolve` of a text and the new positions of `places`; one inside a replaced part moves to its end."""
     if resolve(text, version) == text:
         return text, [*places]
     found = [*places]
@@ -137,21 +137,21 @@ _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"'})
 
 
 def _compose(text: str) -> str:
-    """One code point sequence per character (NFC); half characters, which no file can hold, become U+FFFD."""
+    """Normalise a text to NFC; lone surrogates, which no file can hold, become U+FFFD."""
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", _SURROGATE.sub("\ufffd", text))
 
 
 def _fold_blanks(text: str) -> str:
-    """Line breaks, control characters and runs of blanks become one blank; characters without width go."""
+    """Replace line breaks, control characters and runs of blanks by one blank; remove zero-width characters."""
     if not text.isprintable():
         text = _INVISIBLE.sub("", _CONTROL.sub(" ", text))
     return " ".join(text.split())
 
 
 def _split_hashtags(text: str) -> str:
-    """`#BuyTheDip` becomes `# Buy The Dip`: the mark stays visible and the words are known words."""
+    """Split hashtags into known words and keep the mark: `#BuyTheDip` becomes `# Buy The Dip`."""
     return _HASHTAG.sub(lambda found: " # " + _HUMP.sub(" ", found[1]) + " ", text)
 
 
@@ -160,9 +160,10 @@ def _straighten_quotes(text: str) -> str:
 
 
 def _mark_elongation(text: str) -> str:
-    """Shorten letters that stand three times or more, and mark the word: "soooo coooool" → "so xxlong cool xxlong"."""
+    """Shorten runs of three or more letters, and mark the word: "soooo coooool" → "so xxlong cool xxlong"."""
 
     def shorten(found: re.Match[str]) -> str:
+        """Shorten and mark one word."""
         short = _RUN.sub(lambda run: run[1] if run[2] is not None else run[1] * 2, found[1] or "")
         return f"{short} {LONG_MARK}" if short != (found[1] or "") else found[0]
 
@@ -170,9 +171,10 @@ def _mark_elongation(text: str) -> str:
 
 
 def _mark_capitals(text: str) -> str:
-    """A mark follows each word of two or more letters, all of them capitals."""
+    """Add a mark after each word of two or more letters that are all capitals."""
 
     def mark(found: re.Match[str]) -> str:
+        """Mark one word."""
         word, done = found[1] or "", found.string.startswith(f" {CAPITALS_MARK}", found.end())
         return f"{word} {CAPITALS_MARK}" if len(word) > 1 and word.isupper() and not done else found[0]
 
@@ -188,7 +190,7 @@ _LOOKALIKES: tuple[Step, ...] = (str, resolve)
 
 
 def _cleaned(links: re.Pattern[str], users: re.Pattern[str], no_words: re.Pattern[str]) -> tuple[tuple[str, Step], ...]:
-    """The cleaning of the tweet encoder family, in its order; only the first two steps are ours."""
+    """Return the cleaning steps of the tweet encoder family, in its order; only the first two are our own."""
     return (
         _FOLD,
         _COMPOSE,
@@ -225,7 +227,7 @@ NORMALISERS: dict[str, tuple[tuple[str, Step], ...]] = {
 def normalise(
     text: str, kind: str, *, elongation: bool = False, capitals: bool = False, cased: bool = False, lookalikes: int = 0
 ) -> str:
-    """Return the text that the tokenizer reads; both texts of a pair, with the mark between them.
+    """Normalise a text for the tokenizer; both texts of a pair are normalised, with the mark between them.
 
     Args:
         text: As typed.
@@ -239,18 +241,18 @@ def normalise(
 
 
 def prepare_all(texts: Iterable[str], config: TextConfig) -> list[str]:
-    """`prepare` of many texts."""
+    """Normalise many texts by the settings; see `prepare`."""
     changes = [change for _, change in _configured(config)]
     return [_changed(text, changes) for text in texts]
 
 
 def prepare(text: str, config: TextConfig, *, cased: bool = False) -> str:
-    """`normalise` as the settings say."""
+    """Normalise a text by the settings."""
     return _changed(text, [change for _, change in _configured(config, cased)])
 
 
 def read_lengths(text: str, places: Sequence[int], config: TextConfig) -> list[int]:
-    """Return how much of `prepare` of a text is read up to each of these places of the text as typed."""
+    """Return the length of the normalised text up to each of the positions in the text as typed."""
     plain, found = resolve_places(text, places, config.lookalikes)
     plain = plain if parted(text) else unsigned(plain)  # a sign that only now stands by itself parts nothing
     rest = [change for _, change in _configured(config) if change is not _LOOKALIKES[config.lookalikes]]
@@ -259,7 +261,7 @@ def read_lengths(text: str, places: Sequence[int], config: TextConfig) -> list[i
 
 
 def steps(text: str, config: TextConfig) -> list[tuple[str, str]]:
-    """Every step that changed something, as (name, text after it), for display; empty if the text stays as typed."""
+    """Return each step that changed the text, as (name, text after it), for display."""
     shown = []
     for name, change in _configured(config):
         changed = _changed(text, [change])
@@ -274,7 +276,7 @@ def _configured(config: TextConfig, cased: bool = False) -> tuple[tuple[str, Ste
 
 
 def _changed(text: str, changes: Iterable[Step]) -> str:
-    """A text after all these steps; the mark of a pair is not among what they see."""
+    """Apply steps to a text, or to each text of a pair, so that they do not see the mark."""
     if parts := parted(text):
         return MARK.join(_changed(part, changes) for part in parts)
     for change in changes:
@@ -301,7 +303,7 @@ MATTERS = ("normaliser", "lookalikes", "mark_elongation", "mark_capitals", "toke
 
 
 def as_read(texts: Iterable[str], config: TextConfig) -> list[str]:
-    """Return one key for each text; texts with the same key are equal to every model with these settings.
+    """Return a key for each text; texts with equal keys are the same to every model with these settings.
 
     Of the word tokenizer the words and marks of the normalised text, of byte pairs the normalised text itself. Texts
     that differ in an unknown word, or only behind the place where a long one is cut, stay different.
@@ -311,6 +313,6 @@ def as_read(texts: Iterable[str], config: TextConfig) -> list[str]:
 
 
 def reading(config: TextConfig) -> dict[str, Any]:
-    """Return the settings by which `as_read` goes; look-alikes only where they are read as one."""
+    """Return the settings that `as_read` depends on; look-alikes only if they are replaced."""
     known = dataclasses.asdict(config)
     return {name: known[name] for name in known if name in MATTERS and (name != "lookalikes" or known[name])}

@@ -1,4 +1,4 @@
-"""Two texts as one string with a mark between them; `joined` is the only way to one, and no part holds the mark."""
+"""Text pairs as one string with a mark between the texts; only `joined` creates one, and no text contains the mark."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 SIGN = "‖"
-"""Stands between the texts of a pair, as a token of its own that is no word."""
+"""The mark between the texts of a pair: a token of its own that is not a word."""
 MARK = f" {SIGN} "
 PLAIN = "|"
 
@@ -15,29 +15,29 @@ _STANDING = re.compile(rf"(?:^|\s){SIGN}(?:\s|$)")
 
 
 def joined(first: str, second: str) -> str:
-    """Both texts of a pair as one."""
+    """Join the texts of a pair with the mark."""
     return f"{unsigned(first)}{MARK}{unsigned(second)}"
 
 
 def parted(text: str) -> tuple[str, str] | None:
-    """The two texts of a pair; None: it is a single text."""
+    """Split a pair into its two texts; return None for a single text."""
     found = _STANDING.search(text) if SIGN in text else None
     return None if found is None else (text[: found.start()], unsigned(text[found.end() :]))
 
 
 def unsigned(text: str) -> str:
-    """A text that no mark can be read in, of the same length."""
+    """Replace the mark's sign in a text by another of the same length."""
     return text.replace(SIGN, PLAIN)
 
 
 def are_pairs(texts: Iterable[str]) -> bool:
-    """Whether texts are read as pairs: most of them have a mark. What was added by hand may be a single text."""
+    """Return whether most texts are pairs; texts added by hand may be single."""
     marked = [parted(text) is not None for text in texts]
     return sum(marked) * 2 > len(marked)
 
 
 def kept(first: int, second: int, most: int) -> tuple[int, int]:
-    """How many tokens of each text fit into so many: the longer one loses its end first, neither is lost."""
+    """Divide `most` tokens between the texts of a pair; the longer text is truncated first, and neither is lost."""
     if first + second <= most:
         return first, second
     half = most // 2

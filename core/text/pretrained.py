@@ -1,4 +1,4 @@
-"""The tokenizer of a pretrained backbone, as its authors have published it.
+"""The tokenizer of a pretrained backbone, as its authors published it.
 
 A pipeline comes with a file of somebody else, and some parts make a text of thirty letters one of gigabytes, which ends
 the whole process. So only the parts of the families that are read here are known, each once, and none that adds much.
@@ -45,7 +45,7 @@ LONGEST_WORD = 1_000
 
 
 def check_pipeline(text: str) -> None:
-    """Refuse the text of a `tokenizer.json` with a part that is not known, as a ValueError."""
+    """Raise a ValueError if the text of a `tokenizer.json` has an unknown part."""
     tree = stored.tree(text)
     if not isinstance(tree, dict):
         raise ValueError("it is no group of fields")
@@ -79,7 +79,7 @@ def _members(part: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _check_growth(part: Mapping[str, Any], kind: str, place: str) -> None:
-    """Refuse what makes a text much longer, or takes long for a long word."""
+    """Refuse a part that makes texts much longer, or is slow for long words."""
     if kind == "Replace":
         pattern, content = part.get("pattern"), part.get("content")
         plain = pattern.get("String") if isinstance(pattern, dict) else None
@@ -104,7 +104,7 @@ def _check_growth(part: Mapping[str, Any], kind: str, place: str) -> None:
 
 @contextlib.contextmanager
 def hold_panics() -> Iterator[None]:
-    """Turn a panic of the library, which no `except Exception` holds, into RunDamaged."""
+    """Convert a panic of the library, which `except Exception` does not catch, to RunDamaged."""
     try:
         yield
     except BaseException as error:
@@ -119,7 +119,7 @@ BLOCK = 4096
 
 
 class Published(NamedTuple):
-    """A backbone's tokenizer before it is fitted to a training."""
+    """A published tokenizer of a backbone, before it is fitted to a training run."""
 
     pipeline: str
     """The text of its `tokenizer.json`."""
@@ -129,7 +129,7 @@ class Published(NamedTuple):
 
 
 class PretrainedTokenizer(Tokenizer):
-    """Ids of the backbone's tokenizer, moved behind our two special ones; its unknown token is ours."""
+    """A backbone's tokenizer with its ids shifted behind our two special ids; its unknown token becomes ours."""
 
     kind = "pretrained"
 
@@ -152,7 +152,7 @@ class PretrainedTokenizer(Tokenizer):
 
     @classmethod
     def fit(cls, texts: Sequence[str], config: TextConfig, published: Published) -> PretrainedTokenizer:
-        """Find the length of texts; refuse more tokens than the backbone has places for."""
+        """Choose the maximum length; refuse more tokens than the backbone has positions for."""
         if config.max_length > published.longest:
             raise ConfigError(
                 f"text.max_length={config.max_length}: '{published.name}' has places for {published.longest} tokens; "
@@ -170,7 +170,7 @@ class PretrainedTokenizer(Tokenizer):
 
     @property
     def between(self) -> list[int]:
-        """What the backbone's own encoding of a pair has between its parts: [SEP], or </s></s>."""
+        """The ids that the backbone's own encoding puts between the texts of a pair: [SEP], or </s></s>."""
         return self._between
 
     def _between_parts(self) -> list[int]:
@@ -183,17 +183,17 @@ class PretrainedTokenizer(Tokenizer):
         return [found.ids[place] + FIRST for place in places] or [self.specials[3] + FIRST]
 
     def read_pairs(self, texts: Sequence[str]) -> None:
-        """As any tokenizer, up to the places that the backbone has."""
+        """Read pairs like any tokenizer, up to the number of positions of the backbone."""
         super().read_pairs(texts)
         self.max_length = min(self.max_length, self._longest or self.max_length)
 
     @property
     def size(self) -> int:
-        """Number of ids, our two special ones included."""
+        """The number of ids, including our two special ones."""
         return FIRST + self.rows
 
     def name(self, token: int) -> str:
-        """What an id stands for: pieces that begin a word with a blank before them."""
+        """Return the text of an id; a piece that begins a word has a leading blank."""
         if token < FIRST:
             return NAMES[token][0]
         piece = self._model.id_to_token(token - FIRST)
@@ -233,12 +233,12 @@ class PretrainedTokenizer(Tokenizer):
 
     @classmethod
     def restore(cls, state: State, config: TextConfig, max_length: int) -> PretrainedTokenizer:
-        """The tokenizer of a saved state."""
+        """Restore a tokenizer from a saved state."""
         return cls(state.pipeline, config, max_length)
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without the blank before a word, unless the blank is all there is, which RoBERTa's leaves out too."""
+    """Return a span without the blank before a word; a span of nothing but a blank, empty in RoBERTa, includes it."""
     if start == end and text[start - 1 : start] == " ":
         return start - 1, end
     return (start + 1, end) if end - start > 1 and text[start] == " " else (start, end)

@@ -1,4 +1,4 @@
-"""Parts of speech: HanTa's own tags made the twelve universal ones; the language and script of texts."""
+"""Part-of-speech tags (HanTa's tags mapped to the universal ones), and the language and script of texts."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ _PUNCT, _X = TAGS.index("PUNCT") + 1, TAGS.index("X") + 1
 
 
 class Tagger:
-    """Parts of speech of one language. Its model is read when the first word is tagged."""
+    """A part-of-speech tagger of one language; its model is loaded when the first word is tagged."""
 
     def __init__(self, language: str) -> None:
         if language not in MODELS:
@@ -98,7 +98,7 @@ class Tagger:
         """What the tags of given words depend on."""
 
     def tag(self, words: Sequence[str]) -> list[int]:
-        """One id of `TAGS` per word, spelt as its writer did; always the same for the same words."""
+        """Return one id of `TAGS` per word, given in its original case; the same words always get the same tags."""
         return [each for sentence in _sentences(words) for each in self._sentence(sentence)]
 
     def _sentence(self, words: list[str]) -> list[int]:
@@ -109,7 +109,7 @@ class Tagger:
 
 
 def _sentences(words: Sequence[str]) -> Iterator[list[str]]:
-    """Words up to and with the marks that end a sentence."""
+    """Split words into sentences, each with its final punctuation."""
     start = 0
     for place in range(1, len(words) + 1):
         if place == len(words) or (words[place - 1] in ENDS and words[place] not in ENDS):
@@ -118,7 +118,7 @@ def _sentences(words: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _symbol(word: str) -> int:
-    """The tag of a word that holds no letter or digit, or is a mark of ours; 0 for all others."""
+    """Return the tag of a word without letters and digits, or of one of our marks; 0 for all other words."""
     if word in _MARKS:
         return _X
     if any(character.isalnum() for character in word):
@@ -128,7 +128,7 @@ def _symbol(word: str) -> int:
 
 @functools.cache
 def _hanta(language: str) -> Any:
-    """HanTa with its model of a language: the one pickle that is ever read, from its own package."""
+    """Load HanTa with its model of a language; this is the only pickle ever read, from HanTa's own package."""
     from HanTa import HanoverTagger
 
     # A bare name would be looked for in the working directory first.
@@ -153,7 +153,7 @@ FUNCTION_WORDS = {
 
 
 def language_of(texts: Sequence[str]) -> str:
-    """The code of the language that most texts seem to be in, of those in `FUNCTION_WORDS`; empty for any other."""
+    """Detect the language of most texts, as a code of `FUNCTION_WORDS`; return an empty string for any other."""
     step = max(1, len(texts) // SAMPLE)
     counts = Counter(word.lower() for text in texts[::step] for word in split_words(text) if word[0].isalpha())
     total = sum(counts.values())
@@ -163,7 +163,7 @@ def language_of(texts: Sequence[str]) -> str:
 
 
 def script_of(texts: Sequence[str]) -> str:
-    """Return the script of most letters, as Unicode names it (Latin, Hangul, Bengali …); empty without letters."""
+    """Return the script of most letters by its Unicode name (Latin, Hangul, Bengali …); empty without letters."""
     step = max(1, len(texts) // SAMPLE)
     letters = Counter(letter for text in texts[::step] for letter in text if letter.isalpha())
     scripts: Counter[str] = Counter()
@@ -180,7 +180,7 @@ AT_ONCE = 500
 
 
 def tag_texts(tagger: Tagger, texts: Sequence[Sequence[str]]) -> list[bytes]:
-    """Return one byte per word of each text: `tagger.tag`, kept under the words and the tagger's version."""
+    """Tag the words of each text, one byte per word; tags are cached by words and the tagger's version."""
     keys = [_key(tagger, words) for words in texts]
     try:
         with _opened(cache_folder() / FILE) as kept:
@@ -215,7 +215,7 @@ def _key(tagger: Tagger, words: Sequence[str]) -> bytes:
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Return the table of tags; a damaged file is replaced."""
+    """Open the cache of tags; a damaged file is replaced."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         connection = _connect(path)

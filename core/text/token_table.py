@@ -1,4 +1,4 @@
-"""Many texts as a model reads them: token ids in one flat array, and how any of them become padded arrays."""
+"""Tokenised texts in one flat array, and padded batches of any rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.text.words import buckets
 
 
 class Padded(NamedTuple):
-    """B texts of at most L tokens, padded on the right; the fields are those of a model's `Batch`."""
+    """A batch of B texts with at most L tokens, padded on the right; the fields are those of a model's `Batch`."""
 
     ids: np.ndarray
     """(B, L) int64, 0 where padded."""
@@ -31,7 +31,7 @@ class Padded(NamedTuple):
 
 @dataclass(frozen=True)
 class TokenTable:
-    """Token ids of n texts in one flat array, so that a batch is one indexing operation."""
+    """The token ids of n texts in one flat array, so that a batch is one indexing operation."""
 
     flat: np.ndarray
     """(all tokens,) int32."""
@@ -46,7 +46,7 @@ class TokenTable:
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[int]]) -> TokenTable:
-        """A table of tokenised texts; empty ones are allowed."""
+        """Build a table of tokenised texts; empty ones are allowed."""
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum([len(text) for text in texts], out=offsets[1:])
         flat = np.fromiter((token for text in texts for token in text), np.int32, count=int(offsets[-1]))
@@ -56,7 +56,7 @@ class TokenTable:
         return len(self.offsets) - 1
 
     def followed_by(self, more: TokenTable) -> TokenTable:
-        """The texts of this table and, behind them, those of another one by the same tokenizer."""
+        """Append the texts of another table by the same tokenizer."""
         forms = spelt = None
         if self.forms is not None and self.spelt is not None and more.forms is not None and more.spelt is not None:
             forms = np.concatenate([self.forms, more.forms + np.int32(len(self.spelt))])
@@ -71,16 +71,16 @@ class TokenTable:
         )
 
     def nothing(self) -> TokenTable:
-        """A table of one empty text, with the same columns."""
+        """Return a table of one empty text, with the same columns."""
         return dataclasses.replace(self, offsets=np.zeros(2, np.int64))
 
     @property
     def lengths(self) -> np.ndarray:
-        """(n,) int64: tokens per text."""
+        """The number of tokens of each text, (n,) int64."""
         return np.diff(self.offsets)
 
     def padded(self, rows: np.ndarray, width: int = 0) -> Padded:
-        """Pad the texts at `rows` on the right to the longest of them, or to `width` where that is more."""
+        """Return the texts at `rows`, padded on the right to the longest one, or to `width` if that is more."""
         starts = self.offsets[rows]
         lengths = self.offsets[rows + 1] - starts
         columns = np.arange(max(1, width, lengths.max(initial=0)))
@@ -104,11 +104,11 @@ class TokenTable:
 
     @property
     def neutral_share(self) -> float:
-        """Share of running tokens of which no lexicon says anything; NaN without tokens or lexicon."""
+        """The share of all tokens that are in no lexicon; NaN without tokens or lexicon."""
         return float("nan") if self.polarity is None else neutral_share(self.polarity)
 
     def whole(self) -> Padded:
-        """All texts, padded on the right to the longest."""
+        """Return all texts, padded on the right to the longest."""
         return self.padded(np.arange(len(self)))
 
 
@@ -117,7 +117,7 @@ def _both(ours: np.ndarray | None, theirs: np.ndarray | None) -> np.ndarray | No
 
 
 def token_table(tokenizer: Tokenizer, texts: Sequence[str]) -> TokenTable:
-    """Texts as a model reads them: token ids, and what the tokenizer knows of each token."""
+    """Tokenise texts to a table of ids, with tags, polarities and character n-grams if the tokenizer has them."""
     if tokenizer.tagger is None and tokenizer.lexicon is None:
         table = TokenTable.of(tokenizer.encode_batch(texts))
     else:
@@ -134,7 +134,7 @@ def _spelt(table: TokenTable, tokenizer: Tokenizer, texts: Sequence[str]) -> Tok
 
 
 def one_text(encoding: Encoding) -> Padded:
-    """A text that was encoded for a page."""
+    """Convert one encoded text to a padded batch."""
     tags, polarity, grams = encoding.tags, encoding.polarity, encoding.grams
     shape = len(encoding.ids), 3 * encoding.lexicons
     table = dataclasses.replace(
@@ -148,5 +148,5 @@ def one_text(encoding: Encoding) -> Padded:
 
 
 def in_order(order: np.ndarray, batch_size: int) -> list[np.ndarray]:
-    """Row numbers cut into batches, the last one possibly shorter."""
+    """Split row numbers into batches; the last one may be shorter."""
     return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]

@@ -1,4 +1,4 @@
-"""What every tokenizer does: normalised text to token ids, with what is known of each token."""
+"""The base class of tokenizers: normalised text to token ids, with tags and polarities of the tokens."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Tag = Callable[[Tagger, Sequence[Sequence[str]]], Sequence[Sequence[int]]]
 
 
 class Encoding(NamedTuple):
-    """One text as the model reads it."""
+    """A tokenised text, as the model reads it."""
 
     ids: list[int]
     tokens: list[str]
@@ -52,14 +52,14 @@ class Encoding(NamedTuple):
 
 
 class Grown(NamedTuple):
-    """A tokenizer with new tokens behind those of another, and of each new one the ids of its pieces; none: unknown."""
+    """A tokenizer with tokens added, and the former pieces of each new token (empty: it was unknown)."""
 
     tokenizer: Tokenizer
     origins: list[list[int]]
 
 
 class Annotated(NamedTuple):
-    """Many texts as a model with tags (all tokens,) uint8 or polarities (all tokens, 3K) float32 reads them."""
+    """Tokenised texts with tags, (all tokens,) uint8, and polarities, (all tokens, 3K) float32."""
 
     ids: list[list[int]]
     tags: np.ndarray | None
@@ -67,7 +67,7 @@ class Annotated(NamedTuple):
 
 
 class Segmentation(NamedTuple):
-    """A normalised text cut into words and, independently, into tokens."""
+    """A normalised text split into words and, independently, into tokens."""
 
     text: str
     spans: list[Span]
@@ -78,14 +78,14 @@ class Segmentation(NamedTuple):
 
 
 class KnownTagger(msgspec.Struct):
-    """Who found the parts of speech."""
+    """The tagger that a saved tokenizer was fitted with."""
 
     language: Literal["en", "de", "nl"]
     version: str
 
 
 class State(msgspec.Struct):
-    """What `to_json` writes."""
+    """The saved state of a tokenizer, as `to_json` writes it."""
 
     kind: Literal["word", "bpe", "ngram", "pretrained"]
     config: dict[str, Any]
@@ -120,31 +120,31 @@ class Tokenizer(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """Number of ids, the two special ones included."""
+        """The number of ids, including the two special ones."""
 
     @abstractmethod
     def name(self, token: int) -> str:
-        """What an id stands for, readable."""
+        """Return the readable text of an id."""
 
     @abstractmethod
     def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """All ids and offsets of a normalised text, not cut."""
+        """Return all ids and offsets of a normalised text, without truncation."""
 
     @abstractmethod
     def _batch(self, texts: list[str]) -> Iterable[list[int]]:
-        """All ids of normalised texts, not cut."""
+        """Return all ids of normalised texts, without truncation."""
 
     @abstractmethod
     def _state(self) -> dict[str, Any]:
-        """What `restore` needs besides config and length."""
+        """Return the state that `restore` needs in addition to config and length."""
 
     @classmethod
     @abstractmethod
     def restore(cls, state: State, config: TextConfig, max_length: int) -> Self:
-        """The tokenizer of a saved state; any ValueError, KeyError or TypeError means damage."""
+        """Restore a tokenizer from a saved state; a ValueError, KeyError or TypeError means that it is damaged."""
 
     def grown(self, texts: Iterable[str], count: int) -> Grown:
-        """Return the tokenizer with frequent words of other texts as tokens of their own; the ids it had stay.
+        """Return a tokenizer extended by frequent words of other texts; existing ids stay the same.
 
         Args:
             texts: Not normalised.
@@ -153,7 +153,7 @@ class Tokenizer(ABC):
         raise ConfigError("text.grown: these tokens are no words that could become more; choose text.grown=0")
 
     def encode(self, text: str) -> Encoding:
-        """One text with everything a page shows of it."""
+        """Encode a text with all its features, for display."""
         raw, text = text, prepare(text, self.config)
         every, places = self._read(text)
         ids, offsets = self.cut(every, every), self.cut(every, places)
@@ -171,11 +171,11 @@ class Tokenizer(ABC):
 
     @property
     def known_words(self) -> Container[str] | None:
-        """The words that it knows; None where it reads any word from pieces and keeps no list of them."""
+        """The known words; None if words are composed of pieces and not listed."""
         return None
 
     def unknown_share(self, text: str) -> float | None:
-        """Share of the words of a text, punctuation aside, that it does not know; 0 of a text without words.
+        """Return the share of unknown words in a text, without punctuation; 0 for a text without words.
 
         None for byte pairs: each of their words is made of known pieces, and which words were in training is not kept.
         """
@@ -186,22 +186,22 @@ class Tokenizer(ABC):
         return sum(word not in known for word in words) / len(words) if words else 0.0
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        """The ids of many texts, cut at `max_length`; the same ids as `encode`, faster."""
+        """Return the ids of many texts, truncated at `max_length`; the same ids as from `encode`, but faster."""
         return [self.cut(ids, ids) for ids in self._read_all(prepare_all(texts, self.config))]
 
     def count_read(self, texts: Iterable[str]) -> list[tuple[int, int]]:
-        """Return of each text how many tokens are read, and how many more are cut off at `max_length`."""
+        """Count the tokens of each text that are read, and those that are cut off at `max_length`."""
         every = self._read_all(prepare_all(texts, self.config))
         read = ((len(ids), len(self.cut(ids, ids))) for ids in every)
         return [(kept, length - kept) for length, kept in read]
 
     def split_batch(self, texts: Iterable[str]) -> list[list[str]]:
-        """The tokens of many texts as they are spelt, cut at `max_length`: those of `encode`."""
+        """Return the token strings of many texts, truncated at `max_length`; the same tokens as from `encode`."""
         read = ((text, *self._read(text)) for text in prepare_all(texts, self.config))
         return [[text[start:end] for start, end in self.cut(ids, offsets)] for text, ids, offsets in read]
 
     def annotate_batch(self, texts: Sequence[str]) -> Annotated:
-        """Ids, tags and polarities of many texts, cut at `max_length`; the same as `encode`. Tags are kept on disk."""
+        """Return ids, tags and polarities of many texts, truncated like those of `encode`; tags are cached on disk."""
         ids, readings = [], []
         for raw in texts:
             text = prepare(raw, self.config)
@@ -216,7 +216,7 @@ class Tokenizer(ABC):
         )
 
     def _segment(self, raw: str, text: str, offsets: Sequence[Span]) -> Segmentation:
-        """Cut a normalised `text` of `raw` into words; `offsets` are those of the tokens that are kept."""
+        """Split a normalised `text` of `raw` into words; `offsets` are those of the tokens that are kept."""
         if self.tagger is None and self.counts is not None:  # tokens alone decide
             return Segmentation(text, [], [-1] * len(offsets), [])
         spans = [match.span() for match in word_pattern().finditer(text)]
@@ -231,7 +231,7 @@ class Tokenizer(ABC):
         return Segmentation(text, spans, owners, cased)
 
     def _tags_of(self, segmented: Sequence[Segmentation], tag: Tag) -> list[list[int]] | None:
-        """Return per text the tag of each token's word; None without a tagger."""
+        """Return the tag of each token's word, per text; None without a tagger."""
         if self.tagger is None:
             return None
         found = tag(self.tagger, [reading.cased for reading in segmented])
@@ -241,7 +241,7 @@ class Tokenizer(ABC):
         ]
 
     def _polarity_of(self, segmented: Sequence[Segmentation], ids: Sequence[Sequence[int]]) -> np.ndarray | None:
-        """Return (all tokens, 3K) float32 of K lexicons; None without one. An unknown token is neutral."""
+        """Return the polarity of all tokens, (all tokens, 3K) float32; unknown tokens are neutral; None: no lexicon."""
         if self.lexicon is None:
             return None
         if self.counts is not None:
@@ -258,17 +258,17 @@ class Tokenizer(ABC):
 
     @property
     def between(self) -> list[int]:
-        """The ids that stand for the mark of a pair, and for nothing else."""
+        """The ids of the pair mark, which have no other meaning."""
         return [FIRST]
 
     def read_pairs(self, texts: Sequence[str]) -> None:
-        """Read marks from now on, as the texts that it was fitted on have them; their length is found anew."""
+        """Start reading pair marks, as in the training texts, and recompute an automatic maximum length."""
         self.pairs = True
         if not self.config.max_length and self.max_length:
             self.max_length = automatic_length([len(ids) for ids in self._read_all(prepare_all(texts, self.config))])
 
     def cut(self, ids: Sequence[int], values: Sequence[T]) -> list[T]:
-        """Of one value for each token of a whole text those that are kept; of a pair each text loses its own end."""
+        """Truncate a list with one value per token; each text of a pair loses its own end."""
         most = self.max_length or len(ids)
         sign = self.between[0]
         if len(ids) <= most or not self.pairs or sign not in ids:
@@ -278,7 +278,7 @@ class Tokenizer(ABC):
         return [*values[:first], *values[place:behind], *values[behind : behind + second]]
 
     def unread(self, text: str) -> list[Span]:
-        """Return the spans of a text, as typed, that are cut off; the text without them is read as the same tokens."""
+        """Return the spans of a text as typed that are cut off; the text without them gives the same tokens."""
         if not self.max_length:
             return []
         parts = (parted(text) if self.pairs else None) or (text,)
@@ -296,14 +296,14 @@ class Tokenizer(ABC):
         ]
 
     def _end(self, text: str, ids: Sequence[int], offsets: Sequence[Span], count: int) -> int:
-        """Return where a text ends of which so many tokens are read; `ids` and `offsets` are those of the whole."""
+        """Return the position up to which a text gives `count` tokens; `ids` and `offsets` are of the whole text."""
         words = typed_words(text)
         if not count or not words:
             return 0
         stop = offsets[count - 1][1]
 
         def first(places: Sequence[int]) -> int:
-            """Find the first place up to which the normalised text reaches the end of the last token."""
+            """Find the first position up to which the normalised text contains the last token."""
             return bisect_left(places, stop, key=lambda place: read_lengths(text, [place], self.config)[0])
 
         at = min(first([end for _, end in words]), len(words) - 1)
@@ -314,7 +314,7 @@ class Tokenizer(ABC):
         return words[at - 1][1] if at else 0
 
     def _read(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """All ids and offsets of a normalised text or pair, not cut."""
+        """Return all ids and offsets of a normalised text or pair, without truncation."""
         if not self.pairs:
             return self._pieces(text)
         first, mark, second = text.partition(MARK)
@@ -329,7 +329,7 @@ class Tokenizer(ABC):
         return [*ids, *self.between, *self._without_mark(after)], [*offsets, *between, *moved]
 
     def _read_all(self, texts: list[str]) -> Iterable[list[int]]:
-        """All ids of normalised texts or pairs, not cut; those of `_read`."""
+        """Return all ids of normalised texts or pairs, without truncation; the same as from `_read`."""
         if not self.pairs:
             return self._batch(texts)
         parts = [parted(text) or (text,) for text in texts]
@@ -342,7 +342,7 @@ class Tokenizer(ABC):
         return [UNKNOWN if each in marks else each for each in ids]
 
     def take_lexicon(self, lexicon: Lexicon) -> None:
-        """Know the polarities of a lexicon from now on."""
+        """Set the lexicon for the polarities of tokens."""
         self.lexicon = lexicon
         self.counts = self._counts_by_token(lexicon) if self.config.lexicon_match == "contains" else None
 
@@ -354,7 +354,7 @@ class Tokenizer(ABC):
         return table
 
     def to_json(self) -> str:
-        """The whole state; `core.text.tokenizers` reads it."""
+        """Return the complete state as JSON, which `core.text.tokenizers` reads."""
         return json.dumps(
             {
                 "version": VERSION,
@@ -380,7 +380,7 @@ class Tokenizer(ABC):
         return {**known, "notes": list(self.notes)} if self.notes else known
 
     def save(self, path: Path) -> None:
-        """Write `to_json` to a file, as a whole or not at all."""
+        """Write `to_json` to a file atomically."""
         write_text(path, self.to_json())
 
 
@@ -394,12 +394,12 @@ def _owners(spans: Sequence[Span], offsets: Sequence[Span]) -> list[int]:
 
 
 def automatic_length(lengths: Sequence[int]) -> int:
-    """The 99th percentile of token counts, rounded up to a multiple of 8, between 16 and 256."""
+    """Return the 99th percentile of token counts, rounded up to a multiple of 8, between 16 and 256."""
     percentile = float(np.percentile(lengths, 99)) if len(lengths) else 0.0
     return min(256, max(16, -int(-percentile // 8) * 8))
 
 
 def ranked(counts: Counter[str], least: int, most: int) -> list[str]:
-    """The keys counted at least `least` times, most frequent first, ties in the order of code points."""
+    """Return the keys with a count of at least `least`, the most frequent first, ties in the order of code points."""
     kept = sorted((-count, key) for key, count in counts.items() if count >= least)
     return [key for _, key in kept[:most]]

@@ -1,4 +1,4 @@
-"""The kinds of tokenizer: fitted on the training split as the settings say, or read from a run's directory."""
+"""Creation of tokenizers: fitted on training texts, extended from another run, or loaded from a file."""
 
 from __future__ import annotations
 
@@ -33,10 +33,7 @@ ALWAYS = {"normaliser", "tokenizer", "max_vocab", "min_freq", "max_length"}
 
 
 def fit_tokenizer(texts: Iterable[str], config: TextConfig, published: Published | None = None) -> Tokenizer:
-    """Fit the configured tokenizer on training texts: the same texts and settings give the same state.
-
-    `published` is the tokenizer of the backbone, where there is one.
-    """
+    """Fit the configured tokenizer on training texts, deterministically; `published` is the backbone's, if any."""
     texts = list(texts)
     if are_pairs(texts):
         return _informed(_fit_on_pairs(texts, config, published), texts, config)
@@ -50,7 +47,7 @@ def _fit(texts: Sequence[str], config: TextConfig, published: Published | None) 
 
 
 def _fit_on_pairs(texts: Sequence[str], config: TextConfig, published: Published | None) -> Tokenizer:
-    """The vocabulary of the single texts with the mark as its first entry, or with those that a backbone has."""
+    """Fit a tokenizer on the single texts of pairs; the pair mark becomes its first entry, or the backbone's marks."""
     parts = [part for text in texts for part in parted(text) or (text,)]
     fitted = _fit(parts, config, published)
     if isinstance(fitted, WordTokenizer | BpeTokenizer):
@@ -60,7 +57,7 @@ def _fit_on_pairs(texts: Sequence[str], config: TextConfig, published: Published
 
 
 def adopt_tokenizer(known: Tokenizer, texts: Iterable[str], config: TextConfig) -> Grown:
-    """Fit another run's tokenizer to these training texts: its ids stay, its words grow.
+    """Extend another run's tokenizer by words of the training texts; its ids stay the same.
 
     Raises:
         ConfigError: settings of how texts are read that differ from its own; names them.
@@ -96,7 +93,7 @@ def _informed(tokenizer: Tokenizer, texts: list[str], config: TextConfig) -> Tok
 
 
 def _choose_tagger(texts: Sequence[str], config: TextConfig) -> tuple[Tagger | None, tuple[str, ...]]:
-    """Return the tagger that the settings mean for these training texts, and a note on that choice."""
+    """Return the tagger for these training texts by the settings, and a note on the choice."""
     if config.tagger == "none":
         return None, ()
     if config.tagger != "auto":
@@ -112,7 +109,7 @@ def _choose_tagger(texts: Sequence[str], config: TextConfig) -> tuple[Tagger | N
 
 
 def tokenizer_from_json(text: str) -> Tokenizer:
-    """Read the tokenizer that `Tokenizer.to_json` wrote, whatever its kind; RunDamaged where it is none."""
+    """Restore a tokenizer of any kind from `Tokenizer.to_json`; raise RunDamaged if that fails."""
     try:
         tree = stored.tree(text)
         version = tree.get("version") if isinstance(tree, dict) else None
@@ -127,7 +124,7 @@ def tokenizer_from_json(text: str) -> Tokenizer:
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
-    """Read what `Tokenizer.save` wrote; RunDamaged names the file and the reason."""
+    """Load a tokenizer that `Tokenizer.save` wrote; RunDamaged names the file and the reason."""
     try:
         return tokenizer_from_json(regular_bytes(path, LARGEST).decode("utf-8"))
     except (OSError, ValueError, RunDamaged) as error:
@@ -135,7 +132,7 @@ def load_tokenizer(path: Path) -> Tokenizer:
 
 
 def _read_config(tree: dict[str, Any]) -> TextConfig:
-    """A saved TextConfig; one of its settings that is not there came later, and has the default that was before."""
+    """Read a saved TextConfig; a missing newer setting gets the default that reproduces the old behaviour."""
     if missing := sorted(ALWAYS - set(tree)):
         raise ValueError(f"the field config.{missing[0]} is missing")
     if unknown := sorted(set(tree) - {field.name for field in dataclasses.fields(TextConfig)}):

@@ -1,4 +1,4 @@
-"""The words of a text as it was typed: where they stand, the text without some, and the tokens that are theirs."""
+"""Words of a text as typed: their spans, removal of words, and their shares of the tokens."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INVISIBLE = ("Cc", "Cf")
 
 
 def typed_words(text: str) -> list[Span]:
-    """Return start and end of each word, mark and emoji, as `core.text.words` cuts them; blanks are in none.
+    """Return the span of each word, mark and emoji (`core.text.words`); blanks are in none.
 
     A link, an @name, a #tag, an entity and a `<br>` are one word each, and no cluster is in two.
     """
@@ -39,7 +39,7 @@ def _pattern() -> re.Pattern[str]:
 
 
 def without(text: str, words: Iterable[Span]) -> str:
-    """The text with the characters of these words cut and the doubled spaces closed; of a `<br>` a blank is left."""
+    """Remove words from a text and close double spaces; a removed `<br>` leaves a blank."""
     for start, end in sorted(words, reverse=True):
         before, after = text[:start], text[end:]
         if BREAK.fullmatch(text, start, end) and before[-1:].strip() and after[:1].strip():
@@ -61,14 +61,14 @@ def merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def cased(word: str, like: str) -> str:
-    """A word in capitals, or with one, where another is written so."""
+    """Return a word in capitals, or with an initial capital, if another word is written that way."""
     if like.isupper() and len(like) > 1:
         return word.upper()
     return word[:1].upper() + word[1:] if like[:1].isupper() else word
 
 
 def shares(text: str, words: Sequence[Span], offsets: Sequence[Span], config: TextConfig) -> np.ndarray:
-    """Return (words, tokens) float64: which part of each token belongs to which word, by its characters.
+    """Return the share of each token that belongs to each word, by characters, (words, tokens) float64.
 
     A column sums to 1, or to less where a token stands behind the last of the words.
 

@@ -1,4 +1,4 @@
-"""What a word is: the one pattern of the word tokenizer and the n-gram baseline; its pieces, and passages of words."""
+"""The word pattern of tokenizers and n-gram baselines, character n-grams of words, and passages of texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EMOJI = "[\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-
 
 
 def character_class(codes: Iterable[int]) -> str:
-    """Return the characters of rising codes as inside of a character class."""
+    """Return the content of a regular expression's character class for rising code points."""
     found: list[list[int]] = []
     for code in codes:
         if found and found[-1][1] == code - 1:
@@ -30,7 +30,7 @@ def character_class(codes: Iterable[int]) -> str:
 
 @functools.cache
 def marks() -> str:
-    """Return the combining marks as inside of a character class: no letters to `re`, and Bengali needs them."""
+    """Return the combining marks as the content of a character class; `re` does not count them as letters."""
     codes = (code for code in range(0x300, 0x1F000) if not 0xFE00 <= code <= 0xFE0F)
     return character_class(code for code in codes if unicodedata.category(chr(code))[0] == "M")
 
@@ -63,12 +63,12 @@ def word_pattern() -> re.Pattern[str]:
 
 
 def split_words(text: str) -> list[str]:
-    """The word tokens of a normalised text, in order."""
+    """Split a normalised text into word tokens."""
     return word_pattern().findall(text)
 
 
 def is_bare_mark(text: str) -> bool:
-    """Whether a token is punctuation and nothing else: no letter, digit or emoji."""
+    """Return whether a token is only punctuation, without letters, digits or emoji."""
     return not any(
         character.isalnum() or (unicodedata.category(character) == "So" and not character.isascii())
         for character in text
@@ -81,19 +81,19 @@ CHARACTERS = 32
 
 
 def pieces(word: str) -> list[str]:
-    """Return the 3- to 5-grams of `<word>` (Bojanowski et al. 2017), the shortest first, in order; repeats are kept."""
+    """Return the 3- to 5-grams of `<word>` (Bojanowski et al. 2017), the shortest first, with repeats."""
     whole = f"<{word}>"[: CHARACTERS + 2]
     lengths = range(SHORTEST, min(LONGEST, len(whole)) + 1)
     return [whole[start : start + size] for size in lengths for start in range(len(whole) - size + 1)]
 
 
 def buckets(word: str, count: int) -> list[int]:
-    """Return the bucket of each piece, 1 to `count`: CRC-32 of its UTF-8, the same everywhere and always."""
+    """Return the bucket of each character n-gram, 1 to `count`: the CRC-32 of its UTF-8, equal on all machines."""
     return [crc32(piece.encode("utf-8", "surrogatepass")) % count + 1 for piece in pieces(word)]
 
 
 def words_of_passage(asked: int) -> int:
-    """Return how many words a passage has at most; 0: texts are read as a whole; refuse anything else."""
+    """Check and return the maximum number of words of a passage; 0 means that texts are read as a whole."""
     try:
         words = operator.index(asked)
     except TypeError:
@@ -104,7 +104,7 @@ def words_of_passage(asked: int) -> int:
 
 
 def passages(text: str, words: int) -> list[str]:
-    """Cut a text into passages of so many words at most, as equal in length as can be; no word is cut."""
+    """Split a text into passages of at most `words` words and nearly equal length; no word is split."""
     found = text.split()
     if len(found) <= words:
         return [text]

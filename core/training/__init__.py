@@ -1,1 +1,1 @@
-"""The loop: batches, parameter groups, schedules, history, checkpoints."""
+"""The training loop: batches, parameter groups, schedules, history, checkpoints."""

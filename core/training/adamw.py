@@ -1,6 +1,6 @@
-"""AdamW (Loshchilov and Hutter, 2019) to the bit as `torch.optim.AdamW(fused=True)`, its state by parameter name.
+"""AdamW (Loshchilov and Hutter, 2019), bit-identical to `torch.optim.AdamW(fused=True)`; its state is by name.
 
-Its groups are by role: lambda is never decayed; everything else is (NDT, section 3), or only matrices are.
+Parameter groups are by role: lambda is never decayed; everything else is (NDT, section 3), or only matrices are.
 Every optimizer class of torch imports torch's compiler when one is made: a second that each training would begin with.
 """
 
@@ -23,29 +23,29 @@ BETAS, EPSILON = (0.9, 0.999), 1e-8
 
 
 class AdamW:
-    """The optimizer of the groups that `parameter_groups` makes."""
+    """An AdamW optimizer for the groups of `parameter_groups`."""
 
     def __init__(self, groups: Sequence[Mapping[str, Any]]) -> None:
-        """`groups`: each with `names`, `params`, `weight_decay` and `rate`, a factor on the learning rate."""
+        """Store `groups`, each with `names`, `params`, `weight_decay` and `rate`, a factor on the learning rate."""
         self.groups = groups
         self.moments: dict[str, dict[str, Tensor]] = {part: {} for part in MOMENTS}
         """Part → name → tensor, of the parameters that had a gradient so far."""
 
     def restore(self, moments: Mapping[str, Mapping[str, Tensor]]) -> None:
-        """Go on from the moments of an earlier one; KeyError: they lack a parameter."""
+        """Restore the moments of an earlier optimizer; raise KeyError if they lack a parameter."""
         for group in self.groups:
             for name, parameter in zip(group["names"], group["params"], strict=True):
                 for part in MOMENTS:
                     self.moments[part][name] = moments[part][name].to(parameter.device)
 
     def zero_grad(self) -> None:
-        """Forget all gradients."""
+        """Clear all gradients."""
         for group in self.groups:
             for parameter in group["params"]:
                 parameter.grad = None
 
     def step(self, lr: float) -> None:
-        """Update with learning rate `lr`; a parameter without a gradient stays as it is."""
+        """Update the parameters with learning rate `lr`; those without a gradient stay unchanged."""
         for group in self.groups:
             pairs = zip(group["names"], group["params"], strict=True)
             learning = {name: parameter for name, parameter in pairs if parameter.grad is not None}
@@ -77,13 +77,13 @@ class AdamW:
 
 
 def freeze(model: Model, config: TrainingConfig) -> None:
-    """Keep what stands below `config.frozen` from learning, and nothing else."""
+    """Freeze the parameters below depth `config.frozen`, and unfreeze all others."""
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(_depth(model, name) >= config.frozen)
 
 
 def parameter_groups(model: Model, config: TrainingConfig) -> list[dict[str, Any]]:
-    """Return groups for AdamW, each with the `names` of its parameters; every trainable one is in exactly one.
+    """Return parameter groups for AdamW with the `names` of their parameters; each trainable one is in one group.
 
     `rate` is the factor on the learning rate: `lambda_lr` of what makes lambda, and `layer_decay` to the power of how
     far below the head a parameter stands (Howard and Ruder 2018; Clark et al. 2020).

@@ -1,4 +1,4 @@
-"""A training's state on disk: one safetensors file, its scalars as JSON in the header."""
+"""Checkpoints of a training run: one safetensors file, with its scalars as JSON in the header."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KINDS = {
 
 @dataclass
 class Progress:
-    """The scalars of a training: where it is and what it has seen."""
+    """The progress of a training run, in scalars."""
 
     step: Count = 0
     loss_sum: float = 0.0
@@ -48,7 +48,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Everything that the rest of a training depends on."""
+    """The complete state that the remaining training depends on."""
 
     progress: Progress
     groups: dict[str, Tensors]
@@ -56,7 +56,7 @@ class Checkpoint:
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
-    """Replace the checkpoint in `folder`; the previous one stays until the new one is complete on disk."""
+    """Save a checkpoint in `folder`; it replaces the previous one when it is complete on disk."""
     named = {f"{group}/{name}": each for group, tensors in checkpoint.groups.items() for name, each in tensors.items()}
     with storage_errors(folder):
         folder.mkdir(exist_ok=True)
@@ -64,7 +64,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def _parts(tensors: Tensors, told: Mapping[str, str]) -> Iterator[bytes | memoryview]:
-    """Yield a safetensors file, tensor after tensor: its own library holds the whole file in memory twice."""
+    """Yield the parts of a safetensors file by tensor; the library's writer would hold the file in memory twice."""
     header: dict[str, Any] = {"__metadata__": dict(told)}
     end = 0
     for name, each in sorted(tensors.items(), key=_widest_first):
@@ -79,12 +79,12 @@ def _parts(tensors: Tensors, told: Mapping[str, str]) -> Iterator[bytes | memory
 
 
 def _widest_first(named: tuple[str, Tensor]) -> tuple[int, str]:
-    """Order tensors so that every number stands at a multiple of its own length."""
+    """Return a sort key that aligns every number at a multiple of its own size."""
     return -named[1].element_size(), named[0]
 
 
 def load_checkpoint(folder: Path) -> Checkpoint | None:
-    """Return the last complete checkpoint, None where there is none; RunDamaged: it cannot be read."""
+    """Load the last complete checkpoint; return None if there is none; raise RunDamaged if it cannot be read."""
     path = folder / FILE
     if not path.exists():
         return None

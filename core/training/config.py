@@ -1,4 +1,4 @@
-"""Settings of the training loop. Imports nothing heavy."""
+"""Settings for training. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -24,10 +24,7 @@ else:  # the names stand in the table of metrics alone
 
 
 def metric_for(metric: str, task: Task, *, ordered: bool = False) -> str:
-    """Return the validation metric of a training, `auto` resolved.
-
-    Raises ConfigError with the nearest if the task has no such metric, or its classes no order.
-    """
+    """Return the validation metric, `auto` resolved; raise ConfigError if the task or its classes have none such."""
     if metric == "auto":
         return UNASKED[task]
     if task in METRICS[metric].tasks and METRICS[metric].ordered and not ordered:
@@ -41,13 +38,13 @@ def metric_for(metric: str, task: Task, *, ordered: bool = False) -> str:
 
 
 def further(rows: int, share: float) -> int:
-    """Return how many texts a share of so many rows adds: one at least, none only where none are asked for."""
+    """Return the number of texts that a share of rows adds; at least one if the share is above 0."""
     return max(1, round(share * rows)) if share else 0
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """AdamW with lambda in a group of its own (no decay), a warm-up, early stopping on a validation metric."""
+    """The settings for training: AdamW (lambda without decay), warm-up, early stopping on a validation metric."""
 
     epochs: int = setting(10, within=(1, 1_000_000))
     start: str = setting(

@@ -1,4 +1,4 @@
-"""Where the arithmetic runs, and how to make it quick and repeatable there."""
+"""The device of a training run, and the settings that make it fast and deterministic there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.exceptions import ConfigError
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device of `training.device`; `auto` is CUDA, then MPS, then the CPU; ConfigError: it is not here."""
+    """Return the device of `training.device` (`auto`: CUDA, then MPS, then CPU); raise ConfigError if it is missing."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
@@ -36,7 +36,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def check_precision(precision: Literal["float32", "bfloat16"], device: torch.device) -> None:
-    """Refuse bfloat16 where it would be slower or is not known to work; ConfigError says what to do."""
+    """Refuse bfloat16 where it would be slower or is not known to work; the ConfigError says what to do."""
     if precision == "float32":
         return
     if device.type == "cpu" and not cpu_has_bfloat16():
@@ -51,7 +51,7 @@ def check_precision(precision: Literal["float32", "bfloat16"], device: torch.dev
 
 
 def cpu_has_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
-    """Return whether the CPU multiplies bfloat16 matrices itself (AMX or AVX512-BF16), as Linux tells."""
+    """Return whether Linux reports a CPU that multiplies bfloat16 matrices natively (AMX or AVX512-BF16)."""
     try:
         flags = next(line for line in cpuinfo.read_text().splitlines() if line.startswith("flags")).split()
     except (OSError, StopIteration):
@@ -60,7 +60,7 @@ def cpu_has_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
 
 
 def keep_freed_memory() -> None:
-    """Let glibc keep freed memory: the page faults of big tensors cost up to half the time.
+    """Let glibc keep freed memory, as page faults of large tensors cost up to half the time.
 
     Sets M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (1.2 to 2 times faster explicit attention); the process stays at its peak
     size, so only training processes call this. Does nothing without glibc.
@@ -73,10 +73,7 @@ def keep_freed_memory() -> None:
 
 @contextlib.contextmanager
 def repeatable(device: torch.device) -> Iterator[None]:
-    """Use kernels with a fixed order of summation where they exist, and leave the process as it was.
-
-    On the CPU the order is fixed anyway for a fixed number of threads.
-    """
+    """Use deterministic kernels where a GPU has them, then restore the settings; do nothing on a CPU."""
     if device.type == "cpu":
         yield
         return
@@ -94,7 +91,7 @@ def repeatable(device: torch.device) -> Iterator[None]:
 
 
 def random_state(device: torch.device) -> dict[str, torch.Tensor]:
-    """Return the generators that dropout draws from, on the CPU and on the device."""
+    """Return the states of the random generators for dropout, on the CPU and on the device."""
     states = {"cpu": torch.get_rng_state()}
     if device.type == "cuda":
         states["cuda"] = torch.cuda.get_rng_state(device)
@@ -104,7 +101,7 @@ def random_state(device: torch.device) -> dict[str, torch.Tensor]:
 
 
 def restore_random_state(states: dict[str, torch.Tensor], device: torch.device) -> None:
-    """Put the generators back; one that was saved on another kind of device is left alone."""
+    """Restore the random generators; a state saved on another kind of device is ignored."""
     torch.set_rng_state(states["cpu"])
     if device.type == "cuda" and "cuda" in states:
         torch.cuda.set_rng_state(states["cuda"], device)

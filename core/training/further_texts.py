@@ -1,4 +1,4 @@
-"""Further texts to learn from: texts of a class joined to a long one, and texts of made-up words that teach doubt."""
+"""Additional training texts: texts of one class joined into a long one, and texts of made-up words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.training.temperature import class_prior
 def with_joined(
     examples: Examples, texts: Sequence[str], tokenizer: Tokenizer, *, classes: int, share: float, seed: int
 ) -> Examples:
-    """Append a share of joined texts, read by the same tokenizer, to the examples of `texts`; nothing else changes.
+    """Append a share of joined texts to the examples of `texts`, encoded by the same tokenizer.
 
     A joined text holds training texts of one class (of several labels: of one set of them) in random order, at most the
     tokenizer's `max_length` tokens. What is learned of it is the mean of what is learned of each, so that the model
@@ -35,7 +35,7 @@ def with_joined(
 
 
 def groups(lengths: np.ndarray, kinds: np.ndarray, count: int, longest: int, seed: int) -> list[np.ndarray]:
-    """Return the rows of each of `count` joined texts; the same for the same arguments.
+    """Draw the rows of each of `count` joined texts; the same arguments give the same rows.
 
     `lengths` (n,) are the tokens of each row, `kinds` (n,) what the rows of one text have in common. The kind of a text
     is as frequent as its rows are. Its length is drawn evenly between two tokens and `longest`; rows of that kind
@@ -55,7 +55,7 @@ def groups(lengths: np.ndarray, kinds: np.ndarray, count: int, longest: int, see
 def with_nonsense(
     examples: Examples, texts: Sequence[str], tokenizer: Tokenizer, *, classes: int, share: float, seed: int
 ) -> Examples:
-    """Append a share of made-up texts, read by the same tokenizer, to the examples of `texts`; nothing else changes.
+    """Append a share of made-up texts to the examples of `texts`, encoded by the same tokenizer.
 
     Their target is the class prior (`core.training.temperature`). Where the loss weighs classes, it weighs this too.
     """
@@ -72,7 +72,7 @@ DIFFERENT = 5
 
 
 def nonsense(texts: Iterable[str], count: int, seed: int) -> list[str]:
-    """Make up texts of 1 to 16 words, half of the letters a to z, half of all letters of the given texts."""
+    """Generate texts of 1 to 16 words: half from the letters a to z, half from all letters of the given texts."""
     known = sorted(letter for letter in set().union(*texts) if letter.isalpha())
     alphabets: Sequence[Sequence[str]] = [string.ascii_lowercase, known or string.ascii_lowercase]
     random = np.random.default_rng([seed, count])

@@ -1,4 +1,4 @@
-"""What a training writes down as it goes: `history.jsonl`, one JSON object per line.
+"""The history of a training run: `history.jsonl`, one JSON object per line.
 
 Every row has `kind`, `step` (updates done), `epoch` (from 0) and `seconds` (training time so far); a "step" also `loss`
 (of that update's batch, before it; null at step 0), `lr`, `grad_norm` (before clipping), an "epoch" `train_loss` (mean
@@ -65,15 +65,15 @@ class History:
     unreadable: str = ""
 
     def kind(self, kind: str) -> list[Row]:
-        """Return the rows of one kind."""
+        """Return the rows of one kind, "step" or "epoch"."""
         return [row for row in self.rows if row["kind"] == kind]
 
 
 class HistoryWriter:
-    """A file to which rows are appended, each flushed at once: a reader sees them live and a kill loses none."""
+    """A writer that appends rows and flushes each one, so that readers see them live and a kill loses none."""
 
     def __init__(self, path: Path) -> None:
-        """Open for appending; a last line that a kill cut off is closed first, so that it spoils no new row."""
+        """Open the file for appending; end a last line that a kill cut off, so that it does not damage a new row."""
         self.path = path
         with storage_errors(path):
             self._stream: IO[bytes] = path.open("ab+")
@@ -83,7 +83,7 @@ class HistoryWriter:
                     self._stream.write(b"\n")
 
     def write(self, row: Row) -> None:
-        """Append one row; StorageError: the disk is full or the folder read-only."""
+        """Append one row; raise StorageError if the disk is full or the folder read-only."""
         with storage_errors(self.path):
             self._stream.write(_line(row).encode())
             self._stream.flush()
@@ -92,13 +92,13 @@ class HistoryWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Close the file; on a full disk the bytes that never reached it cannot be flushed here either."""
+        """Close the file; raise StorageError if the disk is full and unwritten bytes cannot be flushed."""
         with storage_errors(self.path):
             self._stream.close()
 
 
 def read_history(path: Path) -> History:
-    """Read every readable row; a missing file is an empty history, damaged lines are skipped and counted.
+    """Read all readable rows; a missing file is an empty history, damaged lines are skipped and counted.
 
     A file that cannot be read at all has no rows and says why: the pages of other runs read it too.
     """
@@ -116,7 +116,7 @@ def read_history(path: Path) -> History:
 
 
 def truncate(path: Path, step: int) -> None:
-    """Leave out all rows after `step` (and damaged lines): a resumed training writes them again.
+    """Remove all rows after `step` and damaged lines, as a resumed training run writes these rows again.
 
     Raises RunDamaged where the history is there and cannot be read, so nothing of it may be overwritten.
     """
@@ -132,7 +132,7 @@ def _line(row: Row) -> str:
 
 
 def finite(value: Any) -> Any:
-    """Return the same plain data with null for numbers that JSON cannot hold."""
+    """Replace numbers that JSON cannot represent by None in plain data."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -150,7 +150,7 @@ def _row(line: bytes) -> Row | None:
 
 
 def _alike(rows: Iterator[Row]) -> Iterator[Row]:
-    """Yield rows whose learned numbers have the places of those before: no layer, component or head comes or goes."""
+    """Yield rows whose learned numbers have the same layers, components and heads as in earlier rows."""
     known: dict[str, Any] = {}
     for row in rows:
         forms = {name: _form(row[name]) for name in ("lambda", "lambda_heads", "scalars", "gates") if name in row}

@@ -1,4 +1,4 @@
-"""Linear classifiers that scikit-learn solves, chosen on validation; the TF-IDF and lexicon baselines made of them."""
+"""Linear classifiers, fitted by scikit-learn and chosen on validation: the TF-IDF and lexicon baselines."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ MOST_STEPS = 6
 
 @dataclass(frozen=True)
 class Columns:
-    """Weights of linear classifiers: logits x W + b, whose softmax, or the sigmoid of each label, are probabilities."""
+    """The weights of a linear classifier; probabilities are the softmax of x W + b, or a sigmoid per label."""
 
     weight: np.ndarray
     bias: np.ndarray
 
     def logits(self, features: Features) -> np.ndarray:
-        """Map counts (n, V) to (n, C)."""
+        """Compute the logits (n, C) of features (n, V)."""
         return np.asarray(features @ self.weight) + self.bias
 
 
 @dataclass(frozen=True)
 class Solver:
-    """One kind of classifier."""
+    """A kind of linear classifier, with its setting and the values to try."""
 
     setting: str
     values: tuple[float, ...]
@@ -61,7 +61,7 @@ class Solver:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The best of the values on validation, of the first list the weakest of equals."""
+    """The classifier with the best value on validation; of equals among the first values, the weakest."""
 
     columns: Columns
     settings: dict[str, float]
@@ -73,7 +73,7 @@ class Chosen:
 def choose(
     solver: Solver, features: Features, labels: np.ndarray, held: Features, held_labels: np.ndarray, *, classes: int
 ) -> Chosen:
-    """Fit values of the solver's setting and keep the best on the validation split `held`.
+    """Fit the solver for several values of its setting, and keep the best on the validation split `held`.
 
     While the best is the weakest or the strongest that was tried, the range grows by one value at that end, by
     `MOST_STEPS` values at most: the answer does not hang on where a list of values happens to end. Labels are (n,)
@@ -90,6 +90,7 @@ def choose(
     fit = _one_of_many if labels.ndim == 1 else _one_vs_rest
 
     def tried(value: float) -> Chosen:
+        """Fit with one value and score it."""
         for estimator in estimators:
             estimator.set_params(**{solver.setting: value})
         columns = fit(solver, estimators, features, labels, classes)
@@ -138,7 +139,7 @@ def _one_of_many(
 def _one_vs_rest(
     solver: Solver, estimators: list[Any], features: Features, labels: np.ndarray, classes: int
 ) -> Columns:
-    """Fit each label; one that no or every training text has gets a bias alone, which says so."""
+    """Fit a classifier for each label; one that no or every training text has gets only a large bias."""
     # Own: OneVsRestClassifier begins every fit anew, 7.1 s for four C on 987 texts with several labels in place of 3.2.
     weight, bias = np.zeros((features.shape[1], classes)), np.where(labels.all(0), -ABSENT, ABSENT)
     for label in np.flatnonzero(labels.any(0) & ~labels.all(0)):
@@ -186,7 +187,7 @@ def _coefficients(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _log_likelihood(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Read log P(class) + sum_g x_g log P(g | class), which is linear in x."""
+    """Read the weights of log P(class) + sum_g x_g log P(g | class), which is linear in x."""
     return estimator.feature_log_prob_.T, estimator.class_log_prior_
 
 
@@ -203,7 +204,7 @@ AT_ONCE = 1024
 
 @dataclass(frozen=True)
 class LinearFit:
-    """A fitted baseline; `settings` is what was chosen on validation, such as C, alpha or a scale."""
+    """A fitted baseline; `settings` were chosen on validation, such as C, alpha or a scale."""
 
     tokenizer: Tokenizer
     model: Plain
@@ -223,7 +224,7 @@ def fit_linear(
     family: Family,
     chosen: float | None = None,
 ) -> LinearFit:
-    """Fit a baseline: n-grams and idf from the training split, its one setting (or the `chosen`) from validation.
+    """Fit a baseline: n-grams and idf come from the training split, its setting from validation (or `chosen`).
 
     Of pairs each text has a row of its own, and both, their difference and their product are what is read
     (`core.models.linear.BagOfPairs`). Labels are (n,) int64 class numbers, or (n, C) zeros and ones; of `config` only
@@ -245,7 +246,7 @@ def fit_linear(
 
 
 def _counts(tokenizer: Tokenizer, texts: Sequence[str]) -> list[csr_array]:
-    """Return (n, size), of pairs for each text; some at a time, for a text has many character n-grams."""
+    """Count the n-grams of texts, (n, size), for pairs in a matrix per text; texts are read in parts to save memory."""
     parts = [texts[start : start + AT_ONCE] for start in range(0, len(texts), AT_ONCE)] or [texts]
     found = []
     for part in parts:
@@ -261,7 +262,7 @@ def _two(ids: list[int]) -> tuple[list[int], list[int]]:
 
 
 def features(rows: Sequence[csr_array]) -> csr_array:
-    """Return rows of TF-IDF as they are; of pairs a, b, |a − b| and a · b beside each other."""
+    """Return the TF-IDF rows of single texts unchanged; for pairs join a, b, |a − b| and a · b."""
     if len(rows) == 1:
         return rows[0]
     a, b = rows
@@ -269,7 +270,7 @@ def features(rows: Sequence[csr_array]) -> csr_array:
 
 
 def count_matrix(ids: Sequence[Sequence[int]], size: int) -> csr_array:
-    """Return (n, size) float64: how often each n-gram is in each text."""
+    """Count how often each n-gram is in each text, (n, size) float64."""
     table = TokenTable.of(ids)
     places = table.offsets.astype(np.int32)  # the only ones that liblinear takes
     matrix = csr_array((np.ones(len(table.flat)), table.flat, places), shape=(len(table), size))
@@ -278,13 +279,13 @@ def count_matrix(ids: Sequence[Sequence[int]], size: int) -> csr_array:
 
 
 def inverse_document_frequency(counts: csr_array) -> np.ndarray:
-    """Return (size,): ln((1 + n) / (1 + documents with the n-gram)) + 1, scikit-learn's smooth idf."""
+    """Compute scikit-learn's smooth idf, (size,): ln((1 + n) / (1 + documents with the n-gram)) + 1."""
     documents = np.bincount(counts.indices, minlength=counts.shape[1])
     return np.log((1 + counts.shape[0]) / (1 + documents)) + 1
 
 
 def balanced(counts: csr_array, idf: np.ndarray, characters: np.ndarray) -> np.ndarray:
-    """Return idf (size,) with one factor on the character n-grams, which then weigh as much as all the rest together.
+    """Scale the idf (size,) of character n-grams by one factor, so that they weigh as much as all other n-grams.
 
     A text has several times as many of them as words, and rows of length 1 would leave the words little. Weight is the
     sum of squares over the training texts.
@@ -295,7 +296,7 @@ def balanced(counts: csr_array, idf: np.ndarray, characters: np.ndarray) -> np.n
 
 
 def tfidf(counts: csr_array, idf: np.ndarray) -> csr_array:
-    """Return (n, size): (1 + ln count) · idf with rows of length 1."""
+    """Compute TF-IDF, (n, size): (1 + ln count) · idf, with rows of length 1."""
     # Own: scikit-learn's is no faster (8 to 9 ms) nor nearer to the truth (both 1e-16 off), and another order of sums
     # would change the 7th digit of every yardstick's loss.
     values = (1 + np.log(counts.data)) * idf[counts.indices]
@@ -306,7 +307,7 @@ def tfidf(counts: csr_array, idf: np.ndarray) -> csr_array:
 
 
 def copy_weights(model: BagOfNgrams, idf: np.ndarray, columns: Columns) -> None:
-    """Move a solution into the model; its rows are the n-grams, of pairs four times."""
+    """Copy fitted weights into the model; its rows are the n-grams, repeated four times for pairs."""
     with torch.no_grad():
         model.get_buffer("idf").copy_(torch.from_numpy(idf))
         blocks = len(model.weight) // len(idf)
@@ -330,7 +331,7 @@ def fit_lexicon(
     *,
     classes: int,
 ) -> LinearFit:
-    """Fit a logistic regression on the sum or on the mean of the valences, whichever is better on validation.
+    """Fit a logistic regression on the sum or the mean of the valences, whichever is better on validation.
 
     Labels are (n,) int64 class numbers, or (n, C) zeros and ones. Raises DataError as `choose`.
     """

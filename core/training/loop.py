@@ -1,4 +1,4 @@
-"""The training loop: AdamW, a schedule, early stopping, checkpoints, and a history of what happened."""
+"""The training loop: AdamW, a schedule, early stopping, checkpoints and a history."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Score = Callable[[np.ndarray, Tensor], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a training went."""
+    """The outcome of a training run."""
 
     best_epoch: int
     best: float | None
@@ -44,7 +44,7 @@ class Outcome:
 
 @dataclass
 class Training(Stage):
-    """One training: `run()` leaves `model` with the weights of its best epoch, from the start or from a checkpoint.
+    """A training run; `run()` starts or resumes it and leaves `model` with the weights of its best epoch.
 
     Repeatable to the bit for the same fields, machine and thread count, also when killed and resumed.
     """
@@ -136,11 +136,11 @@ class Training(Stage):
         return float(self.loss.weight(self.targets[rows]))
 
     def _places(self, rows: np.ndarray) -> int:
-        """Return what the similarity of maps is divided by: the tokens of these texts, class tokens among them."""
+        """Return the divisor of the map similarity: the number of tokens in these texts, including class tokens."""
         return int(self.lengths[rows].sum()) + int(self.model.first) * len(rows) if self.config.diversity else 0
 
     def _loss(self, rows: np.ndarray, weight: float, share: float) -> Tensor:
-        """Return () of some texts of a batch, which have this part of its weight and this share of its tokens."""
+        """Return the loss () of some texts of a batch; `weight` and `share` are its shares of weight and tokens."""
         width = self.max_length if self.config.batching == "fixed" else 0
         read = _padded(self.training, rows, width)
         batch = forget_words(read, self.config.word_dropout, self.model.mark).to(self.device)
@@ -175,7 +175,7 @@ class Training(Stage):
         self._log({**row, **read_gates(self.model, self.probe)}, epoch)
 
     def _predict(self) -> Tensor:
-        """Return (n, C) or (n, L, C) float64 logits of the validation split, in its order; 0 where padded."""
+        """Predict the logits of the validation split, in its order: (n, C) or (n, L, C) float64, 0 where padded."""
         self.model.eval()
         shape = self.validation.labels.shape if self.task == "tokens" else self.validation.labels.shape[:1]
         logits = torch.zeros(*shape, self.classes, dtype=torch.float64)
@@ -202,7 +202,7 @@ AT_ONCE = 8
 
 
 def read_inside(model: Any, probe: Batch) -> dict[str, Any]:
-    """Read what is cheap after any update: `lambda`, `lambda_heads` and `scalars`, where the model has them.
+    """Read learned numbers that are cheap to get: `lambda`, `lambda_heads` and `scalars`, if the model has them.
 
     `scalars`: by name (tau, strength, lexicon_gate, alpha, beta, gamma) a number per layer, or one for the whole model.
     """
@@ -211,7 +211,7 @@ def read_inside(model: Any, probe: Batch) -> dict[str, Any]:
 
 
 def read_gates(model: Any, probe: Batch) -> dict[str, Any]:
-    """Return per layer the mean and standard deviation of the `gates` of the probe's tokens; nothing without gates."""
+    """Return the mean and standard deviation of each layer's `gates` on the probe; empty without gates."""
     if "gates" not in model.provides:
         return {}
     training = model.training
@@ -228,7 +228,7 @@ def read_gates(model: Any, probe: Batch) -> dict[str, Any]:
 
 
 def read_lambdas(model: Any, probe: Batch) -> dict[str, Any]:
-    """Return what the model's lambdas are now; one that depends on the input is averaged over the probe's tokens.
+    """Return the model's current lambdas; input-dependent ones are averaged over the probe's tokens.
 
     `lambda`: per layer, per added component, a number; if it differs between heads also `lambda_heads`: per layer,
     component and head, `lambda` being the mean. Empty for a model without lambda.
@@ -246,7 +246,7 @@ def read_lambdas(model: Any, probe: Batch) -> dict[str, Any]:
 
 
 def _averaged(model: Any, probe: Batch) -> list[Tensor]:
-    """Return (N-1, H) per layer: the coefficients' magnitudes, averaged over the real tokens of the probe."""
+    """Average the coefficients' magnitudes over the real tokens of the probe, (N-1, H) per layer."""
     training = model.training
     model.eval()
     trace = model(probe, trace=True).trace

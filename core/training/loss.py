@@ -1,4 +1,4 @@
-"""What a training minimises, and how logits become probabilities: one label per text, or several."""
+"""Loss functions and targets of training: for one label per text, several labels, or tags."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ UNTAGGED = -100
 
 @dataclass(frozen=True)
 class Loss:
-    """Cross-entropy of the softmax; of a multi-label task that of each label's sigmoid, over rows and labels.
+    """The training loss: cross-entropy of the softmax, or of each label's sigmoid in a multi-label task.
 
-    Of tokens it is the mean over those that have a tag to learn.
+    The mean is over rows, in a multi-label task over rows and labels, for tokens over those that have a tag to learn.
     """
 
     task: Task
@@ -52,7 +52,7 @@ class Loss:
         return loss / self.weight(targets)
 
     def weight(self, targets: Tensor) -> Tensor:
-        """Return () what the sum over targets is divided by: rows or tags, of weighted classes what these weigh."""
+        """Return the divisor () of the summed loss: the number of rows or tags, or their total class weight."""
         if self.task == "tokens":
             return self._tagged(targets)
         if self.task == "multi" or (self.weights is None and targets.ndim == 1):
@@ -63,14 +63,14 @@ class Loss:
         return weights[targets].sum() if targets.ndim == 1 else (targets @ weights.to(targets.dtype)).sum()
 
     def _tagged(self, targets: Tensor) -> Tensor:
-        """Return () the tokens that have a tag, or their weight; a batch without one has nothing to learn."""
+        """Return the number () of tagged tokens, or their total weight; above 0 even for a batch without tags."""
         tagged = targets[targets != UNTAGGED]
         weights = torch.ones_like(tagged) if self.weights is None else self.weights.to(tagged.device)[tagged]
         return weights.sum().clamp(min=1e-9)
 
 
 def training_loss(config: TrainingConfig, labels: Tensor, *, classes: int, task: Task, device: torch.device) -> Loss:
-    """Return the loss that `config` asks for, weighted for the labels of all training rows.
+    """Build the loss for `config`, with class weights from the labels of all training rows.
 
     `class_weights=balanced` weighs class c by n / (C n_c), and 0 without rows; of a multi-label task a text with label
     c by (n - n_c) / n_c, so that both sides of each label weigh the same, and 1 without rows.
@@ -94,7 +94,7 @@ def _label_weights(labels: Tensor, classes: int) -> Tensor:
 
 
 def taught_targets(labels: np.ndarray, taught: np.ndarray, weight: float) -> np.ndarray:
-    """Return (n, C) float32, to be learned of labels and a teacher (n, C): (1 - weight) and weight of each.
+    """Mix labels and a teacher's probabilities (n, C) to targets, (n, C) float32: (1 - weight) and weight of each.
 
     Cross-entropy is linear in its targets, so its loss is (1 - w) CE(labels) + w CE(teacher) (Hinton, Vinyals and Dean,
     2015, "Distilling the knowledge in a neural network", at temperature 1), for each label's sigmoid too.

@@ -1,4 +1,4 @@
-"""Masked words: before it learns labels, an encoder learns to guess words of its training texts from those around.
+"""Masked language modelling: an encoder learns to guess hidden words of its training texts, before the labels.
 
 The objective of BERT (Devlin et al. 2019, section 3.1) without its second task: of 15 % of the tokens, 80 % are hidden,
 10 % replaced by a random one and 10 % left, and all of them are to be guessed.
@@ -34,17 +34,14 @@ HIDDEN, RANDOM = 0.8, 0.1
 
 
 class Masked(NamedTuple):
-    """A batch with some of its words hidden."""
+    """A batch with masked words, and their positions."""
 
     batch: Batch
     places: Tensor
 
 
 def mask(batch: Batch, vocabulary: int, mark: int | None = None) -> Masked:
-    """Hide words of a batch on the CPU, drawn from torch's global generator; what else is known of them goes too.
-
-    The `mark` between the texts of a pair is no word.
-    """
+    """Mask random words of a batch on the CPU (torch's generator), with polarities and n-grams; never the `mark`."""
     ids, first = batch.ids, FIRST if mark is None else FIRST + 1
     places = (torch.rand(ids.shape) < SHARE) & batch.keep & (ids >= first)
     fate = torch.rand(ids.shape)
@@ -60,7 +57,7 @@ def mask(batch: Batch, vocabulary: int, mark: int | None = None) -> Masked:
 
 
 def forget_words(batch: Batch, share: float, mark: int | None = None) -> Batch:
-    """Replace each token of a batch by the unknown one with probability `share`, as unknown to every lexicon.
+    """Replace each token by the unknown one with probability `share`; its polarity becomes neutral.
 
     Its part of speech and character n-grams stay, and so does padding; a class token is put before the texts later.
     Drawn from torch's global generator on the CPU, where the batch has to be; nothing is drawn at 0. The `mark` between
@@ -79,7 +76,7 @@ def forget_words(batch: Batch, share: float, mark: int | None = None) -> Batch:
 
 
 class Guess(nn.Module):
-    """A map from a token's vector (d) to a score of every word (V): one hidden layer, then the embedding itself."""
+    """A head that scores every word (V) for a token's vector (d): one hidden layer, then the embedding matrix."""
 
     def __init__(self, width: int, vocabulary: int) -> None:
         super().__init__()
@@ -88,13 +85,13 @@ class Guess(nn.Module):
         self.bias = nn.Parameter(torch.zeros(vocabulary))
 
     def forward(self, vectors: Tensor, words: Tensor) -> Tensor:
-        """Map (n, d) vectors with the (V, d) embedding to (n, V)."""
+        """Score all words for vectors (n, d) with the embedding (V, d), (n, V)."""
         return F.linear(self.norm(F.gelu(self.hidden(vectors))), words, self.bias)
 
 
 @dataclass
 class Masking(Stage):
-    """The stage of masked words: `run()` leaves `model` with what it learned; from a checkpoint the same to the bit."""
+    """The masked-word stage; `run()` trains `model` in place, bit-identical when resumed from a checkpoint."""
 
     model: EncoderClassifier
     tokens: TokenTable
@@ -120,7 +117,7 @@ class Masking(Stage):
         self._prepare(groups, self.tokens.lengths, config.masked_epochs)
 
     def run(self) -> float:
-        """Train to the end and return the seconds that it took; raises as `core.training.loop.Training.run`."""
+        """Train to the end and return the seconds; errors are those of `core.training.loop.Training.run`."""
         with repeatable(self.device):
             self._start()
             with HistoryWriter(self.history) as self.writer:
@@ -143,7 +140,7 @@ class Masking(Stage):
         self._log({"kind": "epoch", "train_loss": self._mean_loss()}, epoch)
 
     def _losses(self, rows: np.ndarray) -> Iterator[Tensor]:
-        """Yield each portion's part of the mean cross-entropy over all places to be guessed; 0 where there are none."""
+        """Yield each portion's part of the mean cross-entropy over all masked words; 0 if there are none."""
         whole = Batch.of(self.tokens.padded(rows))
         masked = mask(whole, len(self.guess.bias), self.model.mark)
         every, begin = int(masked.places.sum()), 0

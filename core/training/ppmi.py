@@ -1,4 +1,4 @@
-"""Word vectors from the company that words keep: a truncated SVD of positive pointwise mutual information.
+"""Word vectors from cooccurrences: a truncated SVD of positive pointwise mutual information (PPMI).
 
 Levy, Goldberg and Dagan (2015), "Improving distributional similarity with lessons learned from word embeddings": a
 dynamic window, context distribution smoothing (section 3.2), and U S^p with p = 1/2 (section 3.3).
@@ -24,10 +24,7 @@ SMOOTHING = 0.75
 
 
 def cooccurrences(tokens: TokenTable, size: int) -> csr_array:
-    """Return (size, size) float64, symmetric: 1 / distance of every two words of a text at most `WINDOW` apart.
-
-    Entries that are no words (unknown ones) keep their place in the text, and have no counts.
-    """
+    """Sum 1 / distance of word pairs up to `WINDOW` apart, (size, size) float64, symmetric; unknown words have 0."""
     flat = tokens.flat.astype(np.int64)
     text = np.repeat(np.arange(len(tokens)), tokens.lengths)
     total = csr_array((size, size), dtype=np.float64)
@@ -40,7 +37,7 @@ def cooccurrences(tokens: TokenTable, size: int) -> csr_array:
 
 
 def ppmi(counts: csr_array) -> csr_array:
-    """Return max(0, ln(P(w, c) / (P(w) P(c)))) of each pair, P(c) in proportion to the context's count ** 0.75."""
+    """Compute PPMI, max(0, ln(P(w, c) / (P(w) P(c)))), with P(c) proportional to the context's count ** 0.75."""
     seen = np.asarray(counts.sum(1)).ravel()
     smoothed = seen**SMOOTHING
     pairs = counts.tocoo()
@@ -51,7 +48,7 @@ def ppmi(counts: csr_array) -> csr_array:
 
 
 def word_vectors(tokens: TokenTable, *, size: int, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return (size, width) float32, U √S of the first singular vectors with rows of length 1, and (size,) bool.
+    """Compute word vectors, (size, width) float32: U √S with rows of length 1; and a mask (size,) bool.
 
     The latter says which entries have a vector; the others, special ones and words that stand in no company, have
     zeros, and so have further columns where there are fewer words. `seed` is of the vector that the decomposition
@@ -77,7 +74,7 @@ def _decomposed(rows: csr_array, width: int, seed: int) -> tuple[np.ndarray, np.
 
 
 def place(model: Model, vectors: np.ndarray, known: np.ndarray) -> None:
-    """Put vectors in place of the drawn rows of the embedding, as long as those are; other rows keep their draw."""
+    """Replace random rows of the embedding by vectors scaled to the same length; other rows stay random."""
     weight = model.get_parameter("embedding.weight")
     long = math.sqrt(weight.shape[1]) / model.scale  # of a row drawn from N(0, 1/scale²)
     with torch.no_grad():

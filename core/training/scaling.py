@@ -1,4 +1,4 @@
-"""What makes the probabilities of a run come true, as its record has it. Imports nothing heavy."""
+"""The calibration of a run's probabilities, as stored in its record. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from core.data.table import Task
 
 
 class Scaling(NamedTuple):
-    """What is done to the logits of a run (`core.evaluation.predict.scaled`); see `core.training.temperature`."""
+    """The scaling of a run's logits (`core.evaluation.predict.scaled`); see `core.training.temperature`."""
 
     temperature: float = 1.0
     prior: tuple[float, ...] = ()
     """(C,), each above 0 and below 1: towards what; empty: towards every class alike."""
 
     def centre(self, task: Task) -> list[float]:
-        """Return (C,): the logits of the prior; without one (1,), a 0 for all."""
+        """Return the logits of the prior, (C,); without a prior one 0 for all classes, (1,)."""
         if not self.prior:
             return [0.0]
         return [math.log(share) - (math.log1p(-share) if task == "multi" else 0) for share in self.prior]

@@ -1,4 +1,4 @@
-"""What every stage of a training does: examples in batches, updates by a schedule, a checkpoint, a history."""
+"""The base class of training stages: batches, scheduled updates, checkpoints and a history."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ POOL = 50
 
 @dataclass(frozen=True)
 class Examples:
-    """A tokenised split with its labels, and what is learned of it."""
+    """A tokenised split with its labels and targets."""
 
     tokens: TokenTable
     """n rows; behind them may stand more, of which only `targets` says what is to be learned."""
@@ -38,13 +38,13 @@ class Examples:
     """(all rows, C) float32: probabilities that are learned in place of the labels; None: the labels."""
 
     def learned(self, classes: int) -> np.ndarray:
-        """Return (all rows, C) float32: the targets, or the labels as such."""
+        """Return the targets, (all rows, C) float32; without targets the labels as probabilities."""
         if self.targets is not None:
             return self.targets
         return np.eye(classes, dtype=np.float32)[self.labels] if self.labels.ndim == 1 else self.labels
 
     def followed_by(self, tokens: TokenTable, targets: np.ndarray, classes: int) -> Examples:
-        """Append further texts, of which the targets (further, C) are learned."""
+        """Append texts with their targets (further, C)."""
         tokens = self.tokens.followed_by(tokens)
         return replace(self, tokens=tokens, targets=np.concatenate([self.learned(classes), targets]).astype(np.float32))
 
@@ -52,7 +52,7 @@ class Examples:
 def plan(
     lengths: np.ndarray, *, batch_size: int, seed: int, epoch: int, batching: Literal["length", "fixed"] = "length"
 ) -> list[np.ndarray]:
-    """Return the batches of one epoch as arrays of row numbers; every row once, the same for the same arguments.
+    """Return the batches of one epoch as arrays of row numbers; deterministic, with every row once.
 
     fixed: rows in random order. length: the random order is cut into pools of 50 batches, each pool sorted by length
     and cut into batches, and the batches are put in random order.
@@ -78,24 +78,24 @@ Tensors = dict[str, Tensor]
 
 
 class Events:
-    """What others may do while a training runs; here every method does nothing."""
+    """Callbacks of a training run; the methods of this base class do nothing."""
 
     def stopped(self) -> bool:
-        """Return, asked before each update, whether the training should save and end."""
+        """Return whether the training should save and stop; called before each update."""
         return False
 
     def row(self, row: Row) -> None:
-        """Hear that a row was written to the history."""
+        """Handle a row that was written to the history."""
 
     def best(self, model: nn.Module) -> None:
-        """Hear that the epoch that just ended is the best so far; `model` has its weights."""
+        """Handle a new best epoch, which just ended; `model` has its weights."""
 
     def saved(self, progress: Progress, steps: int) -> None:
-        """Hear that a checkpoint is on disk; `steps` are the updates if nothing stops the training early."""
+        """Handle a checkpoint that was saved; `steps` are the updates in total, without early stopping."""
 
 
 class Stage(ABC):
-    """Epochs of AdamW, repeatable to the bit, also when killed and resumed.
+    """A training stage: epochs of AdamW, bit-reproducible even if it is killed and resumed.
 
     The global generator (dropout) is seeded or restored here, and the batches depend on (seed, epoch) only.
     """
@@ -108,7 +108,7 @@ class Stage(ABC):
     writer: HistoryWriter
 
     def _prepare(self, groups: Sequence[Mapping[str, Any]], lengths: np.ndarray, epochs: int) -> None:
-        """Prepare the first step; `groups` as AdamW takes them, `lengths` (n,): tokens of each text."""
+        """Prepare the first step; `groups` are those of AdamW, `lengths` (n,) the tokens of each text."""
         self.parameters = [parameter for group in groups for parameter in group["params"]]
         self.optimizer = AdamW(groups)
         self.lengths = lengths
@@ -119,26 +119,26 @@ class Stage(ABC):
 
     @abstractmethod
     def _learning(self) -> nn.Module:
-        """Return what learns."""
+        """Return the module to train."""
 
     @abstractmethod
     def _losses(self, rows: np.ndarray) -> Iterator[Tensor]:
-        """Yield () of each portion of one batch, as it adds to the mean loss of the batch; made one after another."""
+        """Yield each portion's part () of the mean loss of a batch; portions are computed lazily."""
 
     @abstractmethod
     def _end_epoch(self, epoch: int) -> None:
-        """Do what follows the last batch of an epoch."""
+        """Complete an epoch after its last batch."""
 
     @abstractmethod
     def _groups(self) -> dict[str, Tensors]:
-        """Return what a checkpoint keeps, besides the generators and the moments of AdamW."""
+        """Return the tensors of a checkpoint, except random states and moments of AdamW."""
 
     @abstractmethod
     def _take(self, groups: Mapping[str, Tensors]) -> None:
-        """Go on from what `_groups` gave."""
+        """Restore the tensors that `_groups` returned."""
 
     def _inside(self) -> Row:
-        """Return what every row of the history has besides."""
+        """Return additional fields for every row of the history."""
         return {}
 
     def _start(self) -> None:
@@ -235,7 +235,7 @@ def _learned(loss: Tensor) -> float:
 
 
 def rate(step: int, *, steps: int, warmup: float, schedule: Literal["cosine", "linear", "constant"]) -> float:
-    """Return the factor of the learning rate for update number `step`, counted from 0, of `steps` in all.
+    """Return the factor on the learning rate for update number `step` (from 0) of `steps` updates.
 
     With w = round(warmup * steps) warm-up updates it is (step + 1) / (w + 1) for step < w. After them, with the
     progress t = (step - w) / (steps - w): cosine (1 + cos(pi t)) / 2, linear 1 - t, constant 1. Update w has factor 1;

@@ -1,4 +1,4 @@
-"""Temperature scaling: one number moves all answers of a run towards doubt, so that its claims come true.
+"""Temperature scaling: calibration of a run's probabilities by one number.
 
 Guo et al. 2017, 4.2, divide the logits by it: doubt is every class alike. Of a run that was taught doubt (with made-up
 words) it is the class prior, lest the temperature undo what was taught: z becomes c + (z - c) / T, where c is the log
@@ -25,17 +25,14 @@ LARGEST = 1000.0
 
 
 def class_prior(labels: np.ndarray, classes: int) -> tuple[float, ...]:
-    """Return the share of each class of (n,) numbers or label of (n, C) zeros and ones, none of them 0 or 1.
-
-    Each is counted once more than it is there.
-    """
+    """Return the add-one smoothed share of each class or label, from (n,) class numbers or (n, C) zeros and ones."""
     several = labels.ndim == 2
     counts = labels.sum(0) if several else np.bincount(labels, minlength=classes)
     return tuple(((counts + 1) / (len(labels) + (2 if several else classes))).tolist())
 
 
 def validation_scaling(logits: np.ndarray, labels: np.ndarray, prior: Sequence[float] = ()) -> Scaling:
-    """Return the scaling of a run, from what it says of its validation split: T = 1 of fewer than `LEAST` rows."""
+    """Fit the scaling of a run on its validation split; T = 1 for fewer than `LEAST` rows."""
     found = 1.0
     if len(labels) >= LEAST:
         try:
@@ -46,7 +43,7 @@ def validation_scaling(logits: np.ndarray, labels: np.ndarray, prior: Sequence[f
 
 
 def best_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[float] = ()) -> float:
-    """Return the T > 0 for which c + (z - c) / T have the least cross-entropy, from 1 / `LARGEST` to `LARGEST`.
+    """Fit the T in [1 / `LARGEST`, `LARGEST`] for which c + (z - c) / T has the lowest cross-entropy.
 
     z are the logits (n, C), c those of the prior (C,), 0 without one; labels are (n,) class numbers, or (n, C) zeros
     and ones with one temperature for all sigmoids. It is convex in 1 / T. As in Platt scaling (1999) a label counts as
@@ -71,6 +68,7 @@ def best_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[flo
     away = logits - centre
 
     def cross_entropy(log_temperature: float) -> float:
+        """Compute the smoothed cross-entropy at a temperature."""
         cooled = centre + away / np.exp(log_temperature)
         if labels.ndim == 1:
             return -float((smooth * scipy.special.log_softmax(cooled, 1)).sum(1).mean())
@@ -83,7 +81,7 @@ def best_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[flo
 
 
 def as_trained(probabilities: np.ndarray, scaling: Scaling, task: Task) -> np.ndarray:
-    """Return what the scaled probabilities (n, C) of a run were before, so at T = 1; float64."""
+    """Return the unscaled probabilities (T = 1) for the scaled ones (n, C) of a run, float64."""
     given, temperature = np.asarray(probabilities, np.float64), scaling.temperature
     if temperature == 1:
         return given

@@ -1,4 +1,4 @@
-"""The one reader of all pages: what was read is kept for all visitors in Streamlit's caches."""
+"""The reader that all pages share; Streamlit's caches keep its results for all visitors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class StreamlitMemo(Memo):
-    """Keeps each reading in a cache of its own, under a digest: typed text never becomes part of a key as it is."""
+    """Memo with one Streamlit cache per reading; keys are digests, so typed text is never part of a key."""
 
     shared = True
 
@@ -43,12 +43,13 @@ class StreamlitMemo(Memo):
     def recall(self, how: Keeping, key: Callable[[], Key], read: Callable[[], Found]) -> Found:
         """Return the result that is kept under a key, or read it now."""
         digest = hashlib.sha256(repr(key()).encode("utf-8", "surrogatepass")).hexdigest()
-        cache = self.caches.get(how.name) or self.caches.setdefault(how.name, _cache(how))
-        return cast(Found, cache(digest, read))
+        cached = self.caches.get(how.name) or self.caches.setdefault(how.name, _cache(how))
+        return cast(Found, cached(digest, read))
 
 
 def _cache(how: Keeping) -> Cache:
     def recall(key: str, _read: Callable[[], Any]) -> Any:
+        """Read the result of a key that is not cached."""
         return _read()
 
     recall.__qualname__ = how.name  # Streamlit tells caches apart by it
@@ -58,7 +59,7 @@ def _cache(how: Keeping) -> Cache:
 
 
 class PageReader(Reader):
-    """Reads for pages also what takes a page: drawn figures, details of rows, tags that a thread finds."""
+    """Reader of the pages that also caches drawn figures, details of rows and tags found by a thread."""
 
     def _drawn_version(self, figure: Figure[Any], source: Source, look: Look) -> Key:
         files, runs = (RECORD, HISTORY, WEIGHTS, PREDICTIONS, TAGS), [source.record, *source.others]
@@ -67,7 +68,7 @@ class PageReader(Reader):
 
     @kept(256, _drawn_version)
     def drawn(self, figure: Figure[Shape], source: Source, look: Look) -> tuple[Shape, Drawing]:
-        """Return the shape of a figure of one run and its drawing; NotAvailable: it has nothing of the kind."""
+        """Draw a figure of one run; return its shape and drawing. NotAvailable: the run has nothing of the kind."""
         shape = figure.shape(source)
         drawing = figure.draw(shape, look)
         return shape, Kept(drawing) if isinstance(drawing, go.Figure) else drawing
@@ -85,7 +86,7 @@ class PageReader(Reader):
         return read_details(self.loaded(run) if self.has_weights(run) else None, shown, keys)
 
     def find_tags(self, record: RunRecord, split: str, patience: float) -> bool:
-        """Begin to find the tags of a split, wait so many seconds, return whether they are there, or raise why not."""
+        """Find the tags of a split, waiting so many seconds; return whether all are there, or raise why not."""
         known = self.known(record, split)
         if not known.whole:
             known.finding.ask(lambda tell: self._find_tags(known), patience)
@@ -95,6 +96,7 @@ class PageReader(Reader):
         record = known.table.record
 
         def prepare() -> None:
+            """Prepare phrases, groups and nearest training texts."""
             _ = known.table.phrases, known.groups
             pooled = None
             if self.has_weights(record.run) and "pooled" in provides(record.config.model):
@@ -118,12 +120,12 @@ data = PageReader(memo=StreamlitMemo())
 
 @st.cache_resource
 def freeze_once() -> None:
-    """Put everything imported so far out of the garbage collector's sight: full collections get short."""
+    """Exclude everything imported so far from garbage collection, which makes full collections short."""
     gc.collect()
     gc.freeze()
 
 
 @st.cache_resource
 def adopt_once() -> None:
-    """Find runs that wait or died again after a restart of the server."""
+    """Find waiting and dead runs again after a restart of the server."""
     jobs.adopt(data.store())

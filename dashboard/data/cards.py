@@ -1,4 +1,4 @@
-"""Analyses of data sets that are kept on disk beside the runs: the card, the yardsticks."""
+"""Analyses of data sets, kept on disk next to the runs: the data card and the TF-IDF yardsticks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class DataCard(Analysis[dict[str, Any]]):
 
     @classmethod
     def of(cls, data: Dataset, text: TextConfig) -> DataCard:
-        """Return the card of data that are read in this way."""
+        """Return the card of a data set as tokenized with `text`."""
         return cls(*_place("card", data, text), data, text)
 
     @property
@@ -57,11 +57,11 @@ class DataCard(Analysis[dict[str, Any]]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return its command, for data that have a name."""
+        """Return the command that computes it, for named data."""
         return "data", "card", "--no-yardstick", "--", self.data.name
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """Count it."""
+        """Count words, lengths and repeats of the data."""
         return labelled.card.data_card(self.data, self.text)
 
 
@@ -83,24 +83,24 @@ class Yardsticks(Analysis[dict[str, Any]]):
 
     @classmethod
     def of(cls, data: Dataset, settings: Mapping[str, Any]) -> Yardsticks:
-        """Return the yardsticks of data."""
+        """Return the yardsticks of a data set that is read with `settings`."""
         return cls(*_place("tfidf", data, None), data, settings)
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return its command."""
+        """Return the command that computes them."""
         chosen = [f"{name}={value}" for name, value in self.settings.items() if name != "data.name"]
         words = [word for each in chosen for word in ("--set", each)]
         return "data", "card", "--json", *words, "--", self.settings["data.name"]
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """Measure it in another process; InputError: too many wait for a turn, NotAvailable: it failed."""
+        """Measure TF-IDF in another process; InputError: too many wait for a turn, NotAvailable: it failed."""
         measured = errands.answer(self.store, self.words, f"tfidf-{self.data.fingerprint[:16]}", "TF-IDF")
         return {name: measured[name] for name in KeptYardsticks.__annotations__}
 
 
 def quick(data: Dataset) -> bool:
-    """Return whether the card takes a few seconds only."""
+    """Return whether the card of a data set takes only a few seconds."""
     return sum(int(rows["text"].str.len().sum()) for rows in data.splits.values()) <= AT_ONCE
 
 

@@ -1,4 +1,4 @@
-"""Labelled texts: data sets, their tokenizers, and files before they are one."""
+"""Readings of data sets, their tokenizers, and files before they become a data set."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _held: WeakValueDictionary[tuple[DataConfig, str], Dataset] = WeakValueDictionar
 
 
 class DatasetReader(RunReader):
-    """Reads data sets; DataError or InputError where they cannot be used."""
+    """Reader of data sets; DataError or InputError: they cannot be used."""
 
     @kept(4, lambda self, config: (config, _folder_version(config.name)))
     def dataset(self, config: DataConfig) -> Dataset:
-        """Return the texts, once for all visitors; NotAvailable: they cannot be had here."""
+        """Load a data set, once for all visitors; NotAvailable: it cannot be read here."""
         _held[config, _folder_version(config.name)] = found = labelled.load.load(config)
         return found
 
     def held_dataset(self, config: DataConfig) -> Dataset | None:
-        """Return a data set that `dataset` has read and still keeps; nothing is read for it."""
+        """Return a data set that is still in memory; None otherwise, and nothing is read."""
         return _held.get((config, _folder_version(config.name)))
 
     @kept(16, lambda self, data: (data.fingerprint, data.classes), spinner="Comparing the splits")
@@ -81,7 +81,7 @@ class DatasetReader(RunReader):
 
     @kept(32, _upload_version, copied=True)
     def inspect_upload(self, name: str, content: bytes, config: DataConfig) -> FileReport:
-        """Return what an uploaded file holds, before it is kept; of `config` the name is not used."""
+        """Inspect an uploaded file before it is stored; the name in `config` is not used."""
         with tempfile.TemporaryDirectory(prefix="sentiscope-") as folder:
             path = Path(folder) / library.safe_name(name)
             path.write_bytes(content)
@@ -89,7 +89,7 @@ class DatasetReader(RunReader):
 
     @kept(32, lambda self, path, config: (path, file_version(path), config), copied=True)
     def inspect_path(self, path: Path, config: DataConfig) -> FileReport:
-        """Return what a file of this machine holds; arguments as `inspect_upload`."""
+        """Inspect a file of this machine; arguments as `inspect_upload`."""
         return _inspect(path, config)
 
     def _labels_version(self, record: RunRecord, name: str, *asked: object) -> Key:
@@ -98,7 +98,7 @@ class DatasetReader(RunReader):
 
     @kept(32, _labels_version, spinner="Reading the labels", copied=True)
     def offered(self, record: RunRecord, name: str, split: str, settings: tuple[tuple[str, Any], ...]) -> Offered:
-        """Return which labels other data, read with `settings`, have and what each would mean to a run."""
+        """Return the labels of other data, read with `settings`, and the class of a run that each would mean."""
         return runs.judged.offered(record, runs.judged.Wanted(name, split, settings=dict(settings)))
 
 

@@ -1,4 +1,4 @@
-"""Sentences of a split: what is known of each, which are selected, what people said of them."""
+"""Readings of a split's sentences: rows with tags, selections, annotations and saved slices."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOTICED = 10
 
 @dataclass(frozen=True)
 class Unsure:
-    """What can be known of a run under dropout."""
+    """Files of a run's uncertainty under dropout, or why it cannot be measured."""
 
     why: str
     """Why nothing can; empty: it can."""
@@ -42,13 +42,13 @@ class Unsure:
 
 
 class ErrorReader(ModelReader):
-    """Reads rows, selections, codes and slices of splits.
+    """Reader of rows, selections, codes and slices of splits.
 
     RunDamaged where the predictions, or what was kept, cannot be read. `author` sees some of the codes; None: all.
     """
 
     def known_version(self, record: RunRecord, split: str) -> Key:
-        """Return what the known of a split depends on: predictions, model, and what gives its tags besides."""
+        """Return the versions that the tagged rows of a split depend on: predictions, model, other sources of tags."""
         about = self.split_version(record, split, WEIGHTS)
         if not about[2]:  # no predictions: whoever reads the rows says why
             return about
@@ -57,7 +57,7 @@ class ErrorReader(ModelReader):
 
     @kept(8, known_version)
     def known(self, record: RunRecord, split: str) -> Known:
-        """Return what is known of the rows of a split; its tags as far as they have been found."""
+        """Return the rows of a split with their tags, as far as these have been found."""
         from dashboard.figures.analysis import make_known
 
         return make_known(self.store(), record, split)
@@ -72,7 +72,7 @@ class ErrorReader(ModelReader):
 
     @kept(32, lambda self, record, split: self.split_version(record, split, WEIGHTS))
     def unsure(self, record: RunRecord, split: str) -> Unsure:
-        """Return whether a run can be read with dropout on, and where the result of that is kept."""
+        """Return whether a run can be evaluated with dropout on, and the files of that result."""
         why = failures.unsure.why_not(self.store(), record)
         return Unsure(why, None if why else failures.unsure.DropoutUncertainty.of(self.store(), record, split))
 
@@ -83,7 +83,7 @@ class ErrorReader(ModelReader):
     def analysis(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
     ) -> Analysis:
-        """Return the rows of a split that a selection, as a link has it, selects, with all tags if nobody waits.
+        """Return the rows that a link's selection selects in a split, with all tags if no visitor waits.
 
         `against` is another run for the tag of different answers. InputError: a rule is not understood, or the
         sentences are not kept any more; StorageError: codes cannot be read.
@@ -99,7 +99,7 @@ class ErrorReader(ModelReader):
         return analyse(known.beside(against), select, self.store(), seen)
 
     def codes(self, record: RunRecord) -> Codes:
-        """Return the codebook of a run's data set and its annotations; every look at it is a look at the disk."""
+        """Return the codebook of a run's data set and its annotations; every access reads the disk."""
         return failures.codes.Codes(self.store().folder, failures.codes.data_of(record))
 
     def coded(self, record: RunRecord, author: str | None = None) -> Coded:
@@ -112,14 +112,14 @@ class ErrorReader(ModelReader):
         return codes.coded() if author is None else self._coded(codes, version, None).seen_by(author)
 
     def legible(self, record: RunRecord, author: str | None) -> Coded:
-        """Return the same; nothing where it cannot be read, which Errors says."""
+        """Return the visible annotations; none if they cannot be read, which the page Errors reports."""
         try:
             return self.coded(record, author)
         except StorageError:
             return failures.coded.NOTHING
 
     def written(self, run: str) -> str:
-        """Return a text that changes with all that people write about the data of a run: codes, draws, slices."""
+        """Return a text that changes with the codes, draws and slices of a run's data."""
         record = self.store().read(run)
         return f"{self.codes(record).version} {failures.slices.version(self.store(), record)}"
 
@@ -142,7 +142,7 @@ class ErrorReader(ModelReader):
         return failures.slices.slices(self.store(), record)
 
     def slices_version(self, record: RunRecord) -> str:
-        """Return a text that changes when a slice of the data of a run does, or a code that one asks for."""
+        """Return a text that changes with the slices of a run's data, and with the codes that they ask for."""
         coded = any(each.of_codes for each in self.kept_slices(record))
         return failures.slices.version(self.store(), record) + (self.codes(record).version if coded else "")
 
@@ -168,7 +168,7 @@ class ErrorReader(ModelReader):
         return failures.slices.slice_report(self.store(), there.table, there.tagged, one, seen)
 
     def sliced(self, sides: Sides, author: str | None = None) -> Sides:
-        """Return the same sides with the rows of each saved slice; InputError: by none can they be compared."""
+        """Add the rows of each saved slice to compared runs; InputError: no slice can compare them."""
         record = sides.sides[0].model.records[0]
         kept = self.kept_slices(record)
         return failures.slices.with_slices(self.store(), sides, kept, self.table, self.coded(record, author))
@@ -179,7 +179,7 @@ class ErrorReader(ModelReader):
 
     @kept(32, _group_version)
     def chosen_group(self, digest: str) -> Group:
-        """Return sentences that were chosen one by one; InputError: they are not kept any more."""
+        """Return sentences that were picked one by one; InputError: they are no longer stored."""
         return failures.selection.recall(self.store(), digest)
 
     def _selection_version(self, record: RunRecord, selection: Selection, split: str, author: str | None) -> Key:
@@ -188,13 +188,13 @@ class ErrorReader(ModelReader):
 
     @kept(64, _selection_version)
     def selected(self, record: RunRecord, selection: Selection, split: str, author: str | None = None) -> Selected:
-        """Return the rows of `known` that are selected; raises as `analysis`."""
+        """Return the selected rows of a split; raises as `analysis`."""
         known = self.known(record, split)
         seen = self.coded(record, author) if _asks_for_codes(selection.rules) else None
         return failures.selection.select(selection, known.table, known.tagged, self.store(), seen)
 
     def analysed(self, analysis: type[SplitAnalysis[Found]], record: RunRecord, split: str) -> Found | None:
-        """Return what an analysis of a split found; None: nobody has looked."""
+        """Return the result of an analysis of a split; None: it has not been computed."""
         return self._result(analysis.of(self.store(), record, split))
 
     @kept(16, lambda self, files: (files, file_version(files.path("json"))))

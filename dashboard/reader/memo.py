@@ -1,4 +1,4 @@
-"""How long readings are kept: each reading declares it, the memory of its reader does it."""
+"""Caching of readings: each reading declares its rule, and the memo of its reader applies it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TELL = "tell"
 
 @dataclass(frozen=True)
 class Keeping:
-    """The rule by which results of one reading are kept."""
+    """The caching rule of one reading."""
 
     name: str
     entries: int
@@ -34,27 +34,31 @@ class Keeping:
 
 
 class Memo:
-    """The memory of a reader. This one keeps nothing: every reading looks at the disk."""
+    """The cache of a reader; this one keeps nothing, so every reading reads the disk."""
 
     shared = False
     """Whether many visitors read at once and none should wait for long."""
 
     def recall(self, how: Keeping, key: Callable[[], Key], read: Callable[[], Found]) -> Found:
-        """Return the result that is kept under a key, or read it now."""
+        """Return the cached result of a key, or read it now."""
         return read()
 
 
 def kept(
     entries: int, key: Callable[..., Key], *, spinner: str = "", copied: bool = False, seconds: float | None = None
 ) -> Callable[[Reading[Given, Found]], Reading[Given, Found]]:
-    """Declare how a reading is kept (`Keeping`) in the memo of its object; `key` takes its arguments without `tell`."""
+    """Cache a reading in the memo of its object by a rule (`Keeping`); `key` takes its arguments without `tell`."""
 
     def declare(read: Reading[Given, Found]) -> Reading[Given, Found]:
+        """Wrap a reading."""
         how, signature = Keeping(read.__name__, entries, spinner, copied, seconds), inspect.signature(read)
 
         @functools.wraps(read)
         def recall(self: Any, /, *args: Given.args, **kwargs: Given.kwargs) -> Found:
+            """Return the cached result, or read it."""
+
             def named() -> Key:
+                """Build the key from the arguments."""
                 asked = signature.bind(self, *args, **kwargs)
                 asked.apply_defaults()
                 asked.arguments.pop(TELL, None)

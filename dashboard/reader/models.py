@@ -1,4 +1,4 @@
-"""What loaded models say of a text: its inside, its words and parts, its λ, and what would change the answer."""
+"""Readings of loaded models: predictions, attributions, ablations, λ curves and counterfactuals of texts."""
 
 from __future__ import annotations
 
@@ -53,24 +53,24 @@ Wanted = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Asking:
-    """Questions that a page waits for; a thread asks them once for all visitors."""
+    """Model computations that a page waits for; a thread runs them once for all visitors."""
 
     wanted: tuple[Wanted, ...]
     known: Watched[Any]
     steps: Callable[[OnProgress], Iterator[Any]]
 
     def wait(self, patience: float | None = None) -> Watched[Any]:
-        """Begin, if nobody has, and wait so many seconds for the end; None: until it is there."""
+        """Start the computations if needed and wait up to `patience` seconds; None: until they end."""
         self.known.ask(self.steps, patience)
         return self.known
 
 
 class ModelReader(RunReader):
-    """Asks models; RunDamaged where weights or tokenizer cannot be read, InputError where it cannot be asked so."""
+    """Reader of models; RunDamaged: weights or tokenizer cannot be read, InputError: it cannot be asked so."""
 
     @kept(6, RunReader.model_version, spinner="Loading the model")
     def loaded(self, run: str, *, tags: bool = False) -> LoadedRun:
-        """Load a model; one for all visitors, nobody changes it, interventions are arguments."""
+        """Load a model that all visitors share and nothing changes; interventions are arguments."""
         import torch
 
         if self.memo.shared:
@@ -84,12 +84,12 @@ class ModelReader(RunReader):
 
     @kept(48, RunReader.model_version)
     def sentence(self, run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:
-        """Return one text with its inside, as trained or with changes."""
+        """Read one text with a model, as trained or with changes; return its predictions and internals."""
         return self.loaded(run).inspect(text, edits.intervention(), unmixed=edits.unmixed)
 
     @kept(24, RunReader.model_version)
     def passages(self, run: str, text: str, words: int) -> ByPassage:
-        """Return the answers to a text passage by passage."""
+        """Predict a text passage by passage."""
         return self.loaded(run).by_passage([text], words)
 
     @kept(24, RunReader.model_version)
@@ -116,31 +116,31 @@ class ModelReader(RunReader):
 
     @kept(48, RunReader.model_version)
     def parts(self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = silent) -> Parts:
-        """Return the effect of each part of the model on them, as the run was trained or besides changes."""
+        """Return the effect of each part of the model on the log-odds of a class, as trained or besides changes."""
         return self.loaded(run).watched(tell).parts(text, target, edits.intervention(), unmixed=edits.unmixed)
 
     @kept(48, RunReader.model_version)
     def lambdas(
         self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = silent
     ) -> LambdaCurves:
-        """Return the effect of each λ on them, all else as trained or as changed."""
+        """Return the effect of each λ on the log-odds of a class, all else as trained or as changed."""
         return self.loaded(run).watched(tell).lambdas(text, target, edits.intervention(), unmixed=edits.unmixed)
 
     @kept(24, RunReader.model_version)
     def patches(self, run: str, text: str, donor: str, target: str, edits: Edits, tell: OnProgress = silent) -> Patches:
-        """Return the effect on them of the inside of a donor with as many tokens in the text, one place at a time."""
+        """Patch activations of a donor with as many tokens into a text, one place at a time; return the effects."""
         loaded = self.loaded(run).watched(tell)
         return loaded.patch(text, donor, target, edits.intervention(), unmixed=edits.unmixed)
 
     def each_method(
         self, run: str, text: str, target: str, edits: Edits, named: Sequence[str], tell: OnProgress = silent
     ) -> Iterator[Methods]:
-        """Stream the effect of each word by these methods, one method more with each step."""
+        """Yield the effect of each word by these methods, one method more with each step."""
         loaded = self.loaded(run).watched(tell)
         return loaded.side_by_side(text, target, edits.intervention(), unmixed=edits.unmixed, named=named)
 
     def methods(self, run: str, text: str, target: str, edits: Edits, named: Sequence[str]) -> Methods:
-        """Return the effect of each word by these methods, as far as the model can be explained so."""
+        """Return the effect of each word by these methods, as far as they can explain the model."""
         known = self.asking(("each_method", run, text, target, edits, tuple(named))).wait()
         assert known.found is not None  # the page shows what was stopped by itself
         found: Methods = known.found
@@ -148,13 +148,14 @@ class ModelReader(RunReader):
 
     @kept(128, lambda self, run, steps, target: self.model_version(run, tuple(steps), target))
     def reach(self, run: str, steps: Sequence[Step], target: str, tell: OnProgress = silent) -> Reach:
-        """Return the answers to a template with more and more words put in."""
+        """Predict a template with more and more words put in."""
         return self.loaded(run).watched(tell).reach(tuple(steps), target)
 
     def asking(self, *wanted: Wanted) -> Asking:
-        """Ask several questions, one after the other."""
+        """Request several computations, which run one after the other."""
 
         def steps(tell: OnProgress) -> Iterator[Any]:
+            """Yield the results in order."""
             for name, *about in wanted:
                 tell(name, None)
                 found = getattr(self, name)(*about, tell=tell)
@@ -167,7 +168,7 @@ class ModelReader(RunReader):
         return Watched()
 
     def belief(self, record: RunRecord) -> Belief | None:
-        """Return how far the explanations of a run can be believed; None: not measured, or it cannot be read."""
+        """Return the faithfulness of a run's explanations; None: it is not measured, or cannot be read."""
         store = self.store()
         with contextlib.suppress(RunDamaged):
             folders = store.path(record.run) / beliefs.FOLDER, BeliefFiles.of(store, record.run).folder
@@ -177,7 +178,7 @@ class ModelReader(RunReader):
         return None
 
     def flips(self, run: str, text: str, target: str, edits: Edits) -> Iterator[Search]:
-        """Search for the smallest change of a text that changes its answer; the search goes on as it is asked."""
+        """Search for the smallest change of a text that changes its prediction; each iteration is one step."""
         return self.loaded(run).flips(text, target, intervene=edits.intervention(), unmixed=edits.unmixed)
 
     @kept(8, lambda self, file: (file, file_version(Path(file)) if file else ""))
@@ -190,11 +191,11 @@ class ModelReader(RunReader):
 
     @kept(32, _suite_version, spinner="Asking the model")
     def judged(self, run: str, asked: Suite, sides: Mapping[str, str]) -> Judged:
-        """Return the answers of a run to a suite; `sides` by class, where a person says what it means."""
+        """Return a run's predictions on a test suite; `sides` has the polarity of classes where a person set it."""
         return behaviour.answers.judged(self.store(), run, asked, dict(sides))
 
     def behaviour(self, record: RunRecord) -> Judged:
-        """Return the answers of a run to the suite that comes with Sentiscope; NotAvailable: it has not been asked."""
+        """Return the run's predictions on the built-in behavioural tests; NotAvailable: it has not been asked."""
         suite = behaviour.read.our_suite()
         if record.task == "single" and not behaviour.answers.asked(self.store(), record.run, suite):
             raise NotAvailable(f"it has not been asked yet; `sentiscope behave {record.run}` does it")
@@ -204,11 +205,11 @@ class ModelReader(RunReader):
             raise NotAvailable(str(error)) from error
 
     def examples(self) -> list[CounterExample]:
-        """List the class's counter-examples, the last first; every look at them is a look at the disk."""
+        """List the class's counter-examples, the last first; every call reads the disk."""
         return failures.counter_examples.counter_examples(self.store().folder)
 
     def answers(self, run: str, rows: Sequence[CounterExample]) -> list[Answer]:
-        """Return the answers of a run to counter-examples today; NotAvailable: it has no weights."""
+        """Predict counter-examples with a run; NotAvailable: it has no weights."""
         if not self.has_weights(run):
             raise NotAvailable("it has no weights, so no sentence can be read")
         return self._answers(run, rows)
@@ -224,7 +225,7 @@ class ModelReader(RunReader):
 
     @kept(256, lambda self, run, *asked: (self.version(run, asked[0], EMBEDDINGS, PREDICTIONS), asked), copied=True)
     def map_files(self, run: str, split: str, config: ProjectionConfig) -> MapFiles:
-        """Return where a map of this split is kept, or will be; InputError: no embeddings of it are kept."""
+        """Return the files of a map of this split, computed or not; InputError: the split has no embeddings."""
         return MapFiles.of(self.store(), run, split, config)
 
     def _map_version(self, record: RunRecord, files: MapFiles) -> Key:
@@ -250,11 +251,11 @@ class ModelReader(RunReader):
 
     @kept(64, lambda self, run, split: self.version(run, split, PREDICTIONS, WEIGHTS, TOKENIZER), copied=True)
     def layer_files(self, run: str, split: str) -> LayerFiles:
-        """Return where the layers of a split are, or will be; NotAvailable: the model has none, or no weights."""
+        """Return the files of a split's layers, computed or not; NotAvailable: the model has none, or no weights."""
         return LayerFiles.of(self.store(), run, split)
 
     def layers(self, record: RunRecord, split: str) -> Layers | None:
-        """Return how the classes lie at each stage of a model; None: nobody has read them; raises as `layer_files`."""
+        """Return how separable the classes are at each stage of a model; None: unknown; raises as their files do."""
         return self.layer_files(record.run, split).read()
 
     @kept(128, lambda self, record, files, text: self.model_version(record.run, files.config.space, text), copied=True)

@@ -1,4 +1,4 @@
-"""Runs as they lie on disk: what they have logged, answered and cost, alone and side by side."""
+"""Readings of runs on disk: training curves, predictions and costs, of one run or several."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _testing = threading.Lock()
 
 @dataclass
 class Ties:
-    """Which models of a board cannot be told apart; filled by the first visitor whose page has been drawn without."""
+    """Groups of a board's models that tests cannot tell apart; empty until a first visitor has tested them."""
 
     groups: list[list[int]] | None = None
     """Places of the models that were measured; None before it has been tested."""
@@ -49,14 +49,14 @@ class Ties:
 
 
 class RunReader:
-    """Reads the files of runs; RunDamaged where predictions cannot be read."""
+    """Reader of the files of runs; RunDamaged: predictions cannot be read."""
 
     def __init__(self, store: RunStore | None = None, memo: Memo | None = None) -> None:
-        """Read the runs of a store, or else of the usual place, looked up anew each time; without memo keep nothing."""
+        """Read the runs of a store, by default the usual one, looked up at each call; without memo cache nothing."""
         self._store, self.memo = store, memo or Memo()
 
     def store(self) -> RunStore:
-        """Return where the runs are."""
+        """Return the store of the runs."""
         return RunStore() if self._store is None else self._store
 
     def runs(self) -> list[RunRecord]:
@@ -68,7 +68,7 @@ class RunReader:
         return [record for record in self.runs() if record.task != "tokens" and self.has_weights(record.run)]
 
     def has_weights(self, run: str) -> bool:
-        """Return whether a run has a model that can be asked."""
+        """Return whether a run has weights, so that its model can be asked."""
         return (self.store().path(run) / WEIGHTS).is_file()
 
     def has_checkpoint(self, run: str) -> bool:
@@ -94,11 +94,11 @@ class RunReader:
         return *self.version(record.run, split, PREDICTIONS, *names), record.classes
 
     def model_version(self, run: str, *asked: object) -> Key:
-        """Return what a model is known by, and what it is asked."""
+        """Return the cache key of a request to a model: store, run, fingerprint of the weights, arguments."""
         return str(self.store().path(run).parent), run, self.weights_fingerprint(run), *asked
 
     def weights_fingerprint(self, run: str) -> str:
-        """Return what a model's results are kept by; empty if the run has no weights."""
+        """Return the fingerprint that a model's results are cached under; empty if the run has no weights."""
         path = self.store().path(run) / WEIGHTS
         # How it answers is known last, when the weights have long been read by somebody who could not wait.
         return f"{self._fingerprint(path)} {self.store().read(run).answering}" if path.is_file() else ""
@@ -145,7 +145,7 @@ class RunReader:
 
     @kept(8, split_version)
     def points(self, record: RunRecord, split: str) -> pd.DataFrame:
-        """Return what is known of each text of a split."""
+        """Return a row for each text of a split, with its predictions."""
         return decisions.points_frame(self.read_predictions(record, split), record.classes)
 
     @kept(8, lambda self, record, split: self.version(record.run, split, TAGS))
@@ -158,17 +158,17 @@ class RunReader:
 
     @kept(8, _answered)
     def sides(self, runs: Sequence[str], split: str) -> Sides:
-        """Return several runs with their answers to the rows that all have; InputError: they have none in common."""
+        """Return the predictions of several runs on the rows that all share; InputError: they share none."""
         return run_files.sides.read_sides(self.store(), runs, split=split)
 
     @kept(64, _answered, spinner="Comparing the runs")
     def compared(self, runs: Sequence[str], split: str, metric: str) -> dict[str, Any]:
-        """Compare every pair of them by a metric, as `core.runs.comparison.compare` does; raises as `sides`."""
+        """Compare every pair of runs by a metric, as `core.runs.comparison.compare` does; raises as `sides`."""
         return run_files.comparison.compare(self.sides(runs, split), metrics=[metric])
 
     @kept(1024, lambda self, record: (*self.version(record.run, "", RECORD), costs.version(self.store(), record.run)))
     def efficiency(self, record: RunRecord) -> Efficiency:
-        """Return what a run costs, as far as that is known on this machine."""
+        """Return the costs of a run, as far as they are known on this machine."""
         return costs.efficiency(self.store(), record)
 
     @kept(256, lambda self, record: self.version(record.run, TEST, METRICS), copied=True)
@@ -199,7 +199,7 @@ class RunReader:
     def models_table(
         self, board: Board, groups: Sequence[Sequence[str]], ticked: Sequence[str], look: Look
     ) -> Component:
-        """Return the table of a board's models, to be ticked and picked."""
+        """Draw the table of a board's models, whose rows can be ticked and picked."""
         from dashboard.figures.interval_drawing import component
         from dashboard.figures.leaderboard import models_table
 
@@ -213,7 +213,7 @@ class RunReader:
 
     @kept(64, _tested)
     def ties(self, board: Board) -> Ties:
-        """Return the ties of a board as far as they are known; `test_ties` finds out."""
+        """Return the ties of a board as far as they are known; `test_ties` computes them."""
         return Ties()
 
     def test_ties(self, board: Board) -> None:

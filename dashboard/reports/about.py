@@ -1,4 +1,4 @@
-"""What a run is, and what people said of its sentences: its card, settings and data; codebook, codes and authors."""
+"""Report sections about a run: run card, settings and data card; codebook, codes and annotators."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MOST_CLASSES = 12  # classes that a line names
 
 
 def run_card(record: RunRecord, store: RunStore, name: str = "card") -> Section:
-    """Say which model this is, how it came to be, and how it comes to be again."""
+    """Write the run card: which model this is, how it was trained, and how to train it again."""
     config = record.config
     known = {
         "Run": record.run,
@@ -73,7 +73,7 @@ def _some(names: tuple[str, ...]) -> str:
 
 
 def settings(record: RunRecord) -> Section:
-    """List every setting; first those that are not the preset's own."""
+    """List every setting, starting with those that differ from the preset."""
     values = flat(record.config)
     try:
         usual: Mapping[str, Any] = flat(compose(record.preset))
@@ -94,7 +94,7 @@ def _said(value: Any) -> str:
 
 
 def data_card(record: RunRecord, judged: Table, found: Collected, *, no_paths: bool = False) -> Section:
-    """Say what the run was trained and judged on: counts, shares and names only; with `no_paths` no path."""
+    """Describe the data that a run was trained and judged on: counts, shares and names; with `no_paths` no path."""
     try:
         dataset = runs.seen.trained_on(record)
     except NotAvailable as error:
@@ -125,7 +125,7 @@ def _absent(record: RunRecord, judged: Table, why: str) -> str:
 
 
 def _counted(record: RunRecord, dataset: Dataset, found: Collected) -> str:
-    """Show its splits and classes as the page Data does."""
+    """Write the splits and classes of a data set as the page Data shows them."""
     if sum(int(rows["text"].str.len().sum()) for rows in dataset.splits.values()) > AT_ONCE:
         rows = [(split, count(len(frame))) for split, frame in dataset.splits.items()]
         words = "Lengths and repeats are not counted in a report of so many texts; the page Data shows them."
@@ -147,7 +147,7 @@ EXAMPLES = 3  # coded sentences that stand with a code
 
 @dataclass(frozen=True)
 class Session:
-    """Some sentences and what was said of them."""
+    """A coding session: sentences with their annotations."""
 
     coded: Coded
     keys: tuple[str, ...]
@@ -160,7 +160,7 @@ class Session:
 
 
 def session(reading: ReportReader, record: RunRecord, named: str, table: Table) -> Session:
-    """Return the coded session of a name that `sentiscope codes list` gives; empty: the codes of what is wrong.
+    """Return the coding session of a name from `sentiscope codes list`; empty: the codes of the errors.
 
     Raises:
         InputError: there is none of this name among the sentences of the split.
@@ -189,7 +189,7 @@ def session(reading: ReportReader, record: RunRecord, named: str, table: Table) 
 
 
 def codes_section(found: Session, shown: Table, *, told: bool) -> Section | None:
-    """Write the section; None: there is neither a code nor a note; `told`: whether texts may be."""
+    """Write the section of codes, with or without texts; None: there is neither a code nor a note."""
     if not found.coded.book and not any(found.coded.notes.get(key) for key in found.keys):
         return None
     counted = rates(found.coded, found.keys, found.known, by_codes=found.by_codes)
@@ -235,7 +235,7 @@ def _authors(found: Session) -> str:
 
 
 def _pairs(found: Session) -> str:
-    """Write κ of every two who have coded some of the same sentences."""
+    """Write κ of every two annotators who have coded some of the same sentences."""
     rows = []
     for first, second in combinations(found.coded.authors, 2):
         pair = agreement(found.coded, first, second, found.keys)

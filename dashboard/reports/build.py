@@ -1,4 +1,4 @@
-"""A report, put together: which sections there are, what is drawn in each, and the file.
+"""Assembly of a report: its sections, the figures in each, and the HTML file.
 
 Data and plotly.js are packed into it, so that no text of theirs is ever read as markup; what runs is named by its
 digest, and nothing else may be asked for.
@@ -40,7 +40,7 @@ from dashboard.reports.reading import ReportReader, tells
 
 @dataclass(frozen=True)
 class Report:
-    """What the document says."""
+    """The contents of a report."""
 
     title: str
     facts: Sequence[str]
@@ -53,7 +53,7 @@ class Report:
 
 
 def whole(told: Report) -> str:
-    """Write the document."""
+    """Write the HTML document of a report."""
     found, plotly = told.found, get_plotlyjs()
     data = {"charts": found.charts, "components": found.components, "numbers": found.numbers, "rows": told.rows}
     script = f"{_components(found.scripts)}\n{asset('report.js')}"
@@ -107,7 +107,7 @@ def _components(names: Sequence[str]) -> str:
 
 
 def _policy(runs: Sequence[str], found: Collected) -> str:
-    """Forbid to fetch anything from anywhere, and to run what is not ours."""
+    """Write a content security policy that forbids to fetch anything and to run scripts other than ours."""
     scripts = [f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in runs]
     traces = [trace for chart in found.charts.values() for trace in chart["light"]["data"]]
     if any(trace.get("type") in ("scattergl", "scatter3d") for trace in traces):
@@ -151,7 +151,7 @@ UNTOLD = (
 
 @dataclass(frozen=True)
 class Built:
-    """A report, and what is said of it."""
+    """A report as HTML, with a summary of its contents."""
 
     markup: str
     about: dict[str, Any]
@@ -166,7 +166,7 @@ def report(
     store: RunStore | None = None,
     on_progress: OnProgress | None = None,
 ) -> dict[str, Any]:
-    """Write the file; arguments, result and errors as `core.api.report`."""
+    """Write the report to a file; arguments, result and errors as `core.api.report`."""
     names = list(dict.fromkeys(runs))
     file = Path(output) if output else Path(f"sentiscope-report-{'-'.join(names)[:120]}.html")
     if file.expanduser().exists():
@@ -188,7 +188,7 @@ def build(
     store: RunStore | None = None,
     on_progress: OnProgress | None = None,
 ) -> Built:
-    """Return the report as text; arguments and errors as `core.api.report`.
+    """Build the report as text; arguments and errors as `core.api.report`.
 
     `author` may see their own codes, None all; `no_paths`, for a visitor of a server: no path of its files is told.
     """
@@ -212,7 +212,7 @@ def build(
 
 
 class _Parts(ABC):
-    """What both kinds of report share: figures are collected section by section."""
+    """Base of both kinds of report, which collects figures section by section."""
 
     kind = title = ""
     many = 0  # figures that are looked for
@@ -233,6 +233,7 @@ class _Parts(ABC):
         self._done = 0
 
     def sourced(self, split: str) -> Source:
+        """Return the source of the figures."""
         return Source(self.record, self.reading, others=self.records[1:], split=split)
 
     @abstractmethod
@@ -245,7 +246,7 @@ class _Parts(ABC):
         return run_card(told, self.reading.store(), name), settings(told)
 
     def figures(self, names: Sequence[str], source: Source, prefix: str = "") -> str:
-        """Draw those that are there."""
+        """Draw the figures that the run has."""
         parts = []
         for name in names:
             self._done += 1
@@ -254,7 +255,7 @@ class _Parts(ABC):
         return together(parts)
 
     def built(self, again: str) -> Built:
-        """Return the file, and what is said of it."""
+        """Build the report and its summary."""
         sections = []
         for section in self.sections():
             self.tell(section.title, None)
@@ -289,7 +290,7 @@ class _Parts(ABC):
 
 
 class _Run(_Parts):
-    """One run, or a coded session of it."""
+    """A report of one run, or of a coding session of it."""
 
     many = sum(len(of_pages(pages, LIST)) + len(more) for _, _, pages, more in PARTS)
 
@@ -300,7 +301,7 @@ class _Run(_Parts):
         self.facts = [self.record.described, *self.facts, seed, *([f"codes {self.codes}"] if self.codes else [])]
 
     def sections(self) -> Iterator[Section]:
-        """Yield results first, what the run is last; of a coded session its codes come first."""
+        """Yield results first and the run card last; of a coding session the codes come first."""
         chosen = session(self.reading, self.record, self.codes, self.table)
         codes = codes_section(chosen, self.table, told=self.told)
         if self.codes and codes:
@@ -353,7 +354,7 @@ class _Run(_Parts):
 
 
 class _Comparison(_Parts):
-    """Several runs on the same rows."""
+    """A report that compares several runs on the same rows."""
 
     kind = "comparison"
 
@@ -363,13 +364,14 @@ class _Comparison(_Parts):
         self.many = len(of_pages(("compare",))) + len(OF_EACH) * len(self.records)
 
     def sourced(self, split: str) -> Source:
+        """Return the source of the figures; InputError: too many models."""
         source = super().sourced(split)
         if len(source.sides.sides) > MOST:
             raise InputError(f"{len(source.sides.sides)} models: at most {MOST} can be told apart; name fewer runs")
         return super().sourced(source.sides.split)  # a split that all were evaluated on
 
     def sections(self) -> Iterator[Section]:
-        """Yield what they say together, then each."""
+        """Yield the comparison first, then a section for each run."""
         pairs = PAIRS.shape(self.source)
         told = paragraph(pairs.told, "told") + (paragraph(pairs.closest) if pairs.closest else "")
         models, names = len(self.source.sides.sides), of_pages(("compare",))

@@ -1,4 +1,4 @@
-"""Parts of a report: figures of the pages in both themes, with words and numbers; sections, small tables and lists."""
+"""Parts of a report: figures of the pages in both themes, sections, small tables and lists."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HEIGHT, HALF, WIDEST, MOST_COLUMNS = 380, 470, 2, 5
 
 @dataclass
 class Collected:
-    """What the parts of a report leave for its script."""
+    """Data that the parts of a report collect for its script."""
 
     charts: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By id: as Plotly draws it in light, what differs in dark, and what Plotly may do."""
@@ -44,13 +44,13 @@ class Collected:
 
     @property
     def scripts(self) -> list[str]:
-        """Return the components that draw themselves."""
+        """Return the names of the components that the script of the report draws."""
         return sorted({each["name"] for each in self.components.values()})
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with what stands below it, as markup."""
+    """A heading with the markup below it."""
 
     name: str  # of its place in a link
     title: str
@@ -62,7 +62,7 @@ class Section:
 
     @property
     def note(self) -> str:
-        """Return what stands behind the heading."""
+        """Return the note behind the heading: how much the section holds."""
         return f"{count(self.n)} {self.of}"
 
 
@@ -83,7 +83,7 @@ def facts(pairs: Mapping[str, str]) -> str:
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Node]], numbers: Sequence[str] = ()) -> str:
-    """Write a small table; columns of `numbers` stand at the right, the first cell heads its row."""
+    """Write a small table; columns of `numbers` are aligned right, the first cell heads its row."""
     side = [{"class_": "number"} if name in numbers else {} for name in columns]
     head = [element("th", name, scope="col", **each) for name, each in zip(columns, side, strict=True)]
     body = [
@@ -98,24 +98,24 @@ def _cell(content: str | Node, side: dict[str, str]) -> Node:
 
 
 def together(figures: Sequence[str]) -> str:
-    """Put figures beside each other where there is room; nothing where there are none."""
+    """Arrange figures side by side where there is room; return nothing if there are none."""
     there = "".join(figures)
     return f'<div class="figures">{there}</div>' if there else ""
 
 
 def folded(summary: str, markup: str) -> str:
-    """Write markup that is opened when it is asked for."""
+    """Write markup that is opened on demand."""
     return f"<details><summary>{write_node(summary)}</summary>{markup}</details>"
 
 
 def of_pages(pages: Sequence[str], without: Iterable[str] = ()) -> list[str]:
-    """Return one name of every figure of these pages; of the maps, that of all of them."""
+    """Return one name for every figure of some pages; a figure with variants has that of the first."""
     names = {figure.name: name for name, (figure, _) in reversed(FIGURES.items())}
     return [names[figure.name] for figure in ALL if figure.page in pages and figure.name not in without]
 
 
 def figure_part(name: str, source: Source, found: Collected, prefix: str = "") -> str:
-    """Write a figure by its name as `sentiscope figures` has it; empty where this run has none, which `found` tells.
+    """Write a figure by its name in `sentiscope figures`; if this run has none, note why in `found`.
 
     Of a map it is the best that has been computed. `prefix` begins its id, where a report has it of several runs.
     """
@@ -157,7 +157,7 @@ def shaped_part(
 
 
 def _wide(drawing: Drawing) -> bool:
-    """Return whether it needs the whole width: what has many panels, or is high."""
+    """Return whether a drawing needs the whole width: it has many panels, or is high."""
     if isinstance(drawing, go.Figure):
         panels = sum(str(name).startswith("xaxis") for name in drawing.layout.to_plotly_json())
         return panels > WIDEST or (drawing.layout.height or 0) > HALF
@@ -193,7 +193,7 @@ def _drawn(light: Drawing, dark: Drawing, found: Collected, name: str, alt: str,
 
 
 def wrapped(table: str, title: str) -> str:
-    """Write a table that scrolls by itself where the page is narrower, by keyboard too."""
+    """Wrap a table so that it scrolls where the page is narrower, by keyboard too."""
     return f'<div class="table" tabindex="0" role="group" aria-label="{write_node(title)}">{table}</div>'
 
 
@@ -221,12 +221,12 @@ def _files(figure: Figure[Any], shape: Any, found: Collected, name: str) -> list
 
 
 def plain(markdown: str) -> str:
-    """Return our own sentences without the marks of markdown."""
+    """Remove the marks of markdown from our own sentences."""
     return markdown.replace("**", "").replace("`", "").replace("*", "")
 
 
 def difference(first: Any, second: Any) -> dict[str, Any] | None:
-    """Return what makes `second` of `first`: `{"=": value}`, or `{"in": {key or number: difference}}`.
+    """Return the change that makes `second` of `first`: `{"=": value}` or `{"in": {key or number: difference}}`.
 
     None: nothing differs. The script of a report reads it.
     """

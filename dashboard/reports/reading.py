@@ -1,4 +1,4 @@
-"""What a report reads: files of runs, each once; of a run that keeps no texts, nothing that could tell one."""
+"""Reader of a report, which reads each file of a run once; without texts if the run keeps none."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _OURS = ("label", "predicted")
 
 
 class ReportReader(Reader):
-    """Reads for one report, the rows of a split once."""
+    """Reader of one report, which reads the rows of a split once."""
 
     def __init__(self, store: RunStore, author: str | None = None, *, told: bool = True) -> None:
         """Read the runs of a folder.
@@ -66,7 +66,7 @@ class ReportReader(Reader):
     def analysis(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
     ) -> Analysis:
-        """Return the rows of a split that a selection has, with all tags, and that of different answers."""
+        """Return the selected rows of a split with all tags, including that of answers that differ from `against`."""
         name = record.run, split, select, against
         if name not in self._chosen:
             known = self.known(record, split).beside(against)
@@ -74,16 +74,17 @@ class ReportReader(Reader):
         return self._chosen[name]
 
     def coded(self, record: RunRecord, author: str | None = None) -> Coded:
-        """Return the annotations of the rows that this report may tell, whoever is named."""
+        """Return the annotations that this report may show, whichever author is named."""
         return super().coded(record, self._author)
 
     def sides(self, runs: Sequence[str], split: str) -> Sides:
-        """Return several runs side by side; put together by their texts, told without."""
+        """Return the predictions of several runs, matched by their texts, and without texts that may not be shown."""
         found = super().sides(runs, split)
         if self.told:
             return found
 
         def silent(answers: Answers) -> Answers:
+            """Remove texts and own columns from predictions."""
             return replace(answers, texts=_named(len(answers)), columns=answers.columns.iloc[:, :0])
 
         bare = (
@@ -93,7 +94,7 @@ class ReportReader(Reader):
         return replace(found, sides=tuple(bare))
 
     def read_predictions(self, record: RunRecord, split: str) -> pd.DataFrame:
-        """Read the predictions of a split, without texts and own columns where these are not told."""
+        """Read the predictions of a split, without texts and own columns if these may not be shown."""
         found = super().read_predictions(record, split)
         if self.told:
             return found
@@ -104,10 +105,10 @@ class ReportReader(Reader):
 
 
 def tells(record: RunRecord) -> bool:
-    """Return whether texts of the run's data may stand in a file that is given away."""
+    """Return whether texts of the run's data may appear in a file that is given away."""
     return record.config.data.texts
 
 
 def _named(rows: int) -> list[str]:
-    """Return what stands in the place of texts."""
+    """Return placeholders for texts."""
     return [f"sentence {row}" for row in range(rows)]

@@ -22,19 +22,19 @@ MOST_ROWS, MOST_BYTES = 25_000, 5_000_000
 
 @dataclass(frozen=True)
 class Kept:
-    """Which rows a report holds."""
+    """The rows that a report holds."""
 
     places: np.ndarray  # (m,) of the table, rising
     of: int  # rows of the table
 
     @property
     def whole(self) -> bool:
-        """Return whether that is all of them."""
+        """Return whether the report holds all rows."""
         return len(self.places) == self.of
 
 
 def kept(wrong: np.ndarray, sizes: Sequence[int] | np.ndarray, coded: np.ndarray | None = None) -> Kept:
-    """Choose as many rows as a report holds, by their bytes: all that were coded, then what is wrong first."""
+    """Choose the rows that a report holds within its limits: all coded rows, then errors first."""
     given = np.zeros(len(wrong), bool) if coded is None else coded
     order = np.argsort(np.select([given, wrong], [0, 1], 2), kind="stable")
     place = np.arange(len(order))
@@ -49,29 +49,29 @@ def sizes(table: Table) -> np.ndarray:
 
 
 def text_column(label: str, values: Iterable[Any], **more: Any) -> dict[str, Any]:
-    """Return words, searched."""
+    """Return a column of text, which can be searched."""
     return {"label": label, "kind": "text", "values": ["" if each is None else str(each) for each in values], **more}
 
 
 def aside(column: dict[str, Any]) -> dict[str, Any]:
-    """Return a column that paper has no room for."""
+    """Mark a column as one that is not printed."""
     return {**column, "aside": True}
 
 
 def number_column(label: str, values: Any, places: int = 3) -> dict[str, Any]:
-    """Return numbers; what is none, or has no end, is left empty."""
+    """Return a column of numbers; missing and infinite ones are left empty."""
     plain = [round(each, places + 2) if math.isfinite(each) else None for each in np.asarray(values, float).tolist()]
     return {"label": label, "kind": "number", "places": places, "values": plain}
 
 
 def choice_column(label: str, values: Iterable[Any], order: Sequence[str] = (), **more: Any) -> dict[str, Any]:
-    """Return one of few words in each row: numbers of `options`."""
+    """Return a column with one of few words in each row, as numbers of `options`."""
     column = set_column(label, [[str(each)] for each in values], order)
     return column | {"kind": "choice", "values": [place for (place,) in column["values"]], **more}
 
 
 def set_column(label: str, values: Sequence[Sequence[str]], order: Sequence[str] = ()) -> dict[str, Any]:
-    """Return some of few words in each row."""
+    """Return a column with some of few words in each row, as numbers of `options`."""
     there = {name for each in values for name in each}
     options = list(dict.fromkeys((*(name for name in order if name in there), *sorted(there))))
     place = {name: at for at, name in enumerate(options)}
@@ -79,7 +79,7 @@ def set_column(label: str, values: Sequence[Sequence[str]], order: Sequence[str]
 
 
 def of_run(table: Table, places: np.ndarray, tags: Mapping[str, np.ndarray], *, told: bool) -> list[dict[str, Any]]:
-    """Return the columns of a run's rows, `tags` by name; `told`: what could tell a text may stand there."""
+    """Return the columns of a run's rows, with `tags` by name, and with texts and keys where these may be shown."""
     frame, classes = table.frame.iloc[places], list(table.classes)
     columns = _named(frame, told=told)
     wrong = ["wrong" if each else "right" for each in frame["wrong"].tolist()]
@@ -124,7 +124,7 @@ def _own(name: str, column: pd.Series) -> dict[str, Any]:
 
 
 def of_codes(coded: Coded, keys: Sequence[str], *, told: bool) -> list[dict[str, Any]]:
-    """Say what was said of the rows: codes, and notes with who wrote them; nothing where nobody has coded."""
+    """Return the columns of codes and notes, these with their authors; none if there are no annotations."""
     codes = [coded.of(key) for key in keys]
     notes = [coded.notes.get(key, {}) for key in keys]
     columns = []
@@ -140,7 +140,7 @@ def _notes(said: Mapping[str, str]) -> str:
 
 
 def of_models(tables: Mapping[str, Table], places: np.ndarray, *, told: bool) -> list[dict[str, Any]]:
-    """Return the columns of several runs on the same rows: who is right, and what each says."""
+    """Return the columns of several runs on the same rows: which are right, and what each predicts."""
     first = next(iter(tables.values()))
     frame, classes = first.frame.iloc[places], list(first.classes)
     columns = _named(frame, told=told)

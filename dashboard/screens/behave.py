@@ -1,4 +1,4 @@
-"""Behave: what everybody expects of a model, one capability at a time, and the sentences at which it fails."""
+"""Page Behave: behavioural tests of a model by capability, and the sentences on which it fails."""
 
 from __future__ import annotations
 
@@ -38,12 +38,11 @@ if TYPE_CHECKING:
 
 MOST = 500
 """Of the list that are shown and asked about; the file has all."""
-LOOK_AGAIN = 5.0
-"""Seconds after which the page looks whether somebody kept another one."""
+LOOK_AGAIN = 5.0  # seconds between two looks for counter-examples that others have kept
 
 
 def way_to_examples() -> None:
-    """Show a link to the list further down, where there is one."""
+    """Show a link to the list of counter-examples further down, if there are any."""
     if n := len(data.examples()):
         said = "1 counter-example" if n == 1 else f"{count(n)} counter-examples"
         st.html(
@@ -52,7 +51,7 @@ def way_to_examples() -> None:
 
 
 def class_list(record: RunRecord, beside: Sequence[str]) -> dict[str, pd.DataFrame]:
-    """Show the list; return its table for the export."""
+    """Show the list of counter-examples; return its table for the export."""
     kept = data.examples()
     st.fragment(_notice, run_every=LOOK_AGAIN)(_list_state(kept))
     if text := state.take(state.EXAMPLE_PROBLEM):
@@ -130,7 +129,7 @@ QUESTION = "Can the model do what everybody expects, one capability at a time?"
 
 
 def page() -> None:
-    """Show the answers of the chosen run, and others beside it, to one suite."""
+    """Show the predictions of the chosen run, and of others, on one test suite."""
     record = chosen_run("Behave", QUESTION, purpose="What it can and cannot do stands here")
     if record is None:
         return
@@ -196,7 +195,7 @@ def _failing_run(behaved: figures.Behaved) -> str:
 
 
 def _sides(record: RunRecord) -> dict[str, str] | None:
-    """Ask what the classes mean whose names and order do not say it; None until all have been answered."""
+    """Ask for the polarity of classes whose names and order do not show it; None until all are answered."""
     if record.task == "multi" or not (unknown := silent(record)):
         return {}
     caption("These classes say nothing of negative and positive. What does each mean here?")
@@ -233,12 +232,12 @@ tests:
 
 
 def silent(record: RunRecord) -> list[str]:
-    """Return the classes of a run that say nothing of negative and positive, by their names or their order."""
+    """Return the classes of a run whose names and order show no polarity."""
     return [] if record.ordered else [name for name in record.classes if named(name) is None]
 
 
 def can_be_asked(record: RunRecord) -> bool:
-    """Return whether a run gives one label per text, and its classes say at least two polarities."""
+    """Return whether a run gives one label per text, and its classes have at least two polarities."""
     several = record.ordered or len(set(map(named, record.classes))) > 1
     return record.task == "single" and not silent(record) and several
 
@@ -255,7 +254,7 @@ def chosen_suite() -> Suite:
 
 
 def suite_picker(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
-    """Show the controls; return the runs beside the chosen one."""
+    """Show the controls of the suite; return the runs to compare with the chosen one."""
     names = [one.run for one in others]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         beside: list[str] = []
@@ -282,7 +281,7 @@ def suite_picker(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
 
 
 def _first(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
-    """Return the runs of bags of words on the same data."""
+    """Return the bag-of-words runs on the same data."""
     same = [one for one in others if one.config.data.name == record.config.data.name]
     found = (next((one.run for one in same if one.preset == preset), "") for preset in BAGS)
     return [run for run in found if run]
@@ -323,7 +322,7 @@ def failing_of(behaved: figures.Behaved, picked: str) -> dict[str, pd.DataFrame]
 
 
 def take_failing(found: figures.Failing, rows: Sequence[int] = (), by: str = "") -> None:
-    """Select all cases that fail on all pages, and look at the chosen one."""
+    """Select all failing cases on all pages, and open the chosen one."""
     record = chosen_record()
     if not found.cases or record is None:
         return

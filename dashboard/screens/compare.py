@@ -1,4 +1,4 @@
-"""Compare: whether one of several models is better, and on which sentences."""
+"""Page Compare: whether one of several models is better, and on which sentences."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def take_cell(source: Source) -> None:
 
 
 def cell_sentences(source: Source, shape: Matrix) -> None:
-    """Show what is selected; without that, what the first model alone has right."""
+    """Show the selected sentences; without a selection, those that only the first model has right."""
     keys = failures.table.keys(shape.answers[0].texts)
     now = selection.chosen(record) if (record := chosen_record()) else None
     places = {key: row for row, key in enumerate(keys)}
@@ -252,6 +252,7 @@ def cell_sentences(source: Source, shape: Matrix) -> None:
     marked = names.index(at) if at in names else None
 
     def look_at() -> None:
+        """Look at the clicked sentence."""
         if chosen := state.rows_of(key):
             if now is None or record is None:
                 _select(source, shape, rows, said, chosen[0])

@@ -1,4 +1,4 @@
-"""Data: what a data set holds, what a model gets to see of it, and a person's own files."""
+"""Page Data: the contents of a data set, how much of it a model gets to see, and a user's own files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ YARDSTICK = (
 
 
 def page() -> None:
-    """Show a data set, or a file on its way to become one."""
+    """Show a data set, or a file that is not one yet."""
     head, waits = st.container(), waiting()
     with st.container(key="data-choice", horizontal=True, vertical_alignment="bottom", gap="small"):
         name = st.selectbox(
@@ -89,7 +89,7 @@ def page() -> None:
 
 
 def _raw_file(option: Option) -> bool:
-    """Return whether this is a file whose columns nobody has confirmed yet."""
+    """Return whether this is a file whose columns are not confirmed yet."""
     return not named(option.id) and option.id == option.settings["data.name"] and Path(option.id).expanduser().is_file()
 
 

@@ -1,4 +1,4 @@
-"""A person's own file: seen before it is used, its encoding, delimiter, header and columns confirmed."""
+"""A user's own file: a preview, and confirmation of its encoding, delimiter, header and columns."""
 
 from __future__ import annotations
 
@@ -46,8 +46,7 @@ OF_TEXT = ("encoding", "delimiter", "header", "quoting", "sheet")
 """Settings that say how the text of a file becomes cells."""
 WITH_FOUND = ("encoding", "delimiter", "header", "quoting", "separator")
 """Settings whose lists begin with `FOUND`."""
-MOST_OFFERED = 3
-"""Alternatives of a decision that have a button."""
+MOST_OFFERED = 3  # alternatives of a decision that have a button
 SETTINGS = {
     "data.text": "Text column",
     "data.label": "Label column",
@@ -78,7 +77,7 @@ def _uploader() -> str:
 
 
 def upload() -> None:
-    """Show the place for a file, and what was found in it."""
+    """Show the uploader and the contents of the uploaded file."""
     file = st.file_uploader(
         "A table with a text, or two, and a label in each row",
         type=access.KINDS,
@@ -91,6 +90,7 @@ def upload() -> None:
     content = file.getvalue()
 
     def keep(config: DataConfig) -> DataConfig:
+        """Store the uploaded file and name it in the config."""
         kept = library.keep_file(access.library_folder(), file.name, content)
         return dataclasses.replace(config, name=str(kept))
 
@@ -110,7 +110,7 @@ def path_file(path: Path) -> None:
 
 
 def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataConfig]) -> None:
-    """Show what was found, let the person correct it, and offer to use it."""
+    """Show the contents of a file, let the user correct how it is read, and offer to use it."""
     choices = st.container(key="data-choices", horizontal=True, vertical_alignment="bottom", gap="small")
     asked = _as_text(choices, key)
     try:
@@ -136,6 +136,7 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
             caption(lacking or f"{plural(len(classes), 'class')}: {shares}")
 
     def choose(setting: str, _value: str, word: str) -> None:
+        """Set the list of a setting to the word of an alternative."""
         state.put(f"{setting}-{key if setting in OF_TEXT else _of_columns(key, asked)}", word)
 
     show_decisions(
@@ -148,6 +149,7 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
 
 def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
     def pick(setting: str, names: Iterable[str], width: int, about: str, *, new: bool = False) -> str:
+        """Show the list of a setting."""
         options, label = [FOUND, *names], SETTINGS[f"data.{setting}"]
         key_of = f"{setting}-{key}"
         return place.selectbox(label, options, key=key_of, width=width, help=about, accept_new_options=new) or FOUND

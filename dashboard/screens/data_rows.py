@@ -1,4 +1,4 @@
-"""The texts of a data set: searched, filtered and listed a page at a time; their labels."""
+"""The texts of a data set: search, filters, a paged list, and the editing of labels."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ KEY = (
 
 
 def asked_rows(dataset: Dataset, name: str) -> Filters:
-    """Show four filters, bound to the link; what they come to is selected on all pages."""
+    """Show four filters, bound to the link; the rows that they match are selected on all pages."""
     take = partial(take_search, name)
     named = phenomena(dataset)
     for key, allowed in ((state.PART, [*dataset.splits]), (state.CLASS, dataset.classes), (state.PHENOMENON, named)):
@@ -99,7 +99,7 @@ def row_table(rows: pd.DataFrame) -> tuple[pd.DataFrame, int] | None:
 
 
 def opened_text(rows: pd.DataFrame, place: int, tokenizer: Tokenizer) -> None:
-    """Show one text of these rows, each step on its way to tokens, and the way to the Sentence page."""
+    """Show one text with each step from text to tokens, and a button to the Sentence page."""
     text = str(rows["text"].iloc[place])
     changes, pieces = preparation(text, tokenizer)
     with st.container(key="selection", horizontal=True, vertical_alignment="center"):
@@ -137,7 +137,7 @@ def _chip(piece: Piece, ids: bool) -> str:
 
 
 def take_search(name: str) -> None:
-    """Select by rule what the filters come to; a callback."""
+    """Select by rule the rows that the filters match; a callback."""
     record = chosen_record()
     if record is None:
         return
@@ -150,7 +150,7 @@ def take_search(name: str) -> None:
 
 
 def not_selected(record: RunRecord, name: str, filters: Filters) -> str:
-    """Return why the run has none of these texts to select; empty: it has, or nothing is looked for."""
+    """Return why the run has no such texts to select; empty: it has, or no filter is set."""
     why = ""
     if _rules(filters):
         if record.config.data.name != name:
@@ -163,7 +163,7 @@ def not_selected(record: RunRecord, name: str, filters: Filters) -> str:
 
 
 def of_one_split(record: RunRecord, filters: Filters) -> str:
-    """Say that of texts looked for in all splits those of one alone are selected; empty: one was chosen."""
+    """Say that only matches of one split are selected on other pages; empty: a split was chosen."""
     usual = selection.usual_split(data.evaluated_splits(record.run))
     if filters.split or not usual or not _rules(filters):
         return ""
@@ -190,7 +190,7 @@ HOW = (
 
 
 def label_table(config: DataConfig, labels: Mapping[str, int], key: str) -> tuple[DataConfig, dict[str, int], str]:
-    """Show labels to be changed; return the config, the rows of each class, and what is lacking."""
+    """Show labels to be edited; return the config, the rows of each class, and a problem if there is one."""
     places = usual_places(list(labels))
     asked = WITHHELD in labels
     with st.expander("Rename, merge or order the labels", expanded=asked):

@@ -1,4 +1,4 @@
-"""Embeddings: where the sentences of a split lie in the model's own space, and how clearly its classes are apart."""
+"""Page Embeddings: a map of a split's sentences in the model's own space, and how separable its classes are."""
 
 from __future__ import annotations
 

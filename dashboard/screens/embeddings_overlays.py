@@ -1,4 +1,4 @@
-"""Sections of Embeddings: groups, layers, neighbours, progress, and sentences put upon the map."""
+"""Sections of Embeddings: groups, layers, neighbours, progress, and sentences put on the map."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LONGEST = 200
 
 
 def fields(source: Source) -> tuple[str, str]:
-    """Show the fields of the map; return what is to be found, and the sentence that somebody typed."""
+    """Show the fields of the map; return the searched text and the typed sentence."""
     state.restate(state.FIND, "")
     with st.container(key="map-fields", horizontal=True, vertical_alignment="bottom", gap="small"):
         find = st.text_input(
@@ -68,7 +68,7 @@ def fields(source: Source) -> tuple[str, str]:
 
 
 def said_found(source: Source, shown: Mapped, points: pd.DataFrame) -> None:
-    """Show how many sentences contain what is searched, and the button that selects them on all pages."""
+    """Show how many sentences contain the searched text, and the button that selects them on all pages."""
     if not shown.find:
         return
     every, here = int(containing(points, shown.find).sum()), len(shown.found)
@@ -83,7 +83,7 @@ def said_found(source: Source, shown: Mapped, points: pd.DataFrame) -> None:
 
 
 def placed(record: RunRecord, shown: Mapped, text: str) -> tuple[Placed | None, str]:
-    """Return a typed sentence at its place, which needs the model, and a line on how it got there."""
+    """Place a typed sentence on the map with the model; return it and a line on how it was placed."""
     if not text:
         return None, ""
     if not data.weights_fingerprint(record.run):
@@ -99,7 +99,7 @@ def placed(record: RunRecord, shown: Mapped, text: str) -> tuple[Placed | None, 
 
 
 def groups_below(source: Source, now: Chosen | None) -> dict[str, pd.DataFrame]:
-    """Show the groups, and what is selected where it was picked here; return their numbers."""
+    """Show the groups, and the selection if it was made here; return their numbers."""
     try:
         shown = MAP_GROUPS.shape(source)
     except NotAvailable as reason:
@@ -140,18 +140,16 @@ def layers_below(source: Source) -> dict[str, pd.DataFrame]:
 
 
 def not_read(source: Source) -> None:
-    """Show the job, or the button that begins it; NotAvailable: there are no layers to read."""
+    """Show the job that reads the layers, or its button; NotAvailable: there are no layers to read."""
     offer(data.layer_files(source.record.run, source.split), "read-layers")
 
 
-PATIENCE = 0.2
-"""Seconds that a page waits for the training sentences before it goes on without them."""
-QUOTED = 60
-"""Characters of a sentence in the words of a selection."""
+PATIENCE = 0.2  # seconds to wait for the training sentences before the page goes on without them
+QUOTED = 60  # characters of a sentence in the words of a selection
 
 
 def neighbours(source: Source, now: Chosen | None, typed: str) -> Near | None:
-    """Return the neighbours of the typed sentence, else of the one looked at or alone, else of all selected."""
+    """Return the neighbours of the typed sentence, else of the current or only selected one, else of all selected."""
     source.text = typed if data.weights_fingerprint(source.record.run) else ""
     one = now is not None and len(now) and (now.at is not None or len(now) == 1)
     if now is not None and one:
@@ -165,7 +163,7 @@ def neighbours(source: Source, now: Chosen | None, typed: str) -> Near | None:
 
 
 def neighbours_below(source: Source, near: Near | None) -> dict[str, pd.DataFrame]:
-    """Show their table, and the button that selects them; return its numbers."""
+    """Show the table of neighbours, and the button that selects them; return its numbers."""
     if near is None:
         return {}
     show(MAP_NEIGHBOURS, near)
@@ -207,7 +205,7 @@ def _look_again(source: Source) -> None:
 
 
 def not_yet(files: MapFiles, sentences: int, damage: str = "") -> None:
-    """Show in the place of a map an offer, a progress bar, or why it failed."""
+    """Show an offer to compute a map, its progress, or why it failed."""
     name, failed = NAMES[files.config.method], errands.job(files).status == "failed"
     if under_way(files, "compute-map", f"{name} map of {count(sentences)} sentences"):
         return

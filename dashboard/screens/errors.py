@@ -1,4 +1,4 @@
-"""Errors: the sentences that go wrong, one after the other, and what they have in common."""
+"""Page Errors: the wrong predictions of a split, one after the other, and what they have in common."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ from dashboard.widgets.report import report_button
 from dashboard.widgets.runs import chosen_run, ended, facts
 
 QUESTION = "Which sentences go wrong, and what do they have in common?"
-PATIENCE = 0.4
-"""Seconds that a page waits for tags before it shows the sentences without them."""
+PATIENCE = 0.4  # seconds to wait for tags before the sentences are shown without them
 
 
 def page() -> None:

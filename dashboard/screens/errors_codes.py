@@ -1,4 +1,4 @@
-"""Codes of sentences: giving and undoing them, how often each stands, the codebook, history, draws and files."""
+"""Panel of codes on Errors: giving and undoing, frequencies, the codebook, history, draws and files."""
 
 from __future__ import annotations
 
@@ -33,12 +33,11 @@ from dashboard.widgets.figure import caption, heading, place
 from dashboard.widgets.messages import literal, problem
 from dashboard.widgets.style import look
 
-MANY = 75
-"""Rows of a draw that is offered."""
+MANY = 75  # rows of a draw that is offered
 
 
 def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
-    """The panel."""
+    """Show the panel of codes."""
     codes = data.codes(shown.table.record)
     keys = _keys(shown)
     known = draws(codes)
@@ -71,13 +70,13 @@ def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
 
 
 def _named() -> None:
-    """Another author: a callback; what this one may see stands all over the page."""
+    """Change the author and run the page again, since the visible codes change; a callback."""
     state.put(state.AUTHOR, str(state.draft(state.current(state.AUTHOR_FIELD), "")))
     state.put(state.REDRAW, True)
 
 
 def coded_sessions(shown: Analysis) -> dict[str, Any]:
-    """Of which coded sessions there may be a report: `sessions`, name → words, and `now`, that of the selection."""
+    """Return the coding sessions for a report: `sessions`, name → words, and `now`, that of the selection."""
     codes, author = data.codes(shown.table.record), state.author()
     try:
         coded, known = data.coded(shown.table.record, author), draws(codes)
@@ -103,7 +102,7 @@ def _keys(shown: Analysis) -> list[str]:
 
 
 def _whatever_code(shown: Analysis) -> Analysis:
-    """What would be selected without its rules on codes: of the sentences of one code all have it."""
+    """Return the selected rows without the rules on codes: all sentences of one code have it."""
     others = _with_code("")
     return (
         shown if others == _now() else data.analysis(shown.table.record, shown.table.split, str(others), state.author())
@@ -111,7 +110,7 @@ def _whatever_code(shown: Analysis) -> Analysis:
 
 
 def _table(shape: CodesShape) -> None:
-    """Shares of the codes; one that is picked is a rule of the selection, picked again it is none."""
+    """Show the shares of the codes; picking one makes it a rule of the selection, picking it again removes it."""
     picked = next((rule.removeprefix("code=") for rule in _now().rules if rule.startswith("code=")), "")
     place(
         component(codes_table(shape).marks, look(), picked=picked, picks=True),
@@ -124,7 +123,7 @@ def _table(shape: CodesShape) -> None:
 
 
 def _picked() -> None:
-    """A row was picked, or no longer: a callback."""
+    """Select by the picked code, or no longer by one; a callback."""
     name = str(state.draft(state.current("fig-codes"), {}).get("picked") or "")
     state.carry(state.SELECT, str(_with_code(name)))
     state.put(state.REDRAW, True)
@@ -135,7 +134,7 @@ def _now() -> Selection:
 
 
 def _with_code(name: str) -> Selection:
-    """What is selected, but of the sentences with this code alone; empty: whatever their code."""
+    """Return the selection with this code as its only rule on codes; empty: without such a rule."""
     now = _now()
     rules = [rule for rule in now.rules if not of_codes(rule)] or ["all"]
     return Selection((*rules, *([f"code={name}"] if name else [])), now.split)
@@ -153,7 +152,7 @@ def _draw_button(codes: Codes, shown: Analysis, keys: list[str]) -> None:
 
 
 def _draw(codes: Codes, shown: Analysis, keys: list[str], n: int) -> None:
-    """Make the draw the selection; a callback."""
+    """Draw rows at random and select them; a callback."""
     with state.refusals(state.CODES_REFUSED):
         made = draw(codes, keys, n, 0, shown.said, run=shown.table.record.run, author=state.author())
         about = f"{count(n)} drawn at random from {count(len(keys))}, {shown.said}"
@@ -162,7 +161,7 @@ def _draw(codes: Codes, shown: Analysis, keys: list[str], n: int) -> None:
 
 
 def _code_all(codes: Codes, shown: Analysis, coded: Coded, keys: list[str]) -> None:
-    """One code for all that are selected."""
+    """Offer to give one code to all selected sentences, or to take it from them."""
     with st.popover(
         f"Code all {count(len(keys))}", type="tertiary", key="codes-all", disabled=not (keys and coded.book)
     ):
@@ -177,7 +176,7 @@ def _code_all(codes: Codes, shown: Analysis, coded: Coded, keys: list[str]) -> N
 
 
 def _apart(shown: Analysis, shape: CodesShape) -> None:
-    """What two authors coded differently."""
+    """Offer to select the sentences that two authors coded differently."""
     pair = shape.pair
     if pair and pair["apart"]:
         label = f"The {count(len(pair['apart']))} coded differently"
@@ -185,7 +184,7 @@ def _apart(shown: Analysis, shape: CodesShape) -> None:
 
 
 def _show_apart(shown: Analysis, pair: dict[str, Any]) -> None:
-    """Make them the selection, which says that it was made by codes: no shares are told of it; a callback."""
+    """Select these sentences, by a rule that they were chosen by codes, so that no shares are shown; a callback."""
     about = f"coded differently by {known_as(pair['first'])} and {known_as(pair['second'])}"
     with state.refusals(state.CODES_REFUSED):
         rule = keep(data.store(), Group(tuple(row["key"] for row in pair["apart"]), about))
@@ -194,13 +193,13 @@ def _show_apart(shown: Analysis, pair: dict[str, Any]) -> None:
 
 
 def _by_codes() -> bool:
-    """Whether what was said of sentences chose them: a random draw tells nothing of others then."""
+    """Return whether codes or notes chose the sentences, in which case a random draw does not represent others."""
     now = _now()
     return (bool(now.digest) and CODED[0] in now.rules) or any(rule in NOTED for rule in now.rules)
 
 
 def _files(codes: Codes, shown: Analysis, coded: Coded) -> None:
-    """CSV out and in; out goes what the author may see."""
+    """Offer the codes that the author may see and the codebook as CSV, and the import of either."""
     with st.popover("Files", type="tertiary", key="codes-files"):
         for label, name, make in (
             ("Codes · CSV", "codes", partial(written, shown.table, shown.rows.tolist(), codes, coded)),
@@ -220,7 +219,7 @@ def _files(codes: Codes, shown: Analysis, coded: Coded) -> None:
 
 
 def _take(codes: Codes, shown: Analysis, key: str) -> None:
-    """A callback: a file of codings, or of a codebook."""
+    """Import a file of codings, or of a codebook; a callback."""
     file = state.draft(key, None)
     if file is None:
         return
@@ -241,7 +240,7 @@ NONE = "none"
 
 
 def codebook(codes: Codes, coded: Coded, keys: Sequence[str]) -> None:
-    """Unfolds below what it changes, one code at a time.
+    """Show the codebook, unfolded below the codes, one code at a time.
 
     On the page and not above it: what opens above hangs from its button, and as codes are added that button moves down
     until the last fields are off the screen.
@@ -265,7 +264,7 @@ def codebook(codes: Codes, coded: Coded, keys: Sequence[str]) -> None:
 
 
 def _entry(codes: Codes, coded: Coded, code: Code | None) -> None:
-    """Name, definition, example and digit."""
+    """Show the form of a code: name, definition, example and digit."""
     with st.form(f"codes-entry-{code.name if code else ''}", border=False, clear_on_submit=code is None):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             name = st.text_input("Name", code.name if code else "", max_chars=60, width=240)
@@ -293,18 +292,17 @@ def _button(label: str, act: Callable[[], object], hint: str | None = None, *, o
 
 
 def _do(act: Callable[[], object]) -> None:
-    """Change the codebook; what is refused is said above the list."""
+    """Change the codebook; the reason of a refusal is shown above the list."""
     with state.refusals(state.CODES_REFUSED):
         act()
         state.put(state.REDRAW, True)
 
 
-LAST = 12
-"""Changes, and draws, that are listed."""
+LAST = 12  # changes, and draws, that are listed
 
 
 def history(codes: Codes, shown: Analysis, coded: Coded, everything: Coded) -> None:
-    """The last changes with their authors; of a sentence that one has not coded, not what others gave it."""
+    """List the last changes with their authors; codes by others stay hidden on sentences one has not coded."""
     with st.popover("History", type="tertiary", key="codes-history", on_change="rerun") as folded:
         if not folded.open:
             return
@@ -330,7 +328,7 @@ def _row(change: dict[str, Any], words: str) -> str:
 
 
 def said(change: dict[str, Any], shown: Analysis, coded: Coded, *, reads: bool) -> str:
-    """What a change was, as far as its reader may know."""
+    """Describe a change as far as the person who reads it may know."""
     own = change["author"] == state.author()
     if own or reads or all(state.author() in coded.given.get(key, {}) for key in change["keys"]):
         return in_words(shown, change["said"])
@@ -338,7 +336,7 @@ def said(change: dict[str, Any], shown: Analysis, coded: Coded, *, reads: bool) 
 
 
 def resumed(shown: Analysis, coded: Coded, known: list[Draw]) -> None:
-    """The draws with how far one has coded them, each to be gone on with."""
+    """List the draws with how much of each is coded, and buttons that continue them."""
     if not known:
         return
     with st.popover("Draws", type="tertiary", key="codes-draws", on_change="rerun") as folded:
@@ -360,17 +358,14 @@ def resumed(shown: Analysis, coded: Coded, known: list[Draw]) -> None:
 
 
 def _split(shown: Analysis, draw: Draw) -> str:
-    """Whose rows were drawn; empty: this run has them nowhere."""
+    """Return the split whose rows were drawn; empty: this run has them nowhere."""
     record, here = shown.table.record, shown.table.split
     others = [split for split in data.evaluated_splits(record.run) if split != here]
-    return next(
-        (split for split in (here, *others) if set(data.known(record, split).keys).issuperset(draw.keys)),
-        "",
-    )
+    return next((split for split in (here, *others) if set(data.known(record, split).keys).issuperset(draw.keys)), "")
 
 
 def go_on(shown: Analysis, coded: Coded, draw: Draw, split: str) -> None:
-    """A callback: the draw is the selection, at the first sentence that is not coded."""
+    """Select a draw, at its first sentence that is not coded; a callback."""
     about = f"{count(len(draw.keys))} drawn at random from {count(len(draw.population))}, {draw.said}"
     first = next((at for at, key in enumerate(draw.keys) if state.author() not in coded.given.get(key, {})), 0)
     selection.choose_keys(shown.table.record, split, draw.keys, about, at=first, by_outcome=True)
@@ -382,7 +377,7 @@ Step = tuple[int, Callable[[], None]]
 
 
 def handled() -> int:
-    """The last report that was written down."""
+    """Return the number of the last report that was stored."""
     return int(state.draft(state.HANDLED, 0))
 
 
@@ -392,7 +387,7 @@ def undone() -> int:
 
 
 def named(key: str) -> None:
-    """The browser knows who codes here."""
+    """Take over the author's name that the browser knows; a callback."""
     if not has_name(state.author()):
         state.put(state.AUTHOR, str((state.draft(key, {}).get("named") or {}).get("name") or "")[:60])
         state.clear(state.AUTHOR_FIELD)
@@ -400,14 +395,14 @@ def named(key: str) -> None:
 
 
 def adopted(codes: Codes, everything: Coded) -> bool:
-    """Let what this visitor said before there was a name be said under it; whether there was any."""
+    """Move what this visitor wrote without a name to the name; return whether there was anything."""
     name, visitor = state.author(), state.visitor()
     said = has_name(name) and any(visitor in each for each in (*everything.given.values(), *everything.notes.values()))
     return said and codes.adopt(visitor, name)
 
 
 def hear(key: str, shown: Analysis) -> None:
-    """Write down what the reader reports: what it gave, took off, noted and took back, in the order of their numbers.
+    """Store the changes that the reader reports, given, taken off, noted and undone, in the order of their numbers.
 
     A report has all that the page has not confirmed yet, so one that is lost on the way loses nothing; what was
     confirmed is not done twice. What cannot be stored stops all that came after it, and the reader reports again.
@@ -439,13 +434,13 @@ def hear(key: str, shown: Analysis) -> None:
 
 
 def _reports(told: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """What was coded, and what was taken back."""
+    """Yield the reports of what was coded and of what was undone."""
     for name in ("coded", "undo"):
         yield told.get(name) or {}
 
 
 def _steps(shown: Analysis, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[Step]:
-    """Each code that was given or taken off, and each note."""
+    """Yield each code that was given or taken off, and each note."""
     codes, run, known = data.codes(shown.table.record), shown.table.record.run, set(shown.known.keys)
     for key, each in rows.items():
         if key not in known:
@@ -471,7 +466,7 @@ def _undo(shown: Analysis, number: int) -> None:
 
 
 def in_words(shown: Analysis, said: str) -> str:
-    """A change as the history has it, with the beginning of the sentence in the place of its key."""
+    """Describe a change as the history does, with the beginning of the sentence instead of its key."""
     what, row, key = said.rpartition("row ")
     if not row or key not in shown.known.keys:
         return said

@@ -23,19 +23,20 @@ READER, CODES = "reader", "codes-part"
 
 
 def reader(shown: Analysis) -> None:
-    """List and reader."""
+    """Show the list of selected sentences and the one that is read."""
     state.carried(state.AT)  # once: while keys are pressed the link is behind what the session knows
     st.fragment(_read, key=READER)(shown)
 
 
 def elsewhere(shown: Analysis) -> None:
-    """Selected sentences that are no predictions of the split, such as training texts; a row picked is looked at."""
+    """Show selected sentences that are no predictions of the split, such as training texts."""
     group, record = shown.selected.group, shown.table.record
     if not group or not group.texts:
         return
     key = f"elsewhere-{group.digest}"
 
     def look_at() -> None:
+        """Look at the clicked sentence."""
         if rows := state.draft(key, {}).get("selection", {}).get("rows", []):
             selection.look_at(record, rows[0])
 
@@ -52,7 +53,7 @@ def elsewhere(shown: Analysis) -> None:
 
 
 def codes_part(shown: Analysis) -> None:
-    """The codes of what is selected."""
+    """Show the codes of the selected sentences."""
     st.fragment(_coded, key=CODES)(shown)
 
 
@@ -68,7 +69,7 @@ def _coded(shown: Analysis) -> None:
 
 
 def _whole_page() -> None:
-    """What was changed in either part changes the page around it too."""
+    """Run the whole page again if a change in either part affects the rest."""
     if state.draft(state.REDRAW, False):
         state.forget(state.REDRAW)
         state.put(state.CHANGED, int(state.draft(state.CHANGED, 0)) + 1)
@@ -105,7 +106,7 @@ def _read(shown: Analysis) -> None:
 
 
 def _said(record: RunRecord) -> Coding | None:
-    """What was said of the rows, as far as it may be seen; None after the page has said why it cannot be read."""
+    """Return the annotations that the author may see; None after showing why they cannot be read."""
     try:
         if adopted(data.codes(record), data.coded(record)):
             state.put(state.REDRAW, True)
@@ -122,7 +123,7 @@ def _said(record: RunRecord) -> Coding | None:
 
 
 def _details(shown: Analysis, wanted: list[str]) -> tuple[dict[str, Detail], str]:
-    """Of the rows that are wanted, and why no word has a push."""
+    """Return details of the requested rows, and why no word has an effect."""
     without = "" if data.weights_fingerprint(shown.table.record.run) else "This run has no weights: no word has a push."
     try:
         return (data.details(shown, wanted) if wanted else {}), without
@@ -142,27 +143,27 @@ def _rest(key: str) -> None:
 
 
 def _order(key: str) -> None:
-    """Another order of the list, which is read from its beginning: a callback."""
+    """Change the order of the list, which starts again at its beginning; a callback."""
     state.carry(state.ORDER, str((state.draft(key, {}).get("order") or {}).get("name") or ""))
     state.carry(state.AT, "")
     state.put(state.REDRAW, True)
 
 
 def _nearly(shown: Analysis) -> None:
-    """Where nothing is wrong, what is nearly: a callback."""
+    """Select the sentences that are nearly wrong, where none is wrong; a callback."""
     state.carry(state.ORDER, "margin")
     select(shown, [*nearly(shown)])
     state.put(state.REDRAW, True)
 
 
 def _hear(key: str, shown: Analysis) -> None:
-    """Codes and notes: a callback."""
+    """Store codes and notes; a callback."""
     hear(key, shown)
     _anew()
 
 
 def _anew() -> None:
-    """These parts alone, and where there is a bar the part of it that says what is read.
+    """Run these parts alone, and the part of the bar that shows the current sentence, if there is a bar.
 
     All callbacks end so: where one of several does not, the whole page is drawn, and a key that is pressed meanwhile is
     lost.
@@ -171,7 +172,7 @@ def _anew() -> None:
 
 
 def _open(shown: Analysis, key: str) -> None:
-    """A row on Sentence, with the others of the list to go on to."""
+    """Open a row on Sentence, with the other rows of the list selected."""
     frame, table = shown.table.frame, shown.table
     if len(texts := frame["text"][frame["key"] == key]):
         selection.choose(table.record, Selection(parse(shown.select).rules, table.split), key=key)

@@ -1,4 +1,4 @@
-"""Filter and statistics of Errors: rates, words, slices, label errors, dataset shift; what is picked filters."""
+"""Filter and statistics of Errors: error rates, words, slices, label errors and dataset shift."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PLACED = (ERRORS, GATHERED, OVERUSED, MARKED, SLICED, CLOUDS, DOUBTED, SHIFT, SH
 
 
 def below(source: Source, shown: Analysis, beside: Sequence[DeltaGenerator]) -> dict[str, pd.DataFrame]:
-    """Show all of it, the tags and words in the two columns that begin with the codes; return its tables."""
+    """Show all statistics, the tags and words in the two columns that begin with the codes; return the tables."""
     tables: dict[str, pd.DataFrame] = {}
     found, words, parts = gathered(shown), overused(shown), sliced(shown)
     left, right = beside
@@ -107,7 +107,7 @@ UNSURE = "unsure under dropout"
 
 
 def other_run(record: RunRecord, split: str) -> str:
-    """Return the run that the picker below the tags holds; empty: none."""
+    """Return the run that is chosen in the picker below the tags; empty: none."""
     run = state.offer(state.DISAGREE, data.models_beside(record, split))
     try:
         return run if run and len(data.known(record, split).tagged.rows(f"{WITH}{run}")) else ""
@@ -117,7 +117,7 @@ def other_run(record: RunRecord, split: str) -> str:
 
 
 def beside_tags(shown: Analysis) -> None:
-    """Show the picker below the table of tags, and which tags are not there."""
+    """Show the picker below the table of tags, and which tags are absent."""
     there = data.models_beside(shown.table.record, shown.table.split)
     if there:
         st.selectbox(
@@ -135,7 +135,7 @@ def beside_tags(shown: Analysis) -> None:
 
 
 def absent(shown: Analysis, lone: str) -> str:
-    """Return why tags are absent, by reason; of dropout only where nobody can ask for it."""
+    """Return why tags are absent, by reason; for dropout only if it cannot be computed."""
     reasons: dict[str, list[str]] = {}
     own = {MODELS: lone, UNSURE: data.unsure(shown.table.record, shown.table.split).why}
     for name, why in shown.known.tagged.absent.items():
@@ -145,7 +145,7 @@ def absent(shown: Analysis, lone: str) -> str:
 
 
 def words_of_outcomes(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
-    """Show the section; return its table."""
+    """Show the words that mark right and wrong predictions; return their table."""
     head = st.container()
     if len(source.record.classes) > 2 or source.record.task == "multi":
         pick(OF_CLASS, source)
@@ -166,7 +166,7 @@ def _pick_cloud_word(shown: Analysis, found: Outcomes) -> None:
 
 
 def shift_of(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
-    """Show the section; return its tables."""
+    """Show the section on dataset shift; return its tables."""
     if source.split == TRAIN:
         return {}
     try:
@@ -216,7 +216,7 @@ DOUBLES = 8
 
 
 def likely_label_errors(source: Source) -> dict[str, pd.DataFrame]:
-    """Show the section; return its tables."""
+    """Show the section on likely label errors; return its table."""
     try:
         found = DOUBTED.shape(source)
     except NotAvailable:
@@ -285,7 +285,7 @@ def _selecting(source: Source, found: Mapping[str, Any]) -> None:
 
 
 def unsure_offer(source: Source) -> None:
-    """Show the job, or the button that begins it; nothing once the tag is there, or can never be."""
+    """Show the job of the dropout tag, or its button; nothing if the tag is there or cannot be computed."""
     files = data.unsure(source.record, source.split).files
     if files is not None and errands.job(files).status != "done":
         offer(files, "find-unsure", about=True)
@@ -306,7 +306,7 @@ def pick_row(shown: Analysis, figure: str, before: str) -> None:
 
 
 def select(shown: Analysis, rules: Sequence[str]) -> None:
-    """Make these the selection of all pages; a callback."""
+    """Select by these rules on all pages; a callback."""
     table = shown.table
     selection.choose(table.record, Selection(tuple(rules), table.split))
 

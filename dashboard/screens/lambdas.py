@@ -1,4 +1,4 @@
-"""Lambdas: how the weight of each further component moved while the model learned, and where the paper's ended."""
+"""Page Lambdas: the weight of each further component during training, and where it ended in the paper."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ HEADS = "Each head has its own lambda: thin lines, named on hover. The thick lin
 
 
 def page() -> None:
-    """Show the chosen run in focus, others behind it."""
+    """Show the lambdas of the chosen run in focus, and those of others behind it."""
     record = chosen_run("Lambdas", QUESTION, purpose="The course of its lambdas is drawn here")
     if record is None:
         return

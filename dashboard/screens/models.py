@@ -1,4 +1,4 @@
-"""Models: which there are, what each is made of, what sets two apart."""
+"""Page Models: all presets, the parts of each, and the differences between two."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OWN, FIXED = "of the run", "usual"
 
 
 def page() -> None:
-    """Show the table, then the chosen model."""
+    """Show the table of presets, then the chosen model."""
     records = data.runs()
     header("Models", QUESTION, [(count(len(PRESETS)), "models"), (count(len(PAPERS) - 1), "papers and baselines")])
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -159,6 +159,7 @@ def preset_table(frame: pd.DataFrame) -> None:
     }
 
     def choose() -> None:
+        """Make the chosen row the page's model."""
         rows = state.rows_of(state.PRESETS)
         if rows and rows[0] < len(names):
             state.put(state.PRESET, names[rows[0]])

@@ -1,4 +1,4 @@
-"""Overview: what is here, and one clear thing to do next."""
+"""Page Overview: all runs, and one clear next step."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _states(records: Sequence[RunRecord]) -> list[tuple[str, str]]:
 
 
 def _notice(shown: list[tuple[str, str]]) -> None:
-    """Redraw the page when another tab or a terminal has changed the runs."""
+    """Run the page again when another tab or a terminal has changed the runs."""
     if _states(data.runs()) != shown:
         st.rerun()
 

@@ -1,4 +1,4 @@
-"""The tables of the first page, and runs that come in and go out as zip files."""
+"""Tables of the page Overview, and import and export of runs as zip files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HOW = (
 
 
 def board_table(board: Board, metrics: Mapping[str, str], *, alone: bool) -> None:
-    """Show what the order says, a heading, and one row per model; a picked row offers its pages."""
+    """Show the finding of a board, a heading, and one row per model; a picked row offers its pages."""
     tested = data.ties(board)
     ids = [entry.id for entry in board.measured]
     groups = [[ids[place] for place in group] for group in tested.groups or ()]
@@ -116,13 +116,13 @@ FOLDER = "The path of a run directory or zip file on the machine that serves thi
 
 
 def arrival() -> None:
-    """Show what came in with the last click."""
+    """Show the run that was imported with the last click."""
     if run := state.take(state.ARRIVED):
         show_finding(f"{run} is here", "It is now chosen on every page.")
 
 
 def bring_in() -> None:
-    """Offer to take a run in."""
+    """Offer to import a run."""
     from dashboard import access  # pandas: the page shows its head before that
 
     with st.expander("Bring a run in", key="bring-in"):

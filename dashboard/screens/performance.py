@@ -1,4 +1,4 @@
-"""Performance: metrics with intervals, and what every figure becomes as the threshold moves."""
+"""Page Performance: metrics with intervals, and figures that follow the threshold."""
 
 from __future__ import annotations
 

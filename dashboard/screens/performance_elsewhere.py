@@ -1,4 +1,4 @@
-"""A run evaluated on other data: chosen, its labels matched in a table, measured in a process of its own."""
+"""Evaluation of a run on other data: the choice of data, a table that matches labels, and a separate process."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ HOW = (
 
 @dataclass(frozen=True)
 class OtherData:
-    """On which data a run is to be measured, and how; as `core.api.evaluate` takes it."""
+    """The data and options of an evaluation, as `core.api.evaluate` takes them."""
 
     run: str
     data: str
@@ -54,7 +54,7 @@ class OtherData:
 
     @property
     def words(self) -> list[str]:
-        """Return the command."""
+        """Return the command of the evaluation."""
         given = {"--data": self.data, "--split": self.split, "--by": self.by, "--against": self.against}
         given["--limit"] = str(self.limit_test or "")
         words = [word for name, value in given.items() if value for word in (name, value)]
@@ -64,14 +64,14 @@ class OtherData:
 
 
 def evaluate_apart(wanted: OtherData, on_wait: OnWait) -> dict[str, Any]:
-    """Return what `sentiscope evaluate --json` says; `on_wait` and errors as of `core.runs.errands.answer`."""
+    """Run `sentiscope evaluate --json`; return its result, `on_wait` and errors as of `core.runs.errands.answer`."""
     name = f"evaluate-{os.getpid()}-{time.time_ns()}"
     found: dict[str, Any] = errands.answer(RunStore(), wanted.words, name, on_wait=on_wait)
     return found
 
 
 def elsewhere(record: RunRecord) -> dict[str, pd.DataFrame]:
-    """Show the section; return the tables of what was measured."""
+    """Show the section on other data; return the tables of the results."""
     with st.expander("Evaluate on other data"):
         caption(HOW)
         chosen = _chosen()
@@ -148,7 +148,7 @@ def _comparable(other: RunRecord, record: RunRecord) -> bool:
 
 
 def _table(record: RunRecord, offered: Offered) -> dict[str, str | None]:
-    """Return label → class, `LEFT_OUT`, or None where nobody has said."""
+    """Show the labels to be matched; return label → class, `LEFT_OUT`, or None if it is undecided."""
     import pandas as pd
 
     names = [LEFT_OUT if name == "" else name for name in offered.meant.values()]
@@ -178,6 +178,7 @@ def _measure(wanted: OtherData) -> None:
     place = st.empty()
 
     def tell(what: str, share: float) -> None:
+        """Show the progress of the evaluation."""
         with place:
             progress("Evaluating", what, share)
 

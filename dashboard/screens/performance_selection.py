@@ -98,7 +98,7 @@ def take_slice(source: Source, shown: Saved) -> None:
 
 
 def beside(source: Source, now: Chosen | None, clicked: str) -> None:
-    """Show the selected sentences, if it was this figure or table that was clicked."""
+    """Show the selected sentences if this figure or table was clicked."""
     if now is not None and state.draft(state.SELECTOR, "") == clicked:
         selected_here(source.record, now, (clicked,))
 
@@ -138,7 +138,7 @@ NONE_YET = (
 
 
 def saved_slices(source: Source) -> dict[str, pd.DataFrame]:
-    """Show the section; return its table. A picked slice is selected on all pages."""
+    """Show the saved slices; return their table. A picked slice is selected on all pages."""
     tables: dict[str, pd.DataFrame] = {}
     found = data.kept_slices(source.record)
     with contextlib.suppress(NotAvailable):
@@ -176,6 +176,7 @@ def _remove(record: RunRecord, key: str) -> None:
     name = str(state.draft(key, ""))
 
     def remove() -> str:
+        """Remove the slice and report it."""
         remove_slice(data.store(), record, name)
         return f"“{name}” is removed."
 

@@ -1,4 +1,4 @@
-"""Sentence: a typed text, what the model says, every head of every layer, and what changes when the inside does."""
+"""Page Sentence: the prediction of a typed text, every head of every layer, and changes inside the model."""
 
 from __future__ import annotations
 
@@ -105,13 +105,13 @@ def _no_weights(record: RunRecord) -> tuple[str, str, str]:
 
 
 def looked_at(record: RunRecord) -> tuple[str, str]:
-    """Return text and true label of the selected sentence that is looked at; both empty where there is none."""
+    """Return text and true label of the current selected sentence; both empty if there is none."""
     now = selection.chosen(record)
     return ("", "") if now is None or now.at is None else (now.text(now.at), now.label(now.at))
 
 
 def true_label(record: RunRecord, text: str, view: SentenceView) -> None:
-    """Show the true label of a text, if it is the one that is looked at and its data says so."""
+    """Show the true label of a text if it is the current selected sentence and its data have one."""
     chosen, label = looked_at(record)
     if not label or text != chosen:
         return
@@ -150,7 +150,7 @@ def _form(record: RunRecord, text: str, view: SentenceView) -> None:
 
 
 def _label(record: RunRecord, view: SentenceView, ought: str, key: str) -> None:
-    """Offer what the data say, else, of two classes, the one that is not predicted."""
+    """Offer the true label of the data, or of two classes the one that is not predicted."""
     classes = record.classes
     if not ought and len(classes) == 2:
         ought = next(name for name in classes if name != view.label)

@@ -1,4 +1,4 @@
-"""The bench of Sentence: words, heads, maps, levers and λ; asked for before they are drawn."""
+"""The bench of Sentence: words, heads, maps, levers and λ, computed before they are drawn."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NOTE = (
 
 
 def bench(source: Source) -> tuple[dict[str, pd.DataFrame], DeltaGenerator]:
-    """Show the words and who reads whom; return their tables and the room for the levers beside."""
+    """Show the words and the attention between them; return their tables and the place of the levers."""
     words = st.container()
     with st.container(key="pair-bench"):
         left, right = st.columns([1.22, 1], gap="medium")
@@ -63,7 +63,7 @@ def bench(source: Source) -> tuple[dict[str, pd.DataFrame], DeltaGenerator]:
 
 
 def more_maps(source: Source) -> None:
-    """Show what is not on the bench: all heads side by side, and the weights of the components."""
+    """Show the maps that are not on the bench: all heads side by side, and the weights of the components."""
     view = source.view
     if view.truncated:
         finding(
@@ -95,7 +95,7 @@ def _head_view(source: Source) -> Lines:
 
 
 def choose_target(source: Source) -> None:
-    """Show for which class a word speaks, where that is not plain: at first for the answer."""
+    """Show the choice of the class that effects are measured for, at first the predicted one."""
     if TOWARDS.counts(source):
         first = str(TOWARDS.first(source))
         state.follow(TOWARDS.name, first, first)
@@ -105,17 +105,16 @@ def choose_target(source: Source) -> None:
 
 
 def word_strip(source: Source, name: str = WORDS.name) -> dict[str, pd.DataFrame]:
-    """Show the words of a text of which the model knows one; return their table."""
+    """Show the words of a text with at least one word that the model knows; return their table."""
     return WORDS.numbers(show_bare(source, WORDS, name=name))
 
 
-SHORT = 200
-"""Characters of a text that is read so soon that its maps are drawn while its words are asked."""
+SHORT = 200  # characters of a text that is read so fast that maps are drawn while words are computed
 STOPPED = "The answer stands above. Its words and parts were not all asked; a shorter text is read in a moment."
 
 
 def bench_asked(source: Source, *, deep: bool) -> bool:
-    """Return whether all on the bench is known; `deep`: with parts and λ, of a text with maps."""
+    """Return whether everything on the bench is computed; `deep`: with parts and λ, of a text with maps."""
     if len(source.text) <= SHORT:
         return True
     wanted = _each(source, "pushed")
@@ -127,7 +126,7 @@ def bench_asked(source: Source, *, deep: bool) -> bool:
 
 
 def words_asked(source: Source, place: str) -> bool:
-    """Return whether the pushes of the words of a second reading are known."""
+    """Return whether the effects of the words of a second reading are computed."""
     return bool(waited(data.asking(*_each(source, "pushed")), f"words-{place}", STOPPED).whole)
 
 
@@ -143,7 +142,7 @@ RESET = "reset"
 
 
 def lever_board(source: Source, parts: Editable) -> dict[str, pd.DataFrame]:
-    """Show the parts of the model with their pushes, each a lever; return their table."""
+    """Show the effect of each part of the model, with a lever for each; return the table."""
     key = state.figure_key(LEVERS.name)
     if state.carried(state.SILENT) == MEAN:
         source.choices[SILENT.name] = MEAN

@@ -1,4 +1,4 @@
-"""A second or a pinned reading: its answer, words and combined maps beside those of the first."""
+"""Comparison with a second or a pinned reading: predictions, words and combined maps."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def other_runs(record: RunRecord) -> dict[str, RunRecord]:
 
 @dataclass
 class Beside:
-    """A reading that stands beside this one."""
+    """The results of a comparison with another reading."""
 
     views: dict[str, SentenceView] = field(default_factory=dict)
     """By what it is called in the table of answers."""
@@ -79,7 +79,7 @@ def second_run(source: Source, others: Mapping[str, RunRecord]) -> Beside:
 
 
 def towards(source: Source, record: RunRecord) -> dict[str, str]:
-    """Return the class that pushes of a source are counted for, where another run has it too."""
+    """Return the class that effects in a source are measured for, if another run has it too."""
     chosen = str(source.choices.get(TOWARDS.name, ""))
     return {TOWARDS.name: chosen} if chosen in record.classes else {}
 
@@ -144,13 +144,13 @@ QUOTED = 90
 
 
 def pinned() -> tuple[str, str, str] | None:
-    """Return run, text and edit that the link says are pinned; None: nothing is."""
+    """Return the run, text and edit that the link pins; None: nothing is pinned."""
     run, text, edit = map(state.carried, KEYS)
     return (run, text, edit) if run else None
 
 
 def pin_button(source: Source) -> None:
-    """Show the button that pins what is on screen, or lets go what was pinned."""
+    """Show the button that pins the current reading, or unpins the pinned one."""
     word, icon, now = "Pin", ":material/keep:", (source.record.run, source.text, source.edits.encode())
     about = "Keep this reading beside the next ones: change sentence, run or levers, and see both"
     if pinned() is not None:
@@ -174,7 +174,7 @@ def _source(source: Source, others: Mapping[str, RunRecord]) -> Source | None:
 
 
 def pinned_line(source: Source, others: Mapping[str, RunRecord]) -> Source | None:
-    """Show what is pinned and how this answer differs from it; return what is pinned."""
+    """Show the pinned text and how its prediction differs; return the pinned reading."""
     pin = _source(source, others)
     if pin is None:
         return None

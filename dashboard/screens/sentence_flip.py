@@ -1,4 +1,4 @@
-"""What would change the answer: the smallest set of moves, looked for a slice at a time, which can be stopped."""
+"""Counterfactuals of a text: a search for the smallest set of changes, in short slices that can be stopped."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SLICE, TICK = 0.3, 0.1
 
 
 def what_would_change(source: Source) -> dict[str, pd.DataFrame]:
-    """Show the section, of a text with a word; return the table of what was found."""
+    """Show the search for the smallest change, for a text with a word; return the table of the results."""
     run = source.record.run
     target = str(source.chosen(TOWARDS)) if TOWARDS.counts(source) else ""  # of two classes the answer
     asked = (run, data.weights_fingerprint(run), source.text, target, source.edits)
@@ -60,7 +60,7 @@ def _phase(search: figures.Searching | None) -> str:
 
 
 def _section(source: Source, asked: Asked, before: str) -> None:
-    """Search for a slice of time and show how far it is; redraw the page when `before` is over."""
+    """Search for a slice of time and show the progress; run the page again when the phase `before` is over."""
     heading(TITLE, "flip", note="as edited" if source.edits else "", about=ABOUT)
     search = _search(asked)
     if search is None:

@@ -1,4 +1,4 @@
-"""Sections below the bench: passages, mixture, parts, reach, methods and tests of them, and links to each section."""
+"""Sections below the bench: passages, mixture, parts, reach, methods and their tests, and links to each section."""
 
 from __future__ import annotations
 
@@ -73,12 +73,11 @@ if TYPE_CHECKING:
 BREATH = 0.2
 """Seconds in which nothing is sent: the browser shows the bench before it begins to draw charts, and whoever goes on
 typing waits for none."""
-NOTHING_KNOWN = 2
-"""Columns of a table of tokens that says nothing but the tokens."""
+NOTHING_KNOWN = 2  # columns of a table of tokens that has only the tokens
 
 
 def has_maps(view: SentenceView) -> bool:
-    """Return whether there is anything inside to look at."""
+    """Return whether a text has attention maps to look at."""
     return bool(view.layers and view.tokens and not view.too_long)
 
 
@@ -203,7 +202,7 @@ PLACED: tuple[Figure[Any], ...] = (
 
 
 def other_parts(source: Source) -> dict[str, pd.DataFrame]:
-    """Show everything but maps and coefficients, as far as the model has it; of a text with at least one token."""
+    """Show everything but maps and coefficients that the model has, for a text with at least one token."""
     table = number_table(view_scalars(source.view))
     if len(table):
         show(NUMBERS_OF, Numbers(table, "Learned numbers", "of the model, the same for every text"))
@@ -213,7 +212,7 @@ def other_parts(source: Source) -> dict[str, pd.DataFrame]:
 
 
 def _side_by_side(name: str, figures: Sequence[Figure[Any]], source: Source) -> None:
-    """Show those that are there in two columns, or below each other on a narrow page."""
+    """Show the figures that the run has in two columns, or below each other on a narrow page."""
     there = [figure for figure in figures if figure.there(source)]
     if not there:
         return
@@ -235,7 +234,7 @@ ROOMY = 0.55
 
 
 def mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: SentenceView) -> None:
-    """Show the parts of an answer beside each other; nothing where it has one only."""
+    """Show the parts of a mixed prediction side by side; nothing if it has only one."""
     if trained.mix is None or view.mix is None:
         return
     about = MIXTURE.format(number(record.temperature, 2))
@@ -247,6 +246,7 @@ def mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: Senten
 
 def _parts(record: RunRecord, before: MixView | None, now: MixView, view: SentenceView) -> None:
     def said(probabilities: Mapping[str, float]) -> SentenceView:
+        """Return the view with other probabilities."""
         return replace(view, probabilities=dict(probabilities))
 
     trained = [None] * len(now.parts) if before is None else map(said, before.parts.values())
@@ -269,7 +269,7 @@ INSERT_HELP = "One word at a time; with | between pieces, a piece at a time."
 
 
 def reach_of_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> dict[str, pd.DataFrame]:
-    """Show the section; a typed sentence with a place is the first template. Return the table."""
+    """Show the section on negation; a typed sentence with a place is the first template. Return the table."""
     own = [text] if PLACE in text else []
     fitting = {name: other for name, other in others.items() if other.task == record.task}
     with st.container(key="distance", gap="small"):
@@ -326,8 +326,7 @@ def reach_of_negation(record: RunRecord, others: Mapping[str, RunRecord], text: 
 
 MOST_WORDS = 40
 """Of a passage at most: on reviews a model that had learned from sentences did best with so many."""
-SEEN = 6
-"""Passages beyond which the list scrolls by itself: a text of 2 000 words has fifty."""
+SEEN = 6  # passages beyond which the list scrolls: a text of 2 000 words has fifty
 QUOTED = 80
 ABOUT = (
     "A model that learned from sentences adds up a long text badly. Here it reads passages of {} words or fewer, one "
@@ -342,7 +341,7 @@ def is_long(record: RunRecord, text: str) -> bool:
 
 
 def by_passage(record: RunRecord, text: str) -> dict[str, pd.DataFrame]:
-    """Show the section, nothing of a short text; return its table."""
+    """Show the predictions passage by passage, nothing for a short text; return their table."""
     import pandas as pd
 
     if not is_long(record, text):
@@ -371,7 +370,7 @@ def _answer(record: RunRecord, chances: np.ndarray) -> str:
 
 
 def side_by_side(source: Source) -> dict[str, pd.DataFrame]:
-    """Show the section, of a text with a word; return its tables."""
+    """Show attribution methods side by side, for a text with a word; return their tables."""
     tables: dict[str, pd.DataFrame] = {}
     with st.container(key="by-method"):
         asked(EXTENT, source)
@@ -398,7 +397,7 @@ SHOWN = "deletion"
 
 
 def may_i_believe_it(source: Source) -> dict[str, pd.DataFrame]:
-    """Show the section, of a text with a word; return its tables."""
+    """Show the faithfulness of the explanations, for a text with a word; return its tables."""
     tables: dict[str, pd.DataFrame] = {}
     with st.container(key="belief"):
         found = data.belief(source.record)
@@ -415,7 +414,7 @@ def may_i_believe_it(source: Source) -> dict[str, pd.DataFrame]:
 
 
 def _fresh(source: Source, figure: Figure[Any]) -> dict[str, pd.DataFrame]:
-    """Show a figure of files that a job writes: its drawing is not kept."""
+    """Show a figure of files that a job writes, without caching its drawing."""
     shape = figure.shape(source)
     show(figure, shape)
     return figure.numbers(shape)
@@ -445,7 +444,7 @@ OFFER = (
 
 
 def from_another(source: Source) -> dict[str, pd.DataFrame]:
-    """Show the section, of a text with maps; return its table."""
+    """Show activation patching from another sentence, for a text with maps; return its table."""
     with st.container(key="patching"):
         place = st.container()
         label, example = "Second sentence of as many tokens", "A second sentence of as many tokens"

@@ -1,4 +1,4 @@
-"""What was tried in this visit: undo and redo beside the text field, and every sentence with the way back to it."""
+"""History of this visit: undo and redo, and every tried sentence with a way back to it."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
 
 NOTE = "Of this visit only: no link and no file has them. A click brings back the sentence, the run and the levers."
-QUOTED = 90
-"""Characters of a sentence that are shown."""
+QUOTED = 90  # characters of a sentence that are shown
 
 
 PAUSE = 2.0
@@ -35,7 +34,7 @@ MOST = 40
 
 @dataclass(frozen=True)
 class Tried:
-    """A sentence, who read it, what was changed inside, and the answer, which no comparison looks at."""
+    """A tried sentence with its run, its edits, and the prediction, which comparisons ignore."""
 
     run: str
     text: str
@@ -47,7 +46,7 @@ class Tried:
 
 @dataclass(frozen=True)
 class Past:
-    """What a visitor has tried: the steps that undo goes back through, and every sentence that was read."""
+    """The history of a visitor: the steps that undo goes back through, and every sentence that was read."""
 
     steps: tuple[Tried, ...] = ()
     """The oldest first."""
@@ -57,7 +56,7 @@ class Past:
     touched: float = -math.inf
 
     def then(self, now: Tried, seconds: float) -> Past:
-        """Return this past with what is on screen now, at `seconds` of a clock that only rises."""
+        """Return this history with the current state, at `seconds` of a clock that only rises."""
         if self.steps and now == self.steps[self.at]:
             return self
         last, tried = self.at + 1, self.tried
@@ -76,7 +75,7 @@ class Past:
         return _change(before, last) == _change(last, now)
 
     def moved(self, by: int) -> Past:
-        """Return this past so many steps on, or back."""
+        """Return this history moved on by so many steps, or back."""
         return replace(self, at=min(max(self.at + by, 0), len(self.steps) - 1), touched=-math.inf)
 
     @property
@@ -90,7 +89,7 @@ class Past:
         return self.at + 1 < len(self.steps)
 
     def cleared(self) -> Past:
-        """Return the past of what is on screen only."""
+        """Return a history of the current state only."""
         return Past(self.steps[self.at : self.at + 1], min(self.at, 0))
 
 
@@ -100,13 +99,13 @@ def _change(before: Tried, now: Tried) -> tuple[bool, bool, frozenset[str]]:
 
 
 def remember(record: RunRecord, text: str, edits: Edits, view: SentenceView) -> None:
-    """Keep what is on screen."""
+    """Add the current state to the history."""
     now = Tried(record.run, text, edits.encode(), view.label, view.probabilities[view.label], edits.words())
     state.put(state.PAST, _past().then(now, monotonic()))
 
 
 def undo_and_redo() -> None:
-    """Show the two buttons; Ctrl Alt Z and Ctrl Alt Y press them."""
+    """Show the buttons of undo and redo; Ctrl Alt Z and Ctrl Alt Y press them."""
     past = _past()
     with st.container(key="undo", horizontal=True, gap="xxsmall", wrap=False, width="content"):
         for key, icon, about, by, there in (
@@ -120,7 +119,7 @@ def undo_and_redo() -> None:
 
 
 def tried_sentences() -> dict[str, pd.DataFrame]:
-    """Show the section; return its table."""
+    """Show the sentences tried in this visit; return their table."""
     tried = _past().tried
     if not tried:
         return {}

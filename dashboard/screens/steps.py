@@ -1,4 +1,4 @@
-"""Steps: the forward pass of a typed text, from its tokens to the probabilities, one stage at a time."""
+"""Page Steps: the forward pass of a typed text, from its tokens to the probabilities, one stage at a time."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _choices(source: Source) -> None:
 
 
 def _begin_anew() -> None:
-    """Let what is drawn next begin where the link is by then."""
+    """Let the next drawing start at the link's current stage."""
     state.put(state.BEGUN_AT, state.carried(state.STAGE))
 
 

@@ -1,4 +1,4 @@
-"""Sweeps: many runs of one plan, how far they are, and what they say together."""
+"""Page Sweeps: the runs of one plan, their progress, and their joint results."""
 
 from __future__ import annotations
 
@@ -99,6 +99,7 @@ def _one(plan: Plan) -> None:
         st.code(figures.command_line(plan, access.written), language=None, wrap_lines=True)
 
     def whole_table() -> pd.DataFrame:
+        """Return the table of all metrics."""
         return pd.DataFrame(run_files.sweep_table.flat(data.sweep_table(plan, version, (), baseline or "")))
 
     export_bar("sweep", {"Table": whole_table, "Runs": runs})
@@ -113,7 +114,7 @@ def _ended(found: SweepState) -> int:
 
 
 def _progress(plan: Plan, ended: int, live: bool) -> None:
-    """Show how far it is; redraw the page whenever a member ends."""
+    """Show the progress of a sweep; run the page again whenever a member ends."""
     found = sweep_drive.look(data.store(), plan)
     going = _live(plan, found)
     if live and (not going or _ended(found) != ended):
@@ -149,7 +150,7 @@ GRID_HELP = "A setting and the values to try, such as training.lr=1e-4,5e-4; sev
 
 
 def sweep_form() -> None:
-    """Show what is varied, how often, on how much data; what it costs; the button."""
+    """Show the form of a sweep: the grid, seeds, amount of data, cost and the button."""
     with st.container(key="sweep-form", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.multiselect("Models", list(PRESETS), default=MODELS, key=_key("models"), width=360)
         data_picker()
@@ -187,7 +188,7 @@ def _chosen(part: str, default: Any) -> Any:
 
 
 def _plan() -> Plan:
-    """Return the chosen plan; SentiscopeError: it cannot be trained so."""
+    """Return the chosen plan; SentiscopeError: it cannot be trained."""
     grid = parse_grid(str(_chosen("grid", "")).split())
     for name, values in grid.items():
         for value in values:

@@ -23,7 +23,7 @@ FILE = Path(__file__).parent.parent / "assets" / "example_sweep.json"
 
 
 class Example(NamedTuple):
-    """A sweep as its page draws it."""
+    """A stored sweep, as its page draws it."""
 
     command: str
     made: str
@@ -34,7 +34,7 @@ class Example(NamedTuple):
 
 
 def read_example() -> Example:
-    """Return the kept one."""
+    """Read the stored example sweep."""
     kept = json.loads(FILE.read_text(encoding="utf-8"))
     lists = ("values", "runs")
     cells = [CellScores(**cell | {name: tuple(cell[name]) for name in lists}) for cell in kept["cells"]]
@@ -42,7 +42,7 @@ def read_example() -> Example:
 
 
 def make_example(store: RunStore, name: str) -> None:
-    """Keep a finished sweep as the example."""
+    """Store a finished sweep as the example."""
     plan = sweep.read(store, name)
     whole = table(store, plan)
     first = whole["metrics"][0]

@@ -1,4 +1,4 @@
-"""Tokens: sentences with the spans of their labels and those that a model says, and what went wrong."""
+"""Page Tokens: sentences with their true and predicted spans, and the errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SPLIT = "split"
 
 
 def page() -> None:
-    """Show the chosen run, where it tags words."""
+    """Show the chosen run, if it tags words."""
     record = chosen_run("Tokens", QUESTION, purpose="What it says of each word stands here")
     if record is None:
         return

@@ -1,4 +1,4 @@
-"""Train: choose a model and data, start, watch it learn, stop it."""
+"""Page Train: the choice of model and data, and the start, progress and stop of a training."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LIVE = ("queued", "running")
 
 
 def page() -> None:
-    """Show the training under way, or the form and what became of the chosen run."""
+    """Show the running training, or the form and the outcome of the chosen run."""
     records = data.runs()
     record = next((one for one in records if one.run == state.run()), None)
     if record is not None and record.status in LIVE:
@@ -56,7 +56,7 @@ def _live(run: str) -> None:
 
 
 def _others(waiting: bool) -> None:
-    """Show what else runs or waits; redraw the page when the last one ends."""
+    """Show other runs that train or wait; run the page again when the last one ends."""
     records = data.runs()
     if state.draft(state.REQUESTED, "") or (waiting and not any(one.status in LIVE for one in records)):
         st.rerun()
@@ -64,7 +64,7 @@ def _others(waiting: bool) -> None:
 
 
 def watch(run: str) -> None:
-    """Show a live run; redraw the page at its end."""
+    """Show a live run; run the page again at its end."""
     record = data.store().read(run)
     if record.status not in LIVE:
         st.rerun()
@@ -117,7 +117,7 @@ def _go_on(run: str) -> None:
 
 
 def queue(records: Sequence[RunRecord], beside: str = "") -> None:
-    """Show other runs that train or wait, in their order; `beside` is the one that the page shows already."""
+    """Show other runs that train or wait, in order, without the one that the page shows already."""
     live = [record for record in records if record.status in LIVE]
     others = sorted((one for one in live if one.run != beside), key=lambda one: (one.status != "running", one.created))
     if not others:
@@ -173,7 +173,7 @@ def _numbers(record: RunRecord, curves: Curves) -> None:
 
 
 def past(record: RunRecord) -> None:
-    """Show what became of the chosen run, and what can be done with it."""
+    """Show the outcome of the chosen run, and what can be done with it."""
     curves, skipped = data.curves(record)
     words = {"done": "finished", "failed": "failed", "cancelled": "stopped"}
     took = f" after {duration(record.seconds)}" if record.seconds else ""

@@ -1,4 +1,4 @@
-"""The form of Train: data, model, each setting, composing a model of one's own, and the start."""
+"""The form of Train: data, model, each setting, the composition of a model, and the start."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _examples_switch() -> None:
 
 
 def _draft() -> Draft:
-    """Return what is chosen; SentiscopeError: it cannot be trained so."""
+    """Return the chosen training; SentiscopeError: it cannot be trained."""
     model = state.draft(state.PRESET, MODEL)
     chosen = access.option(state.draft(state.DATA, DATA) or DATA).settings
     typed = state.typed(state.SETTING)

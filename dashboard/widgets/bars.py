@@ -1,4 +1,4 @@
-"""Bars: the answer of a model to a text, and big numbers with their intervals."""
+"""Bars for a model's prediction of a text, and large numbers with their intervals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def answer(
     small: bool = False,
     roomy: float = ROOMY,
 ) -> None:
-    """Show the answer of a run to a text: classes that share one bar, or labels that each have their own.
+    """Show the prediction of a run for a text: classes that share one bar, or labels that each have their own.
 
     Args:
         record: The run.
@@ -75,7 +75,7 @@ def _class_bar(
     small: bool,
     roomy: float,
 ) -> None:
-    """Show one segment for each class; the words where there is room, all of them for a screen reader."""
+    """Show one segment for each class, with words where there is room and all words for a screen reader."""
     colours = class_colours(look.tokens, list(chances), ordered=ordered)
     names = ", ".join(f"{name} {number(p)}" for name, p in chances.items())
     segments, marks = [], ""
@@ -98,7 +98,7 @@ def _class_bar(
 
 
 def stats(items: Sequence[Stat]) -> None:
-    """Show big numbers in one row that wraps: value, half width of its interval, n, and its place between two ends."""
+    """Show large numbers in one row that wraps: value, half width of its interval, n, and its place on a scale."""
     st.html(f'<dl class="s-stats">{"".join(_stat(item) for item in items)}</dl>')
 
 

@@ -31,7 +31,7 @@ Table: TypeAlias = "pd.DataFrame | Callable[[], pd.DataFrame]"
 
 
 def export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = True) -> None:
-    """Offer everything on the page; on a projector nothing."""
+    """Offer the figures and tables of the page as files; on a projector nothing."""
     if state.projector():
         return
     with st.container(key="export", horizontal=True, vertical_alignment="center", gap="medium"):

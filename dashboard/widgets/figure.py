@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def anchor(name: str) -> str:
-    """Return where a link within the page finds a heading."""
+    """Return the HTML id of a heading, for links within the page."""
     return f"at-{name}"
 
 
@@ -46,7 +46,7 @@ def heading_of(figure: Figure[Shape], shape: Any = None, *, about: bool = True) 
 
 
 def caption(text: str) -> None:
-    """Show a sentence on how to read what is above."""
+    """Show a sentence on how to read the figure above."""
     st.html(f'<p class="s-cap">{escape(text).replace(" %", "&nbsp;%")}</p>')  # a number keeps its unit
 
 
@@ -66,7 +66,7 @@ def show_tables(source: Source, *figures: Figure[Any], **options: Any) -> dict[s
 
 
 def show_bare(source: Source, figure: Figure[Shape], *, name: str = "", **options: Any) -> Shape:
-    """Draw the same without heading and caption, where what is around it says what it is."""
+    """Draw a figure of one run without heading and caption, where the page around it explains it."""
     shape, drawing = data.drawn(figure, source, look())
     note, reading = (figure.say(words, shape) for words in (figure.note, figure.reading))
     place(drawing, name or figure.name, figure.alternative(shape, note, reading), **options)

@@ -1,4 +1,4 @@
-"""What pages say in words: heads, findings, problems, progress, the next step."""
+"""Messages of pages: headers, findings, problems, progress and the next step."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def empty(title: str, text: str, button: str, page: str) -> None:
 
 
 def problem(title: str, text: str) -> None:
-    """Show what is wrong, where, and what to do."""
+    """Show a problem, its place, and how to solve it."""
     _message(title, text, "var(--wrong)")
 
 
@@ -64,12 +64,12 @@ def stopped(error: SentiscopeError) -> None:
 
 
 def finding(title: str, text: str) -> None:
-    """Show what changes how a figure is to be read."""
+    """Show a finding that changes how a figure is read."""
     _message(title, text, "var(--accent)")
 
 
 def differing(differences: Mapping[str, Any] | None) -> None:
-    """Show in what texts differ from training beyond chance (`core.evaluation.differences`), if in anything."""
+    """Show how texts differ from training beyond chance (`core.evaluation.differences`), if they do."""
     if differences and differences["warnings"]:
         finding(f"{differences['name']} differs from {differences['known']}", " ".join(differences["warnings"]))
 
@@ -86,12 +86,12 @@ def opening(sentence: str, more: str = "") -> None:
 
 
 def selection_note(what: str, why: str) -> None:
-    """Show what is selected, and by what."""
+    """Show a selection and the reason for it."""
     st.html(f'<div class="s-sel"><b>{escape(what)}</b> <span>{escape(why)}</span></div>', width="stretch")
 
 
 def progress(what: str, detail: str, share: float) -> None:
-    """Show what is done, what is left, and a bar (`share` 0 to 1)."""
+    """Show a progress bar (`share` 0 to 1) with its task and details."""
     percent = round(100 * min(max(share, 0), 1))
     st.html(
         f'<div class="s-say"><b>{escape(what)}</b> <span>· {escape(detail)}</span>'

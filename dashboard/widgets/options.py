@@ -41,7 +41,7 @@ def choose(option: Option, source: Source, *, single: bool = False, plain: bool 
 
 
 def pick(option: Option, source: Source, *, label: str = "", width: int = 180, about: str = "") -> str:
-    """Show the same as a menu, for names of any number and length."""
+    """Show an option as a menu, for names of any number and length."""
     values, first = _values(option, source), str(option.first(source))
     state.keep_to(option.name, values)
     if option.usual is not None:  # it depends on the run, and a copied link is to say which
@@ -63,7 +63,7 @@ def choose_split(splits: Sequence[str], *, about: str = "") -> str:
 
 
 def asked(option: Option, source: Source) -> str:
-    """Return what a widget that is drawn further down holds, or the link says it will."""
+    """Return the value of an option before its widget is drawn; the source knows it from then on."""
     value = state.asked(option.name)
     if value in _values(option, source):
         source.choices[option.name] = value

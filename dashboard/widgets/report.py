@@ -1,4 +1,4 @@
-"""The report of what a page shows, as one file: put together when somebody asks, not whenever the page is drawn."""
+"""The report of a page as one file, built on request and not whenever the page is drawn."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ONE = threading.Lock()
 
 @dataclass(frozen=True)
 class Asked:
-    """What a report is of; the last one that was made is offered while this stays the same."""
+    """The request for a report; the last report is offered while the request stays the same."""
 
     runs: tuple[str, ...]
     split: str
@@ -35,7 +35,7 @@ class Asked:
 
     @property
     def name(self) -> str:
-        """Return the name of its file."""
+        """Return the name of the report's file."""
         return "-".join(filter(None, ("-".join(self.runs)[:120], self.split, self.codes[:40])))
 
 
@@ -104,6 +104,7 @@ def _made(of: Asked) -> tuple[Asked, str] | None:
     bar = st.progress(0.0, "waiting for another report to be done")
 
     def tell(what: str, share: float | None) -> None:
+        """Show the progress of the report."""
         bar.progress(share or 0.0, what if share is None else f"{what}, {whole_percent(share)}")
 
     try:

@@ -1,4 +1,4 @@
-"""Which run is looked at: the picker in the sidebar, and what a page says when there is none to look at."""
+"""The chosen run: the picker in the sidebar, and messages of pages that have no run to show."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WHAT = "Its record, curves, weights, predictions and maps are deleted for good; 
 
 
 def run_picker() -> None:
-    """Show the shared picker, bound to the URL; a link without a run gets the one to begin with."""
+    """Show the run picker, bound to the URL; a link without a run gets a default one."""
     records = data.runs()
     names = [record.run for record in records]
     asked = state.in_link(state.RUN)
@@ -58,7 +58,7 @@ def run_picker() -> None:
 
 
 def measure_speed(runs: Sequence[str], doing: str, failed: str) -> None:
-    """Measure what a prediction of runs takes, and redraw the page; say what is done, and what was not."""
+    """Measure the time and memory of a prediction of runs, and run the page again; `failed` heads an error."""
     try:
         with st.spinner(doing):
             measure_apart(data.store(), runs)
@@ -75,7 +75,7 @@ def chosen_record() -> RunRecord | None:
 
 
 def chosen_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
-    """Return the chosen run's record, or None after the page has said why there is nothing to show.
+    """Return the chosen run's record; if there is nothing to show, show why and return None.
 
     `purpose` says what the page would show with a run, such as "Its metrics and mistakes stand here".
     """
@@ -98,7 +98,7 @@ def chosen_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
 
 
 def damaged(record: RunRecord) -> None:
-    """Show what is wrong with a run that cannot be shown, and what to do."""
+    """Show why a run is damaged, and how to repair it."""
     starter = data.store().is_starter(record.run)
     mend = STARTER if starter else "Bring the file back, or delete the run."
     problem(f"Run “{record.run}” is damaged", f"{record.reason}\n{mend} Other runs are not touched.")
@@ -107,14 +107,14 @@ def damaged(record: RunRecord) -> None:
 
 
 def ended(record: RunRecord) -> str:
-    """Return how a run ended that was not finished, in a sentence."""
+    """Describe in a sentence how a run ended."""
     words = {"failed": "It failed", "cancelled": "It was stopped", "done": "It is finished"}
     how = words.get(record.status, "It waits")
     return f"{how}: {record.reason.rstrip('.')}." if record.reason else f"{how}."
 
 
 def attends(record: RunRecord) -> tuple[str, str]:
-    """Return how much attention a model has, for `facts`."""
+    """Return the layers and heads of a model, as a fact of a page's header."""
     model = record.config.model
     if "maps" not in provides(model):
         return "no attention", ""
@@ -122,7 +122,7 @@ def attends(record: RunRecord) -> tuple[str, str]:
 
 
 def facts(record: RunRecord, *more: tuple[str, str]) -> list[tuple[str, str]]:
-    """Return what stands at the right of a page's head."""
+    """Return the facts at the right of a page's header."""
     return [
         (record.run, ""),
         (record.described, f"on {data_name(record.config.data.name)}, seed {record.config.training.seed}"),
@@ -164,7 +164,7 @@ def _remove(run: str) -> None:
 
 
 def refused(record: RunRecord | None, page: str) -> bool:
-    """Return whether a page has nothing to show of a run of tagged words, after it has said so."""
+    """Return whether a page has nothing to show of a run that tags words; if so, show why."""
     if record is None or record.task != "tokens" or not PAGES[page].of_texts:
         return False
     header(PAGES[page].title, "", facts(record))

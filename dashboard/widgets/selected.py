@@ -1,4 +1,4 @@
-"""What is selected: the slim bar on every page, and the sentences as a table."""
+"""The selection as a slim bar on every page, and its sentences as a table."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _in_sight = st.components.v2.component("sentiscope_in_sight", html="<div></div>"
 
 
 def selection_bar(record: RunRecord) -> None:
-    """Show what is selected and how it goes on; where nothing is, the saved slices, if there are some."""
+    """Show the selection and its next steps; if it is empty, the saved slices, if there are any."""
     if why := state.take(state.SELECTION_PROBLEM):
         problem("Nothing was selected", str(why))
     now = selection.chosen(record)
@@ -73,7 +73,7 @@ def selection_bar(record: RunRecord) -> None:
 
 
 def following() -> list[str]:
-    """Return the parts of the bar that a page redraws where it looks at another sentence by itself."""
+    """Return the parts of the bar that a page redraws when it moves to another sentence."""
     return [NOW] if state.draft(state.FOLLOWS, False) else []
 
 
@@ -192,7 +192,7 @@ def _keep(record: RunRecord, now: Chosen, usual: str) -> None:
 
 
 def selected_here(record: RunRecord, now: Chosen, clicked: Sequence[str]) -> None:
-    """Show the selected sentences, and bring them into the window if one of these figures or tables was clicked."""
+    """Show the selected sentences; scroll to them if a figure or table of `clicked` made the selection."""
     if state.draft(state.SELECTOR, "") in clicked:
         _in_sight(key="in-sight", data={"what": str(now.selection), "room": ROOM})
     with st.container(key="selection"):
@@ -201,7 +201,7 @@ def selected_here(record: RunRecord, now: Chosen, clicked: Sequence[str]) -> Non
 
 
 def mark_cell(key: str, cell: tuple[int, int] | None, size: int) -> None:
-    """Frame the selected cell of a matrix of `size` rows, after a reload too, when the chart knows of no click.
+    """Mark the selected cell of a matrix of `size` rows with a frame, after a reload too.
 
     A chart that is drawn otherwise would forget its clicks, so the page frames the cell and not the chart.
     """
@@ -216,6 +216,7 @@ def _table(record: RunRecord, now: Chosen) -> None:
     marked = [now.at] if now.at is not None and now.at < len(rows) else []
 
     def look_at() -> None:
+        """Look at the clicked sentence."""
         if found := state.rows_of(key):
             selection.look_at(record, found[0])
 
@@ -239,5 +240,5 @@ def _table(record: RunRecord, now: Chosen) -> None:
 
 
 def inside_button(record: RunRecord, words: str = "Look inside this sentence") -> bool:
-    """Return whether the sentence that is looked at is to be opened on Sentence (`selection.look_inside`)."""
+    """Show the button that opens the current sentence on Sentence; return whether it was pressed."""
     return st.button(words, icon=":material/notes:", key="open-sentence", on_click=selection.take_text, args=(record,))

@@ -1,4 +1,4 @@
-"""The look of a page: which theme is on, and the one style block."""
+"""The look of pages: the theme and the style sheet."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _history = st.components.v2.component(
 
 
 def look() -> Look:
-    """Return how figures are to be drawn for this visitor."""
+    """Return the look of figures for this visitor."""
     return Look(dark=st.context.theme.type == "dark", projector=state.projector())
 
 
 def style() -> None:
-    """Send the page's style sheet, with the colours of both themes as variables of which the browser chooses one."""
+    """Send the style sheet of the page, with the colours of both themes as variables."""
     names = {**{name: name for name in NAMED}, "rule": "grid"}
     pairs = {name: (getattr(LIGHT, token), getattr(DARK, token)) for name, token in names.items()}
     colours = "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
@@ -36,7 +36,7 @@ def style() -> None:
 
 
 def add_style(name: str) -> None:
-    """Send a further style sheet of `assets`, for what some pages alone have."""
+    """Send another style sheet of `assets`, for pages that need it."""
     st.html(f"<style>{asset(name)}</style>")
 
 
@@ -46,10 +46,10 @@ def one_step_back() -> None:
 
 
 def follow_theme() -> None:
-    """Draw the figures anew when a person switches the theme; the style sheet alone does not reach into them."""
+    """Draw the figures again when a person switches the theme; the style sheet alone does not reach into them."""
     _theme(key="theme", data={"dark": look().dark}, on_changed_change=lambda: None)
 
 
 def row_height() -> int:
-    """Return the pixels of a table row; the text of tables follows the root font size by itself."""
+    """Return the height of a table row in pixels; the text of tables follows the root font size."""
     return 48 if state.projector() else 38

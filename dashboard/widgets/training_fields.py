@@ -56,7 +56,7 @@ def data_picker(*, more: str = "") -> None:
 
 
 def start_picker(key: str) -> None:
-    """Show the run whose tokenizer, words and layers a training begins with."""
+    """Show the picker of the run whose tokenizer, words and layers a training starts from."""
     st.selectbox(
         "Start from",
         [each.run for each in data.runs() if each.status == "done" and each.config.model.family == "encoder"],
@@ -70,11 +70,11 @@ def start_picker(key: str) -> None:
 
 
 def recipe_switch(key: str, more: str, *, bind: bool = False) -> None:
-    """Show the switch of the strong recipe; `more` says what stands above it, `bind` whether it goes into the link."""
+    """Show the switch of the strong recipe; `more` is added to its help, `bind` puts it into the link."""
     help_text = f"{RECIPES[STRONG].line} {more}"
     st.toggle("Strong recipe", key=key, bind="query-params" if bind else None, help=help_text)
 
 
 def recipe(switched: bool) -> str:
-    """Return the name of the recipe that the switch stands for."""
+    """Return the name of the recipe that the switch selects."""
     return STRONG if switched else ""

@@ -1,4 +1,4 @@
-"""The sentence that all pages about the inside of a model speak of, of a pair two, and what the link changes inside."""
+"""The text or pair of texts that pages about a model's inside share, and the link's changes of the model."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ FIELDS = {"pair-first": "First text", "pair-second": "Second text"}
 
 
 def begin(record: RunRecord, first: str) -> None:
-    """Fill the field with what the page before had in it, or else `first`; once for each drawing of a whole page."""
+    """Fill the text field with the text of the page before, or else `first`; once for each drawing of a page."""
     state.restate(state.TEXT, first)
     if record.pairs:
         _tell(state.latest(state.TEXT))
 
 
 def sentence_field(record: RunRecord) -> str:
-    """Return what is typed; it goes into the link, and along from page to page."""
+    """Show the text field and return its text, which the link keeps from page to page."""
     if record.pairs:
         return _two_fields()
     text = st.text_input(
@@ -49,7 +49,7 @@ def sentence_field(record: RunRecord) -> str:
 
 @st.fragment
 def read_typed(record: RunRecord, show: Callable[[RunRecord, str, DeltaGenerator], None]) -> None:
-    """Show the field, with room beside it, and all below the head; a new text or a lever reruns this part alone."""
+    """Show the text field and all below it; a new text or a lever reruns this part alone."""
     with st.container(key="bench", gap="xsmall"):
         line = st.container(key="typed", horizontal=True, vertical_alignment="center", gap="small")
         with line:
@@ -62,7 +62,7 @@ def read_typed(record: RunRecord, show: Callable[[RunRecord, str, DeltaGenerator
 
 
 def _check_pair(record: RunRecord, text: str) -> None:
-    """Say that all below is of one text alone where the second text of a pair is missing."""
+    """Warn that all below is about one text alone if the second text of a pair is missing."""
     if record.pairs and text and not (parts := parted(text) or (text, ""))[1].strip():
         finding("This run reads two texts", f"Type the second one; what stands below is said of “{parts[0]}” alone.")
 
@@ -95,7 +95,7 @@ def _join() -> None:
 
 
 def asked_edits(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits, Editable, SentenceView]:
-    """Return what the link changes in this model, what could be changed, and the reading that follows."""
+    """Return the link's changes of this model, all possible changes, and the changed reading."""
     edits, parts, left_out = read_edits(record, trained, state.carried(state.EDIT))
     if left_out and parts.layers:
         many = "One change" if left_out == 1 else f"{left_out} changes"
@@ -104,7 +104,7 @@ def asked_edits(record: RunRecord, text: str, trained: SentenceView) -> tuple[Ed
 
 
 def read_edits(record: RunRecord, trained: SentenceView, said: str) -> tuple[Edits, Editable, int]:
-    """Return what a link's words change in this model, what could be changed, and how many changes cannot be made."""
+    """Parse a link's changes of this model; return them, all possible changes, and how many cannot be made."""
     parts = allowed(record.config.model, trained)
     edits, left_out = parts.read(said)
     return edits, parts, left_out

@@ -1,4 +1,4 @@
-"""What takes long: how far it is, how to begin, stop and resume it, asked here or computed in another process."""
+"""Long computations, here or in another process: progress, start, stop and resume."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ AGAIN = "the model reads the text again and again"
 def stoppable(
     what: str, detail: str, share: float, key: str, stop: Callable[..., None], args: tuple[Any, ...], kept: str
 ) -> None:
-    """Show how far something is, and the button that stops it; `kept` says what becomes of what was found so far."""
+    """Show progress and the button that stops it; `kept` says what happens to the results so far."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container():
             progress(what, detail, share)
@@ -45,7 +45,7 @@ def stoppable(
 
 
 def waited(asking: Asking, place: str, unfinished: str) -> Watched[Any]:
-    """Return what is known after a moment of patience; while that is not all, show how far it is, with a way to stop.
+    """Wait for a computation for a moment and return its state; while it is incomplete, show progress and a stop.
 
     Args:
         asking: What is asked; whatever error it raises is raised here.
@@ -61,7 +61,7 @@ def waited(asking: Asking, place: str, unfinished: str) -> Watched[Any]:
 
 
 def _watch(asking: Asking, place: str, unfinished: str) -> None:
-    """Show how far it is; redraw the page when it is over."""
+    """Show the progress of a computation; run the page again at its end."""
     known = asking.known
     if known.whole or not (known.running or _enough(asking, place)):
         st.rerun()
@@ -76,7 +76,7 @@ def _watch(asking: Asking, place: str, unfinished: str) -> None:
 
 
 def _enough(asking: Asking, place: str) -> bool:
-    """Return whether this visitor has stopped it: others may ask the same."""
+    """Return whether this visitor has stopped the computation; others may ask the same."""
     return bool(state.draft(state.ENOUGH + place, None) == asking.wanted)
 
 
@@ -130,7 +130,7 @@ def _start(analysis: Analysis[Any], key: str) -> None:
 
 
 def _watch_job(files: Files, title: str, key: str) -> None:
-    """Show how far it is; redraw the page at its end."""
+    """Show the progress of a job; run the page again at its end."""
     job = errands.job(files)
     if job.status != "running":
         st.rerun()

@@ -1,4 +1,4 @@
-"""The registry of data sets that have a name. Imports nothing heavy: lists of sources open at once."""
+"""The registry of named data sets. Imports nothing heavy, so that lists of sources open at once."""
 
 from __future__ import annotations
 
@@ -340,20 +340,20 @@ SOURCES: dict[str, Registered] = {source.name: source for source in _ALL}
 
 
 def parts(data: str) -> tuple[str, ...]:
-    """The registered names of a mixture such as `sst2+imdb`; nothing of any other name."""
+    """Return the registered names in a mixture such as `sst2+imdb`; empty for any other name."""
     names = tuple(part.strip() for part in data.split("+"))
     return names if len(names) > 1 and all(name in SOURCES for name in names) else ()
 
 
 def named(data: str) -> bool:
-    """Whether this is a registered name or a mixture of such; else it is the path of a file or folder."""
+    """Return whether this is a registered name or a mixture of such names, rather than a path."""
     return data in SOURCES or bool(parts(data))
 
 
 def suited(data: str, paper: str = "") -> dict[str, Any]:
-    """Dotted settings that suit a data set by its name, and models of a paper on it; none for a file or a folder.
+    """Return the dotted settings recommended for a named data set and a paper's models; empty for a file or folder.
 
-    Of a mixture what its parts that ask for something ask for alike.
+    For a mixture, return the settings on which all parts that have them agree.
     """
     sources = [SOURCES[name] for name in parts(data) or (data,) if name in SOURCES]
     asked = [{**source.settings, **source.reported.get(paper, {})} for source in sources]

@@ -1,4 +1,4 @@
-"""Named data sets from the Hugging Face hub: Parquet files only, no code of others is ever run."""
+"""Download of named data sets from the Hugging Face hub: Parquet files only, without running remote code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.exceptions import NotAvailable
 
 
 def fetch(source: Registered) -> dict[str, pd.DataFrame]:
-    """Return the raw splits of a source, downloaded once and then taken from the library's cache."""
+    """Return the raw splits of a source; files are downloaded once and then read from the library's cache."""
     if source.hub is None:
         raise NotAvailable(f"no hub repository is known for '{source.name}'; {_instead(source.name)}")
     return {

@@ -1,4 +1,4 @@
-"""The layouts in which authors give out some of the data sets that have a name here. Imports nothing heavy."""
+"""File layouts in which authors publish some of the named data sets. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OWN_LAYOUT = "labels.json"
 
 @dataclass(frozen=True)
 class Published:
-    """The files of one data set as they are given out; they lie unchanged in the folder of its name."""
+    """The published files of one data set; they are kept unchanged in the folder of its name."""
 
     where: str
     files: Mapping[str, tuple[str, ...]]
@@ -38,24 +38,24 @@ class Published:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Class names in order."""
+        """The class names, in order."""
         return tuple(dict.fromkeys(self.labels.values()))
 
     def laid_out(self, folder: Path) -> bool:
-        """Return whether a folder is meant to be in this layout: one of its files is there, and no `labels.json`."""
+        """Return whether a folder uses this layout: at least one of its files exists, and no `labels.json`."""
         return not (folder / OWN_LAYOUT).exists() and any(_begun(folder, files) for files in self.files.values())
 
     def lacking(self, folder: Path) -> list[str]:
-        """The files that should be there and are not."""
+        """Return the files that are missing in a folder."""
         asked = [files for split, files in self.files.items() if split not in self.optional or _begun(folder, files)]
         return [file for files in asked for file in files if not (folder / file).is_file()]
 
     def found(self, folder: Path) -> dict[str, tuple[str, ...]]:
-        """The splits that are there, with their files."""
+        """Return the splits that a folder has, with their files."""
         return {split: files for split, files in self.files.items() if _begun(folder, files)}
 
     def described(self) -> str:
-        """The layout in a sentence without its full stop."""
+        """Describe the layout in a sentence without a full stop."""
         files = ", ".join(
             f"{file} (may be absent)" if split in self.optional else file
             for split, files in self.files.items()

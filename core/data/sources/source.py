@@ -1,4 +1,4 @@
-"""What is known of a named data set. Imports nothing heavy."""
+"""The facts about a named data set. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PARQUET_BRANCH = "refs/convert/parquet"
 
 @dataclass(frozen=True)
 class Hub:
-    """Where a data set lies on the Hugging Face hub, as Parquet files."""
+    """The location of a data set's Parquet files on the Hugging Face hub."""
 
     repo: str
     files: dict[str, tuple[str, ...]]
@@ -26,7 +26,7 @@ class Hub:
 
 @dataclass(frozen=True)
 class Registered:
-    """One named data set: what it is, where it comes from, how its splits are used."""
+    """A named data set: its description, its origin and the use of its splits."""
 
     name: str
     title: str
@@ -53,17 +53,17 @@ class Registered:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Class names in label order."""
+        """The class names, in label order."""
         return tuple(dict.fromkeys(self.labels.values()))
 
     @property
     def published(self) -> Published | None:
-        """The layout of its own in which it is given out, where we know one."""
+        """The published file layout of the data set, if it is known."""
         return PUBLISHED.get(self.name)
 
     @property
     def checked(self) -> str:
-        """Whether the download, or else the layout, was ever tried against the real one."""
+        """Say whether the download or the layout was ever checked against the real files."""
         if self.kind == "built-in":
             return "part of the program"
         if self.hub:

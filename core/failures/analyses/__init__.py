@@ -1,4 +1,4 @@
-"""Analyses of a split, a module each: a class of `SplitAnalysis` that has the name of its module.
+"""Analyses of a split: one module each, with a subclass of `SplitAnalysis` named as the module is.
 
 The command, the section of Errors and the part of a report follow from the class. Modules import nothing heavy before
 something is computed: the command line reads all of them.

@@ -1,4 +1,4 @@
-"""How the texts of a split differ from those of training."""
+"""The comparison of a split's texts with the training texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a frame to a sentence: clauses, nouns that fit, polar words of the right sign, agreement."""
+"""Composition of sentences from frames: clauses, fitting nouns, polar words of the right sign, agreement."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ SENTENCE_START = re.compile(r"(?:^|(?<=[.!?] ))[a-z]")
 
 
 class NoFit(Exception):
-    """No word or noun fits the draw; the caller draws again."""
+    """A signal that no word or noun fits the draw, so that the caller draws again."""
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A finished sentence with everything that is known about it."""
+    """A composed sentence with its annotations."""
 
     text: str
     score: int
@@ -59,7 +59,7 @@ class Sentence:
 
     @property
     def unseen(self) -> bool:
-        """Whether it holds a polar word that training never has."""
+        """Return whether the sentence has a polar word that never occurs in training."""
         return any(word.unseen for word in self.words)
 
 
@@ -90,7 +90,7 @@ def _clause(slot: re.Match[str], rng: Random) -> str:
 
 @cache
 def _needs(template: str) -> tuple[list[tuple[str, str]], dict[int, tuple[str, bool]], frozenset[int]]:
-    """Return the slots of a template in order, role and kind of the nouns by opinion, and the opinions without one."""
+    """Return a template's slots, the noun of each opinion (role, whether people are excluded) and nounless opinions."""
     slots = SLOT.findall(template)
     by_index: dict[int, set[str]] = {}
     for slot, digit in slots:
@@ -120,7 +120,7 @@ def _topics(frame: Frame, template: str, domain: str, rng: Random) -> dict[int, 
 def _choose(
     frame: Frame, template: str, sign: int, domain: str, topics: dict[int, Noun], mode: Mode, rng: Random
 ) -> dict[int, Word]:
-    """Choose a polar word for each opinion; in mode `unseen` a starred one for one of them."""
+    """Choose a polar word for each opinion; in mode `unseen`, one opinion gets a starred word."""
     starred = rng.randrange(len(frame.signs)) + 1 if mode == "unseen" else 0
     chosen: dict[int, Word] = {}
     for slot, digit in _needs(template)[0]:
@@ -158,7 +158,7 @@ def _nouns(domain: str, role: str, kinds: frozenset[str], no_people: bool) -> tu
 
 @cache
 def _pool(part: str, of: str, sign: int, strength: int, denied: bool, phenomenon: str, mode: Mode) -> tuple[Word, ...]:
-    """The words of one part of speech that fit a kind of noun (or a domain), a sign, a strength (0: any) and a mode."""
+    """Return words of a part of speech that fit a kind of noun (or a domain), sign, strength (0: any) and mode."""
     kinds = {"any", "person", of} if of in PEOPLE else {"any", "thing", of}
     return tuple(
         word
@@ -196,7 +196,7 @@ def _fill(
 
 
 def _named(text: str, rng: Random) -> str:
-    """Put an invented surname for `*`: most occur once or twice, so that training meets unknown words."""
+    """Replace `*` by an invented surname; most occur once or twice, so that training meets unknown words."""
     return text.replace("*", rng.choice(fillers()["start"]) + rng.choice(fillers()["end"]))
 
 

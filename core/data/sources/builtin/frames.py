@@ -19,7 +19,7 @@ SIGNS = {"+": 1, "-": -1, "~": -1}
 
 @dataclass(frozen=True)
 class Frame:
-    """One template with its rule of composition."""
+    """A sentence template with its rule of composition."""
 
     id: str
     phenomenon: str
@@ -40,7 +40,7 @@ class Frame:
 
 @cache
 def frames() -> tuple[Frame, ...]:
-    """All frames, in the order of the files; facts come last."""
+    """Return all frames in the order of the files; facts come last."""
     opinions = tuple(
         Frame(
             id=row["id"],
@@ -69,7 +69,7 @@ def frames() -> tuple[Frame, ...]:
 
 @cache
 def clauses() -> dict[str, tuple[str, ...]]:
-    """The clause templates by capital slot; `#` stands for the number of the opinion."""
+    """Return the clause templates by capital slot; `#` is a placeholder for the number of the opinion."""
     found: dict[str, list[str]] = {}
     for row in rows("clauses.tsv"):
         found.setdefault(row["name"], []).append(row["template"])

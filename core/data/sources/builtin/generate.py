@@ -1,4 +1,4 @@
-"""The splits of the built-in corpus: how much of what, nothing twice, and what training never shows.
+"""Generation of the built-in corpus: shares of phenomena, no duplicates, and items held out from training.
 
 Every choice comes from generators seeded here, so the texts are the same on every machine. Score 0 (mixed and
 lukewarm opinions, facts) is drawn after the rest: the two-class view is the three- or five-class view without it.
@@ -59,7 +59,7 @@ WITHOUT_NEW_PAIRS = ("irony",)
 
 
 def generate(classes: int = 2) -> dict[str, pd.DataFrame]:
-    """Build the corpus.
+    """Build the built-in corpus.
 
     Args:
         classes: The view of the one scale: 2 leaves score 0 out, 3 goes by sign, 5 keeps every step.
@@ -101,7 +101,7 @@ def _draw(split: str, shares: dict[str, int], count: int, taken: set[str]) -> li
 
 
 def _fresh(split: str, phenomenon: str, sign: int, rng: Random, taken: set[str]) -> Sentence:
-    """Draw until a sentence is new and, in the test split, tests something that training does not show."""
+    """Draw until a sentence is new; in the test split it also has to test something absent from training."""
     new_frame, mode, new_pair = _novelty(split, phenomenon, rng)
     while True:
         frame = rng.choice(_frames(phenomenon, new_frame, mode))
@@ -116,7 +116,7 @@ def _fresh(split: str, phenomenon: str, sign: int, rng: Random, taken: set[str])
 
 
 def _novelty(split: str, phenomenon: str, rng: Random) -> tuple[bool, Mode, bool]:
-    """What is new about a row: a frame that training lacks, the words' mode, a new pair of word and phenomenon."""
+    """Draw the novelty of a row: whether its frame is held out, the words' mode, and whether a word pair is new."""
     if split != TEST:
         return False, "train", False
     new_frame = rng.random() < NEW_FRAME_SHARE
@@ -129,7 +129,7 @@ def _novelty(split: str, phenomenon: str, rng: Random) -> tuple[bool, Mode, bool
 
 @cache
 def _frames(phenomenon: str, held_out_ones: bool, mode: Mode) -> tuple[Frame, ...]:
-    """The frames to draw from; an unseen word needs a second opinion beside it."""
+    """Return the frames to draw from; an unseen word needs a frame with a second opinion."""
     return tuple(
         frame
         for frame in frames()

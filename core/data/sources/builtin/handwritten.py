@@ -1,4 +1,4 @@
-"""The scale of the built-in corpus, and its splits that were written by hand, one sentence after the other.
+"""The scale of the built-in corpus, and its handwritten splits.
 
 `challenge.tsv` has 350 hard sentences, each about one phenomenon; for 100, drawn with a fixed seed over all phenomena,
 `second` is the score by a labeller who saw the texts and the scale only. `everyday.tsv` has 200 short sentences, ten of
@@ -26,14 +26,14 @@ COLUMNS = ["text", "label", "phenomenon", "score", "domain", "frame", "unseen"]
 
 
 def class_names(classes: int) -> tuple[str, ...]:
-    """Return the names of two, three or five classes in label order; a ConfigError refuses another number."""
+    """Return the names of two, three or five classes in label order; raise ConfigError for another number."""
     if classes not in NAMES:
         raise ConfigError(f"data.classes={classes}: 2, 3 or 5")
     return NAMES[classes]
 
 
 def labels(scores: np.ndarray, classes: int) -> np.ndarray:
-    """Return scores from -2 to 2 as class numbers: 2 classes by sign (0 not allowed), 3 by sign, 5 as they are."""
+    """Convert scores from -2 to 2 to class numbers: 2 classes by sign (0 not allowed), 3 by sign, 5 unchanged."""
     return {2: (scores > 0).astype(np.int64), 3: np.sign(scores) + 1, 5: scores + 2}[classes].astype(np.int64)
 
 
@@ -52,7 +52,7 @@ def read(name: str) -> pd.DataFrame:
 
 
 def load(name: str, classes: int = 2) -> pd.DataFrame:
-    """Return a split in the columns of the generated ones (`generate`); of two classes score 0 is left out."""
+    """Return a split with the columns of the generated ones (`generate`); two classes leave score 0 out."""
     rows = read(name)
     if classes == 2:
         rows = rows[rows["score"] != 0].reset_index(drop=True)

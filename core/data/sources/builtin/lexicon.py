@@ -1,4 +1,4 @@
-"""The words of the built-in corpus, read from `lexicon.tsv`, `nouns.tsv` and `fillers.tsv` beside this file."""
+"""The words of the built-in corpus, read from `lexicon.tsv`, `nouns.tsv` and `fillers.tsv` in this folder."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Noun:
-    """Something that an opinion can be about."""
+    """A noun that an opinion can be about."""
 
     text: str
     domain: str
@@ -64,7 +64,7 @@ def words() -> tuple[Word, ...]:
 
 @cache
 def nouns() -> tuple[Noun, ...]:
-    """All nouns, in the order of the file."""
+    """Return all nouns, in the order of the file."""
     return tuple(
         Noun(text, row["domain"], row["role"], row["kind"], row["number"])
         for row in rows("nouns.tsv")
@@ -74,18 +74,18 @@ def nouns() -> tuple[Noun, ...]:
 
 @cache
 def domains() -> tuple[str, ...]:
-    """The subjects that sentences are about, in the order of the file."""
+    """Return the domains of the nouns, in the order of the file."""
     return tuple(dict.fromkeys(noun.domain for noun in nouns()))
 
 
 @cache
 def fillers() -> dict[str, tuple[str, ...]]:
-    """Words without polarity by slot: lead-ins, intensifiers, other people, days, and participles by kind of noun."""
+    """Return neutral words by slot: lead-ins, intensifiers, other people, days, and participles by kind of noun."""
     return {row["slot"]: tuple(row["choices"].split(", ")) for row in rows("fillers.tsv")}
 
 
 def held_out(word: Word, phenomenon: str) -> bool:
-    """Return whether training never shows this word in this phenomenon: one pair in eight, by checksum.
+    """Return whether this word is held out from training in this phenomenon: one pair in eight, by checksum.
 
     Situations and irregular forms (tastier, given) occur in one phenomenon only and are never held out.
     """

@@ -1,4 +1,4 @@
-"""Everyday life: short sentences on what happens to people, none from a template, in `life.tsv`.
+"""The data set `life`: short sentences on what happens to people, written without templates, in `life.tsv`.
 
 Written and labelled by language models without the splits of the built-in corpus that models are judged on.
 """
