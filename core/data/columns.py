@@ -115,13 +115,9 @@ def choose_columns(
 ) -> Layout:
     """Choose the columns of texts and labels; `labels.find_form` then detects how the labels are written.
 
-    Args:
-        frame: The raw table.
-        columns: Its columns (`describe`).
-        text: Name or 0-based number of the text column; empty: guessed by name, then the longest distinct texts.
-        label: Likewise for the labels; `a,b,c` or `y_*`: 0/1 columns; empty: guessed by name, then the fewest values.
-        pair: Likewise for the column of second texts; `none`: texts are single; empty: found by name.
-        file: Name for messages.
+    `text`, `label` and `pair` are names or 0-based numbers; empty: guessed by name, then the longest distinct texts
+    and the fewest values. `label` may be `a,b,c` or `y_*`: 0/1 columns; `pair` is the column of second texts, or
+    `none`: texts are single.
     """
     text, second = _choose_pair(columns, text, pair, file)
     columns = [column for column in columns if column.name != second]

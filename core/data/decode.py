@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import codecs
 import dataclasses
-import functools
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from encodings import normalize_encoding
@@ -35,26 +33,7 @@ _BOMS = (
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x19\x1b-\x1f]")
 _NOT_ASCII = re.compile("[^\x00-\x7f]")
-_RUN = re.compile("[^\x00-\x7f]{2,}|[\x80-\x84\x86-\x9f]")
-_BOXES = re.compile("[\u2500-\u259f]")
-"""Signs for drawing boxes: in texts of old encodings they stand for letters."""
-_USUAL_LEADS = (*range(0xC2, 0xC6), *range(0xE0, 0xF5))
-"""First bytes in UTF-8 of what a single garbled character may mean: Latin letters and signs."""
-_OLD_CODECS = ("cp437", "cp850", "cp866", "koi8-r")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-
-WRITINGS = {
-    "question marks in place of letters": re.compile(r"\?{3,} \?{2,}"),
-    "bytes of Python (b'…')": re.compile(r"\Ab(?:'.*'|\".*\")\Z", re.DOTALL),
-    "bytes written as \\xc3": re.compile(r"(?:\\x[89a-f][0-9a-f]){2}"),
-    "a JSON object": re.compile(r'\A\s*\{".*\}\s*\Z', re.DOTALL),
-    "a formula of Excel": re.compile(r'\A="'),
-    "line ends of Excel (_x000D_)": re.compile("_x000[ad]_", re.IGNORECASE),
-    "letters in quoted-printable (=C3=B6)": re.compile("(?:=[89A-F][0-9A-F]){2}"),
-    "letters in UTF-7 (+APY-)": re.compile(r"\+A[A-Za-z0-9+/]{2}-|\+[A-Za-z0-9+/]{4,}-"),
-    "letters in HZ (~{…~})": re.compile(r"~\{[!-~]+~\}"),
-}
-"""How programs write texts that were not decoded → its pattern in a text."""
 
 _LINES = 5_000
 _SAMPLE = 1_000_000
@@ -87,15 +66,9 @@ class Decoded:
 def decode(data: bytes, encoding: str = "", *, file: str = "", guess: Decoded | None = None) -> Decoded:
     """Decode the bytes of a file to text.
 
-    Args:
-        data: The bytes of the whole file.
-        encoding: One of `ENCODINGS`, another name of it, or `utf-8+` and one of them for lines that are no UTF-8;
-            empty: byte-order mark, UTF-16 by its zero bytes, UTF-8, else guessed (`core.data.encoding_guess`).
-        file: Name for messages.
-        guess: What was guessed for this file and others together; None: it is guessed from this file alone.
-
-    Raises:
-        DataError: the encoding is unknown or wrong, or the bytes are no text or make no words in any encoding.
+    `encoding` is one of `ENCODINGS`, another name of it, or `utf-8+` and one of them for lines that are no UTF-8;
+    empty: byte-order mark, UTF-16 by its zero bytes, UTF-8, else guessed (`core.data.encoding_guess`). `guess` is what
+    was guessed for this file and others together.
     """
     nuls = 0 if data.startswith(_WIDE_BOMS) or _wide_encoding(data) else data.count(0)
     if 0 < nuls <= _MOST_CONTROL * len(data):
@@ -142,16 +115,6 @@ def decode_line(line: bytes, encoding: str) -> str:
     if second and _is_legacy(line):
         return line.decode(second, "replace")
     return line.decode(first, "replace")
-
-
-def find_garbled(text: str) -> tuple[int, str, str]:
-    """Find UTF-8 that was decoded as another encoding; return the count, the first garbled run and its meaning."""
-    runs = Counter(_RUN.findall(text[:1_000_000]))
-    found = [(run, meant, places) for run, places in runs.items() if (meant := _meant(run))]
-    if not found:
-        return 0, "", ""
-    run, meant, _ = found[0]
-    return sum(places for *_, places in found), run, meant
 
 
 def _refuse_binary(text: str, file: str) -> None:
@@ -305,30 +268,3 @@ def _western_name(data: bytes) -> str:
     except UnicodeDecodeError:  # a byte that Windows-1252 leaves undefined
         return "latin-1"
     return "latin-1" if data.decode("latin-1") == text else "cp1252"
-
-
-@functools.lru_cache(1 << 14)
-def _meant(run: str) -> str:
-    """Restore the UTF-8 text behind a run of garbled characters; return an empty string if there is none.
-
-    A single character has to be a usual one: `’é` of good French would be an Armenian letter.
-    """
-    if len(run) == 1:
-        return run.encode("latin-1").decode("cp1252", "ignore")
-    for codec in ("cp1252", "cp1251", "mac-roman", *(_OLD_CODECS if _BOXES.search(run) else ())):
-        try:
-            data = run.encode(codec, "strict" if codec in _OLD_CODECS else "latin-1-rest")
-            meant = data.decode("utf-8")
-        except (UnicodeError, LookupError):
-            continue
-        if len(meant) > 1 or data[0] in _USUAL_LEADS:
-            return meant
-    return ""
-
-
-def _latin1_rest(error: UnicodeError) -> tuple[bytes, int]:
-    assert isinstance(error, UnicodeEncodeError)
-    return error.object[error.start : error.end].encode("latin-1"), error.end
-
-
-codecs.register_error("latin-1-rest", _latin1_rest)

@@ -21,16 +21,12 @@ _PER_BYTE = -5.5
 """Mean log-probability of a byte above 127 below which no reading is believed."""
 _FEW = 8
 """Bytes above 127 up to which nothing is refused: a pound sign and two accents prove little."""
-_RARE = {"cp850": 4.0, "cp852": 4.0, "cp857": 4.0, "cp866": 3.0, "mac-roman": 3.0, "mac-cyrillic": 4.0} | {
-    "iso8859-15": 1.0,
-    "iso8859-2": 1.0,
-    "iso8859-5": 3.0,
-    "iso8859-9": 1.0,
-    "cp1258": 2.0,
-    "koi8-u": 1.0,
-}
+_RARE = dict.fromkeys(("cp850", "cp852", "cp857", "mac-cyrillic"), 4.0)
+_RARE |= dict.fromkeys(("cp866", "mac-roman", "iso8859-5"), 3.0) | {"cp1258": 2.0}
+_RARE |= dict.fromkeys(("iso8859-15", "iso8859-2", "iso8859-9", "koi8-u"), 1.0)
 """Nats that an encoding pays for being seldom met."""
 _MARKS = "’‘“”„–—…«»•€£°½´§©®™¿¡·\xa0、。，！？「」：；（）《》・～…＂，．"
+_EURO_OR_ASCII = bytes(range(129))
 _ASCII = -3.0
 _MARK, _OTHER, _CONTROL, _BROKEN = -4.5, -9.5, -14.0, -25.0
 _LETTERS = 120
@@ -44,6 +40,8 @@ class EncodingGuess:
     encoding: str
     others: tuple[str, ...]
     """Encodings that can be read and give another text, the likeliest first."""
+    per_byte: float
+    """The mean log-probability of a byte above 127 in it."""
     plausible: bool
     """Whether the text looks like any language at all."""
 
@@ -56,12 +54,14 @@ def guess_encoding(data: bytes) -> EncodingGuess:
         text = sample.decode(encoding, "replace")
         best[text] = max(best.get(text, (-math.inf, "")), (score_text(text, encoding), encoding), key=itemgetter(0))
     ranked = sorted(((*found, text) for text, found in best.items()), reverse=True)
+    if not sample.translate(None, _EURO_OR_ASCII):  # in other encodings a capital letter, which is never alone
+        ranked.sort(key=lambda each: each[1] != "cp1252")
     score, encoding, text = ranked[0]
     beyond = sum(byte > 127 for byte in sample)
-    scored = score - _ASCII * sum(character <= "\x7f" for character in text)
-    plausible = beyond <= _FEW or scored > _PER_BYTE * beyond
+    per_byte = mean_beyond_ascii(text, score, beyond)
+    plausible = beyond <= _FEW or per_byte > _PER_BYTE
     others = [each[1] for each in ranked[1:] if "\ufffd" not in each[2]] or [each[1] for each in ranked[1:]]
-    return EncodingGuess(encoding, tuple(others[:3]), plausible)
+    return EncodingGuess(encoding, tuple(others[:3]), per_byte, plausible)
 
 
 def score_text(text: str, encoding: str = "") -> float:
@@ -69,6 +69,11 @@ def score_text(text: str, encoding: str = "") -> float:
     pairs = Counter(zip(" " + text, text, strict=False))
     known = {each.name: each for name, models in _languages().items() if encoding in ("", name) for each in models}
     return max(_likelihood(pairs, model) for model in known.values()) - _RARE.get(encoding, 0.0)
+
+
+def mean_beyond_ascii(text: str, score: float, beyond: int) -> float:
+    """Return the part of the log-likelihood of a text that is not from ASCII, for each of `beyond` bytes."""
+    return (score - _ASCII * sum(character <= "\x7f" for character in text)) / max(1, beyond)
 
 
 def lines_beyond_ascii(data: bytes, most: int = _SAMPLE) -> list[bytes]:

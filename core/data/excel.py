@@ -18,7 +18,7 @@ from core.data.cells import ERRORS, cell_of
 from core.data.columns import KNOWN_NAMES
 from core.data.findings import Finding, RawTable, naming_sheets, plural, shown
 from core.data.reading_decisions import describe_head, find_left_out
-from core.data.table_head import HEADER_ROWS, find_head, repeats_header
+from core.data.table_head import HEADER_ROWS, TableHead, find_head, repeats_header
 from core.exceptions import DataError
 from core.numbers import count
 
@@ -28,6 +28,8 @@ _LARGE_PART = 20 * limits.MEGABYTE
 _SHEET_ROWS = 1_048_576
 _MOST_SHEETS = 50
 _LOOKED_AT = 20
+_MOST_STARTS, _LONGEST = 20, 40
+"""Empty rows below which a second table is looked for, and characters of a cell in its header, at most."""
 _MOST_MERGED = 1_000_000
 _MERGED = re.compile(rb'<mergeCell[^>]{0,80}?ref="([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})"')
 _HIDDEN = re.compile(rb'<row [^>]{0,200}?hidden="(?:1|true)"')
@@ -40,13 +42,10 @@ _DAMAGED = (
 
 
 def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> RawTable:
-    """Read the table of one sheet.
+    """Read the table of one sheet of a workbook.
 
-    Args:
-        data: The whole workbook.
-        file: Name for messages.
-        sheet: Name of the sheet; empty: the first visible one that holds a table of at least two columns.
-        header: `yes` or `no`: whether the first row names the columns; empty: found by inspection.
+    `sheet` names it; empty: the first visible one that holds a table of at least two columns. `header` says `yes` or
+    `no`: whether the first row names the columns; empty: found by inspection.
     """
     import openpyxl
 
@@ -68,6 +67,7 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
                 findings.append(Finding("hidden-rows", "warning", part.hidden, message))
             lost = _formulas(data, chosen.title, places) if part.formulas else {}
             rows = list(places.values())
+            starts = [number for number, place in enumerate(places) if number and place - 1 not in places]
         book.close()
     except _DAMAGED as error:
         what = str(error).split("\n", 1)[0][:200] or type(error).__name__
@@ -79,6 +79,9 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
     filled = [row + [None] * (width - len(row)) for row in rows]
     words = [["" if cell is None else str(cell) for cell in row] for row in filled[: HEADER_ROWS + 20]]
     head = find_head(words, width, header)
+    more = f" (one of {len(visible)}; if each is a class, put all on one, with a column for it)" if visible[1:] else ""
+    end, further = _find_second([*places], filled, starts[:_MOST_STARTS], head)
+    filled = filled[:end]
     kept = [row for row in filled[head.begin :] if not repeats_header(row, head)]
     with naming_sheets(visible, chosen.title):
         of_formulas = _refuse_lost(lost, head.columns, len(kept), file)
@@ -87,8 +90,8 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
         pd.DataFrame(kept, columns=list(head.columns), dtype=object),
         "xlsx",
         header=head.named,
-        findings=(*findings, *seen, *left_out, *of_formulas),
-        seen=f"the sheet '{shown(chosen.title)}'",
+        findings=(*findings, *seen, *further, *left_out, *of_formulas),
+        seen=f"the sheet '{shown(chosen.title)}'{more}",
         sheets=visible,
         sheet=chosen.title,
         decisions=(describe_head(head),),
@@ -108,6 +111,23 @@ def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: 
     return found
 
 
+def _find_second(
+    places: list[int], rows: list[list[Any]], starts: list[int], head: TableHead
+) -> tuple[int, list[Finding]]:
+    """Return where a table of other columns begins below an empty row, and that it is left out; else the end."""
+    for start in starts:
+        words = [["" if cell is None else str(cell) for cell in row] for row in rows[start : start + HEADER_ROWS]]
+        below = find_head(words, len(words[0]))
+        if start > head.begin and below.named and below.cells != head.cells and max(map(len, below.cells)) <= _LONGEST:
+            names = " | ".join(filter(None, below.cells))
+            message = (
+                f"a second table begins in row {count(places[start])} ({shown(names)}); its "
+                f"{plural(len(rows) - start, 'row')} left out; put it on a sheet of its own, which data.sheet names"
+            )
+            return start, [Finding("second-table", "warning", len(rows) - start, message)]
+    return len(rows), []
+
+
 def _chosen(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Finding]]:
     hidden = [each for each in sheets if each.sheet_state != "visible"]
     visible = [each for each in sheets if each.sheet_state == "visible"] or list(sheets)
@@ -121,6 +141,13 @@ def _chosen(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Fin
     if more:
         sizes = [(each, *_filled(each)) for each in (found, *more)]
         tables = [each for each, rows, columns in sizes if rows > 2 and columns > 1]
+        texts = [f"'{shown(each.title)}'" for each, rows, columns in sizes if rows > 2 and columns == 1]
+        if len(texts) > 1 and not tables:
+            raise DataError(
+                f"the workbook has {len(texts)} sheets of one column ({', '.join(texts[:8])}); if each holds the texts "
+                "of one class, put all texts on one sheet, with the class in a second column",
+                file=file,
+            )
         found = next(iter([*tables, *(each for each, rows, _ in sizes if rows), found]))
     others = [f"'{shown(each.title)}'" for each in visible if each is not found]
     others += [f"'{shown(each.title)}' (hidden)" for each in hidden if each is not found]

@@ -43,12 +43,8 @@ def find_form(
 ) -> Layout:
     """Detect how the labels of a table are written, and return its layout with that form.
 
-    Args:
-        frame: The raw table.
-        layout: Its columns, as `columns.choose_columns` gives them.
-        separator: The sign between labels of a cell, `none` where each cell is one label; empty: found.
-        several: Texts have several labels, whatever this table looks like.
-        file: Name for messages.
+    `separator` is the sign between labels of a cell, `none` where each cell is one label; empty: found. `several`:
+    texts have several labels, whatever this table looks like.
     """
     if layout.form == "columns":
         return layout
@@ -75,10 +71,8 @@ def find_form(
 def read_labels(frame: pd.DataFrame, layout: Layout, *, file: str = "") -> tuple[pd.Series, list[Finding]]:
     """Return the label of each row as a word, or its labels as a sorted tuple of words, and the findings.
 
-    They are missing where the row does not say. An empty list, or 0 in every column, says that no label applies.
-
-    Raises:
-        DataError: a 0/1 column holds something else, or a list holds several labels and the others one each.
+    They are missing where the row does not say; an empty list, or 0 in every column, says that no label applies. Raises
+    a DataError if a 0/1 column holds something else, or a list holds several labels and the others one each.
     """
     if layout.form == "tags":
         return frame[layout.label], []

@@ -55,16 +55,10 @@ def match(
 ) -> Matched:
     """Return the class numbers of the label words of each row.
 
-    Args:
-        labels: One or more words a row, or none.
-        classes: Their names; where none is written like a label, one that differs only in case is meant.
-        rename: Label → class, or `DROPPED`. Several labels may become one class.
-        whose: Who has these classes, for messages: `run 'first'`.
-        command: What a person would type with other renamed labels.
-
-    Raises:
-        Unmatched: Labels are no class; the message says what is likely meant.
-        InputError: A label is renamed to what is no class either.
+    Where no class is written like a label, one that differs only in case is meant. `rename` is label → class, or
+    `DROPPED`; several labels may become one class. For messages: `whose` has these classes (`run 'first'`), and
+    `command` is what a person would type with other renamed labels. Raises Unmatched if labels are no class, with what
+    is likely meant, and an InputError if a label is renamed to what is no class either.
     """
     rows = Counter(word for row in labels for word in dict.fromkeys(row))
     meant = _meant(rows, classes, rename, whose)

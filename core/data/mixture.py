@@ -67,10 +67,8 @@ def with_added(
     """Add the training texts of further data sets to train, at most `config.add_limit` from each.
 
     Their labels are renamed as the whole is. Rows of a class that the data do not have are left out, and texts of the
-    data's other splits. Train then keeps the columns that all have, and a column `corpus`.
-
-    Returns:
-        The splits, the validation rows of the added sets (the temperature is fitted on them), and what was left out.
+    data's other splits. Train then keeps the columns that all have, and a column `corpus`. Also returned: the
+    validation rows of the added sets (the temperature is fitted on them), and what was left out.
     """
     if not added:
         return given, None, []

@@ -16,9 +16,10 @@ from core.data.columns import (
     label_candidates,
     text_candidates,
 )
-from core.data.decode import Decoded, find_garbled
+from core.data.decode import Decoded
 from core.data.delimited import Parsed
 from core.data.findings import Finding, ReadingDecision, list_finding, name_files, offer_for_all, plural, shown
+from core.data.garbled import find_garbled
 from core.data.labels import find_form
 from core.data.table_head import TableHead
 from core.exceptions import DataError
@@ -49,14 +50,15 @@ def describe_encoding(decoded: Decoded) -> tuple[list[ReadingDecision], list[Fin
             message = f"the encoding is a guess: {decoded.encoding}; it could be {decoded.others[0]}"
             findings.append(Finding("encoding-guessed", "warning", 1, message))
     lost = f"{plural(decoded.damaged, 'character')} could not be read as {decoded.encoding} and became \ufffd"
-    places, run, meant = find_garbled(decoded.text)
-    garbled = (
-        f"the text was garbled before it came here, such as '{shown(run)}' for '{shown(meant)}' "
-        f"({plural(places, 'place')}); save it again from its source as UTF-8"
-    )
     findings += list_finding("damaged-characters", "warning", decoded.damaged, lost)
     findings += list_finding("nul-bytes", "warning", decoded.nuls, f"{plural(decoded.nuls, 'NUL byte')} dropped")
-    findings += list_finding("garbled", "warning", places, garbled)
+    if garbled := find_garbled(decoded.text):
+        message = (
+            f"the text was garbled before it came here, probably {garbled.encoding} that was read as "
+            f"{garbled.read_as}, such as '{shown(garbled.run)}' for '{shown(garbled.meant)}' "
+            f"({plural(garbled.places, 'place')}); save it again from its source as UTF-8"
+        )
+        findings.append(Finding("garbled", "warning", garbled.places, message))
     alternatives = decoded.others or tuple(each for each in ("cp1252", "latin-1") if _can_be(decoded, each))
     proof = decoded.proof or _first_beyond_ascii(decoded.text)
     return [ReadingDecision("encoding", decoded.encoding, alternatives, "data.encoding", proof, guessed)], findings

@@ -11,8 +11,9 @@ import pandas as pd
 
 from core.data.cells import MISSING, as_words
 from core.data.columns import MOST_GUESSED, PREFIX, Layout, find_bits
-from core.data.decode import WRITINGS, without_surrogates
+from core.data.decode import without_surrogates
 from core.data.findings import Finding, list_finding, plural, shown
+from core.data.garbled import WRITINGS
 from core.data.labels import WHOLE_NUMBER, distinct_labels, is_several, label_columns, read_labels
 from core.exceptions import DataError
 from core.numbers import count
@@ -33,6 +34,10 @@ _FEW = 0.05
 _QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“"}
 _UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u2800\ufffc" + "".join(map(chr, range(0xFE00, 0xFE10)))
 """Letters and signs that show nothing, and what chooses a form of emoji."""
+_SAME = dict.fromkeys(("true", "yes", "y", "t"), "1") | dict.fromkeys(("false", "no", "n", "f"), "0")
+_SAME |= {"pos": "positive", "neg": "negative", "neu": "neutral"}
+_UNKNOWN = frozenset("None nan NaN n/a N/A NA na ? ?? <NA> null undefined".split())
+"""What programs write where nothing is known; as a label it may be a class."""
 _LOOK_ALIKES = str.maketrans("−аеорсхуіјѕοαρνι", "-aeopcxyijsoapvi", _UNSEEN)
 """Cyrillic and Greek letters and a minus sign that look Latin."""
 _CLASS_NAMES = frozenset("label labels class classes category target intent y gold_label annotation".split())
@@ -45,10 +50,8 @@ def clean_rows(
     """Return the rows with a usable text and label, with a new index, and the findings.
 
     They have the columns `text` (str; of a pair both texts, `core.text.pair.joined`), `label` (str; where texts have
-    several, a tuple of them) and the others of the table. A label equal to `withheld` means none.
-
-    Raises:
-        DataError: a 0/1 column holds something else, or a pair has no second text.
+    several, a tuple of them) and the others of the table. A label equal to `withheld` means none. Raises a DataError
+    if a 0/1 column holds something else, or a pair has no second text.
     """
     texts, (labels, of_labels) = as_words(frame[layout.text]), read_labels(frame, layout, file=file)
     texts = texts.mask(texts.isin(MISSING - {"NULL"}))
@@ -108,7 +111,9 @@ def refuse_quoted(labels: pd.Series, file: str) -> None:
     """Refuse labels that begin or end with a quote, as the quoting of the file was not understood."""
     for word in sorted(distinct_labels(labels)):
         ends = word[:1] in _QUOTES or word[-1:] in _QUOTES
-        if ends and (word.count('"') % 2 or (len(word) > 1 and _QUOTES.get(word[0]) == word[-1]) or '\\"' in word):
+        inside = word.rstrip("),;]")
+        closed = len(inside) > 1 and _QUOTES.get(inside[0]) == inside[-1]
+        if ends and (word.count('"') % 2 or closed or '\\"' in word):
             raise DataError(
                 f"the label {shown(word)} begins or ends with a quote, so the file is quoted in a way that was not "
                 "understood; name it with data.quoting: double, backslash, single, curly or none",
@@ -214,6 +219,8 @@ def _fold(label: str) -> str:
     """Return a form that is equal for labels that look the same to a reader; a number as its value."""
     seen = unicodedata.normalize("NFKC", label).casefold().translate(_LOOK_ALIKES)
     seen = "".join(each for each in seen if each.isspace() or unicodedata.category(each) not in ("Cc", "Cf"))
+    seen = seen.strip().rstrip(".:!") or seen
+    seen = _SAME.get(seen, seen)
     with contextlib.suppress(ValueError):
         if "_" not in seen and len(seen) <= 15:
             return str(float(seen))
@@ -238,7 +245,20 @@ def _find_scarce(counts: pd.Series, rows: int) -> list[Finding]:
 
 
 def find_alike(labels: Collection[str]) -> list[Finding]:
-    """Return a finding if some distinct labels look the same to a reader."""
-    alike = len(labels) - len(set(map(_fold, labels)))
-    message = f"{plural(alike, 'label')} differing from another only in case, width, spacing or look-alike letters"
-    return list_finding("case", "warning", alike, message)
+    """Return a finding if some of these distinct labels look the same to a reader."""
+    alike = dict[str, list[str]]()
+    for label in sorted(labels):
+        alike.setdefault(_fold(label), []).append(label)
+    number = len(labels) - len(alike)
+    first, other, *_ = next((each for each in alike.values() if len(each) > 1), ("", ""))
+    message = (
+        f"{plural(number, 'label')} differing from another only in case, width, spacing, look-alike letters, a sign at "
+        f'the end or a short form; if they are one, data.rename="{shown(other)}={shown(first)}" merges such labels'
+    )
+    unknown = sorted(_UNKNOWN.intersection(labels))
+    left_out = ",".join(f"{each}=" for each in unknown)
+    none = f'{", ".join(unknown)} read as a class; if that means no label, data.rename="{left_out}" leaves it out'
+    return [
+        *list_finding("case", "warning", number, message),
+        *list_finding("unknown-label", "warning", len(unknown), none),
+    ]

@@ -63,14 +63,9 @@ class Rows:
 def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: Unpack[TableSettings]) -> Rows:
     """Return all rows of a file with all columns, in order.
 
-    Args:
-        path: The file.
-        text: Name or 0-based number of the text column; empty: guessed by name, then the longest distinct texts.
-        lines: Every line is a text, also an empty one, and nothing divides it.
-        settings: How the file is made a table.
-
-    Raises:
-        DataError: it cannot be read; a row without a text, or of another width, says so when it is reached.
+    `text` is the name or 0-based number of the text column; empty: guessed by name, then the longest distinct texts.
+    `lines`: every line is a text, also an empty one, and nothing divides it. Raises a DataError if the file cannot be
+    read; a row without a text, or of another width, says so when it is reached.
     """
     stream = limits.open_file(path)
     delimiter, encoding = settings.get("delimiter", ""), settings.get("encoding", "")

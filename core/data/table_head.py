@@ -50,10 +50,7 @@ class TableHead:
 def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> TableHead:
     """Find the row of column names.
 
-    Args:
-        rows: The first rows of the table, of any width; `HEADER_ROWS` are enough.
-        width: Columns of the table: the width of most rows.
-        asked: `yes`: the first row names the columns; `no`: no row does; empty: found by inspection.
+    `width` is that of most rows. `asked` is `yes`: the first row names the columns; `no`: no row does; empty: found.
     """
     none = TableHead(tuple(map(str, range(width))), named=False)
     if asked == "no" or not rows:

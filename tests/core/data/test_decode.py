@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from core.data.decode import decode, decode_line, find_garbled, without_surrogates
+from core.data.decode import decode, decode_line, without_surrogates
 from core.exceptions import DataError
 
 KOREAN = "이 영화 정말 재미있어요 강추\n돈이 아깝다 최악\n" * 5
@@ -63,15 +63,6 @@ def test_bytes_that_make_no_words_are_refused_with_candidates():
         decode(b"\n".join(lines))
 
 
-@pytest.mark.parametrize("codec", ["cp1252", "cp1251", "mac-roman", "cp437", "cp850", "cp866", "koi8-r"])
-def test_text_that_was_garbled_before_is_told(codec):
-    garbled = "a café on the corner\n".encode().decode(codec) * 3
-    assert find_garbled(garbled)[0] == 3 and find_garbled(garbled)[2] == "é"
-    good = "a café, naïve – “fine” · l’été, d’être, “été”, CAFÉ» · —él · рай, сад · Привет, мир · 너무 좋아\n"
-    assert find_garbled(good)[0] == 0
-    assert find_garbled("it\x92s good") == (1, "\x92", "’")
-
-
 def test_beside_a_named_encoding_stand_those_that_would_be_found():
     lines = "скучный фильм номер\nхороший день\n" * 30
     found = decode(lines.encode("cp1251"))
@@ -105,3 +96,9 @@ def test_every_encoding_that_is_offered_instead_can_read_the_file():
         data = "".join(f"{words} {n},{n % 2}\n" for n in range(8)).encode(encoding)
         found = decode(data)
         assert found.others and all(decode(data, each).text for each in found.others)
+
+
+@pytest.mark.parametrize("words", ["€€€ for nothing", "well €, or so", "only €€ here"])
+def test_a_euro_sign_alone_is_of_windows(words):
+    decoded = decode(f"text,label\n{words},1\n".encode("cp1252"))
+    assert (decoded.encoding, decoded.text) == ("cp1252", f"text,label\n{words},1\n") and decoded.others

@@ -134,7 +134,11 @@ def test_label_values_become_names_in_natural_order(tmp_path, values, classes):
             {"1": 10, "2": 10},
             {"missing-signs": ("warning", 20), "missing-label": ("warning", 20), "small": ("warning", 20)},
         ),
-        (["NA", "None", "nan", "null"], {"NA": 10, "nan": 10, "None": 10, "null": 10}, {}),
+        (
+            ["NA", "None", "nan", "null"],
+            {"NA": 10, "nan": 10, "None": 10, "null": 10},
+            {"unknown-label": ("warning", 4)},
+        ),
         (["ＯＫ", "ok", "no", "n o"], {"n o": 10, "no": 10, "ok": 10, "ＯＫ": 10}, {"case": ("warning", 1)}),
         (
             ["👩\u200d💻", "👩", "x\u200d", "x"],

@@ -171,6 +171,7 @@ def test_a_header_that_a_sheet_repeats_is_no_row(tmp_path):
     [
         *(("+1", "1"), ("01", "1"), ("1e0", "1"), ("\u0661", "1"), ("-1", "\u22121"), ("bad", "b\u0430d")),
         *(("\u2764", "\u2764\ufe0f"), ("good", "good\u3164"), ("good", "good\u2800"), ("very good", "very_good")),
+        *(("1", "true"), ("No", "0"), ("F", "false"), ("pos", "positive"), ("good", "good.")),
     ],
 )
 def test_labels_that_a_reader_takes_for_the_same_are_warned_of(tmp_path, labels):
@@ -269,6 +270,8 @@ def test_sentences_that_a_comma_cuts_are_no_classes(tmp_path, line):
         ('{{"a": "so {}"}}', "a JSON object"),
         ('="so {}"', "a formula of Excel"),
         ("so_x000D_ {}", "line ends of Excel"),
+        ("[101, 7{}, 102]", "numbers in place"),
+        ("['so', 'n{}']", "a list of words"),
         ("????? ??? {}", "question marks in place of letters"),
     ],
 )
@@ -337,3 +340,68 @@ def test_json_below_a_comment_is_refused_as_json(tmp_path):
     rows = "\n".join(json.dumps({"text": text, "label": n % 2}) for n, text in enumerate(texts(30)))
     with pytest.raises(DataError, match="is not valid JSON: Expecting value"):
         read_file(write(tmp_path / "a.jsonl", f"// reviews\n{rows}"))
+
+
+FIXED = [
+    ("id", "text", "label"),
+    *((str(n), f"stop {n}, {'so ' * (n % 5)}late", ("bad", "good")[n % 2]) for n in range(30)),
+]
+
+
+@pytest.mark.parametrize("form", ["{:<4}{:<30}{}", "{:>4}{:>30}{:>9}", "{:<4}  {:<30}  {}"])
+def test_columns_at_fixed_places_are_refused_unless_a_delimiter_is_named(tmp_path, form):
+    path = write(tmp_path / "a.txt", "\n".join(form.format(*row) for row in FIXED))
+    with pytest.raises(DataError, match=r"stand at the same places of every line.* data\.delimiter"):
+        read_file(path)
+    assert inspect_file(path, delimiter=",").delimiter == "comma"
+    padded = "\n".join(f"{text.replace(',', ''):<30},   {label:<8}" for _, text, label in FIXED)
+    assert inspect_file(write(tmp_path / "b.csv", padded)).classes == {"bad": 15, "good": 15}
+
+
+def workbook(path, **sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+TABLE = [["text", "label"], *([text, ("bad", "good")[n % 2]] for n, text in enumerate(texts(30)))]
+
+
+@pytest.mark.parametrize("word", ["nan", "None", "?", "n/a"])
+def test_words_that_programs_write_for_nothing_are_told_where_they_are_a_class(tmp_path, word):
+    rows = [f"{text},{('good', 'bad', word)[n % 3]}" for n, text in enumerate(texts(30))]
+    (told,) = (
+        each.message
+        for each in inspect_file(write(tmp_path / "a.csv", "\n".join(["text,label", *rows]))).findings
+        if each.kind == "unknown-label"
+    )
+    assert f'data.rename="{word}="' in told
+
+
+def test_rows_of_sql_are_refused_by_their_quotes(tmp_path):
+    rows = "\n".join(f"('{text}', '{label}')," for text, label in TABLE[1:])
+    with pytest.raises(DataError, match="begins or ends with a quote"):
+        read_file(write(tmp_path / "a.txt", rows))
+
+
+def test_a_second_table_of_a_sheet_is_told(tmp_path):
+    report = inspect_file(workbook(tmp_path / "a.xlsx", all=[*TABLE, [], ["word", "times"], ["late", 3], ["nice", 4]]))
+    (message,) = (each.message for each in report.findings if each.kind == "second-table")
+    assert message.startswith("a second table begins in row 33 (word | times); its 3 rows left out")
+    assert report.classes == {"bad": 15, "good": 15}
+    report = inspect_file(workbook(tmp_path / "b.xlsx", all=[*TABLE[:9], [], *TABLE[9:]]))
+    assert report.classes == {"bad": 15, "good": 15} and counted(report, "second-table") == []
+
+
+def test_a_workbook_with_a_class_on_each_sheet_is_told(tmp_path):
+    parts = {name: [[text] for text, label in TABLE if label == name] for name in ("bad", "good")}
+    with pytest.raises(DataError, match=r"2 sheets of one column \('bad', 'good'\); if each holds"):
+        read_file(workbook(tmp_path / "a.xlsx", **parts))
+    parts = {name: [["id", "text"], *([n, *row] for n, row in enumerate(rows))] for name, rows in parts.items()}
+    with pytest.raises(DataError, match=r"the sheet 'bad' \(one of 2; if each is a class, put all on one.*: no column"):
+        read_file(workbook(tmp_path / "b.xlsx", **parts))
