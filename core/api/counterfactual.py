@@ -9,19 +9,8 @@ from rich.text import Text
 
 from core import behaviour, interpret, runs
 from core.api.inspection import describe_text, open_text
-from core.api.options import (
-    Against,
-    Change,
-    Edit,
-    OnProgress,
-    PairText,
-    RunName,
-    Stopped,
-    Store,
-    Target,
-    Typed,
-    names_of,
-)
+from core.api import options
+from core.api.options import Against, Change, Edit, OnProgress, PairText, RunName, Stopped, Store, Target, Typed
 from core.api.printing import out, say, say_edit, tabulate, visible
 from core.cells import decimals
 from core.data.findings import plural
@@ -135,7 +124,7 @@ def distance(
     asked = interpret.templates.steps(text, insert, most)
     target = target or behaviour.polarity.followed(store.read(run).classes)
     curves = []
-    for name in dict.fromkeys((run, *names_of(against))):
+    for name in dict.fromkeys((run, *options.names_of(against))):
         loaded = runs.load.load_run(store, name)
         if target not in loaded.record.classes:
             raise InputError(f"run '{name}' has no class '{target:.80}'; it has {', '.join(loaded.record.classes)}")

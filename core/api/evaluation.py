@@ -8,18 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from core import evaluation, runs
-from core.api.options import (
-    AnyRun,
-    OnProgress,
-    Passage,
-    RunName,
-    Settings,
-    Store,
-    Typed,
-    name_of,
-    renaming,
-    split_pairs,
-)
+from core.api import options
+from core.api.options import AnyRun, OnProgress, Passage, RunName, Settings, Store, Typed, name_of, renaming
 from core.api.printing import say, tabulate, write_p
 from core.cache import cache_folder
 from core.data.findings import plural
@@ -43,7 +33,7 @@ COST = "--cost: write class=ratio, such as positive=5: a missed one is as bad as
 def parse_ratios(costs: Sequence[str]) -> dict[str, float]:
     """Return class → cost of a miss in false positives."""
     try:
-        return {name: float(ratio) for name, ratio in split_pairs(COST)(costs).items()}
+        return {name: float(ratio) for name, ratio in options.split_pairs(COST)(costs).items()}
     except ValueError:
         raise InputError(COST) from None
 
