@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from rich.text import Text
 
 from core import behaviour, interpret, runs
-from core.api.inspection import describe_text, open_text
 from core.api import options
+from core.api.inspection import describe_text, open_text
 from core.api.options import Against, Change, Edit, OnProgress, PairText, RunName, Stopped, Store, Target, Typed
 from core.api.printing import out, say, say_edit, tabulate, visible
 from core.cells import decimals
