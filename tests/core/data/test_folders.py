@@ -1,11 +1,11 @@
 import pandas as pd
 import pytest
+from shapes_of_tools import csv, zip_of
 
 from core.data import limits
 from core.data.folders import split_files
 from core.data.labeled_files import read_file, read_folder
 from core.exceptions import DataError
-from shapes_of_tools import csv, zip_of
 
 
 def frame(count, start=0, **columns):
