@@ -119,13 +119,13 @@ def test_cancelling_stops_what_trains_and_starts_nothing_more(store, quick):
     quick(600)  # or until it is cancelled, however busy the machine is
     saved = plan(store, seeds=(0, 1))
     with driving(store, saved):
-        until(lambda: states(store, saved)[0] == "running")
+        until(lambda: "running" in states(store, saved))  # the first or, see above, the second
         assert sweep_drive.driven(store, "study")
         with pytest.raises(InputError, match="cancel it first"):
             sweep.remove(store, "study")
         assert sweep_drive.cancel(store, "study") >= 1
     after = states(store, saved)
-    assert "running" not in after and after[0] == "cancelled" and after[-1] == "waiting"
+    assert "running" not in after and "cancelled" in after[:2] and after[-1] == "waiting"
     wish = threading.Event()
     with driving(store, saved, stopped=wish.is_set):
         until(lambda: "running" in states(store, saved))
