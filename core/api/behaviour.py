@@ -51,9 +51,8 @@ def behave(
     store, names = store_of((run, *others), store), list(dict.fromkeys(names_of((run, *others))))
     chosen = behaviour.read.read_suite(str(suite))
     behaviour.polarity.refuse_strange(rename or {}, [name for each in names for name in store.read(each).classes])
-    found = behaviour.report.report(
-        [behaviour.answers.Answers.of(store, each, chosen, rename).judge() for each in names]
-    )
+    asked = [behaviour.answers.SuiteAnswers.of(store, each, chosen, rename) for each in names]
+    found = behaviour.report.report([each.judge() for each in asked])
     return {**found, "suite": {"file": str(suite), **found["suite"]}}
 
 

@@ -7,18 +7,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any
 
-from core.api.options import (
-    Against,
-    AnyRun,
-    OnProgress,
-    RunName,
-    Split,
-    Store,
-    Typed,
-    names_of,
-    split_names,
-    split_pairs,
-)
+from core.api import options as arguments
+from core.api.options import Against, AnyRun, OnProgress, RunName, Split, Store, Typed, names_of, split_names
 from core.api.printing import say, tabulate
 from core.exceptions import NotAvailable
 from core.numbers import count
@@ -48,7 +38,7 @@ def figures(
             name="--with",
             metavar="NAME=VALUE",
             kind=list[str],
-            parse=split_pairs("--with: write name=value, e.g. threshold=0.7"),
+            parse=arguments.split_pairs("--with: write name=value, e.g. threshold=0.7"),
         ),
     ] = None,
     csv: bool = False,

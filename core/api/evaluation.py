@@ -154,7 +154,7 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
     """
     store, words = store or RunStore(), words_of_passage(passage)
     wanted = runs.judged.Wanted(str(data), split, rename or {}, limit_test, settings or {}, words)
-    return Evaluation.of(store, run, wanted, by, cost or {}, name_of(against)).compute(on_progress)
+    return Evaluation.of(store, run, wanted, by, cost or {}, name_of(against)).compute_anyway(on_progress)
 
 
 def print_evaluate(result: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ FOLDER = "behaviour"
 
 
 @dataclass(frozen=True, eq=False)
-class Answers(Analysis[list[list[float]]]):
+class SuiteAnswers(Analysis[list[list[float]]]):
     """The probabilities, (n, C), that a run gives the texts of a suite."""
 
     run: str
@@ -42,7 +42,7 @@ class Answers(Analysis[list[list[float]]]):
     )
 
     @classmethod
-    def of(cls, store: RunStore, run: str, suite: Suite, chosen: Mapping[str, str] | None = None) -> Answers:
+    def of(cls, store: RunStore, run: str, suite: Suite, chosen: Mapping[str, str] | None = None) -> SuiteAnswers:
         """Name the file after the model and the texts; InputError: no such run, or it has no label of a text."""
         record, folder = store.read(run), store.path(run)
         refuse_tagged(record)
@@ -66,7 +66,8 @@ class Answers(Analysis[list[list[float]]]):
         return cast(list[list[float]], found.probabilities.astype("float32").tolist())
 
     def judge(self) -> Judged:
-        """Judge the answers, asked now if nobody has; InputError: the classes of the run have no polarity."""
+        """Judge the predictions, which are computed if they are not stored; InputError: a class has no polarity."""
         record = self.store.read(self.run)
         sides = sides_of(self.run, record.classes, self.chosen, record.classes if record.ordered else ())
-        return judge(self.run, self.suite, sides, self.known()[0])
+        found = self.read()
+        return judge(self.run, self.suite, sides, self.compute_anyway() if found is None else found)

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import get_args
 
 from core.data import limits
@@ -28,8 +27,6 @@ _LEAST_ENCLOSED = 0.2
 """Least cells in single or curly quotes, for each row, for these to be the file's quoting."""
 _UNSTRICT = 0.1
 """Stray quotes a row that a reading is charged with where some quote is out of place."""
-_LINES, _FEWEST, _MOST_REGULAR = 200, 5, 0.8
-"""Lines that are searched for columns at fixed places, fewest lines with a gap there, and their least share."""
 _SEP = re.compile(r'\s*"?sep=([^\r\n"\'])"?[ \t]*(?:\r\n|\r|\n)', re.IGNORECASE)
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _ESCAPED = re.compile(r'\\(["\\])')
@@ -92,12 +89,6 @@ def parse(text: str, delimiter: str = "", header: str = "", quoting: str = "", *
         raise DataError(f"{wanted!r} is no delimiter: line ends divide rows, and quotes enclose cells", file=file)
     ranked = [named[1]] if named else _rank_delimiters(text)
     chosen = wanted or (ranked[0] if ranked else "")
-    if not wanted and chosen and chosen != "\t" and _has_fixed_places(text[:_SAMPLE], chosen):
-        raise DataError(
-            "its columns stand at the same places of every line, with blanks between; save it as CSV, or name what "
-            f"divides the columns with data.delimiter ({_spoken(chosen)} would divide most lines)",
-            file=file,
-        )
     dialect, others = _find_quoting(text, chosen, quoting)
     rows, dialect = _best_rows(text, chosen, dialect, others if not quoting else [], file)
     width, _ = _shape(rows)
@@ -148,19 +139,6 @@ def rows_like(lines: Iterable[str], like: Parsed, *, file: str = "") -> Iterator
                 row=number,
             )
         yield row
-
-
-def _has_fixed_places(sample: str, delimiter: str) -> bool:
-    """Return whether blanks of different number begin or end at one place of most lines, and no delimiter is there."""
-    lines = [line for line in islice(split_lines(sample), _LINES) if line.strip()]
-    mark = re.escape(delimiter[0])
-    gaps = [found.span(1) for line in lines for found in re.finditer(rf"[^\s{mark}]( {{2,}})(?=[^\s{mark}])", line)]
-    least = max(_FEWEST, _MOST_REGULAR * len(lines))
-    for side in (0, 1):
-        places = [place for place, number in Counter(gap[side] for gap in gaps).items() if number >= least]
-        if any(len({gap[1 - side] for gap in gaps if gap[side] == place}) > 2 for place in places):
-            return True
-    return False
 
 
 def _spoken(delimiter: str) -> str:

@@ -58,7 +58,7 @@ def guess_encoding(data: bytes) -> EncodingGuess:
         ranked.sort(key=lambda each: each[1] != "cp1252")
     score, encoding, text = ranked[0]
     beyond = sum(byte > 127 for byte in sample)
-    per_byte = mean_beyond_ascii(text, score, beyond)
+    per_byte = score_beyond_ascii(text, score, beyond)
     plausible = beyond <= _FEW or per_byte > _PER_BYTE
     others = [each[1] for each in ranked[1:] if "\ufffd" not in each[2]] or [each[1] for each in ranked[1:]]
     return EncodingGuess(encoding, tuple(others[:3]), per_byte, plausible)
@@ -71,7 +71,7 @@ def score_text(text: str, encoding: str = "") -> float:
     return max(_likelihood(pairs, model) for model in known.values()) - _RARE.get(encoding, 0.0)
 
 
-def mean_beyond_ascii(text: str, score: float, beyond: int) -> float:
+def score_beyond_ascii(text: str, score: float, beyond: int) -> float:
     """Return the part of the log-likelihood of a text that is not from ASCII, for each of `beyond` bytes."""
     return (score - _ASCII * sum(character <= "\x7f" for character in text)) / max(1, beyond)
 

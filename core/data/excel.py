@@ -80,8 +80,7 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
     words = [["" if cell is None else str(cell) for cell in row] for row in filled[: HEADER_ROWS + 20]]
     head = find_head(words, width, header)
     more = f" (one of {len(visible)}; if each is a class, put all on one, with a column for it)" if visible[1:] else ""
-    end, further = _find_second([*places], filled, starts[:_MOST_STARTS], head)
-    filled = filled[:end]
+    further = _find_second([*places], filled, starts[:_MOST_STARTS], head)
     kept = [row for row in filled[head.begin :] if not repeats_header(row, head)]
     with naming_sheets(visible, chosen.title):
         of_formulas = _refuse_lost(lost, head.columns, len(kept), file)
@@ -111,21 +110,19 @@ def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: 
     return found
 
 
-def _find_second(
-    places: list[int], rows: list[list[Any]], starts: list[int], head: TableHead
-) -> tuple[int, list[Finding]]:
-    """Return where a table of other columns begins below an empty row, and that it is left out; else the end."""
+def _find_second(places: list[int], rows: list[list[Any]], starts: list[int], head: TableHead) -> list[Finding]:
+    """Warn of rows below an empty row that look like a table of other columns; they are read like the others."""
     for start in starts:
         words = [["" if cell is None else str(cell) for cell in row] for row in rows[start : start + HEADER_ROWS]]
         below = find_head(words, len(words[0]))
         if start > head.begin and below.named and below.cells != head.cells and max(map(len, below.cells)) <= _LONGEST:
             names = " | ".join(filter(None, below.cells))
             message = (
-                f"a second table begins in row {count(places[start])} ({shown(names)}); its "
-                f"{plural(len(rows) - start, 'row')} left out; put it on a sheet of its own, which data.sheet names"
+                f"a second table may begin in row {count(places[start])} ({shown(names)}); its "
+                f"{plural(len(rows) - start, 'row')} read with the others: if so, put it on a sheet of its own"
             )
-            return start, [Finding("second-table", "warning", len(rows) - start, message)]
-    return len(rows), []
+            return [Finding("second-table", "warning", len(rows) - start, message)]
+    return []
 
 
 def _chosen(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Finding]]:

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from itertools import islice
 
-from core.data.encoding_guess import guess_encoding, mean_beyond_ascii, score_text
+from core.data.encoding_guess import guess_encoding, score_beyond_ascii, score_text
 
 _RUN = re.compile("[^\x00-\x7f]{2,}|[\x80-\x84\x86-\x9f]")
 _WIDE_RUN = re.compile("[^\x00-\x7f]{3,}|[A-Za-z][^\x00-\x7f]{1,2}")
@@ -67,7 +67,7 @@ def find_garbled(text: str) -> Garbled | None:
     if sample.isascii():
         return None
     runs = Counter(_RUN.findall(sample))
-    found = [(run, *meant, places) for run, places in runs.items() if (meant := _meant(run))]
+    found = [(run, *meant, places) for run, places in runs.items() if (meant := _decode(run))]
     of_utf8 = [each for each in found if len(each[0]) > 1]
     if not of_utf8 and (other := _find_wide(sample) or _find_legacy(sample)):
         return other
@@ -76,8 +76,8 @@ def find_garbled(text: str) -> Garbled | None:
 
 
 @functools.lru_cache(1 << 14)
-def _meant(run: str) -> tuple[str, str] | None:
-    """Read a run of characters as the UTF-8 that it was once, and tell what it was read as; None: it was none.
+def _decode(run: str) -> tuple[str, str] | None:
+    """Decode a run of characters as the UTF-8 that it once was, and return its wrong encoding; None: not UTF-8.
 
     A single character has to be a usual one: `’é` of good French would be an Armenian letter.
     """
@@ -97,14 +97,14 @@ def _find_wide(text: str) -> Garbled | None:
     """Find UTF-8 that was read as an encoding of Chinese or Japanese: most of its runs are UTF-8 again."""
     runs = Counter(islice(_WIDE_RUN.findall(text), _WIDE_RUNS))
     for codec in ("gbk", "cp932"):
-        found = [(run, meant) for run in runs if (meant := _meant_wide(run, codec))]
+        found = [(run, meant) for run in runs if (meant := _decode_wide(run, codec))]
         if found and 2 * len(found) >= len(runs):
             return Garbled(sum(runs[run] for run, _ in found), *found[0], "utf-8", codec)
     return None
 
 
-def _meant_wide(run: str, codec: str) -> str:
-    """Read a run as UTF-8 of which a few bytes may be lost; empty: it is none."""
+def _decode_wide(run: str, codec: str) -> str:
+    """Decode a run as UTF-8, of which a few bytes may be lost; return an empty text if it is not UTF-8."""
     data = run.encode(codec, "ignore") if _WIDE_LETTER.search(run) else b""
     meant = data.decode("utf-8", "ignore")
     return meant if not meant.isascii() and 4 * len(meant.encode()) >= 3 * len(data) else ""
@@ -118,7 +118,7 @@ def _find_legacy(text: str) -> Garbled | None:
         there = [line for line in lines if _encode(line, codec)]
         sample = "\n".join(there)[:_CHARACTERS]
         beyond = sum(character > "\x7f" for character in sample)
-        if (before := mean_beyond_ascii(sample, score_text(sample), beyond)) > _LIKELY or not beyond:
+        if (before := score_beyond_ascii(sample, score_text(sample), beyond)) > _LIKELY or not beyond:
             continue
         guess = guess_encoding(_encode(sample, codec))
         gain = guess.per_byte - before

@@ -8,6 +8,7 @@ names the file after all that the result depends on, `words`, `find` and an `Off
 from __future__ import annotations
 
 import json
+import logging
 import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -86,6 +87,15 @@ class Analysis(Files, ABC, Generic[Found]):
             found = self.find(tell)
             self.write(found, time.monotonic() - began)
         return found
+
+    def compute_anyway(self, on_progress: Tell | None = None) -> Found:
+        """Compute the result; where its folder cannot be made, only warn that it is not stored."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            logging.getLogger(__name__).warning("%s is not stored: %s", self.path("json"), error)
+            return self.find(on_progress or (lambda what, share: None))
+        return self.compute(on_progress)
 
     def known(self, on_progress: Tell | None = None) -> tuple[Found, bool]:
         """Return the result and whether it was stored; a missing or damaged one is computed now."""

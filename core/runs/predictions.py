@@ -23,7 +23,7 @@ def evaluated_splits(run: Path) -> list[str]:
 
 
 def evaluated_split(store: RunStore, run: str, split: str) -> str:
-    """Return the given split of which a run has predictions; empty: test, or the last that was evaluated."""
+    """Return the given split if the run has predictions on it; empty: test, or the last that was evaluated."""
     splits = evaluated_splits(store.path(run))
     refuse_tagged(store.read(run))
     chosen = split or ("test" if "test" in splits else next(reversed(splits), ""))

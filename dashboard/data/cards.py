@@ -1,4 +1,4 @@
-"""The cards of data sets, which are kept on disk beside the runs."""
+"""Data cards, which are stored on disk next to the runs."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from core import behaviour, failures, interpret
 from core import runs as run_files
-from core.behaviour.answers import Answers
+from core.behaviour.answers import SuiteAnswers
 from core.evaluation.projection import Projection, ProjectionConfig, fit_pca, place_among
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import file_version
@@ -191,19 +191,19 @@ class ModelReader(RunReader):
         return self.model_version(run, asked.digest, sorted(sides.items()))
 
     @kept(32, _suite_version)
-    def suite_answers(self, run: str, asked: Suite, sides: Mapping[str, str]) -> Answers:
+    def suite_answers(self, run: str, asked: Suite, sides: Mapping[str, str]) -> SuiteAnswers:
         """Return the job of asking a run a suite; `sides` by class, where a person says what it means."""
-        return Answers.of(self.store(), run, asked, dict(sides))
+        return SuiteAnswers.of(self.store(), run, asked, dict(sides))
 
     @kept(32, _suite_version, spinner="Asking the model")
     def judged(self, run: str, asked: Suite, sides: Mapping[str, str]) -> Judged:
-        """Return the answers of a run to a suite, asked now if nobody has."""
+        """Return the judged answers of a run to a suite, which are computed if they are not stored."""
         return self.suite_answers(run, asked, sides).judge()
 
     def behaviour(self, record: RunRecord) -> Judged:
         """Return the answers of a run to the suite that comes with Sentiscope; NotAvailable: it has not been asked."""
         try:
-            asked = Answers.of(self.store(), record.run, behaviour.read.our_suite())
+            asked = SuiteAnswers.of(self.store(), record.run, behaviour.read.our_suite())
             if asked.read() is None:
                 raise NotAvailable(f"it has not been asked yet; `sentiscope {' '.join(asked.words)}` does it")
             return asked.judge()

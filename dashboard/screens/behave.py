@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.behaviour.answers import Answers
+from core.behaviour.answers import SuiteAnswers
 from core.behaviour.polarity import NONE, named
 from core.behaviour.suite import POLARITIES, Suite
 from core.data import library
@@ -164,7 +164,7 @@ def _asked(record: RunRecord, suite: Suite, others: Sequence[RunRecord]) -> dict
         asked = one.run, suite, sides if one is record else {}
         try:
             answers = data.suite_answers(*asked)
-            if len(suite.texts) > Answers.AT_ONCE and errands.job(answers).status != "done":
+            if len(suite.texts) > SuiteAnswers.AT_ONCE and errands.job(answers).status != "done":
                 offer(answers, f"ask-{one.run}")
             else:
                 judged[one.run] = data.judged(*asked)

@@ -37,13 +37,13 @@ def elsewhere(record: RunRecord) -> dict[str, pd.DataFrame]:
     """Show the section on other data; return the tables of the results."""
     with st.expander("Evaluate on other data"):
         caption(Evaluation.offer.takes)
-        chosen = _chosen()
+        chosen = _choose_data()
         if chosen is not None:
             _match(record, chosen)
-        return _shown(state.draft(state.ELSEWHERE, None), record)
+        return _show_result(state.draft(state.ELSEWHERE, None), record)
 
 
-def _chosen() -> Wanted | None:
+def _choose_data() -> Wanted | None:
     """Return the data and how they are read, before their labels are matched."""
     known, typed = access.names(here=True), state.draft("elsewhere-data", None)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
@@ -135,7 +135,7 @@ def _table(record: RunRecord, offered: Offered) -> dict[str, str | None]:
     return {str(label): None if pd.isna(name) else str(name) for label, name in named}
 
 
-def _shown(asked: Evaluation | None, record: RunRecord) -> dict[str, pd.DataFrame]:
+def _show_result(asked: Evaluation | None, record: RunRecord) -> dict[str, pd.DataFrame]:
     if asked is None or asked.run != record.run or under_way(asked, START) or (measured := asked.read()) is None:
         return {}
     stats(measured_stats(measured))

@@ -130,7 +130,7 @@ def begin(
 
 
 def start(analyses: Mapping[str, Analysis[Any]]) -> None:
-    """Begin analyses; what is refused is said in the place of its key (`under_way`)."""
+    """Begin analyses; a refusal is shown where the job with its key is (`under_way`)."""
     for key, analysis in analyses.items():
         errands.forget(analysis)
         with state.refusals(f"{state.NOT_BEGUN}-{key}"):

@@ -6,7 +6,7 @@ import pages
 import pytest
 from pages import press, words
 
-from core.behaviour.answers import Answers
+from core.behaviour.answers import SuiteAnswers
 from core.data import library
 from core.runs.store import RunStore
 from dashboard import state
@@ -71,8 +71,8 @@ def test_classes_without_a_polarity_are_asked_about(page, runs):
 
 
 def test_a_large_suite_is_asked_by_a_job(page, monkeypatch):
-    monkeypatch.setattr(Answers, "AT_ONCE", 4)
-    monkeypatch.setattr(Answers, "start", Answers.compute)
+    monkeypatch.setattr(SuiteAnswers, "AT_ONCE", 4)
+    monkeypatch.setattr(SuiteAnswers, "start", SuiteAnswers.compute)
     app = page()
     assert "passes" not in words(app) and "The model reads all texts of this suite" in words(app)
     assert "baseline passes 0 of 3 capabilities" in words(press(app, "ask-baseline"))

@@ -8,7 +8,7 @@ import pytest
 
 import core.api.objects
 from core import api
-from core.behaviour.answers import Answers
+from core.behaviour.answers import SuiteAnswers
 from core.behaviour.read import our_suite, parse, read_suite
 from core.exceptions import InputError
 from core.runs.store import RunStore
@@ -43,21 +43,21 @@ def file(tmp_path):
 @pytest.mark.slow
 def test_probabilities_are_those_of_predict_and_are_kept(monkeypatch):
     suite, store = parse(SUITE.encode(), "my.yaml"), RunStore()
-    found, kept = Answers.of(store, RUNS[0], suite).known()
+    found, kept = SuiteAnswers.of(store, RUNS[0], suite).known()
     said = api.predict(RUNS[0], suite.texts)["predictions"]
     assert np.allclose(found, [list(each["probabilities"].values()) for each in said], atol=1e-6)
     monkeypatch.setattr("core.runs.load.load_run", lambda *_: pytest.fail("it was asked again"))
-    assert not kept and Answers.of(store, RUNS[0], suite).known() == (found, True)
+    assert not kept and SuiteAnswers.of(store, RUNS[0], suite).known() == (found, True)
 
 
 @pytest.mark.slow
 def test_answers_are_at_the_temperature_of_the_run_and_kept_for_it_alone(monkeypatch):
     suite, store = parse(SUITE.encode(), "my.yaml"), RunStore()
-    before, own = Answers.of(store, RUNS[0], suite).known()[0], store.read(RUNS[0])
+    before, own = SuiteAnswers.of(store, RUNS[0], suite).known()[0], store.read(RUNS[0])
     known = own.results["temperature"]
     record = dataclasses.replace(own, results={"temperature": {**known, "value": 4.0}})
     monkeypatch.setattr(RunStore, "read", lambda *_: record)
-    found = Answers.of(store, RUNS[0], suite).known()[0]
+    found = SuiteAnswers.of(store, RUNS[0], suite).known()[0]
     odds, cooled = (np.log(each[:, 1] / each[:, 0]) for each in (np.array(before), np.array(found)))
     centre = np.log(known["prior"]["positive"] / known["prior"]["negative"])
     np.testing.assert_allclose(cooled, centre + (odds - centre) * own.temperature / 4, rtol=1e-3)
@@ -90,9 +90,9 @@ def test_runs_stand_beside_each_other_with_what_fails_and_one_alone_has_nothing_
 
 
 def test_the_command_names_the_suite_and_what_classes_mean(file):
-    asked = Answers.of(RunStore(), RUNS[0], read_suite(str(file)), {"calm": "positive"})
+    asked = SuiteAnswers.of(RunStore(), RUNS[0], read_suite(str(file)), {"calm": "positive"})
     assert asked.words == ("behave", RUNS[0], "--suite", str(file), "--map=calm=positive")
-    assert Answers.of(RunStore(), RUNS[0], our_suite()).words == ("behave", RUNS[0])
+    assert SuiteAnswers.of(RunStore(), RUNS[0], our_suite()).words == ("behave", RUNS[0])
 
 
 def test_a_run_of_several_labels_is_refused(monkeypatch, file):
@@ -100,3 +100,12 @@ def test_a_run_of_several_labels_is_refused(monkeypatch, file):
     monkeypatch.setattr(RunStore, "read", lambda *_: record)
     with pytest.raises(InputError, match="gives several labels per text; a suite asks for one polarity per text"):
         api.behave(RUNS[0], suite=file)
+
+
+@pytest.mark.slow
+def test_a_model_is_asked_also_where_its_answers_cannot_be_stored(monkeypatch, tmp_path):
+    suite, store = our_suite(), RunStore()
+    stored = SuiteAnswers.of(store, RUNS[0], suite).judge()
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "file"))
+    assert SuiteAnswers.of(store, RUNS[0], suite).judge() == stored
