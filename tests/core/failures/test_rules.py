@@ -42,7 +42,7 @@ def table(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    ("clause", "query"),
+    ("clause", "wanted"),
     [
         ("wrong", lambda f: f["truth"] != f["said"]),
         ("right", lambda f: f["truth"] == f["said"]),
@@ -84,9 +84,9 @@ def table(tmp_path_factory):
         ("posted=3/1/2026", lambda f: f["posted"] == "3/1/2026"),
     ],
 )
-def test_each_clause_is_the_same_query_of_pandas(table, clause, query):
+def test_each_clause_is_the_same_query_of_pandas(table, clause, wanted):
     found = rules.rows(rules.read([clause], table), table, Tagged())
-    np.testing.assert_array_equal(found, query(table.frame).to_numpy(bool))
+    np.testing.assert_array_equal(found, wanted(table.frame).to_numpy(bool))
 
 
 def test_all_clauses_hold_and_are_written_as_they_are_read_and_some_speak_of_codes(table):
