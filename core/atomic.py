@@ -23,7 +23,7 @@ _REASONS = {
 
 
 @contextlib.contextmanager
-def storage_errors(path: Path) -> Iterator[None]:
+def convert_os_errors(path: Path) -> Iterator[None]:
     """Turn a full disk or a read-only folder into a StorageError that names the path and what to do."""
     try:
         yield
@@ -44,8 +44,8 @@ def write_parts(path: Path, parts: Iterable[bytes | memoryview]) -> None:
     Raises:
         StorageError: the disk is full or read-only; the old file is untouched.
     """
-    temporary = beside(path)
-    with storage_errors(path):
+    temporary = make_temporary_path(path)
+    with convert_os_errors(path):
         try:
             with temporary.open("wb") as stream:
                 for part in parts:
@@ -57,10 +57,10 @@ def write_parts(path: Path, parts: Iterable[bytes | memoryview]) -> None:
             with contextlib.suppress(OSError):
                 temporary.unlink()
             raise
-        _sync_folder(path.parent)
+        _flush_folder(path.parent)
 
 
-def beside(path: Path) -> Path:
+def make_temporary_path(path: Path) -> Path:
     """Return a path in the same folder for a file that will become `path`, different for every call and thread.
 
     It keeps the file's name as far as 255 bytes allow.
@@ -74,7 +74,7 @@ def write_text(path: Path, content: str) -> None:
     write_bytes(path, content.encode("utf-8", "replace"))
 
 
-def _sync_folder(folder: Path) -> None:
+def _flush_folder(folder: Path) -> None:
     """Make a rename survive a power cut; Windows cannot open folders and needs no such call."""
     if os.name == "nt":
         return

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple, TypeVar
 
 from core.data.config import DataConfig
 from core.exceptions import ConfigError
-from core.models.config import DENSE_TRACE, ModelConfig, rests
+from core.json_store import Flaw, convert, flatten_tree, refuse_unsafe
+from core.models.config import DENSE_TRACE, ModelConfig, explain_no_effect
 from core.models.presets import PRESETS
-from core.settings import Need, declared, valued, written
-from core.stored import Flaw, convert, leaves, refuse_monsters
-from core.text.config import LOOKALIKES, TextConfig, lexicons_of
+from core.settings import Need, collect_settings, format_setting, get_value
+from core.text.config import LOOKALIKES, TextConfig, parse_lexicons
 from core.training.config import TrainingConfig
 
 T = TypeVar("T")
@@ -39,9 +39,9 @@ class RunConfig:
         self._check_start()
         self._check_backbone()
         for name, need in ACROSS.items():
-            value, usual = valued(self, name), SETTINGS[name].default
+            value, usual = get_value(self, name), SETTINGS[name].default
             if need.refused and value != usual and not need.met(self.model):
-                raise ConfigError(f"{written(name, value)}: {need.unmet}")
+                raise ConfigError(f"{format_setting(name, value)}: {need.unmet}")
         if self.model.ngram_buckets and self.text.tokenizer != "word":
             raise ConfigError(
                 f"model.ngram_buckets={self.model.ngram_buckets}: byte pairs are pieces of words already; choose "
@@ -57,7 +57,7 @@ class RunConfig:
         """Refuse settings that need a run to start from where there is none, and too many frozen layers."""
         for name in ("text.grown", "training.frozen"):
             borrowed = name == "training.frozen" and self.model.family == "pretrained"
-            if (value := valued(self, name)) and not self.training.start and not borrowed:
+            if (value := get_value(self, name)) and not self.training.start and not borrowed:
                 raise ConfigError(
                     f"{name}={value}: of a training that starts from another run; name it, training.start=RUN"
                 )
@@ -87,24 +87,24 @@ class RunConfig:
 
     def _check_inputs(self) -> None:
         for name, each in INPUTS.items():
-            if each.read(self.model) and valued(self, name) == SETTINGS[name].default:
+            if each.read(self.model) and get_value(self, name) == SETTINGS[name].default:
                 raise ConfigError(f"{each.reader(self.model)}: {each.lacking}")
-        if (many := lexicons_read(self.model, self.text.lexicon)) != self.model.attention.lexicons:
+        if (many := count_lexicons(self.model, self.text.lexicon)) != self.model.attention.lexicons:
             raise ConfigError(
                 f"model.attention.lexicons={self.model.attention.lexicons}: text.lexicon names {many}; choose {many}"
             )
 
 
-def lexicons_read(model: ModelConfig, lexicon: str) -> int:
+def count_lexicons(model: ModelConfig, lexicon: str) -> int:
     """Return how many lexicons sigma reads for this value of `text.lexicon`."""
-    return len(lexicons_of(lexicon)) if model.attention.lexical != "none" else model.attention.lexicons
+    return len(parse_lexicons(lexicon)) if model.attention.lexical != "none" else model.attention.lexicons
 
 
-SETTINGS = {each.name: each for each in declared(RunConfig)}
+SETTINGS = {each.name: each for each in collect_settings(RunConfig)}
 """Every setting by its dotted name, in order of declaration."""
 
 
-def _lexicon_reader(model: ModelConfig) -> str:
+def _find_lexicon_reader(model: ModelConfig) -> str:
     """Return the setting that requires a lexicon."""
     if model.family == "lexicon":
         return "model.family=lexicon"
@@ -132,7 +132,7 @@ INPUTS = {
     ),
     "text.lexicon": Input(
         lambda model: model.needs_lexicon,
-        _lexicon_reader,
+        _find_lexicon_reader,
         "vader",
         "reads a lexicon, and text.lexicon names none; choose text.lexicon=vader",
     ),
@@ -180,10 +180,10 @@ ACROSS = {
 """What settings of other rooms need of the model to do anything."""
 
 
-def idle(name: str, model: ModelConfig) -> str:
+def explain_idle(name: str, model: ModelConfig) -> str:
     """Explain why a setting has no effect on this model; an empty text: it has one."""
     if name.startswith("model."):
-        return rests(name.removeprefix("model."), model)
+        return explain_no_effect(name.removeprefix("model."), model)
     need = ACROSS.get(name)
     return need.unmet if need and not need.met(model) else ""
 
@@ -203,7 +203,7 @@ def compose(
     Raises:
         ConfigError: for an unknown preset or setting, a wrong type, or a contradiction.
     """
-    config = from_dict(_tree(preset, settings or {}, suited or {}))
+    config = from_dict(_build_tree(preset, settings or {}, suited or {}))
     if config.training.portions > 1 and config.model.normalizes_batches:
         raise ConfigError(
             f"training.portions={config.training.portions}: model.head.kernels={config.model.head.kernels} has batch "
@@ -213,15 +213,15 @@ def compose(
     return config
 
 
-def inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+def find_missing_inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings of inputs (tagger, lexicon) that the model reads and that are not given yet.
 
     Raises:
         ConfigError: for an unknown preset or setting, a wrong type, or a contradiction within the model.
     """
-    tree = _tree(preset, settings, {})
-    model = _checked(tree["model"], ModelConfig, "model.")
-    known = leaves(tree)
+    tree = _build_tree(preset, settings, {})
+    model = _convert_settings(tree["model"], ModelConfig, "model.")
+    known = flatten_tree(tree)
     return {
         name: each.usual
         for name, each in INPUTS.items()
@@ -229,28 +229,30 @@ def inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, Any]) -> dict[str, Any]:
+def _build_tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings as nested data: given ones over the preset's over those suited to the data, types unchanged.
 
     How many lexicons sigma reads follows from their names where nobody says it. The default of a setting is what runs
     have that do not record it; new ones read look-alikes as one, unless they read as something was released.
     """
     if preset not in PRESETS:
-        raise ConfigError(f"unknown model preset '{preset}'{_nearest(preset, PRESETS)}; `sentiscope presets` lists all")
+        raise ConfigError(
+            f"unknown model preset '{preset}'{_suggest_name(preset, PRESETS)}; `sentiscope presets` lists all"
+        )
     chosen = PRESETS[preset]
     tree = to_dict(RunConfig()) | {"model": dataclasses.asdict(chosen.model)}
     below = suited if chosen.model.by_steps else {}
     for name, value in {**below, **chosen.settings, **settings}.items():
-        _place(tree, name, value)
-    if LOOKALIKES_SETTING not in {**chosen.settings, **settings} and not _as_released(tree):
+        _place_value(tree, name, value)
+    if LOOKALIKES_SETTING not in {**chosen.settings, **settings} and not _is_as_released(tree):
         tree["text"]["lookalikes"] = LOOKALIKES
     part, lexicon = tree["model"]["attention"], tree["text"]["lexicon"]
     if LEXICONS not in settings and part["lexical"] != "none" and isinstance(lexicon, str):
-        part["lexicons"] = max(1, len(lexicons_of(lexicon)))
+        part["lexicons"] = max(1, len(parse_lexicons(lexicon)))
     return tree
 
 
-def _as_released(tree: Mapping[str, Any]) -> bool:
+def _is_as_released(tree: Mapping[str, Any]) -> bool:
     """Return whether texts are read as published code or a published tokenizer reads them."""
     text, model = tree["text"], tree["model"]
     return (
@@ -282,41 +284,41 @@ def from_dict(tree: Mapping[str, Any]) -> RunConfig:
     Raises:
         ConfigError: names the setting as the person writes it.
     """
-    if unknown := sorted(set(leaves(tree)) - set(SETTINGS)):
-        raise ConfigError(f"unknown setting '{unknown[0]}'{_nearest(unknown[0], setting_names())}")
-    return _checked(tree, RunConfig)
+    if unknown := sorted(set(flatten_tree(tree)) - set(SETTINGS)):
+        raise ConfigError(f"unknown setting '{unknown[0]}'{_suggest_name(unknown[0], list_setting_names())}")
+    return _convert_settings(tree, RunConfig)
 
 
-def _checked(tree: Mapping[str, Any], kind: type[T], group: str = "") -> T:
+def _convert_settings(tree: Mapping[str, Any], kind: type[T], group: str = "") -> T:
     """Convert plain data to settings; error messages put `group` before their names."""
     try:
-        refuse_monsters(tree)
+        refuse_unsafe(tree)
         return convert(tree, kind)
     except Flaw as flaw:
         raise ConfigError(f"{group}{flaw.field}={flaw.value!r:.80}: {flaw.reason}") from None
 
 
-def setting_names() -> list[str]:
+def list_setting_names() -> list[str]:
     """List every dotted setting, in order of declaration."""
     return list(SETTINGS)
 
 
-def flat(config: RunConfig) -> dict[str, Any]:
+def flatten_config(config: RunConfig) -> dict[str, Any]:
     """Return every dotted setting with its value, in order of declaration."""
-    return leaves(to_dict(config))
+    return flatten_tree(to_dict(config))
 
 
-def _place(tree: dict[str, Any], name: str, value: Any) -> None:
+def _place_value(tree: dict[str, Any], name: str, value: Any) -> None:
     *rooms, last = name.split(".")
     node: Any = tree
     for room in rooms:
         node = node.get(room) if isinstance(node, dict) else None
     if not isinstance(node, dict) or last not in node or isinstance(node[last], dict):
-        raise ConfigError(f"unknown setting '{name}'{_nearest(name, setting_names())}")
-    node[last] = _typed(value, node[last], name)
+        raise ConfigError(f"unknown setting '{name}'{_suggest_name(name, list_setting_names())}")
+    node[last] = _parse_value(value, node[last], name)
 
 
-def _typed(value: Any, like: Any, name: str) -> Any:
+def _parse_value(value: Any, like: Any, name: str) -> Any:
     """Convert typed text to the type of the old value `like`; text that does not fit is unchanged, for the parser."""
     if isinstance(like, bool):
         return SWITCH.get(str(value).lower(), value)
@@ -330,6 +332,6 @@ def _typed(value: Any, like: Any, name: str) -> Any:
     return value
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
+def _suggest_name(name: str, known: Iterable[str]) -> str:
     found = difflib.get_close_matches(name, list(known), n=1)
     return f" (did you mean '{found[0]}'?)" if found else ""

@@ -34,7 +34,7 @@ class DataError(InputError):
         super().__init__(f"{where}: {message}" if where else message)
         self.file, self.row, self.field = file, row, field
         self.sheets: tuple[str, ...] = ()
-        """The tables of the file, where it has several; see `core.data.findings.naming_sheets`."""
+        """The tables of the file, where it has several; see `core.data.findings.name_sheets`."""
         self.sheet = ""
         """The one that was refused."""
 

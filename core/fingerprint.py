@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 
-def canonical_json(value: Any) -> str:
+def to_canonical_json(value: Any) -> str:
     """Return the same text for the same value: sorted keys, no spaces, dataclasses as objects, tuples as lists."""
 
-    def plain(item: Any) -> Any:
+    def to_plain(item: Any) -> Any:
         """Convert a value that JSON does not know to plain data."""
         if dataclasses.is_dataclass(item) and not isinstance(item, type):
             return dataclasses.asdict(item)
@@ -22,21 +22,21 @@ def canonical_json(value: Any) -> str:
             return str(item)
         raise TypeError(f"no canonical form for {type(item).__name__}")
 
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=plain)
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=to_plain)
 
 
-def fingerprint(value: Any) -> str:
+def hash_value(value: Any) -> str:
     """Return the SHA-256 (64 hex digits) of the canonical JSON of `value`."""
-    return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(to_canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def file_fingerprint(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """Return the SHA-256 (64 hex digits) of the bytes of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def file_version(path: Path) -> str:
+def get_file_version(path: Path) -> str:
     """Return a text that changes when the file does, without reading it; empty when there is none."""
     try:
         found = path.stat()

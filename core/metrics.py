@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from core.data.table import Task
+from core.data.dataset import Task
 from core.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -53,26 +53,26 @@ class Metric:
     title_of_several: str = ""
     """The title where texts have several labels, if that is another."""
 
-    def title_for(self, task: Task) -> str:
+    def choose_title(self, task: Task) -> str:
         """Return its title for texts with one label, or with several."""
         return (task == "multi" and self.title_of_several) or self.title
 
 
-def _ask(measure: str, *about: str) -> Measure:
+def _make_measure(measure: str, *about: str) -> Measure:
     """Return a measure that calls a method of `Scores`."""
     return lambda scores, weights: getattr(scores, measure)(*about, weights)
 
 
-def _mean(of: str) -> Measure:
-    return lambda scores, weights: scores.mean(getattr(scores, of), weights)
+def _make_mean(of: str) -> Measure:
+    return lambda scores, weights: scores.compute_mean(getattr(scores, of), weights)
 
 
-def _averages(average: str, **more: Any) -> list[Metric]:
+def _make_averages(average: str, **more: Any) -> list[Metric]:
     """Return the metrics precision, recall and F1 with this kind of average."""
     more["across_classes"] = True
     parts = {"precision": "Precision", "recall": "Recall", "f1": "F1"}
     return [
-        Metric(f"{part}_{average}", f"{title}, {average}", "higher", _ask("averaged", part, average), **more)
+        Metric(f"{part}_{average}", f"{title}, {average}", "higher", _make_measure("compute_average", part, average), **more)
         for part, title in parts.items()
     ]
 
@@ -85,51 +85,63 @@ METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
         Metric(
-            "accuracy", "Accuracy", "higher", _mean("correct"), tasks=SINGLE, nearest="subset_accuracy", whole_rows=True
+            "accuracy",
+            "Accuracy",
+            "higher",
+            _make_mean("correct"),
+            tasks=SINGLE,
+            nearest="subset_accuracy",
+            whole_rows=True,
         ),
-        *_averages("macro"),
-        *_averages("micro", tasks=MULTI, nearest="accuracy"),
-        *_averages("weighted"),
-        *_averages("samples", tasks=MULTI, nearest="accuracy"),
+        *_make_averages("macro"),
+        *_make_averages("micro", tasks=MULTI, nearest="accuracy"),
+        *_make_averages("weighted"),
+        *_make_averages("samples", tasks=MULTI, nearest="accuracy"),
         Metric(
             "subset_accuracy",
             "All labels right",
             "higher",
-            _mean("correct"),
+            _make_mean("correct"),
             tasks=MULTI,
             nearest="accuracy",
             whole_rows=True,
         ),
-        Metric("hamming_loss", "Hamming loss", "lower", _mean("missed"), tasks=MULTI, nearest="loss"),
+        Metric("hamming_loss", "Hamming loss", "lower", _make_mean("missed"), tasks=MULTI, nearest="loss"),
         Metric(
-            "roc_auc", "ROC-AUC", "higher", _ask("area", "roc", "weighted"), "ranking", SINGLE, nearest="roc_auc_macro"
+            "roc_auc",
+            "ROC-AUC",
+            "higher",
+            _make_measure("compute_area", "roc", "weighted"),
+            "ranking",
+            SINGLE,
+            nearest="roc_auc_macro",
         ),
-        Metric("roc_auc_macro", "ROC-AUC, macro", "higher", _ask("area", "roc", "macro"), "ranking"),
+        Metric("roc_auc_macro", "ROC-AUC, macro", "higher", _make_measure("compute_area", "roc", "macro"), "ranking"),
         Metric(
             "average_precision",
             "Average precision",
             "higher",
-            _ask("area", "precision", "macro"),
+            _make_measure("compute_area", "precision", "macro"),
             "ranking",
             title_of_several="AUPR, macro",
         ),
-        Metric("loss", "Loss", "lower", _mean("surprise"), "probabilities", range=(0.0, math.inf)),
+        Metric("loss", "Loss", "lower", _make_mean("surprise"), "probabilities", range=(0.0, math.inf)),
         Metric(
             "ece",
             "Calibration error",
             "lower",
-            _ask("calibration_error"),
+            _make_measure("compute_ece"),
             "probabilities",
             SINGLE,
             nearest="brier",
             parts=lambda scores: scores.overconfidence,
         ),
-        Metric("brier", "Brier score", "lower", _mean("distance"), "probabilities"),
+        Metric("brier", "Brier score", "lower", _make_mean("distance"), "probabilities"),
         Metric(
             "mae",
             "Mean absolute error",
             "lower",
-            _mean("steps"),
+            _make_mean("steps"),
             tasks=SINGLE,
             nearest="loss",
             ordered=True,
@@ -139,7 +151,7 @@ METRICS: dict[str, Metric] = {
             "quadratic_kappa",
             "Quadratic κ",
             "higher",
-            _ask("quadratic_kappa"),
+            _make_measure("compute_kappa"),
             "agreement",
             SINGLE,
             nearest="f1_macro",
@@ -148,10 +160,10 @@ METRICS: dict[str, Metric] = {
             across_classes=True,
         ),
         *(
-            Metric(f"span_{part}", f"Span {title}", "higher", _ask("spans", part), tasks=TOKENS)
+            Metric(f"span_{part}", f"Span {title}", "higher", _make_measure("score_spans", part), tasks=TOKENS)
             for part, title in (("f1", "F1"), ("precision", "precision"), ("recall", "recall"))
         ),
-        Metric("token_accuracy", "Token accuracy", "higher", _ask("token_accuracy"), tasks=TOKENS),
+        Metric("token_accuracy", "Token accuracy", "higher", _make_measure("compute_accuracy"), tasks=TOKENS),
     )
 }
 """Two classes: roc_auc and average_precision are those of the second class. More: each class against the rest, weighted
@@ -166,14 +178,14 @@ INTERVAL_VERSION = 2
 """Of the methods in `core.evaluation.intervals`, as a run records it; no version: a bootstrap for every metric."""
 
 
-def metrics_of(task: Task, *, ordered: bool = False) -> dict[str, Metric]:
+def select_metrics(task: Task, *, ordered: bool = False) -> dict[str, Metric]:
     """Return the metrics that a task has, by name; `ordered`: three or more classes in an order."""
     return {name: metric for name, metric in METRICS.items() if task in metric.tasks and ordered >= metric.ordered}
 
 
-def thresholded() -> dict[str, Metric]:
+def select_thresholded() -> dict[str, Metric]:
     """Return the metrics that change with the thresholds of texts with several labels."""
-    return {name: metric for name, metric in metrics_of("multi").items() if metric.reads == "answers"}
+    return {name: metric for name, metric in select_metrics("multi").items() if metric.reads == "answers"}
 
 
 TUNED = "tuned."
@@ -187,22 +199,22 @@ USUAL: dict[Task, tuple[str, ...]] = {
 merely timid at 0.5 is no worse for it."""
 
 
-def named(name: str) -> Metric:
+def get_metric(name: str) -> Metric:
     """Return the metric of a name, tuned or not."""
     return METRICS[name.removeprefix(TUNED)]
 
 
-def title(name: str) -> str:
+def format_title(name: str) -> str:
     """Return the title of a metric as a column heading."""
-    return f"{named(name).title}{', tuned' if name.startswith(TUNED) else ''}"
+    return f"{get_metric(name).title}{', tuned' if name.startswith(TUNED) else ''}"
 
 
-def known_metrics() -> list[str]:
+def list_metrics() -> list[str]:
     """List every name that a table can show."""
-    return [*METRICS, *(f"{TUNED}{name}" for name in thresholded())]
+    return [*METRICS, *(f"{TUNED}{name}" for name in select_thresholded())]
 
 
 def refuse_unknown(names: Sequence[str]) -> None:
     """Refuse a name that is not that of a metric; InputError lists them all."""
-    if strange := [name for name in names if name not in known_metrics()]:
-        raise InputError(f"no metric '{strange[0]}'; there are {', '.join(known_metrics())}")
+    if strange := [name for name in names if name not in list_metrics()]:
+        raise InputError(f"no metric '{strange[0]}'; there are {', '.join(list_metrics())}")

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core.exceptions import DataError
-from core.numbers import count
+from core.formatting import format_count
 
 ELSEWHERE = "elsewhere:"
 """Before the name of a file that a run from another machine was made with: it names no path of this one."""
 
 
 @dataclass(frozen=True)
-class Allowed:
+class AllowedPaths:
     """The files that a path from outside may open."""
 
     anywhere: bool = True
@@ -30,19 +30,19 @@ class Allowed:
     """Elsewhere only what lies in one of these, links followed."""
 
 
-def _megabytes(size: int) -> str:
-    return f"{count(round(size / 1024**2))} MB"
+def _format_megabytes(size: int) -> str:
+    return f"{format_count(round(size / 1024**2))} MB"
 
 
 class TooLarge(ValueError):
     """A file that holds more than its reader takes."""
 
     def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"it has {_megabytes(size)}, and at most {_megabytes(limit)} are read")
+        super().__init__(f"it has {_format_megabytes(size)}, and at most {_format_megabytes(limit)} are read")
         self.size = size
 
 
-HERE = Allowed()
+HERE = AllowedPaths()
 """The person at this machine: the command line, and a dashboard that nobody else can reach."""
 
 
@@ -55,7 +55,7 @@ def refuse_elsewhere(name: str) -> None:
         )
 
 
-def resolve(name: str, allowed: Allowed = HERE, *, folders: bool = False, limit: int = 0) -> Path:
+def resolve_path(name: str, allowed: AllowedPaths = HERE, *, folders: bool = False, limit: int = 0) -> Path:
     """Return the file (or, with `folders`, the folder) that a text from outside names, if it may be opened.
 
     Args:
@@ -70,7 +70,7 @@ def resolve(name: str, allowed: Allowed = HERE, *, folders: bool = False, limit:
     """
     refuse_elsewhere(name)
     try:
-        path = _expanded(name)
+        path = _expand_home(name)
         found = path.resolve()
         if not allowed.anywhere and not any(found.is_relative_to(root.resolve()) for root in allowed.roots):
             raise FileNotFoundError
@@ -82,14 +82,14 @@ def resolve(name: str, allowed: Allowed = HERE, *, folders: bool = False, limit:
         raise DataError(f"cannot be opened: {getattr(error, 'strerror', None) or error}", file=name) from None
     if stat.S_ISDIR(about.st_mode) and folders:
         return path
-    if refusal := _refusal(about):
+    if refusal := _explain_refusal(about):
         raise DataError(refusal, file=name)
     if limit and about.st_size > limit:
         raise DataError(str(TooLarge(about.st_size, limit)), file=name)
     return path
 
 
-def regular_bytes(path: Path, limit: int) -> bytes:
+def read_regular(path: Path, limit: int) -> bytes:
     """Read the content of a regular file of at most `limit` bytes.
 
     Raises:
@@ -105,27 +105,27 @@ def regular_bytes(path: Path, limit: int) -> bytes:
 
 
 def open_regular(path: Path, limit: int) -> BinaryIO:
-    """Open a regular file of at most `limit` bytes for reading; errors as of `regular_bytes`."""
-    _check(path.stat(), limit)
+    """Open a regular file of at most `limit` bytes for reading; errors as of `read_regular`."""
+    _check_regular(path.stat(), limit)
     # What is there may have been exchanged since, and a pipe must not block.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     stream = open(os.open(path, flags), "rb")
     try:
-        _check(os.fstat(stream.fileno()), limit)
+        _check_regular(os.fstat(stream.fileno()), limit)
     except BaseException:
         stream.close()
         raise
     return stream
 
 
-def _check(about: os.stat_result, limit: int) -> None:
-    if refusal := _refusal(about):
+def _check_regular(about: os.stat_result, limit: int) -> None:
+    if refusal := _explain_refusal(about):
         raise ValueError(refusal)
     if about.st_size > limit:
         raise TooLarge(about.st_size, limit)
 
 
-def _expanded(name: str) -> Path:
+def _expand_home(name: str) -> Path:
     if "\0" in name:
         raise DataError("no file name holds the character NUL", file=name.replace("\0", "␀"))
     try:
@@ -134,7 +134,7 @@ def _expanded(name: str) -> Path:
         raise FileNotFoundError from None
 
 
-def _refusal(about: os.stat_result) -> str:
+def _explain_refusal(about: os.stat_result) -> str:
     """Explain why a path is not opened; an empty text: it is a regular file."""
     if stat.S_ISDIR(about.st_mode):
         return "this is a folder, not a file"

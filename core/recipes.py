@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from core.config import compose
 from core.exceptions import ConfigError
-from core.models.fine_tunings import FINE_TUNINGS, PRESET, FineTuning
+from core.models.finetuning_recipes import FINE_TUNINGS, PRESET, FineTuning
 from core.models.presets import PAPERS, PRESETS
 
 BACKBONE = "model.backbone"
@@ -31,7 +31,7 @@ class Recipe:
     """The only preset that it is for; empty: it is for all."""
 
 
-def _fine_tuning(each: FineTuning) -> Recipe:
+def _make_fine_tuning(each: FineTuning) -> Recipe:
     """Return the recipe that fine-tunes a paper's backbone."""
     settings = {BACKBONE: each.backbone, **{name: told.value for name, told in each.settings.items()}}
     return Recipe(f"{each.backbone} as {PAPERS[each.paper]} fine-tunes it ({each.source}).", settings, PRESET)
@@ -70,14 +70,14 @@ RECIPES: dict[str, Recipe] = {
             "training.patience": 0,
         },
     ),
-    **{name: _fine_tuning(each) for name, each in FINE_TUNINGS.items()},
+    **{name: _make_fine_tuning(each) for name, each in FINE_TUNINGS.items()},
 }
 FOR_ALL = tuple(name for name, each in RECIPES.items() if not each.preset)
 NAMES = f"{', '.join(FOR_ALL)}; of --model {PRESET} those that `sentiscope backbones list` names"
 """Of all recipes, for a person."""
 
 
-class Applied(NamedTuple):
+class AppliedRecipe(NamedTuple):
     """A recipe applied to a preset."""
 
     name: str
@@ -88,12 +88,12 @@ class Applied(NamedTuple):
     """Setting of the recipe → why this model does not take it."""
 
 
-NO_RECIPE = Applied("", {}, {})
+NO_RECIPE = AppliedRecipe("", {}, {})
 
 
-def apply(
+def apply_recipe(
     name: str, preset: str, given: Mapping[str, Any] | None = None, suited: Mapping[str, Any] | None = None
-) -> Applied:
+) -> AppliedRecipe:
     """Combine the settings of a recipe with those given, which take precedence.
 
     Args:
@@ -107,10 +107,10 @@ def apply(
     """
     given = dict(given or {})
     if not name:
-        return Applied("", given, {})
-    wanted = {key: value for key, value in _known(name, preset).settings.items() if key not in given}
+        return AppliedRecipe("", given, {})
+    wanted = {key: value for key, value in _find_recipe(name, preset).settings.items() if key not in given}
     if not compose(preset, given, suited).model.by_steps:
-        return Applied(name, given, dict.fromkeys(wanted, "this model is solved in one go, without steps"))
+        return AppliedRecipe(name, given, dict.fromkeys(wanted, "this model is solved in one go, without steps"))
     taken: dict[str, Any] = {}
     left_out: dict[str, str] = {}
     for key, value in wanted.items():
@@ -119,16 +119,16 @@ def apply(
             taken[key] = value
         except ConfigError as error:
             left_out[key] = str(error)
-    return Applied(name, {**taken, **given}, left_out)
+    return AppliedRecipe(name, {**taken, **given}, left_out)
 
 
-def backbone_of(name: str, preset: str) -> dict[str, str]:
+def get_backbone(name: str, preset: str) -> dict[str, str]:
     """Return the backbone setting of a recipe, or nothing; ConfigError: an unknown recipe, or of another preset."""
-    settings = _known(name, preset).settings if name else {}
+    settings = _find_recipe(name, preset).settings if name else {}
     return {BACKBONE: settings[BACKBONE]} if BACKBONE in settings else {}
 
 
-def _known(name: str, preset: str) -> Recipe:
+def _find_recipe(name: str, preset: str) -> Recipe:
     if name not in RECIPES:
         near = difflib.get_close_matches(name, RECIPES, n=1)
         hint = f" (did you mean '{near[0]}'?)" if near else ""

@@ -93,7 +93,7 @@ class Setting:
     trial: Trial | None
     default: Any
 
-    def idle(self, group: Any) -> Need | None:
+    def find_unmet_need(self, group: Any) -> Need | None:
         """Return the first need that a group of settings does not meet; None: the setting has an effect there."""
         return next((need for need in self.needs if not need.met(group)), None)
 
@@ -126,13 +126,13 @@ def setting(
 
 
 @functools.cache
-def declared(kind: type, prefix: str = "") -> tuple[Setting, ...]:
+def collect_settings(kind: type, prefix: str = "") -> tuple[Setting, ...]:
     """List every setting of a group and its nested groups, in order of declaration; `prefix` goes before the names."""
     hints, found = typing.get_type_hints(kind), list[Setting]()
     for field in dataclasses.fields(kind):
         hint, name, about = hints[field.name], prefix + field.name, field.metadata
         if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-            found += declared(hint, f"{name}.")
+            found += collect_settings(hint, f"{name}.")
             continue
         found.append(
             Setting(
@@ -140,7 +140,7 @@ def declared(kind: type, prefix: str = "") -> tuple[Setting, ...]:
                 about.get("label") or field.name.replace("_", " "),
                 about.get("help", ""),
                 about.get("group", ""),
-                _choices(hint),
+                _list_choices(hint),
                 about.get("within"),
                 about.get("needs", ()),
                 about.get("trial"),
@@ -150,7 +150,7 @@ def declared(kind: type, prefix: str = "") -> tuple[Setting, ...]:
     return tuple(found)
 
 
-def _choices(hint: object) -> tuple[str, ...]:
+def _list_choices(hint: object) -> tuple[str, ...]:
     if hint is bool:
         return ("true", "false")
     choices = get_args(hint) if typing.get_origin(hint) is Literal else ()
@@ -160,7 +160,7 @@ def _choices(hint: object) -> tuple[str, ...]:
 def check_ranges(group: Any, name: str) -> None:
     """Refuse a number outside its range; `name` is the group's own. ConfigError names the setting and its range."""
     kind: Any = type(group)
-    for field, within in _rules(kind).within:
+    for field, within in _collect_rules(kind).within:
         if (value := getattr(group, field)) not in within:
             raise ConfigError(f"{name}.{field}={value!s:.40}: {within}")
 
@@ -168,13 +168,13 @@ def check_ranges(group: Any, name: str) -> None:
 def check_needs(group: Any, name: str) -> None:
     """Refuse a setting without an effect; ConfigError names it, why it has none and what to choose instead."""
     kind: Any = type(group)
-    for each in _rules(kind).needing:
+    for each in _collect_rules(kind).needing:
         value = getattr(group, each.name)
-        if value != each.default and (need := each.idle(group)) and need.refused:
-            raise ConfigError(f"{written(f'{name}.{each.name}', value)}: {need.explain(group)}")
+        if value != each.default and (need := each.find_unmet_need(group)) and need.refused:
+            raise ConfigError(f"{format_setting(f'{name}.{each.name}', value)}: {need.explain(group)}")
 
 
-def written(name: str, value: Any) -> str:
+def format_setting(name: str, value: Any) -> str:
     """Format a setting with its value as a message names it; a switch by its name alone."""
     return name if isinstance(value, bool) else f"{name}={value!s:.40}"
 
@@ -187,13 +187,13 @@ class _Rules(NamedTuple):
 
 
 @functools.cache
-def _rules(kind: Any) -> _Rules:
-    own = [each for each in declared(kind) if "." not in each.name]
+def _collect_rules(kind: Any) -> _Rules:
+    own = [each for each in collect_settings(kind) if "." not in each.name]
     return _Rules(
         tuple((each.name, each.within) for each in own if each.within), tuple(each for each in own if each.needs)
     )
 
 
-def valued(group: Any, name: str) -> Any:
+def get_value(group: Any, name: str) -> Any:
     """Return the value of a dotted setting of a group."""
     return functools.reduce(getattr, name.split("."), group)

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.config import RunConfig
-from core.data import held
-from core.data.kept_examples import NAME
+from core.data import availability
+from core.data.counterexample_snapshot import NAME
 from core.exceptions import DataError, InputError
-from core.paths import Allowed, resolve
-from core.runs.backbones import SETTING, listed
+from core.paths import AllowedPaths, resolve_path
+from core.runs.backbones import SETTING, list_backbones
 from core.runs.configuration import configure
 from core.runs.store import RunStore
-from core.text.config import lexicons_of
+from core.text.config import parse_lexicons
 from core.text.lexicon import VADER
 from dashboard import state
 from dashboard.figures import datasets
-from dashboard.figures.datasets import Option, option_of
-from dashboard.figures.naming import without_store
-from dashboard.guard import OWN
+from dashboard.figures.datasets import DatasetOption, find_option
+from dashboard.figures.display_names import strip_store
+from dashboard.request_guard import OWN
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,26 +34,26 @@ KINDS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "xlsx", "parquet", "con
 """Endings of files that can be uploaded."""
 
 
-def library_folder() -> Path:
+def get_library_folder() -> Path:
     """Return the folder of uploaded files, their settings and data cards; it lies next to the runs."""
     return RunStore().folder / ".data"
 
 
-def options() -> list[Option]:
+def list_datasets() -> list[DatasetOption]:
     """List every data set that can be chosen, starting with those that can be opened here."""
-    return datasets.options(library_folder(), _has_hub())
+    return datasets.list_options(get_library_folder(), _has_hub())
 
 
-def named_table() -> pd.DataFrame:
+def build_named_table() -> pd.DataFrame:
     """Return a table of every named data set with its state on this machine."""
-    return datasets.named_table(_has_hub())
+    return datasets.build_catalog_table(_has_hub())
 
 
 def _has_hub() -> bool:
     return importlib.util.find_spec("huggingface_hub") is not None
 
 
-def local() -> bool:
+def is_local() -> bool:
     """Return whether only the person at this machine can see the pages.
 
     They are on loopback then, and under no further name, by which others would reach it through a proxy.
@@ -62,23 +62,23 @@ def local() -> bool:
     return st.get_option("server.address") in OWN and set(names) <= set(OWN)
 
 
-def allowed() -> Allowed:
+def get_allowed_paths() -> AllowedPaths:
     """Return the paths that a visitor may name: from this machine any, else those in the folder of data sets."""
-    base = os.environ.get(held.DATA_FOLDER, "")
-    return Allowed(anywhere=local(), roots=(Path(base).expanduser(),) if base else ())
+    base = os.environ.get(availability.DATA_FOLDER, "")
+    return AllowedPaths(anywhere=is_local(), roots=(Path(base).expanduser(),) if base else ())
 
 
-def names(*, here: bool = False) -> list[str]:
+def list_names(*, here: bool = False) -> list[str]:
     """List data set names and a typed path; with `here` only the data sets that can be opened here."""
-    known = [option.id for option in options() if not (here and option.lacking)]
-    asked = state.asked(state.DATA)
+    known = [option.id for option in list_datasets() if not (here and option.lacking)]
+    asked = state.get_bound(state.DATA)
     return known if not asked or asked in known else [*known, asked]
 
 
-def option(name: str) -> Option:
+def find_dataset(name: str) -> DatasetOption:
     """Find the data set of a name or path; DataError: none exists, or it may not be opened from another machine."""
     try:
-        return option_of(name, options(), allowed())
+        return find_option(name, list_datasets(), get_allowed_paths())
     except InputError as error:
         why = str(error).removeprefix(f"{name}: ")
         missing = f"no data set, file or folder here is called '{name}' ({why}); choose one from the list"
@@ -89,31 +89,31 @@ def refuse_foreign(typed: Mapping[str, str]) -> None:
     """Raise DataError where typed settings name a file or folder that this visitor may not open."""
     if name := typed.get("data.name"):
         try:
-            option(name)
+            find_dataset(name)
         except DataError as error:
             raise DataError(f"data.name: {error}") from None
     examples = typed.get("data.examples", "")
     if examples not in ("", NAME):
         try:
-            resolve(examples, allowed())
+            resolve_path(examples, get_allowed_paths())
         except InputError as error:
             raise DataError(f"data.examples={error}; write {NAME} for those that are kept") from None
     backbone = typed.get(SETTING, "")
-    if backbone and not allowed().anywhere and backbone not in (each.name for each in listed()):
+    if backbone and not get_allowed_paths().anywhere and backbone not in (each.name for each in list_backbones()):
         raise DataError(f"{SETTING}: choose one that `sentiscope backbones list` shows on this server")
-    for lexicon in lexicons_of(typed.get("text.lexicon", "")):
+    for lexicon in parse_lexicons(typed.get("text.lexicon", "")):
         try:
             if lexicon != VADER:
-                resolve(lexicon, allowed())
+                resolve_path(lexicon, get_allowed_paths())
         except InputError as error:
             raise DataError(f"text.lexicon={error}; choose {VADER}") from None
 
 
-def written(name: str) -> str:
+def format_name(name: str) -> str:
     """Return `data.name` for a command line; for an uploaded file its name instead of its path on this server."""
-    return without_store(name, library_folder())
+    return strip_store(name, get_library_folder())
 
 
-def settings_of(chosen: Option) -> RunConfig:
+def make_config(chosen: DatasetOption) -> RunConfig:
     """Return the config that reads and tokenizes this data set; InputError: its file is gone."""
     return configure(chosen.settings["data.name"], "vanilla", chosen.settings)

@@ -17,39 +17,39 @@ if importlib.util.find_spec("dashboard") is None:
 
 from core.exceptions import SentiscopeError
 from dashboard import state
-from dashboard.data import adopt_once, freeze_once
+from dashboard.data import freeze_once, recover_runs_once
 from dashboard.screens import PAGES
-from dashboard.widgets.messages import stopped
-from dashboard.widgets.runs import chosen_record, refused, run_picker
-from dashboard.widgets.selected import selection_bar
-from dashboard.widgets.style import follow_theme, one_step_back, style
+from dashboard.widgets.messages import show_error
+from dashboard.widgets.runs import get_chosen_run, is_refused, pick_run
+from dashboard.widgets.selection_bar import show_selection_bar
+from dashboard.widgets.style import follow_theme, send_history_script, send_style
 
 st.set_page_config(
     "Sentiscope",
     page_icon="\U0001f50e",  # a character: a material icon would be fetched from an outside host
     layout="wide",
-    initial_sidebar_state="collapsed" if state.projector() else 230,
+    initial_sidebar_state="collapsed" if state.is_projector() else 230,
 )
-style()
-state.forget(state.SAID)
+send_style()
+state.drop_keys(state.SAID)
 pages = [
     st.Page(f"screens/{file}.py", title=each.title, icon=f":material/{each.icon}:", default=file == "overview")
     for file, each in PAGES.items()
 ]
 page = st.navigation(pages, expanded=True)
 try:
-    adopt_once()
+    recover_runs_once()
     with st.sidebar:
-        one_step_back()
-        run_picker()
+        send_history_script()
+        pick_run()
         st.toggle("Projector", key=state.PROJECTOR, bind="query-params", help="Larger text and lines, fewer controls")
         follow_theme()
-    state.put(state.HERE, page.url_path or next(iter(PAGES)))
-    record = chosen_record()
+    state.set_value(state.HERE, page.url_path or next(iter(PAGES)))
+    record = get_chosen_run()
     if record is not None and record.task != "tokens":
-        selection_bar(record)
-    if not refused(record, state.draft(state.HERE, "")):
+        show_selection_bar(record)
+    if not is_refused(record, state.get_value(state.HERE, "")):
         page.run()
     freeze_once()
 except SentiscopeError as error:
-    stopped(error)
+    show_error(error)

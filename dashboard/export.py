@@ -15,11 +15,11 @@ import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from core import runs as run_files
-from core.cells import csv_text
 from core.exceptions import InputError, NotAvailable
 from core.interpret.edits import UNCHANGED, Edits
 from core.runs.store import RunStore
-from dashboard.figures.drawing import Drawing, fragment, titled
+from core.table_format import format_csv
+from dashboard.figures.drawing import Drawing, add_title, write_fragment
 from dashboard.figures.figure import Figure
 from dashboard.figures.registry import ALL, FIGURES
 from dashboard.figures.source import EDIT, Source
@@ -74,24 +74,24 @@ def figures(
         InputError: no such run, split, figure, option or theme, a figure that this run does not have, or a bad folder.
         RunDamaged: a file of the run cannot be read.
     """
-    look = _look(theme)
-    source = _source(store or RunStore(), [run, *against], only, split, text, options or {})
-    drawn, left_out = _all(source, look, only)
+    look = _make_look(theme)
+    source = _make_source(store or RunStore(), [run, *against], only, split, text, options or {})
+    drawn, left_out = _draw_figures(source, look, only)
     if unused := [name for name in options or {} if name not in source.used]:
         raise InputError(f"{unused[0]}: none of these figures has this option for this run")
     try:
-        files = _write(drawn, folder, run, look, csv=csv)
+        files = _write_files(drawn, folder, run, look, csv=csv)
     except OSError as error:
         raise InputError(f"--to {folder}: cannot be written ({error.strerror})") from error
     return {"run": run, "split": source.split, "theme": theme, "files": files, "left_out": left_out}
 
 
-def _all(source: Source, look: Look, only: Sequence[str]) -> tuple[list[Drawn], dict[str, str]]:
-    drawn: list[Drawn] = []
+def _draw_figures(source: Source, look: Look, only: Sequence[str]) -> tuple[list[ExportedFigure], dict[str, str]]:
+    drawn: list[ExportedFigure] = []
     left_out: dict[str, str] = {}
     for name in dict.fromkeys(only or FIGURES):
         try:
-            drawn.append(_drawn(name, source, look))
+            drawn.append(_draw_figure(name, source, look))
         except NotAvailable as error:
             if only:
                 raise InputError(f"{name}: {error}") from None
@@ -99,15 +99,17 @@ def _all(source: Source, look: Look, only: Sequence[str]) -> tuple[list[Drawn], 
     return drawn, left_out
 
 
-def _write(drawn: Sequence[Drawn], folder: Path, run: str, look: Look, *, csv: bool) -> list[dict[str, str]]:
+def _write_files(
+    drawn: Sequence[ExportedFigure], folder: Path, run: str, look: Look, *, csv: bool
+) -> list[dict[str, str]]:
     folder.mkdir(parents=True, exist_ok=True)
     alone = len(drawn) == 1
     if not alone and any(isinstance(each.drawing, go.Figure) for each in drawn):
         (folder / PLOTLY).write_text(get_plotlyjs(), encoding="utf-8")
     files = []
     for figure in drawn:
-        texts = {f"{figure.name}.html": page(figure, run, look, alone=alone)}
-        for file, content in (texts | (figure.csv() if csv else {})).items():
+        texts = {f"{figure.name}.html": build_page(figure, run, look, alone=alone)}
+        for file, content in (texts | (figure.format_csv() if csv else {})).items():
             (folder / file).write_text(content, encoding="utf-8", errors="replace")
             files.append({"name": figure.name, "title": figure.title, "file": str(folder / file)})
     return files
@@ -130,18 +132,20 @@ def figure(
         A chart as a Plotly object; a table, whose `rows` are a pandas frame; a component, whose `data` it draws. A
         notebook shows each.
     """
-    look = _look(theme)
-    drawn, _ = _all(_source(store or RunStore(), [run, *against], [name], split, text, options or {}), look, [name])
-    return titled(drawn[0].drawing, ", ".join(filter(None, (drawn[0].title, drawn[0].note))))
+    look = _make_look(theme)
+    drawn, _ = _draw_figures(
+        _make_source(store or RunStore(), [run, *against], [name], split, text, options or {}), look, [name]
+    )
+    return add_title(drawn[0].drawing, ", ".join(filter(None, (drawn[0].title, drawn[0].note))))
 
 
-def _look(theme: str) -> Look:
+def _make_look(theme: str) -> Look:
     if theme not in THEMES:
         raise InputError(f"--theme {theme!r}: one of {', '.join(THEMES)}")
     return Look(dark=theme == "dark")
 
 
-def _source(
+def _make_source(
     store: RunStore,
     runs: Sequence[str],
     names: Sequence[str],
@@ -155,22 +159,22 @@ def _source(
     if strange := [name for name in options if name not in (*known, EDIT)]:
         raise InputError(f"no figure has an option '{strange[0]}'; there are {', '.join((*known, EDIT))}")
     choices = dict(options)
-    edits = _edits(store, runs[0], text, str(choices.pop(EDIT, "")))
+    edits = _parse_edits(store, runs[0], text, str(choices.pop(EDIT, "")))
     record, *others = [store.read(run) for run in dict.fromkeys(runs)]
     return Source(record, Reader(store), others=others, split=split, text=text, edits=edits, choices=choices)
 
 
-def _edits(store: RunStore, run: str, text: str, edit: str) -> Edits:
+def _parse_edits(store: RunStore, run: str, text: str, edit: str) -> Edits:
     """Parse a link's changes inside the model; InputError: no text is given, or there is no such part."""
     if not edit:
         return UNCHANGED
     if not text.strip():
         raise InputError(f"{EDIT}: it changes how a sentence is read; name one with --text")
-    return run_files.load.load_run(store, run).edits(text, edit)
+    return run_files.load.load_run(store, run).parse_edits(text, edit)
 
 
 @dataclass(frozen=True)
-class Drawn:
+class ExportedFigure:
     """A figure of a run with the words around it."""
 
     name: str
@@ -182,34 +186,34 @@ class Drawn:
     @property
     def title(self) -> str:
         """Return the heading of the figure."""
-        return self.figure.say(self.figure.title, self.shape)
+        return self.figure.resolve_text(self.figure.title, self.shape)
 
-    def csv(self) -> dict[str, str]:
+    def format_csv(self) -> dict[str, str]:
         """Return the figure's numbers as CSV texts by file name."""
-        tables = self.figure.numbers(self.shape)
+        tables = self.figure.build_tables(self.shape)
         ends = {name: f"-{name.lower().replace(' ', '-')}" if len(tables) > 1 else "" for name in tables}
-        return {f"{self.name}{ends[name]}.csv": csv_text(table) for name, table in tables.items()}
+        return {f"{self.name}{ends[name]}.csv": format_csv(table) for name, table in tables.items()}
 
 
-def _drawn(name: str, source: Source, look: Look) -> Drawn:
+def _draw_figure(name: str, source: Source, look: Look) -> ExportedFigure:
     figure, choices = FIGURES[name]
     for option in figure.spread:
         values = option.values(source)
         if option.name in choices and isinstance(values, Sequence) and choices[option.name] not in values:
             raise NotAvailable(f"there is no {option.label.lower()} {choices[option.name]}, only {', '.join(values)}")
-    here = source.with_choices(**choices) if choices else source
-    shape = figure.shape(here)
-    return Drawn(name, figure, shape, figure.draw(shape, look), figure.alone(here, shape))
+    here = source.copy_with_choices(**choices) if choices else source
+    shape = figure.read_data(here)
+    return ExportedFigure(name, figure, shape, figure.draw(shape, look), figure.write_caption(here, shape))
 
 
-def page(figure: Drawn, run: str, look: Look, *, alone: bool) -> str:
+def build_page(figure: ExportedFigure, run: str, look: Look, *, alone: bool) -> str:
     """Return one figure as an HTML document, with plotly.js inside if `alone`, else in a file next to it."""
     own, shape = figure.figure, figure.shape
-    drawn = fragment(figure.drawing, figure.name, plotly=alone)
+    drawn = write_fragment(figure.drawing, figure.name, plotly=alone)
     if isinstance(figure.drawing, go.Figure) and not alone:
         drawn = _SHARED + drawn
-    title, reading, how = (own.say(words, shape) for words in (own.title, own.reading, own.how))
+    title, reading, how = (own.resolve_text(words, shape) for words in (own.title, own.reading, own.how))
     words = {"title": title, "note": figure.note, "reading": reading, "how": how, "run": run}
-    words["alt"] = own.alternative(shape, figure.note, reading)
+    words["alt"] = own.write_alt_text(shape, figure.note, reading)
     colours = {name: getattr(look.tokens, name) for name in ("paper", "ink", "muted", "grid")}
     return _PAGE.format(**{key: escape(value) for key, value in words.items()}, **colours, drawing=drawn)

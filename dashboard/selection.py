@@ -14,14 +14,22 @@ import numpy as np
 
 from core import failures
 from core.exceptions import InputError, SentiscopeError
-from core.failures.selection import Group, Selected, Selection, in_words, keep, ordered, parse
+from core.failures.selection import (
+    PickedRows,
+    SelectedRows,
+    Selection,
+    describe_selection,
+    parse_selection,
+    sort_rows,
+    store_picked,
+)
 from core.failures.slices import find_slice
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 
 if TYPE_CHECKING:
-    from core.failures.table import Table
+    from core.failures.predictions_table import PredictionTable
 
 TEST = "test"
 SENTENCE = "sentence"
@@ -29,14 +37,14 @@ SENTENCE = "sentence"
 
 
 @dataclass(frozen=True, eq=False)
-class Chosen:
+class SelectedTexts:
     """Selected sentences in reading order."""
 
     selection: Selection
     split: str = ""
     """Whose rows they are; empty where they are of no split that the run was evaluated on."""
-    table: Table | None = None
-    selected: Selected | None = None
+    table: PredictionTable | None = None
+    selected: SelectedRows | None = None
     at: int | None = None
     """Place of the sentence that is looked at."""
     problem: str = ""
@@ -67,33 +75,33 @@ class Chosen:
         found: np.ndarray = self.table.frame["key"].to_numpy()
         return found[self.places].tolist() if len(found) else ()
 
-    def key(self, place: int) -> str:
+    def get_key(self, place: int) -> str:
         """Return the key of the sentence at a place of the selection."""
         return self.keys[place] if self.table is None else str(self.table.frame["key"].iloc[self.places[place]])
 
-    def text(self, place: int) -> str:
+    def get_text(self, place: int) -> str:
         """Return the text of the sentence at a place of the selection."""
-        return self._of(place, "text")
+        return self._read_cell(place, "text")
 
-    def label(self, place: int) -> str:
+    def get_label(self, place: int) -> str:
         """Return the true label of the sentence at a place of the selection; empty if it is not known."""
-        return self._of(place, "truth")
+        return self._read_cell(place, "truth")
 
     @property
     def words(self) -> str:
         """Describe the selection in words."""
         if self.selected is None:
             return ", ".join(self.selection.rules)
-        return in_words(self.selected.clauses, self.selected.group)
+        return describe_selection(self.selected.clauses, self.selected.group)
 
-    def found(self, key: str) -> int | None:
+    def find_place(self, key: str) -> int | None:
         """Return the place of the sentence with this key; None if it is not selected."""
         if not key:
             return None
         at = np.flatnonzero(np.asarray(self.keys, object) == key)
         return int(at[0]) if len(at) else None
 
-    def _of(self, place: int, column: str) -> str:
+    def _read_cell(self, place: int, column: str) -> str:
         if self.table is not None:
             return str(self.table.frame[column].iloc[self.places[place]])
         group = self.selected.group if self.selected else None
@@ -101,24 +109,24 @@ class Chosen:
         return values[place] if values else ""
 
 
-def chosen(record: RunRecord) -> Chosen | None:
+def get_selection(record: RunRecord) -> SelectedTexts | None:
     """Return the selection as it applies to a run; None if nothing is selected."""
-    text = state.carried(state.SELECT)
-    at = state.carried(state.AT)
+    text = state.get_param(state.SELECT)
+    at = state.get_param(state.AT)
     if not text:
         return None
-    found = _read(record, parse(text))
-    place = found.found(at)
+    found = _resolve_rows(record, parse_selection(text))
+    place = found.find_place(at)
     return found if place is None else replace(found, at=place)
 
 
-def chosen_of(record: RunRecord, split: str) -> Chosen | None:
+def get_split_selection(record: RunRecord, split: str) -> SelectedTexts | None:
     """Return the selection for a page of one split; None if no row of that split is selected."""
-    found = chosen(record)
+    found = get_selection(record)
     return found if found is not None and found.split == split and len(found) else None
 
 
-def choose(record: RunRecord, selection: Selection, *, key: str = "", by: str = "") -> None:
+def select_rules(record: RunRecord, selection: Selection, *, key: str = "", by: str = "") -> None:
     """Select by rules on all pages; in a callback, or before a rerun.
 
     Args:
@@ -127,15 +135,15 @@ def choose(record: RunRecord, selection: Selection, *, key: str = "", by: str = 
         key: Of the sentence that is looked at.
         by: The key of the figure or table that was clicked; what another one has selected is undone there.
     """
-    if (before := state.draft(state.SELECTOR, "")) not in ("", by):
-        state.clear(before)
-    state.put(state.SELECTOR, by)
-    if selection.split == usual_split(data.evaluated_splits(record.run)):
+    if (before := state.get_value(state.SELECTOR, "")) not in ("", by):
+        state.clear_clicks(before)
+    state.set_value(state.SELECTOR, by)
+    if selection.split == get_default_split(data.list_splits(record.run)):
         selection = Selection(selection.rules)
-    state.carry(state.SELECT, str(selection) if selection.rules else "")
-    state.carry(state.AT, key)
-    state.carry(state.BACK, str(state.draft(state.HERE, "")) if selection.rules else "")
-    state.clear(state.EXAMPLES)
+    state.set_param(state.SELECT, str(selection) if selection.rules else "")
+    state.set_param(state.AT, key)
+    state.set_param(state.BACK, str(state.get_value(state.HERE, "")) if selection.rules else "")
+    state.clear_clicks(state.EXAMPLES)
 
 
 def choose_rows(
@@ -152,13 +160,13 @@ def choose_rows(
     """Select rows of a split: by rules if these select exactly the same rows, otherwise one by one.
 
     `about` says in words what they were chosen by, `at` is the place among `rows` of the one that is looked at, `by` as
-    of `choose`; `by_outcome`: whether right or wrong predictions decided which rows they are.
+    of `select_rules`; `by_outcome`: whether right or wrong predictions decided which rows they are.
     """
     places, selection = np.asarray(rows, np.int64), Selection(tuple(rules), split)
-    with state.refusals(state.SELECTION_PROBLEM):
-        keys = data.known(record, split).table.frame["key"].to_numpy()[places].tolist()
-        if rules and len(keys) and _comes_to(record, selection, places):
-            choose(record, selection, key="" if at is None else keys[at], by=by)
+    with state.store_refusal(state.SELECTION_PROBLEM):
+        keys = data.read_tagged_rows(record, split).table.frame["key"].to_numpy()[places].tolist()
+        if rules and len(keys) and _is_exact(record, selection, places):
+            select_rules(record, selection, key="" if at is None else keys[at], by=by)
         else:
             choose_keys(record, split, keys, about, at=at, by=by, by_outcome=by_outcome)
 
@@ -175,11 +183,13 @@ def choose_keys(
 ) -> None:
     """Select rows of a split one by one, by their keys; no keys clear the selection. Arguments as of `choose_rows`."""
     if not len(keys):
-        choose(record, Selection(()), by=by)
+        select_rules(record, Selection(()), by=by)
         return
-    with state.refusals(state.SELECTION_PROBLEM):
-        selection = Selection((keep(data.store(), Group(tuple(keys), about, by_outcome=by_outcome)),), split)
-        choose(record, selection, key="" if at is None else keys[at], by=by)
+    with state.store_refusal(state.SELECTION_PROBLEM):
+        selection = Selection(
+            (store_picked(data.store(), PickedRows(tuple(keys), about, by_outcome=by_outcome)),), split
+        )
+        select_rules(record, selection, key="" if at is None else keys[at], by=by)
 
 
 def choose_sentences(
@@ -197,45 +207,45 @@ def choose_sentences(
     `labels` are empty where they are not known, `split` is the one of which they are rows, if they are, and if the run
     was evaluated on it; `about`, `at` and `by` as of `choose_rows`.
     """
-    with state.refusals(state.SELECTION_PROBLEM):
-        keys = failures.table.keys(texts)
+    with state.store_refusal(state.SELECTION_PROBLEM):
+        keys = failures.predictions_table.hash_texts(texts)
         known: set[str] = set()
-        if split in data.evaluated_splits(record.run):
-            known = set(data.known(record, split).table.frame["key"])
+        if split in data.list_splits(record.run):
+            known = set(data.read_tagged_rows(record, split).table.frame["key"])
         apart = not known.issuperset(keys)
-        group = Group(tuple(keys), about, tuple(texts) if apart else (), tuple(labels) if apart else ())
-        selection = Selection((keep(data.store(), group),), "" if apart else split)
-        choose(record, selection, key="" if at is None else keys[at], by=by)
+        group = PickedRows(tuple(keys), about, tuple(texts) if apart else (), tuple(labels) if apart else ())
+        selection = Selection((store_picked(data.store(), group),), "" if apart else split)
+        select_rules(record, selection, key="" if at is None else keys[at], by=by)
 
 
 def choose_slice(record: RunRecord, split: str, name: str, *, more: Sequence[str] = (), by: str = "") -> None:
     """Select the rows of a saved slice in a split for which `more` rules hold too; a callback."""
-    with state.refusals(state.SELECTION_PROBLEM):
+    with state.store_refusal(state.SELECTION_PROBLEM):
         found = find_slice(data.store(), record, name)
-        choose(record, Selection((*found.rules, *more), found.split or split), by=by)
+        select_rules(record, Selection((*found.rules, *more), found.split or split), by=by)
 
 
 def look_at(record: RunRecord, place: int) -> None:
     """Look at one of the selected sentences; a callback."""
-    now = chosen(record)
+    now = get_selection(record)
     if now is None or not 0 <= place < len(now):
         return
-    state.carry(state.AT, now.key(place))
-    if state.draft(state.HERE, "") == SENTENCE:
-        state.put(state.TEXT, now.text(place))
+    state.set_param(state.AT, now.get_key(place))
+    if state.get_value(state.HERE, "") == SENTENCE:
+        state.set_value(state.TEXT, now.get_text(place))
 
 
-def step(record: RunRecord, by: int) -> None:
+def move_by(record: RunRecord, by: int) -> None:
     """Move to the next or previous selected sentence; a callback."""
-    if (now := chosen(record)) is not None:
+    if (now := get_selection(record)) is not None:
         look_at(record, 0 if now.at is None else now.at + by)
-        state.clear(state.EXAMPLES)  # its table marks another row
+        state.clear_clicks(state.EXAMPLES)  # its table marks another row
 
 
 def clear(record: RunRecord) -> None:
     """Clear the selection; a callback."""
-    state.carry(state.ORDER, "")
-    choose(record, Selection(()))
+    state.set_param(state.ORDER, "")
+    select_rules(record, Selection(()))
 
 
 def take_text(record: RunRecord) -> None:
@@ -243,39 +253,42 @@ def take_text(record: RunRecord) -> None:
 
     The link of that page cannot have it: this page may draw a field that is bound to it.
     """
-    now = chosen(record)
+    now = get_selection(record)
     if now is not None and len(now):
         place = now.at or 0
-        state.carry(state.AT, now.key(place))
-        state.put(state.TEXT, now.text(place))
+        state.set_param(state.AT, now.get_key(place))
+        state.set_value(state.TEXT, now.get_text(place))
 
 
 def look_inside(**values: str) -> None:
     """Open Sentence with the text that `take_text` took; `values` are those of its widgets."""
-    state.go(SENTENCE, **values)
+    state.open_page(SENTENCE, **values)
 
 
-def usual_split(splits: Sequence[str]) -> str:
+def get_default_split(splits: Sequence[str]) -> str:
     """Return the split that is shown by default: test if it exists, else the last; empty: there is none."""
     return TEST if TEST in splits else next(reversed(splits), "")
 
 
-def _comes_to(record: RunRecord, selection: Selection, places: np.ndarray) -> bool:
+def _is_exact(record: RunRecord, selection: Selection, places: np.ndarray) -> bool:
     try:
-        found = data.selected(record, selection, selection.split, state.author()).places
+        found = data.select_rows(record, selection, selection.split, state.get_author()).places
     except InputError:
         return False
     return np.array_equal(np.sort(found), np.sort(places))
 
 
-def _read(record: RunRecord, selection: Selection) -> Chosen:
+def _resolve_rows(record: RunRecord, selection: Selection) -> SelectedTexts:
     try:
-        group = data.chosen_group(selection.digest) if selection.digest else None
+        group = data.read_group(selection.digest) if selection.digest else None
         if group is not None and group.texts:
-            return Chosen(selection, selected=Selected((), np.empty(0, np.int64), group))
-        split = selection.split or usual_split(data.evaluated_splits(record.run))
-        table, found = data.known(record, split).table, data.selected(record, selection, split, state.author())
-        places = ordered(table, found.places, state.carried(state.ORDER))
-        return Chosen(selection, split, table, replace(found, places=places))
+            return SelectedTexts(selection, selected=SelectedRows((), np.empty(0, np.int64), group))
+        split = selection.split or get_default_split(data.list_splits(record.run))
+        table, found = (
+            data.read_tagged_rows(record, split).table,
+            data.select_rows(record, selection, split, state.get_author()),
+        )
+        places = sort_rows(table, found.places, state.get_param(state.ORDER))
+        return SelectedTexts(selection, split, table, replace(found, places=places))
     except SentiscopeError as error:
-        return Chosen(selection, problem=str(error).removeprefix("--where "))
+        return SelectedTexts(selection, problem=str(error).removeprefix("--where "))

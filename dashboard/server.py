@@ -16,8 +16,8 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import cli_util
 
-from core.api.machine import links
-from dashboard.guard import Guard
+from core.api.dashboard_server import list_links
+from dashboard.request_guard import Guard
 
 
 class OwnFrames:
@@ -29,13 +29,13 @@ class OwnFrames:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer as the app does, with one more header."""
 
-        async def framed(message: Message) -> None:
+        async def add_header(message: Message) -> None:
             """Add the header to the start of the answer."""
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).append("Content-Security-Policy", "frame-ancestors 'self'")
             await send(message)
 
-        await self.app(scope, receive, framed)
+        await self.app(scope, receive, add_header)
 
 
 class OneStepBack:
@@ -52,14 +52,14 @@ class OneStepBack:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer as the app does; the script comes before all others of a page."""
-        if not self._may_be_page(scope):
+        if not self._is_page_request(scope):
             await self.app(scope, receive, send)
             return
         plain = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in self.UNASKED]}
         begun: Message = {}
         body = bytearray()
 
-        async def with_script(message: Message) -> None:
+        async def insert_script(message: Message) -> None:
             """Insert the script into an HTML page; send other answers unchanged."""
             if message["type"] == "http.response.start":
                 kind = MutableHeaders(scope=message).get("content-type", "")
@@ -79,19 +79,19 @@ class OneStepBack:
             await send(begun)
             await send({"type": "http.response.body", "body": bytes(body)})
 
-        await self.app(plain, receive, with_script)
+        await self.app(plain, receive, insert_script)
 
     @staticmethod
-    def _may_be_page(scope: Scope) -> bool:
+    def _is_page_request(scope: Scope) -> bool:
         """Return whether a browser asks for a page, not a file; a download may be large and resumed."""
         file = "." in str(scope.get("path", "")).rpartition("/")[2]
         return scope.get("method") == "GET" and not file and "text/html" in Headers(scope=scope).get("accept", "")
 
 
 @contextlib.asynccontextmanager
-async def _served(app: st.App) -> AsyncIterator[None]:
+async def _print_links(app: st.App) -> AsyncIterator[None]:
     address, port, hosts = (st.get_option(f"server.{name}") for name in ("address", "port", "allowedHosts"))
-    found = links(address, port, hosts)
+    found = list_links(address, port, hosts)
     sys.stdout.write(f"Sentiscope is at {' and '.join(found)} (Ctrl-C ends it)\n")
     sys.stdout.flush()
     if not st.get_option("server.headless"):
@@ -102,5 +102,5 @@ async def _served(app: st.App) -> AsyncIterator[None]:
 app = st.App(
     Path(__file__).with_name("app.py"),
     middleware=[Middleware(OwnFrames), Middleware(Guard), Middleware(OneStepBack)],
-    lifespan=_served,
+    lifespan=_print_links,
 )

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from core.exceptions import SentiscopeError
-from core.failures.names import has_name, nameless
+from core.failures.annotator_names import has_name, make_visitor_id
 
 # URL parameters: a link with these restores what is on screen. Each is the key of a widget with bind="query-params".
 RUN = "run"
@@ -143,36 +143,36 @@ ENOUGH = "enough-"
 _SECRET = re.compile("[0-9a-f]{32}")
 
 
-def author() -> str:
+def get_author() -> str:
     """Return the annotator's name, which decides which codes are visible: as typed, else the visitor's ID."""
-    name = unicodedata.normalize("NFC", " ".join(str(draft(AUTHOR, "")).split()))  # as it is written down
-    return name if has_name(name) else visitor()
+    name = unicodedata.normalize("NFC", " ".join(str(get_value(AUTHOR, "")).split()))  # as it is written down
+    return name if has_name(name) else get_visitor()
 
 
-def visitor() -> str:
+def get_visitor() -> str:
     """Return the ID of an unnamed visitor, the same after a reload (`reader.js` keeps the cookie)."""
-    if not draft(VISITOR, ""):
+    if not get_value(VISITOR, ""):
         kept = str(st.context.cookies.get(VISITOR_COOKIE) or "")
         secret = kept if _SECRET.fullmatch(kept) else secrets.token_hex(16)
-        put(SECRET, secret)
-        put(VISITOR, nameless(hashlib.sha256(secret.encode()).hexdigest()[:12]))
-    return str(draft(VISITOR, ""))
+        set_value(SECRET, secret)
+        set_value(VISITOR, make_visitor_id(hashlib.sha256(secret.encode()).hexdigest()[:12]))
+    return str(get_value(VISITOR, ""))
 
 
-def secret() -> str:
+def get_secret() -> str:
     """Return the secret that this visitor's browser keeps in a cookie."""
-    visitor()
-    return str(draft(SECRET, ""))
+    get_visitor()
+    return str(get_value(SECRET, ""))
 
 
-def session() -> str:
+def get_session() -> str:
     """Return a token of this session of the pages."""
-    if not draft(SESSION, ""):
-        put(SESSION, secrets.token_hex(6))
-    return str(draft(SESSION, ""))
+    if not get_value(SESSION, ""):
+        set_value(SESSION, secrets.token_hex(6))
+    return str(get_value(SESSION, ""))
 
 
-def run() -> str:
+def get_run() -> str:
     """Return the chosen run; empty when there is none."""
     return str(st.session_state.get(RUN) or "")
 
@@ -186,17 +186,17 @@ def choose_run(name: str) -> None:
     st.session_state[REQUESTED] = name
 
 
-def asked(key: str) -> str:
+def get_bound(key: str) -> str:
     """Return the value of a bound widget before it is drawn, from the session or else the link."""
     return str(st.session_state.get(key) or st.query_params.get(key, ""))
 
 
-def projector() -> bool:
+def is_projector() -> bool:
     """Return whether the page is meant for a projector."""
     return bool(st.session_state.get(PROJECTOR) or st.query_params.get(PROJECTOR) == "true")
 
 
-def initial(key: str, value: Any) -> None:
+def set_initial(key: str, value: Any) -> None:
     """Give a bound widget its first value in a way that shows in the URL, so that a copied link is complete."""
     if key in st.query_params:
         return
@@ -206,7 +206,7 @@ def initial(key: str, value: Any) -> None:
         st.session_state[key] = value
 
 
-def settle(key: str, options: Sequence[str], first: str) -> None:
+def set_option(key: str, options: Sequence[str], first: str) -> None:
     """Give a bound widget that several pages share an option that exists, before it is drawn.
 
     Coming from another page, the session still has the value of that page's widget, which this page's does not take
@@ -218,7 +218,7 @@ def settle(key: str, options: Sequence[str], first: str) -> None:
         st.query_params[key] = st.session_state[key] = value
 
 
-def offer(key: str, options: Sequence[str]) -> str:
+def get_optional(key: str, options: Sequence[str]) -> str:
     """Return the value of an optional bound widget before it is drawn, and put it back into the link."""
     held = st.session_state[key] if key in st.session_state else st.query_params.get(key)
     value = str(held) if held in options else ""
@@ -227,7 +227,7 @@ def offer(key: str, options: Sequence[str]) -> str:
     return value
 
 
-def restate(key: str, first: str) -> None:
+def restore_text(key: str, first: str) -> None:
     """Give a bound text field that several pages share the text that it held on the page before."""
     if key in st.query_params:
         return
@@ -238,12 +238,12 @@ def restate(key: str, first: str) -> None:
         st.query_params[key] = value
 
 
-def in_link(key: str) -> str:
+def read_link(key: str) -> str:
     """Return a parameter of the link, whether or not its value exists; empty if it is missing."""
     return str(st.query_params.get(key, ""))
 
 
-def carried(key: str) -> str:
+def get_param(key: str) -> str:
     """Return a parameter without a widget: from the link, or after a visit to another page from the session."""
     if key in st.query_params and st.query_params[key] not in st.session_state.get(f"{key}-behind", ()):
         st.session_state[key] = st.query_params[key]
@@ -252,7 +252,7 @@ def carried(key: str) -> str:
     return str(st.session_state.get(key, ""))
 
 
-def latest(key: str) -> str:
+def get_latest(key: str) -> str:
     """Return a parameter without a widget: the value that a button has set since, else that of the link."""
     before, held, link = st.session_state.get(f"{key}-latest"), st.session_state.get(key), st.query_params.get(key)
     moved = next((each for each in (held, link) if each is not None and each != before), None)
@@ -263,7 +263,7 @@ def latest(key: str) -> str:
     return value
 
 
-def carry(key: str, value: str) -> None:
+def set_param(key: str, value: str) -> None:
     """Put a value into the link; an empty one is removed.
 
     While keys are pressed, a link comes back that lags behind: of the row that is read, what it said before is passed.
@@ -284,13 +284,13 @@ def link_to(page: str, **values: str) -> str:
     return f"{page}?{urlencode({**{k: v for k, v in st.query_params.items() if k not in left_out}, **values})}"
 
 
-def keep_to(key: str, options: Sequence[str]) -> None:
+def drop_stale(key: str, options: Sequence[str]) -> None:
     """Drop a bound widget's value that another run or split allowed; before the widget is drawn."""
     if st.session_state.get(key) not in (None, *options):
-        forget(key)
+        drop_keys(key)
 
 
-def keep_some(key: str, options: Sequence[str]) -> None:
+def keep_valid(key: str, options: Sequence[str]) -> None:
     """Keep the values of a bound widget that still exist; before the widget is drawn."""
     value = st.session_state.get(key)
     if value is None:
@@ -300,25 +300,25 @@ def keep_some(key: str, options: Sequence[str]) -> None:
         st.session_state[key] = kept
 
 
-def follow(key: str, of: str, value: Any) -> None:
+def reset_on_change(key: str, of: str, value: Any) -> None:
     """Reset a bound widget to `value` whenever what it depends on (`of`) changes; a link's own value is kept."""
-    initial(key, value)
+    set_initial(key, value)
     if st.session_state.get(f"{key}-of", of) != of:
         st.session_state[key] = value  # a bound widget writes its own URL
     st.session_state[f"{key}-of"] = of
 
 
-def follows(key: str) -> bool:
+def has_followed(key: str) -> bool:
     """Return whether a bound widget has ever followed something."""
     return bool(st.session_state.get(f"{key}-of"))
 
 
-def draft(key: str, default: Any) -> Any:
+def get_value(key: str, default: Any) -> Any:
     """Return the value of a session key, `default` before the person touched it."""
     return st.session_state.get(key, default)
 
 
-def typed(prefix: str) -> dict[str, str]:
+def get_typed(prefix: str) -> dict[str, str]:
     """Return the fields with this prefix that a person has filled, by the rest of their key."""
     return {
         str(key).removeprefix(prefix): str(value).strip()
@@ -327,19 +327,19 @@ def typed(prefix: str) -> dict[str, str]:
     }
 
 
-def begun(widget: str, key: str, default: Any) -> Any:
+def get_initial(widget: str, key: str, default: Any) -> Any:
     """Return the value that a session key had when the widget was first drawn."""
     if widget not in st.session_state:
         st.session_state[f"{key}-begun"] = st.session_state.get(key, default)
     return st.session_state.get(f"{key}-begun", default)
 
 
-def put(key: str, value: Any) -> None:
+def set_value(key: str, value: Any) -> None:
     """Set a session key; for widgets only from a callback or before they are drawn."""
     st.session_state[key] = value
 
 
-def take(key: str) -> Any:
+def pop_value(key: str) -> Any:
     """Read a session key once and remove it."""
     value = st.session_state.pop(key, None)
     if value is not None:
@@ -347,19 +347,19 @@ def take(key: str) -> Any:
     return value
 
 
-def again() -> None:
+def rerun_page() -> None:
     """Run the page again with the messages that it has just shown, so that a person can read them."""
     st.session_state.update(st.session_state.pop(SAID, {}))
     st.rerun()
 
 
-def forget(*keys: str) -> None:
+def drop_keys(*keys: str) -> None:
     """Remove session keys, so that their widgets start afresh."""
     for key in keys:
         st.session_state.pop(key, None)
 
 
-def go(page: str, **values: str | Sequence[str]) -> None:
+def open_page(page: str, **values: str | Sequence[str]) -> None:
     """Open another page of `screens`, with these values in its bound widgets; the chosen run goes along.
 
     `st.switch_page` refuses parameters that a widget of this page is bound to: `values` are of widgets that this page
@@ -370,13 +370,13 @@ def go(page: str, **values: str | Sequence[str]) -> None:
     st.switch_page(f"screens/{page}.py", query_params=values)
 
 
-def current(key: str) -> str:
-    """Return the key that a figure or table with a selection has now; see `clear`."""
+def get_widget_key(key: str) -> str:
+    """Return the key that a figure or table with a selection has now; see `clear_clicks`."""
     times = st.session_state.get(f"{key}-cleared", 0)
     return f"{key}-{times}" if times else key
 
 
-def clear(*keys: str) -> None:
+def clear_clicks(*keys: str) -> None:
     """Undo selections, in a callback: under another key each starts afresh, with what was drawn around its points.
 
     Dropping the old key is not enough: the browser still knows the selection and sends it with the next click.
@@ -385,35 +385,35 @@ def clear(*keys: str) -> None:
         st.session_state[f"{key}-cleared"] = st.session_state.get(f"{key}-cleared", 0) + 1
 
 
-def selected_cell(classes: Sequence[str]) -> tuple[int, int] | None:
+def get_clicked_cell(classes: Sequence[str]) -> tuple[int, int] | None:
     """Return the (true, predicted) cell of the confusion matrix that is clicked in the figure or in its table."""
     names = [f"predicted {name}" for name in classes]
-    if bar := selected_bar(CELL, len(classes)):
+    if bar := get_clicked_bar(CELL, len(classes)):
         return bar
-    cells = _selected(CELLS, "cells")
+    cells = _get_clicked(CELLS, "cells")
     if not cells or cells[0][1] not in names or int(cells[0][0]) >= len(classes):
         return None
     return int(cells[0][0]), names.index(cells[0][1])
 
 
-def _selected(key: str, kind: str) -> list[Any]:
-    found: list[Any] = (st.session_state.get(current(key)) or {}).get("selection", {}).get(kind, [])
+def _get_clicked(key: str, kind: str) -> list[Any]:
+    found: list[Any] = (st.session_state.get(get_widget_key(key)) or {}).get("selection", {}).get(kind, [])
     return found
 
 
-def points_of(key: str) -> list[Mapping[str, Any]]:
+def get_clicked_points(key: str) -> list[Mapping[str, Any]]:
     """Return the points that are selected in a figure."""
-    return _selected(key, "points")
+    return _get_clicked(key, "points")
 
 
-def rows_of(key: str) -> list[int]:
+def get_clicked_rows(key: str) -> list[int]:
     """Return the places of the rows that are selected in a table."""
-    return _selected(key, "rows")
+    return _get_clicked(key, "rows")
 
 
-def selected_bar(key: str, most: int) -> tuple[int, int] | None:
+def get_clicked_bar(key: str, most: int) -> tuple[int, int] | None:
     """Return the clicked bar of a matrix, as its `customdata` says: row and column, each below `most`."""
-    points = points_of(key)
+    points = get_clicked_points(key)
     if not points:
         return None
     cell = (int(points[0]["customdata"][0]), int(points[0]["customdata"][1]))
@@ -421,30 +421,30 @@ def selected_bar(key: str, most: int) -> tuple[int, int] | None:
 
 
 @contextmanager
-def refusals(key: str) -> Iterator[None]:
+def store_refusal(key: str) -> Iterator[None]:
     """Store the reason of a refusal for the page to show; in a callback."""
     try:
         yield
     except SentiscopeError as error:
-        put(key, str(error))
+        set_value(key, str(error))
 
 
 _PLAIN = re.compile("[A-Za-z0-9-]+")
 
 
-def figure_key(name: str) -> str:
+def get_figure_key(name: str) -> str:
     """Return the key that the figure of this name has now.
 
     Streamlit refuses some names as keys of a component, such as any with two underscores: a name that may hold what a
     person wrote (of a data set, say) is told by its digest.
     """
     plain = name if _PLAIN.fullmatch(name) else hashlib.sha256(name.encode()).hexdigest()[:16]
-    return current(f"fig-{plain}")
+    return get_widget_key(f"fig-{plain}")
 
 
-def confirmed(key: str) -> int:
+def get_confirmed(key: str) -> int:
     """Return the number of the last change of a component that was received."""
-    return int(draft(f"{CONFIRMED}{key}", 0))
+    return int(get_value(f"{CONFIRMED}{key}", 0))
 
 
 def receive_changes(key: str, after: int = 0) -> list[Any]:
@@ -456,16 +456,16 @@ def receive_changes(key: str, after: int = 0) -> list[Any]:
         after: The number of the last change that whatever these are applied to has already.
     """
     sent = [(int(number), change) for number, change in (st.session_state.get(key) or {}).get("changes") or ()]
-    put(f"{CONFIRMED}{key}", max([confirmed(key), *(number for number, _ in sent)]))
+    set_value(f"{CONFIRMED}{key}", max([get_confirmed(key), *(number for number, _ in sent)]))
     return [change for number, change in sent if number > after]
 
 
-def picked(figure: str) -> str:
+def get_picked(figure: str) -> str:
     """Return the row that was picked last in a table of marks; empty when there is none."""
-    return str((st.session_state.get(figure_key(figure)) or {}).get("picked") or "")
+    return str((st.session_state.get(get_figure_key(figure)) or {}).get("picked") or "")
 
 
-def selected_rows(key: str, rows: int) -> list[int]:
+def get_point_rows(key: str, rows: int) -> list[int]:
     """Return the rows of selected points, rising; a typed sentence and rows beyond `rows` are left out."""
-    chosen = {point["customdata"] for point in points_of(key) if isinstance(point.get("customdata"), int)}
+    chosen = {point["customdata"] for point in get_clicked_points(key) if isinstance(point.get("customdata"), int)}
     return sorted(row for row in chosen if 0 <= row < rows)

@@ -39,7 +39,7 @@ SHARES = {
     "core/evaluation": 18,
     "core/interpret": 17,
     "core/failures": 17,
-    "core/models/attend.py": 4,
+    "core/models/attention_kernels.py": 4,
     "dashboard/assets/levers.js": 4,
 }
 """Mutations drawn from each place."""

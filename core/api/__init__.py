@@ -21,7 +21,7 @@ VERBS: dict[str, str] = {
     "pretrain": "training:pretrain",
     "evaluate": "evaluation:evaluate",
     "compare": "comparison:compare",
-    "behave": "behaviour:behave",
+    "behave": "behavior:behave",
     "errors": "error_analysis:errors",
     "slices": "error_analysis:slices",
     **{name: f"analyses:{name}" for name in NAMES},
@@ -41,8 +41,8 @@ VERBS: dict[str, str] = {
     "figures": "drawing:figures",
     "report": "drawing:report",
     "presets": "models:presets",
-    "dashboard": "machine:dashboard",
-    "doctor": "examination:doctor",
+    "dashboard": "dashboard_server:dashboard",
+    "doctor": "system_check:doctor",
     "backbones list": "models:backbones_list",
     "backbones check": "models:backbones_check",
     "codes list": "codes:codes_list",
@@ -86,12 +86,12 @@ PYTHON = {
     "inspection": ("sentence",),
     "models": ("presets_show",),
     "runs": ("runs_history", "runs_predictions", "runs_table"),
-    "training": ("resume", "scores", "started", "summary"),
+    "training": ("resume", "tabulate_scores", "describe_start", "summarize_run"),
 }
 """Module → what is for Python alone: arrays, frames, figures, and parts of other verbs."""
 
 
-def load(command: str) -> tuple[Callable[..., dict[str, Any]], Callable[[dict[str, Any]], None] | None]:
+def load_verb(command: str) -> tuple[Callable[..., dict[str, Any]], Callable[[dict[str, Any]], None] | None]:
     """Return the verb of a command and the function that prints its result, or None."""
     place, _, name = VERBS[command].partition(":")
     module = import_module(f"core.api.{place}")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from core import runs
-from core.api.inspection import describe_text, open_text, present
+from core.api.inspection import collect_fields, describe_text, open_text
 from core.api.options import AnyText, Change, Edit, PairText, RunName, Store, Target
 from core.api.printing import say, say_edit, tabulate
-from core.cells import decimals
-from core.numbers import signed
-from core.runs.text_predictions import answer, answer_line
+from core.formatting import format_signed
+from core.runs.text_predictions import build_answer, format_answer
+from core.table_format import format_decimals
 
 BAR = 24
 """Signs of the largest push."""
@@ -28,12 +28,12 @@ def parts(
         log-odds where it is 0, or at every token its mean over the tokens; `note`.
     """
     loaded, edits, change = open_text(run, text, store, edit, intervene)
-    found = loaded.parts(text, target, change, unmixed=edits.unmixed)
+    found = loaded.measure_parts(text, target, change, unmixed=edits.unmixed)
     return {
         **describe_text(run, text, edits),
         **describe_answer(loaded, found),
         "tokens": list(found.tokens),
-        "parts": list(map(present, found.parts)),
+        "parts": list(map(collect_fields, found.parts)),
         "note": found.note,
     }
 
@@ -50,8 +50,8 @@ def lambdas(
         that λ and all else is as trained or as edited; last, without a place, a factor on every λ from 0 to 2; `note`.
     """
     loaded, edits, change = open_text(run, text, store, edit, intervene)
-    found = loaded.lambdas(text, target, change, unmixed=edits.unmixed)
-    curves = map(present, found.curves)
+    found = loaded.measure_lambdas(text, target, change, unmixed=edits.unmixed)
+    curves = map(collect_fields, found.curves)
     return {
         **describe_text(run, text, edits),
         **describe_answer(loaded, found),
@@ -87,20 +87,20 @@ def patch(
         **describe_text(run, text, edits),
         "donor": donor,
         "target": found.target,
-        "prediction": answer(loaded.record, found.probabilities),
-        "donor_prediction": answer(loaded.record, found.donor_probabilities),
+        "prediction": build_answer(loaded.record, found.probabilities),
+        "donor_prediction": build_answer(loaded.record, found.donor_probabilities),
         "log_odds": found.log_odds,
         "donor_log_odds": found.donor_log_odds,
         "tokens": list(found.tokens),
         "donor_tokens": list(found.donor_tokens),
-        "patches": list(map(present, found.patches)),
+        "patches": list(map(collect_fields, found.patches)),
         "note": found.note,
     }
 
 
 def describe_answer(loaded: runs.load.LoadedRun, found: Any) -> dict[str, Any]:
     """Return the target class of an explanation, and the model's prediction."""
-    said = answer(loaded.record, found.probabilities)
+    said = build_answer(loaded.record, found.probabilities)
     return {"target": found.target, "prediction": said, "log_odds": found.log_odds}
 
 
@@ -109,7 +109,7 @@ def print_log_odds(result: dict[str, Any]) -> None:
     say_edit(result)
     if result["note"]:
         say(result["note"])
-    say(f"{answer_line(result['prediction'])}; log-odds of {result['target']} {signed(result['log_odds'])}")
+    say(f"{format_answer(result['prediction'])}; log-odds of {result['target']} {format_signed(result['log_odds'])}")
 
 
 def draw_bars(pushes: list[float]) -> list[str]:
@@ -123,7 +123,11 @@ def print_parts(result: dict[str, Any]) -> None:
     print_log_odds(result)
     bars = draw_bars([each["zero"] for each in result["parts"]])
     rows = [
-        {"part": _name_part(each, result["tokens"]), **{by: signed(each[by], 3) for by in ("zero", "mean")}, "": bar}
+        {
+            "part": _name_part(each, result["tokens"]),
+            **{by: format_signed(each[by], 3) for by in ("zero", "mean")},
+            "": bar,
+        }
         for each, bar in zip(result["parts"], bars, strict=True)
     ]
     tabulate(rows, ("part", "zero", "mean", ""))
@@ -150,7 +154,9 @@ def print_lambdas(result: dict[str, Any]) -> None:
         chances, row = curve["probabilities"], {"zero": curve["probabilities"][curve["values"].index(0.0)]}
         for name in ("start", "learned"):
             value = curve.get(name)
-            row[name] = None if value is None else f"{value:.3f}: {decimals(chances[curve['values'].index(value)])}"
+            row[name] = (
+                None if value is None else f"{value:.3f}: {format_decimals(chances[curve['values'].index(value)])}"
+            )
         row["λ"] = f"layer {curve['layer'] + 1} λ{curve['component']}" if "layer" in curve else "all λ ×"
         rows.append(row | {"all along": [min(chances), max(chances)]})
     say(f"P({result['target']}) where λ is 0, as at the start, as learned, and all along its range")
@@ -160,8 +166,8 @@ def print_lambdas(result: dict[str, Any]) -> None:
 def print_patch(result: dict[str, Any]) -> None:
     """Print how far each place of the donor moves the log-odds."""
     print_log_odds(result)
-    donor = answer_line(result["donor_prediction"])
-    say(f"donor: {donor}; log-odds of {result['target']} {signed(result['donor_log_odds'])}")
+    donor = format_answer(result["donor_prediction"])
+    say(f"donor: {donor}; log-odds of {result['target']} {format_signed(result['donor_log_odds'])}")
     moved = {(each["layer"], each.get("token"), each.get("head")): each["moved"] for each in result["patches"]}
     layers = sorted({layer for layer, _, _ in moved})
     heads = sorted({head for _, _, head in moved if head is not None})
@@ -171,7 +177,7 @@ def print_patch(result: dict[str, Any]) -> None:
     places += [(a if a == b else f"{a} ← {b}", at, None) for at, (a, b) in enumerate(pairs) if at in tokens]
     places += [(f"head {head + 1}", None, head) for head in heads]
     rows = [
-        {"from the donor": name} | {f"layer {layer + 1}": signed(moved[layer, *at], 3) for layer in layers}
+        {"from the donor": name} | {f"layer {layer + 1}": format_signed(moved[layer, *at], 3) for layer in layers}
         for name, *at in places
     ]
     say("what the log-odds move by")

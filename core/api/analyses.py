@@ -9,7 +9,7 @@ from typing import Any
 from core import failures
 from core.api.options import OnProgress, RunName, Split, Store
 from core.api.printing import say, tabulate, write_ends, write_p
-from core.numbers import count, signed
+from core.formatting import format_count, format_signed
 from core.runs.store import RunStore
 
 SHIFTED = 15  # words of either side of a shift
@@ -20,15 +20,17 @@ def make_verb(name: str) -> Callable[..., dict[str, Any]]:
     """Return the verb of an analysis; its help is the docstring of the class."""
     analysis = failures.analyses.load(name)
 
-    def ask(run: RunName, *, split: Split = "", on_progress: OnProgress = None, store: Store = None) -> dict[str, Any]:
+    def run_analysis(
+        run: RunName, *, split: Split = "", on_progress: OnProgress = None, store: Store = None
+    ) -> dict[str, Any]:
         """Run the analysis on a split; its own docstring replaces this one."""
         store = store or RunStore()
-        table = failures.table.read_table(store, run, split)
+        table = failures.predictions_table.read_table(store, run, split)
         about = {"run": run, "data": table.record.config.data.name, "split": table.split}
-        return {**about, **analysis.of(store, table.record, table.split).known(on_progress)[0]}
+        return {**about, **analysis.from_run(store, table.record, table.split).read_or_compute(on_progress)[0]}
 
-    ask.__name__, ask.__doc__ = name, analysis.__doc__
-    return ask
+    run_analysis.__name__, run_analysis.__doc__ = name, analysis.__doc__
+    return run_analysis
 
 
 def __getattr__(name: str) -> Callable[..., dict[str, Any]]:
@@ -40,7 +42,7 @@ def __getattr__(name: str) -> Callable[..., dict[str, Any]]:
 def print_shift(result: dict[str, Any]) -> None:
     """Print how well the two are separated, the measures and the words."""
     split, n = result["split"], result["n"]
-    beside = f"{count(n['split'])} texts of {split} beside {count(n['training'])} of training"
+    beside = f"{format_count(n['split'])} texts of {split} beside {format_count(n['training'])} of training"
     say(f"{result['run']} on {result['data']}: {beside}.")
     if result["left_out"]:
         say(f"{result['left_out']}.")
@@ -53,12 +55,12 @@ def print_shift(result: dict[str, Any]) -> None:
         "measure": "name",
         "training": "training",
         split: "split",
-        "difference": lambda row: signed(row["difference"], 3),
-        "interval": lambda row: write_ends(row["interval"], lambda end: signed(end, 3)),
+        "difference": lambda row: format_signed(row["difference"], 3),
+        "interval": lambda row: write_ends(row["interval"], lambda end: format_signed(end, 3)),
         "p": lambda row: write_p(row["p"]),
     }
     tabulate([*result["measures"], *shares], columns, "measure")
     for where, more in ((split, True), ("training", False)):
         found = [row for row in result["words"] if (row["log_odds"] > 0) is more][:SHIFTED]
         said = ", ".join(f"{row['words']} ({row['split']} : {row['training']})" for row in found)
-        say(f"{said or 'none'}.", head=f"More often in {where}, of {count(result['tried'])} tried: ")
+        say(f"{said or 'none'}.", head=f"More often in {where}, of {format_count(result['tried'])} tried: ")

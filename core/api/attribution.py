@@ -8,13 +8,13 @@ from typing import Annotated, Any
 from core import interpret
 from core.api import ablation
 from core.api.ablation import describe_answer, draw_bars, print_lambdas, print_log_odds, print_parts
-from core.api.inspection import describe_text, open_text, present
-from core.api.options import Change, Edit, OnProgress, PairText, RunName, Store, Target, Typed
+from core.api.inspection import collect_fields, describe_text, open_text
+from core.api.options import Change, CliArgument, Edit, OnProgress, PairText, RunName, Store, Target
 from core.api.printing import say, tabulate, write_rho
-from core.cells import decimals
 from core.data.findings import plural
 from core.exceptions import InputError
-from core.numbers import count, signed
+from core.formatting import format_count, format_signed
+from core.table_format import format_decimals
 
 
 def explain(  # noqa: PLR0913 - each is an option that a person types by name
@@ -25,7 +25,7 @@ def explain(  # noqa: PLR0913 - each is an option that a person types by name
     target: Target = "",
     parts: bool = False,
     lambdas: bool = False,
-    side_by_side: Annotated[bool, Typed(name="--methods")] = False,
+    side_by_side: Annotated[bool, CliArgument(name="--methods")] = False,
     edit: Edit = "",
     intervene: Change = None,
     on_progress: OnProgress = None,
@@ -67,10 +67,10 @@ def explain(  # noqa: PLR0913 - each is an option that a person types by name
         **describe_text(run, text, edits),
         "method": method,
         **describe_answer(loaded, found),
-        "words": list(map(present, found.words)),
+        "words": list(map(collect_fields, found.words)),
         "completeness": None if found.completeness is None else dataclasses.asdict(found.completeness),
         "agreement": found.agreement,
-        "verdicts": {name: _tested(test, name, method) for name, test in found.tests.items()},
+        "verdicts": {name: _describe_test(test, name, method) for name, test in found.tests.items()},
         "note": found.note,
     }
 
@@ -98,41 +98,42 @@ def methods(
     """
     loaded, edits, change = open_text(run, text, store, edit, intervene)
 
-    def tell(method: str, share: float | None) -> None:
+    def tell_method(method: str, share: float | None) -> None:
         """Report the progress of a method that has a name."""
         if on_progress is not None and method:
             on_progress(method, share)
 
-    *_, found = loaded.watched(tell).side_by_side(text, target, change, unmixed=edits.unmixed)
+    *_, found = loaded.copy_with_progress(tell_method).compare_methods(text, target, change, unmixed=edits.unmixed)
     by, first = found.by, found.by["deletion"]
     return {
         **describe_text(run, text, edits),
         **describe_answer(loaded, first),
         "words": [
-            {**_place(word), "pushes": {name: each.words[place].push for name, each in by.items()}}
+            {**_describe_word(word), "pushes": {name: each.words[place].push for name, each in by.items()}}
             for place, word in enumerate(first.words)
         ],
-        "methods": {name: _checked(each) for name, each in by.items()},
+        "methods": {name: _describe_errors(each) for name, each in by.items()},
         "left_out": found.left_out,
         "agreement": [
-            {"first": a, "second": b, "rho": test.rho, **_tested(test, a, b)} for (a, b), test in found.tests.items()
+            {"first": a, "second": b, "rho": test.rho, **_describe_test(test, a, b)}
+            for (a, b), test in found.tests.items()
         ],
-        "most_read": found.most and _place(first.words[found.most.read]),
-        "most_needed": found.most and _place(first.words[found.most.needed]),
+        "most_read": found.most and _describe_word(first.words[found.most.read]),
+        "most_needed": found.most and _describe_word(first.words[found.most.needed]),
         "note": found.note,
     }
 
 
-def _tested(test: interpret.push.RankTest, first: str, second: str) -> dict[str, Any]:
+def _describe_test(test: interpret.attribution_math.RankTest, first: str, second: str) -> dict[str, Any]:
     """Return the p-value and verdict of two methods, and both in a sentence."""
     return {"p": test.p, "verdict": test.verdict, "sentence": test.describe(first, second)}
 
 
-def _place(word: interpret.explain.Word) -> dict[str, Any]:
+def _describe_word(word: interpret.attribution.WordAttribution) -> dict[str, Any]:
     return {"word": word.word, "start": word.start, "end": word.end}
 
 
-def _checked(found: interpret.explain.Explanation) -> dict[str, Any]:
+def _describe_errors(found: interpret.attribution.Explanation) -> dict[str, Any]:
     """Return whether the attributions of a method sum up, and their errors."""
     complete, errors = found.completeness, [word.error for word in found.words if word.error is not None]
     return {
@@ -150,39 +151,41 @@ def print_explain(result: dict[str, Any]) -> None:
     elif "curves" in result:
         print_lambdas(result)
     else:
-        _print_pushes(result)
+        _print_effects(result)
 
 
-def _print_pushes(result: dict[str, Any]) -> None:
+def _print_effects(result: dict[str, Any]) -> None:
     print_log_odds(result)
     words = result["words"]
     bars = draw_bars([each["push"] for each in words])
     rows = [
-        {"word": each["word"], "push": signed(each["push"], 3)}
+        {"word": each["word"], "push": format_signed(each["push"], 3)}
         | ({"±": each["error"]} if "error" in each else {})
         | {"": bar}
         for each, bar in zip(words, bars, strict=True)
     ]
     tabulate(rows)
     if whole := result["completeness"]:
-        say(f"pushes add up from {_complete(whole)}")
+        say(f"pushes add up from {_format_completeness(whole)}")
     for each in result["verdicts"].values():
         say(each["sentence"])
 
 
-def _complete(whole: dict[str, Any]) -> str:
-    said = f"{signed(whole['at_reference'])} of {whole['reference']}"
-    return f"{said}; error {signed(whole['error'], 3)} after {count(whole['steps'])} steps"
+def _format_completeness(whole: dict[str, Any]) -> str:
+    said = f"{format_signed(whole['at_reference'])} of {whole['reference']}"
+    return f"{said}; error {format_signed(whole['error'], 3)} after {format_count(whole['steps'])} steps"
 
 
 def _print_methods(result: dict[str, Any]) -> None:
     print_log_odds(result)
     names, words = list(result["methods"]), result["words"]
-    pushes = [{"word": each["word"]} | {name: _number(name, each["pushes"][name]) for name in names} for each in words]
+    pushes = [
+        {"word": each["word"]} | {name: _format_effect(name, each["pushes"][name]) for name in names} for each in words
+    ]
     tabulate(pushes, ("word", *names))
     for name, checked in result["methods"].items():
         if whole := checked["completeness"]:
-            say(f"{name}: pushes add up from {_complete(whole)}")
+            say(f"{name}: pushes add up from {_format_completeness(whole)}")
     for name, reason in result["left_out"].items():
         say(f"without {name}: {reason}")
     say(f"agreement of ranks, ρ ({plural(len(words), 'word')})")
@@ -201,6 +204,6 @@ def _print_methods(result: dict[str, Any]) -> None:
             say(each["sentence"])
 
 
-def _number(method: str, push: float) -> str:
+def _format_effect(method: str, push: float) -> str:
     """Format an effect with its sign; attention has none."""
-    return decimals(push) if method in ("attention", "collapse") else signed(push, 3)
+    return format_decimals(push) if method in ("attention", "collapse") else format_signed(push, 3)

@@ -7,38 +7,38 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from core import failures
-from core.api.options import Author, Clauses, File, RunName, Split, Store, Typed, Whose, listed
-from core.api.printing import printer, say, tabulate, write_rate
+from core.api.options import Author, Clauses, CliArgument, File, RunName, Split, Store, Whose, as_list
+from core.api.printing import make_printer, say, tabulate, write_rate
 from core.atomic import write_named
 from core.data.findings import plural
 from core.exceptions import InputError
-from core.failures.names import has_name, known_as
-from core.numbers import count
+from core.failures.annotator_names import has_name, name_author
+from core.formatting import format_count
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:
     import numpy as np
 
-Code = Annotated[str, Typed("Of the codebook; `sentiscope codes list RUN` shows it.", metavar="CODE")]
-NewCode = Annotated[str, Typed(metavar="CODE")]
-Codes = Annotated[Sequence[str] | str, Typed("Of the codebook.", metavar="CODE…", kind=list[str])]
-Keys = Annotated[Sequence[str], Typed("A row, as `errors` names it; repeat.", "--key", "KEY", list[str])]
-Key = Annotated[str, Typed("A row, as `errors` names it.", metavar="KEY")]
-Into = Annotated[str, Typed("The code that they get, new or of the codebook.", place=False)]
-Definition = Annotated[str | None, Typed("When it is given.")]
-Example = Annotated[str | None, Typed("A sentence that has it.")]
-Place = Annotated[int | None, Typed("Its digit on the page; 0: none.", metavar="1-9")]
-Coder = Annotated[str, Typed(metavar="AUTHOR")]
-CSV = Annotated[Path | str, Typed("CSV.", metavar="FILE")]
+Code = Annotated[str, CliArgument("Of the codebook; `sentiscope codes list RUN` shows it.", metavar="CODE")]
+NewCode = Annotated[str, CliArgument(metavar="CODE")]
+Codes = Annotated[Sequence[str] | str, CliArgument("Of the codebook.", metavar="CODE…", kind=list[str])]
+Keys = Annotated[Sequence[str], CliArgument("A row, as `errors` names it; repeat.", "--key", "KEY", list[str])]
+Key = Annotated[str, CliArgument("A row, as `errors` names it.", metavar="KEY")]
+Into = Annotated[str, CliArgument("The code that they get, new or of the codebook.", place=False)]
+Definition = Annotated[str | None, CliArgument("When it is given.")]
+Example = Annotated[str | None, CliArgument("A sentence that has it.")]
+Place = Annotated[int | None, CliArgument("Its digit on the page; 0: none.", metavar="1-9")]
+Coder = Annotated[str, CliArgument(metavar="AUTHOR")]
+CSV = Annotated[Path | str, CliArgument("CSV.", metavar="FILE")]
 HISTORY = 5
 
 
-class Selected(NamedTuple):
+class CodedRows(NamedTuple):
     """Selected rows of a run, and their codes."""
 
-    codes: failures.codes.Codes
-    coded: failures.coded.Coded
-    table: failures.table.Table
+    codes: failures.codebook.Codes
+    coded: failures.row_annotations.Annotations
+    table: failures.predictions_table.PredictionTable
     rows: np.ndarray
     said: str
     by_codes: bool
@@ -50,30 +50,30 @@ class Selected(NamedTuple):
         found: list[str] = self.table.frame["key"][self.rows].tolist()
         return found
 
-    def written(self, author: str | None) -> str:
+    def to_csv(self, author: str | None) -> str:
         """Return the rows as CSV, with the codes of an author; None: of all authors."""
-        coded = self.codes.coded(author)
-        return failures.coded_csv.written(self.table, self.rows.tolist(), self.codes, coded)
+        coded = self.codes.read_annotations(author)
+        return failures.annotations_csv.format_annotations(self.table, self.rows.tolist(), self.codes, coded)
 
 
-def _codes_of(run: str, store: RunStore | None) -> failures.codes.Codes:
+def _open_codes(run: str, store: RunStore | None) -> failures.codebook.Codes:
     """Return the codes of the data set of a run."""
     store = store or RunStore()
-    return failures.codes.Codes(store.folder, failures.codes.data_of(store.read(run)))
+    return failures.codebook.Codes(store.folder, failures.codebook.get_data_name(store.read(run)))
 
 
-def _select(run: str, split: str, where: Clauses, store: RunStore | None, author: str | None = None) -> Selected:
+def _select_rows(run: str, split: str, where: Clauses, store: RunStore | None, author: str | None = None) -> CodedRows:
     """Return the rows of a split that clauses select; by default the errors."""
     store = store or RunStore()
-    table, codes = failures.table.read_table(store, run, split), _codes_of(run, store)
-    coded = codes.coded(author)
-    asked = failures.selection.Selection(tuple(listed(where)) or ("wrong",), split)
-    clauses, rows = failures.selection.chosen_rows(asked, table, failures.tags.Tagged(store, table), store)
-    by_codes = any(failures.rules.of_readers(rule) for rule in asked.rules)
-    return Selected(codes, coded, table, rows, failures.report.said(table, clauses, rows), by_codes)
+    table, codes = failures.predictions_table.read_table(store, run, split), _open_codes(run, store)
+    coded = codes.read_annotations(author)
+    asked = failures.selection.Selection(tuple(as_list(where)) or ("wrong",), split)
+    clauses, rows = failures.selection.match_selection(asked, table, failures.tags.TableTags(store, table), store)
+    by_codes = any(failures.query.is_private_rule(rule) for rule in asked.rules)
+    return CodedRows(codes, coded, table, rows, failures.report.describe_result(table, clauses, rows), by_codes)
 
 
-def _check_keys(found: Selected, keys: Sequence[str]) -> list[str]:
+def _check_keys(found: CodedRows, keys: Sequence[str]) -> list[str]:
     """Return the keys unchanged; raises InputError for a key that no row of the split has."""
     known = set(found.table.frame["key"])
     if strange := [key for key in keys if key not in known]:
@@ -84,13 +84,13 @@ def _check_keys(found: Selected, keys: Sequence[str]) -> list[str]:
     return list(keys)
 
 
-def _describe(found: Selected) -> dict[str, Any]:
+def _describe_rows(found: CodedRows) -> dict[str, Any]:
     """Describe a selection, as every verb reports it."""
     run, split = found.table.record.run, found.table.split
     return {"run": run, "data": found.codes.data, "split": split, "n": int(found.rows.sum()), "said": found.said}
 
 
-def _describe_draw(draw: failures.code_rates.Draw) -> dict[str, Any]:
+def _describe_draw(draw: failures.code_prevalence.Draw) -> dict[str, Any]:
     """Return a random sample without its keys."""
     sizes = {"n": len(draw.keys), "of": len(draw.population)}
     return {"id": draw.id, **sizes, "seed": draw.seed, "said": draw.said, "author": draw.author, "time": draw.time}
@@ -101,7 +101,7 @@ def codes_list(
 ) -> dict[str, Any]:
     """List the codebook, who has coded how much, draws and the last changes.
 
-    Codes belong to the sentences of a data set, so that every run on them has the same (`core.failures.codes`).
+    Codes belong to the sentences of a data set, so that every run on them has the same (`core.failures.codebook`).
 
     Returns:
         `run`, `data`, `split`, `n` selected rows and `said`, the selection as a sentence; `codes`: of each `code` its
@@ -109,12 +109,15 @@ def codes_list(
         `author`, how many selected rows they have `coded` and how many `notes` they wrote; `draws`: `id`, `n`, `of`,
         `seed`, `said`, `author`, `time`; `history`: `author`, `time`, `said`, `undone`, the newest first.
     """
-    found = _select(run, split, where, store, author)
-    keys, everybody = found.keys, found.codes.coded()
+    found = _select_rows(run, split, where, store, author)
+    keys, everybody = found.keys, found.codes.read_annotations()
     authors = sorted({*everybody.authors, *(name for each in everybody.notes.values() for name in each)})
     return {
-        **_describe(found),
-        "codes": [{**_entry(code), "n": int(found.coded.rows(keys, code.name).sum())} for code in found.coded.book],
+        **_describe_rows(found),
+        "codes": [
+            {**_describe_code(code), "n": int(found.coded.match_code(keys, code.name).sum())}
+            for code in found.coded.book
+        ],
         "authors": [
             {
                 "author": name,
@@ -123,10 +126,10 @@ def codes_list(
             }
             for name in authors
         ],
-        "draws": [_describe_draw(each) for each in failures.code_rates.draws(found.codes)],
+        "draws": [_describe_draw(each) for each in failures.code_prevalence.list_draws(found.codes)],
         "history": [
             {name: row[name] for name in ("author", "time", "said", "undone")}
-            for row in found.codes.ledger.history(found.codes.data)
+            for row in found.codes.ledger.read_history(found.codes.data)
         ],
     }
 
@@ -142,14 +145,14 @@ def codes_add(
     store: Store = None,
 ) -> dict[str, Any]:
     """Add a code: one line without a semicolon; its digit is the first that is free."""
-    return _entry(_codes_of(run, store).add(code, definition or "", example or "", place, author))
+    return _describe_code(_open_codes(run, store).add_code(code, definition or "", example or "", place, author))
 
 
 def codes_edit(
     run: RunName,
     code: Code,
     *,
-    to: Annotated[str, Typed(name="--name")] = "",
+    to: Annotated[str, CliArgument(name="--name")] = "",
     definition: Definition = None,
     example: Example = None,
     place: Place = None,
@@ -162,12 +165,12 @@ def codes_edit(
         to: Another name.
     """
     given: dict[str, Any] = {"to": to, "definition": definition, "example": example, "place": place, "author": author}
-    return _entry(_codes_of(run, store).edit(code, **given))
+    return _describe_code(_open_codes(run, store).edit_code(code, **given))
 
 
 def codes_remove(run: RunName, code: Code, *, author: Author = "", store: Store = None) -> dict[str, Any]:
     """Remove a code that no row has."""
-    _codes_of(run, store).remove(code, author)
+    _open_codes(run, store).remove_code(code, author)
     return {"code": code, "removed": True}
 
 
@@ -187,12 +190,12 @@ def codes_code(
     Args:
         off: Take them away instead.
     """
-    named = listed(codes)
-    found = _select(run, split, where or "all", store)
+    named = as_list(codes)
+    found = _select_rows(run, split, where or "all", store)
     chosen = _check_keys(found, keys) if keys else found.keys if where else []
     if not chosen or not named:
         raise InputError("name at least one code, and rows: --key KEY, or --where CLAUSE that selects some")
-    found.codes.give(chosen, named, off=off, author=author, run=run)
+    found.codes.give_codes(chosen, named, off=off, author=author, run=run)
     return {"codes": named, "rows": len(chosen), "off": off}
 
 
@@ -204,16 +207,16 @@ def codes_note(
     Args:
         text: "" takes the note away.
     """
-    found = _select(run, split, "all", store)
+    found = _select_rows(run, split, "all", store)
     _check_keys(found, [key])
-    found.codes.note(key, text, author=author, run=run)
+    found.codes.write_note(key, text, author=author, run=run)
     return {"key": key, "note": text}
 
 
 def codes_merge(run: RunName, codes: Codes, into: Into, *, author: Author = "", store: Store = None) -> dict[str, Any]:
     """Merge codes: every row of the data set with an old code gets the new one."""
-    named = listed(codes)
-    return {"codes": named, "into": into, "rows": _codes_of(run, store).merge(named, into, author)}
+    named = as_list(codes)
+    return {"codes": named, "into": into, "rows": _open_codes(run, store).merge_codes(named, into, author)}
 
 
 def codes_split(
@@ -228,11 +231,11 @@ def codes_split(
     store: Store = None,
 ) -> dict[str, Any]:
     """Give some rows of a code another one in its place."""
-    found = _select(run, split, where or "all", store)
+    found = _select_rows(run, split, where or "all", store)
     if not keys and not where:
         raise InputError("say which rows have the new code: --key KEY, or --where CLAUSE such as text~not")
     chosen = _check_keys(found, keys) if keys else found.keys
-    return {"code": code, "into": into, "rows": found.codes.split(code, into, chosen, author)}
+    return {"code": code, "into": into, "rows": found.codes.split_code(code, into, chosen, author)}
 
 
 def codes_draw(
@@ -253,11 +256,11 @@ def codes_draw(
         seed: Of the draw: the same draws the same rows, and a larger draw holds the smaller one.
         csv: Write the drawn rows to this file, with the codes of the author alone.
     """
-    found = _select(run, split, where, store)
-    made = failures.code_rates.draw(found.codes, found.keys, n, seed, found.said, run=run, author=author)
+    found = _select_rows(run, split, where, store)
+    made = failures.code_prevalence.draw_sample(found.codes, found.keys, n, seed, found.said, run=run, author=author)
     if csv is not None:
         found = found._replace(rows=found.table.frame["key"].isin(made.keys).to_numpy())
-        write_named("--csv", csv, found.written(author))
+        write_named("--csv", csv, found.to_csv(author))
     return {**_describe_draw(made), "keys": list(made.keys)}
 
 
@@ -267,14 +270,14 @@ def codes_rates(
     """Count how many rows of a selection have each code, with its share where that can be estimated.
 
     Returns:
-        `run`, `data`, `split`, `selection` in words, and as `core.failures.code_rates` `n`, `coded`, `sample`,
+        `run`, `data`, `split`, `selection` in words, and as `core.failures.code_prevalence` `n`, `coded`, `sample`,
         `complete`, `authors`, `said`, `codes` with their `share` and 95 % `interval` (Wilson) where all of the
         selection, or all of a random draw from it, is coded; never of rows that were selected by their codes.
     """
-    found = _select(run, split, where, store, author)
-    made = failures.code_rates.draws(found.codes)
-    counted = failures.code_rates.rates(found.coded, found.keys, made, by_codes=found.by_codes)
-    return {**_describe(found), "selection": found.said, **counted}
+    found = _select_rows(run, split, where, store, author)
+    made = failures.code_prevalence.list_draws(found.codes)
+    counted = failures.code_prevalence.compute_rates(found.coded, found.keys, made, by_codes=found.by_codes)
+    return {**_describe_rows(found), "selection": found.said, **counted}
 
 
 def codes_kappa(
@@ -283,11 +286,11 @@ def codes_kappa(
     """Measure how far two authors agree on the rows that both have coded: Cohen's kappa; all rows unless selected.
 
     Returns:
-        `run`, `data`, `split`, and as `core.failures.coded.agreement` `n`, `same`, `kappa` and its 95 % `interval`, the
+        `run`, `data`, `split`, and as `core.failures.row_annotations.compare_authors` `n`, `same`, `kappa` and its 95 % `interval`, the
         same of each code, and the rows that they coded differently.
     """
-    found = _select(run, split, where or "all", store)
-    return {**_describe(found), **failures.coded.agreement(found.coded, first, second, found.keys)}
+    found = _select_rows(run, split, where or "all", store)
+    return {**_describe_rows(found), **failures.row_annotations.compare_authors(found.coded, first, second, found.keys)}
 
 
 def codes_export(
@@ -305,12 +308,12 @@ def codes_export(
     Args:
         book: Write the codebook to this file.
     """
-    found = _select(run, split, where, store)
-    write_named("FILE", file, found.written(author))
+    found = _select_rows(run, split, where, store)
+    write_named("FILE", file, found.to_csv(author))
     made = {"file": str(file), "rows": int(found.rows.sum())}
     if not book:
         return made
-    write_named("--book", book, failures.coded_csv.book_written(found.codes))
+    write_named("--book", book, failures.annotations_csv.format_codebook(found.codes))
     return {**made, "book": str(book), "codes": len(found.coded.book)}
 
 
@@ -334,19 +337,23 @@ def codes_import(
         `rows`, codes that were `added`, `codes` that were taken from `book`. Wrong rows are named with file, row and
         field, and nothing is changed.
     """
-    found = _select(run, split, "all", store)
+    found = _select_rows(run, split, "all", store)
     none: dict[str, Any] = {"rows": 0, "codes": 0, "added": []}
-    taken = failures.coded_csv.read_book(found.codes, Path(book), author) if book else none
-    rows = failures.coded_csv.read_back(found.codes, found.table, Path(file), author=author) if file else none
+    taken = failures.annotations_csv.import_codebook(found.codes, Path(book), author) if book else none
+    rows = (
+        failures.annotations_csv.import_annotations(found.codes, found.table, Path(file), author=author)
+        if file
+        else none
+    )
     return {"rows": rows["rows"], "codes": taken["codes"], "added": [*taken["added"], *rows["added"]]}
 
 
 def codes_undo(run: RunName, *, author: Author = "", store: Store = None) -> dict[str, Any]:
     """Undo the author's last change: a coding, a note, a change of the codebook, an imported file."""
-    return {"undone": _codes_of(run, store).undo(author)["said"]}
+    return {"undone": _open_codes(run, store).undo_last(author)["said"]}
 
 
-def _entry(code: failures.coded.Code) -> dict[str, Any]:
+def _describe_code(code: failures.row_annotations.Code) -> dict[str, Any]:
     return {"code": code.name, "place": code.place, "definition": code.definition, "example": code.example}
 
 
@@ -358,10 +365,13 @@ def print_codes_list(result: dict[str, Any]) -> None:
     else:
         say("No codes yet: `sentiscope codes add RUN CODE` makes one.")
     for each in result["authors"]:
-        coded = f"{count(each['coded'])} of {plural(result['n'], 'row')} coded, {plural(each['notes'], 'note')}"
+        coded = f"{format_count(each['coded'])} of {plural(result['n'], 'row')} coded, {plural(each['notes'], 'note')}"
         say(f"{coded}.", head=f"{_name_author(each['author'])}: ")
     for each in result["draws"]:
-        say(f"{count(each['n'])} of {count(each['of'])}, seed {each['seed']}: {each['said']}", head="Drawn: ")
+        say(
+            f"{format_count(each['n'])} of {format_count(each['of'])}, seed {each['seed']}: {each['said']}",
+            head="Drawn: ",
+        )
     for each in result["history"][:HISTORY]:
         undone = " (taken back)" if each["undone"] else ""
         say(f"{each['said']}{undone}, {_name_author(each['author'])}, {each['time']}", head="Changed: ")
@@ -369,7 +379,7 @@ def print_codes_list(result: dict[str, Any]) -> None:
 
 def _name_author(author: str) -> str:
     """Name an author; a visitor without a name also by the ID of the other commands."""
-    return author if has_name(author) else " ".join(filter(None, (known_as(author), author)))
+    return author if has_name(author) else " ".join(filter(None, (name_author(author), author)))
 
 
 def print_codes_add(result: dict[str, Any]) -> None:
@@ -378,22 +388,24 @@ def print_codes_add(result: dict[str, Any]) -> None:
 
 
 print_codes_edit = print_codes_add
-print_codes_remove = printer(lambda r: f"{r['code']} is no code any more.")
-print_codes_code = printer(
+print_codes_remove = make_printer(lambda r: f"{r['code']} is no code any more.")
+print_codes_code = make_printer(
     lambda r: f"{', '.join(r['codes'])} {'taken from' if r['off'] else 'given to'} {plural(r['rows'], 'row')}."
 )
-print_codes_note = printer(lambda r: f"{r['key']}: {r['note'] or 'no note'}")
-print_codes_merge = printer(
+print_codes_note = make_printer(lambda r: f"{r['key']}: {r['note'] or 'no note'}")
+print_codes_merge = make_printer(
     lambda r: f"{plural(r['rows'], 'row')} changed; {', '.join(r['codes'])} became {r['into']}."
 )
-print_codes_split = printer(lambda r: f"{plural(r['rows'], 'row')} of {r['code']} have {r['into']} now.")
-print_codes_export = printer(lambda r: f"{plural(r['rows'], 'row')} in {r['file']}.")
-print_codes_undo = printer(lambda r: f"Taken back: {r['undone']}.")
+print_codes_split = make_printer(lambda r: f"{plural(r['rows'], 'row')} of {r['code']} have {r['into']} now.")
+print_codes_export = make_printer(lambda r: f"{plural(r['rows'], 'row')} in {r['file']}.")
+print_codes_undo = make_printer(lambda r: f"Taken back: {r['undone']}.")
 
 
 def print_codes_draw(result: dict[str, Any]) -> None:
     """Print the keys of the drawn rows."""
-    say(f"{count(result['n'])} of {count(result['of'])} drawn with seed {result['seed']}: {result['said']}")
+    say(
+        f"{format_count(result['n'])} of {format_count(result['of'])} drawn with seed {result['seed']}: {result['said']}"
+    )
     for key in result["keys"]:
         say(key)
 
@@ -401,7 +413,12 @@ def print_codes_draw(result: dict[str, Any]) -> None:
 def print_codes_rates(result: dict[str, Any]) -> None:
     """Print a row for each code."""
     say(f"{result['selection']} {result['said']}")
-    columns: dict[str, Any] = {"code": "code", "n": lambda each: count(each["n"]), "share": "share", "95 %": "interval"}
+    columns: dict[str, Any] = {
+        "code": "code",
+        "n": lambda each: format_count(each["n"]),
+        "share": "share",
+        "95 %": "interval",
+    }
     if not result["complete"]:
         del columns["share"], columns["95 %"]
     if result["codes"]:
@@ -410,7 +427,7 @@ def print_codes_rates(result: dict[str, Any]) -> None:
 
 def print_codes_kappa(result: dict[str, Any]) -> None:
     """Print kappa, and a row for each code."""
-    say(f"{plural(result['n'], 'row')} coded by both, {count(result['same'])} alike: {_write_kappa(result)}.")
+    say(f"{plural(result['n'], 'row')} coded by both, {format_count(result['same'])} alike: {_write_kappa(result)}.")
     if result["codes"]:
         names = {name: name for name in ("code", "first", "second", "both")}
         tabulate(result["codes"], {**names, "kappa": _write_kappa}, "code")

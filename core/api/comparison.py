@@ -6,26 +6,26 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from core import evaluation, failures, runs
-from core.api.options import AnyRun, Store, Typed, names_of, renaming, store_of
+from core.api.options import AnyRun, CliArgument, Store, get_names, get_store, make_map_option
 from core.api.printing import say, tabulate, write_ends, write_p
-from core.cells import decimals
 from core.exceptions import InputError
-from core.metrics import title
-from core.numbers import count, signed
+from core.formatting import format_count, format_signed
+from core.metrics import format_title
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
+from core.table_format import format_decimals
 
 
 def compare(
-    run: Annotated[AnyRun, Typed(metavar="RUN")],
+    run: Annotated[AnyRun, CliArgument(metavar="RUN")],
     *others: AnyRun,
     data: str = "",
-    split: Annotated[str, Typed("Default: test, or the whole of a single file.")] = "",
-    by: Annotated[Sequence[str], Typed(metavar="COLUMN")] = (),
-    metrics: Annotated[Sequence[str], Typed(name="--metric", metavar="NAME")] = (),
+    split: Annotated[str, CliArgument("Default: test, or the whole of a single file.")] = "",
+    by: Annotated[Sequence[str], CliArgument(metavar="COLUMN")] = (),
+    metrics: Annotated[Sequence[str], CliArgument(name="--metric", metavar="NAME")] = (),
     rename: Annotated[
         Mapping[str, str] | None,
-        renaming("write old=new, a label of the data and a class of the run; old= leaves its rows out"),
+        make_map_option("write old=new, a label of the data and a class of the run; old= leaves its rows out"),
     ] = None,
     store: Store = None,
 ) -> dict[str, Any]:
@@ -45,52 +45,54 @@ def compare(
         rename: A label of the data is this class of the runs.
 
     Returns:
-        As `core.runs.comparison.compare`.
+        As `core.runs.comparison.compare_models`.
     """
-    if runs.sides.SLICE in by and data:
+    if runs.comparison_data.SLICE in by and data:
         raise InputError("--by slice: slices are of the data that runs were tested on; leave --data out")
     if rename and not data:
         raise InputError("--map belongs to --data: on their own data runs have the labels that they were trained with")
-    names, store = names_of((run, *others)), store_of((run, *others), store)
-    wanted = runs.judged.Wanted(data, split, rename or {}, asked=("compare", *names)) if data else None
-    sides = runs.sides.read_sides(store, names, split=split, wanted=wanted)
-    if runs.sides.SLICE in by and runs.sides.SLICE not in sides.columns:
+    names, store = get_names((run, *others)), get_store((run, *others), store)
+    wanted = runs.evaluation_data.DataRequest(data, split, rename or {}, asked=("compare", *names)) if data else None
+    sides = runs.comparison_data.read_comparison_data(store, names, split=split, wanted=wanted)
+    if runs.comparison_data.SLICE in by and runs.comparison_data.SLICE not in sides.columns:
         sides = _add_slices(store, store.read(names[0]), sides)
-    return runs.comparison.compare(sides, metrics=metrics, by=by)
+    return runs.comparison.compare_models(sides, metrics=metrics, by=by)
 
 
-def _add_slices(store: RunStore, record: RunRecord, sides: runs.sides.Sides) -> runs.sides.Sides:
-    kept = failures.slices.slices(store, record)
-    return failures.slices.with_slices(
-        store, sides, kept, lambda of, split: failures.table.read_table(store, of.run, split)
+def _add_slices(
+    store: RunStore, record: RunRecord, sides: runs.comparison_data.ComparisonData
+) -> runs.comparison_data.ComparisonData:
+    kept = failures.slices.read_slices(store, record)
+    return failures.slices.add_slices(
+        store, sides, kept, lambda of, split: failures.predictions_table.read_table(store, of.run, split)
     )
 
 
 def print_compare(result: dict[str, Any]) -> None:
     """Print a finding for each metric, the models, and the tests."""
-    say(f"{result['data']}, {result['split']}, n = {count(result['n'])}")
+    say(f"{result['data']}, {result['split']}, n = {format_count(result['n'])}")
     metrics = list(result["runs"][0]["metrics"])
     for metric in metrics:
         own = [pair for pair in result["pairs"] if pair["metric"] == metric]
-        say(f" {evaluation.comparison.finding(own)}", head=f"{title(metric)}:")
-    letters = evaluation.comparison.lettered([run["name"] for run in result["runs"]])
+        say(f" {evaluation.comparison.summarize_pairs(own)}", head=f"{format_title(metric)}:")
+    letters = evaluation.comparison.assign_letters([run["name"] for run in result["runs"]])
     rows = [
         {
             "": letters[run["name"]],
             "model": ", ".join(filter(None, (run["name"], run["mixture"]))),
             "runs": len(run["runs"]),
-            **{title(m): _measured(run["metrics"][m]) for m in metrics},
+            **{format_title(m): _format_mean(run["metrics"][m]) for m in metrics},
         }
         for run in result["runs"]
     ]
-    tabulate(rows, ("", "model", "runs", *map(title, metrics)), whole="model")
+    tabulate(rows, ("", "model", "runs", *map(format_title, metrics)), whole="model")
     _print_tests(result["pairs"], letters, ("metric",) if len(metrics) > 1 else ())
     for column in dict.fromkeys(row["column"] for row in result["by"]):
         say("")
         say(f"by {column}")
         own = [row for row in result["by"] if row["column"] == column]
         for metric in dict.fromkeys(row["metric"] for row in own):
-            _print_values([row for row in own if row["metric"] == metric], letters, title(metric))
+            _print_values([row for row in own if row["metric"] == metric], letters, format_title(metric))
         _print_tests(own, letters, (*(("metric",) if len(metrics) > 1 else ()), "value", "n"))
     say("")
     for note in result["notes"]:
@@ -98,9 +100,9 @@ def print_compare(result: dict[str, Any]) -> None:
     say(evaluation.comparison.METHOD)
 
 
-def _measured(summary: Mapping[str, Any]) -> str:
+def _format_mean(summary: Mapping[str, Any]) -> str:
     ends = f" ({write_ends(summary['interval'])})" if summary["interval"] else ""
-    return f"{decimals(summary['mean'])}{ends}"
+    return f"{format_decimals(summary['mean'])}{ends}"
 
 
 def _print_values(tests: Sequence[Mapping[str, Any]], letters: Mapping[str, str], metric: str) -> None:
@@ -118,9 +120,9 @@ def _print_tests(tests: Sequence[Mapping[str, Any]], letters: Mapping[str, str],
     columns: dict[str, Any] = {
         "pair": lambda each: f"{letters[each['first']]} − {letters[each['second']]}",
         **{name: name for name in more},
-        "difference": lambda each: signed(each["difference"], 3),
-        "interval": lambda each: write_ends(each["interval"], lambda end: signed(end, 3)),
+        "difference": lambda each: format_signed(each["difference"], 3),
+        "interval": lambda each: write_ends(each["interval"], lambda end: format_signed(end, 3)),
         "p, Holm": lambda each: write_p(each["p_holm"]),
-        "verdict": lambda each: evaluation.comparison.verdict(each, letters),
+        "verdict": lambda each: evaluation.comparison.describe_pair(each, letters),
     }
     tabulate(tests, columns)

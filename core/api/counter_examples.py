@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from core import evaluation, failures, runs
-from core.api.options import Author, Store, Typed
-from core.api.printing import printer, say, tabulate
+from core.api.options import Author, CliArgument, Store
+from core.api.printing import make_printer, say, tabulate
 from core.atomic import write_named
-from core.cells import csv_text
 from core.data.findings import plural
 from core.exceptions import InputError
 from core.runs.store import RunStore
+from core.table_format import format_csv
 
 
-def counter_examples_list(*, run: Annotated[str, Typed()] = "", store: Store = None) -> dict[str, Any]:
+def counter_examples_list(*, run: Annotated[str, CliArgument()] = "", store: Store = None) -> dict[str, Any]:
     """List all counter-examples, the last first.
 
     Args:
@@ -30,19 +30,19 @@ def counter_examples_list(*, run: Annotated[str, Typed()] = "", store: Store = N
         `breaks`, whether it is wrong; both are None where it has no such class.
     """
     store = store or RunStore()
-    found = failures.counter_examples.counter_examples(store.folder)
-    rows = list(map(_shown, found))
+    found = failures.counter_examples.read_examples(store.folder)
+    rows = list(map(_to_dict, found))
     if run:
-        said = failures.counter_examples.answers(runs.load.load_run(store, run), found)
+        said = failures.counter_examples.predict_examples(runs.load.load_run(store, run), found)
         rows = [{**row, **dataclasses.asdict(answer)} for row, answer in zip(rows, said, strict=True)]
     return {"counter_examples": rows, **({"run": run} if run else {})}
 
 
 def counter_examples_keep(
-    text: Annotated[str, Typed("The sentence.", pair=True)],
+    text: Annotated[str, CliArgument("The sentence.", pair=True)],
     label: Annotated[
         str | Collection[str],
-        Typed(kind=list[str], parse=lambda labels: labels[0] if len(labels) == 1 else labels, place=False),
+        CliArgument(kind=list[str], parse=lambda labels: labels[0] if len(labels) == 1 else labels, place=False),
     ],
     *,
     note: str = "",
@@ -59,7 +59,7 @@ def counter_examples_keep(
         link: Where it was found.
         run: A run that has the class.
     """
-    store, labels = store or RunStore(), failures.counter_examples.labels_of(label)
+    store, labels = store or RunStore(), failures.counter_examples.parse_labels(label)
     if run:
         record = store.read(run)
         if strange := [each for each in labels if each not in record.classes]:
@@ -67,15 +67,15 @@ def counter_examples_keep(
             raise InputError(f"--label {strange[0]!r:.60}: run '{run}' has no such class; it has {there}")
         if record.task == "single" and len(labels) != 1:
             raise InputError(f"--label: run '{run}' gives each text one class; name one")
-    return _shown(failures.counter_examples.keep_example(store.folder, text, labels, note, author, link))
+    return _to_dict(failures.counter_examples.keep_example(store.folder, text, labels, note, author, link))
 
 
-def _shown(one: failures.counter_examples.CounterExample) -> dict[str, Any]:
+def _to_dict(one: failures.counter_examples.CounterExample) -> dict[str, Any]:
     return {**dataclasses.asdict(one), "labels": list(one.labels)}
 
 
 def counter_examples_remove(
-    id: Annotated[str, Typed("As `list` shows it.", metavar="ID")], *, author: Author = "", store: Store = None
+    id: Annotated[str, CliArgument("As `list` shows it.", metavar="ID")], *, author: Author = "", store: Store = None
 ) -> dict[str, Any]:
     """Remove one from the list; trainings that used it keep it."""
     failures.counter_examples.remove_example((store or RunStore()).folder, id, author)
@@ -83,11 +83,11 @@ def counter_examples_remove(
 
 
 def counter_examples_export(
-    file: Annotated[Path | str, Typed("CSV.", metavar="FILE")], *, store: Store = None
+    file: Annotated[Path | str, CliArgument("CSV.", metavar="FILE")], *, store: Store = None
 ) -> dict[str, Any]:
     """Write all to a file that can be trained on."""
-    rows = failures.counter_examples.counter_examples((store or RunStore()).folder)
-    write_named("FILE", file, csv_text(failures.counter_examples.example_table(rows)))
+    rows = failures.counter_examples.read_examples((store or RunStore()).folder)
+    write_named("FILE", file, format_csv(failures.counter_examples.build_table(rows)))
     return {"file": str(file), "rows": len(rows)}
 
 
@@ -97,7 +97,7 @@ def print_counter_examples_list(result: dict[str, Any]) -> None:
     if not rows:
         say("None are kept yet: `sentiscope counter-examples keep TEXT --label CLASS`.")
         return
-    columns: dict[str, Any] = {"id": "id", "label": _true_label}
+    columns: dict[str, Any] = {"id": "id", "label": _join_labels}
     if "run" in result:
         known = [row for row in rows if row["breaks"] is not None]
         wrong = sum(row["breaks"] for row in known)
@@ -107,10 +107,10 @@ def print_counter_examples_list(result: dict[str, Any]) -> None:
     say(f"{plural(len(rows), 'counter-example')}; `sentiscope train --add counter-examples` trains with them.")
 
 
-print_counter_examples_keep = printer(lambda r: f"{_true_label(r)}: {r['text']}")
-print_counter_examples_remove = printer(lambda r: f"{r['id']} is gone.")
-print_counter_examples_export = printer(lambda r: f"{plural(r['rows'], 'counter-example')} in {r['file']}.")
+print_counter_examples_keep = make_printer(lambda r: f"{_join_labels(r)}: {r['text']}")
+print_counter_examples_remove = make_printer(lambda r: f"{r['id']} is gone.")
+print_counter_examples_export = make_printer(lambda r: f"{plural(r['rows'], 'counter-example')} in {r['file']}.")
 
 
-def _true_label(row: dict[str, Any]) -> str:
+def _join_labels(row: dict[str, Any]) -> str:
     return ", ".join(row["labels"]) or evaluation.scores.NOTHING

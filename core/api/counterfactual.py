@@ -10,14 +10,14 @@ from rich.text import Text
 from core import behaviour, interpret, runs
 from core.api import options
 from core.api.inspection import describe_text, open_text
-from core.api.options import Against, Change, Edit, OnProgress, PairText, RunName, Stopped, Store, Target, Typed
-from core.api.printing import out, say, say_edit, tabulate, visible
-from core.cells import decimals
+from core.api.options import Against, Change, CliArgument, Edit, OnProgress, PairText, RunName, Stopped, Store, Target
+from core.api.printing import escape_controls, out, say, say_edit, tabulate
 from core.data.findings import plural
 from core.exceptions import InputError
-from core.interpret.templates import TEMPLATES
+from core.interpret.negation_templates import TEMPLATES
 from core.runs.store import RunStore
-from core.runs.text_predictions import answer, answer_line
+from core.runs.text_predictions import build_answer, format_answer
+from core.table_format import format_decimals
 
 TEMPLATE = (
     "A sentence with {} where words are put in and its negation in brackets, e.g. 'The film was [not] {} good.'; or "
@@ -61,23 +61,25 @@ def flip(
         `none, proven` or `none found`; `readings`; `moves_allowed`; `note`.
     """
     loaded, edits, change = open_text(run, text, store, edit, intervene)
-    most = interpret.flip.MOST_READINGS if readings is None else readings
-    for found in loaded.flips(text, target, most, stopped or (lambda: False), change, unmixed=edits.unmixed):
+    most = interpret.counterfactual.MOST_READINGS if readings is None else readings
+    for found in loaded.find_counterfactual(
+        text, target, most, stopped or (lambda: False), change, unmixed=edits.unmixed
+    ):
         if on_progress is not None:
             on_progress("reading", found.readings / most)
     allowed, record = found.allowed, loaded.record
 
-    def told(flipped: interpret.flip.Flip) -> dict[str, Any]:
+    def describe_flip(flipped: interpret.counterfactual.Flip) -> dict[str, Any]:
         """Return a flip with its prediction and its moves."""
-        said = answer(record, flipped.probabilities)
-        return {"text": flipped.text, **said, "moves": list(map(_move, flipped.moves))}
+        said = build_answer(record, flipped.probabilities)
+        return {"text": flipped.text, **said, "moves": list(map(_describe_move, flipped.moves))}
 
     return {
         **describe_text(run, text, edits),
         "target": found.target,
-        **answer(loaded.record, found.probabilities),
-        "flip": found.flip and told(found.flip),
-        "also": list(map(told, found.also)),
+        **build_answer(loaded.record, found.probabilities),
+        "flip": found.flip and describe_flip(found.flip),
+        "also": list(map(describe_flip, found.also)),
         "verdict": found.verdict,
         "readings": found.readings,
         "moves_allowed": {
@@ -86,23 +88,23 @@ def flip(
             "candidates": allowed.candidates_at_most,
             "readings": allowed.readings,
             "words": allowed.words,
-            "with": [_move(each) for each in allowed.replacements],
+            "with": [_describe_move(each) for each in allowed.replacements],
         },
         "note": found.note,
     }
 
 
-def _move(move: interpret.flip.Move) -> dict[str, Any]:
+def _describe_move(move: interpret.counterfactual.Move) -> dict[str, Any]:
     kind = "delete" if move.instead is None else "replace"
     return {"kind": kind, "word": move.word, "start": move.start, "end": move.end, "with": move.instead}
 
 
 def distance(
     run: RunName,
-    text: Annotated[str, Typed(TEMPLATE)],
+    text: Annotated[str, CliArgument(TEMPLATE)],
     *,
     against: Against = (),
-    insert: Annotated[str, Typed(metavar="WORDS")] = "",
+    insert: Annotated[str, CliArgument(metavar="WORDS")] = "",
     most: int | None = None,
     target: Target = "",
     store: Store = None,
@@ -120,15 +122,15 @@ def distance(
         none is marked); `curves`: `run`, `probabilities` of the target at each step, `without` (None, or the same
         without the negation), `note`.
     """
-    store, insert = store or RunStore(), insert or interpret.templates.FILLER
-    asked = interpret.templates.steps(text, insert, most)
-    target = target or behaviour.polarity.followed(store.read(run).classes)
+    store, insert = store or RunStore(), insert or interpret.negation_templates.FILLER
+    asked = interpret.negation_templates.fill_template(text, insert, most)
+    target = target or behaviour.polarity.choose_plotted_class(store.read(run).classes)
     curves = []
-    for name in dict.fromkeys((run, *options.names_of(against))):
+    for name in dict.fromkeys((run, *options.get_names(against))):
         loaded = runs.load.load_run(store, name)
         if target not in loaded.record.classes:
             raise InputError(f"run '{name}' has no class '{target:.80}'; it has {', '.join(loaded.record.classes)}")
-        found = loaded.reach(asked, target)
+        found = loaded.predict_template(asked, target)
         bare = None if found.without is None else found.without.tolist()
         curves.append({"run": name, "probabilities": found.probabilities.tolist(), "without": bare, "note": found.note})
     return {
@@ -146,10 +148,10 @@ def print_flip(result: dict[str, Any]) -> None:
     say_edit(result)
     if result["note"]:
         say(result["note"])
-    say(answer_line(result))
+    say(format_answer(result))
     for flipped in [result["flip"], *result["also"]] if result["flip"] else []:
-        out.print(_marked(result["text"], flipped["moves"]), soft_wrap=True)
-        say(answer_line(flipped))
+        out.print(_mark_changes(result["text"], flipped["moves"]), soft_wrap=True)
+        say(format_answer(flipped))
     say(VERDICTS[result["verdict"]])
     allowed, words = result["moves_allowed"], plural(result["moves_allowed"]["words"], "word")
     say(
@@ -158,15 +160,15 @@ def print_flip(result: dict[str, Any]) -> None:
     )
 
 
-def _marked(text: str, moves: list[dict[str, Any]]) -> Text:
+def _mark_changes(text: str, moves: list[dict[str, Any]]) -> Text:
     """Return the text as typed, with [-deleted-] words, followed by {+new+} ones where replaced."""
     shown, at = Text(), 0
     for move in moves:
-        shown.append(visible(text[at : move["start"]])).append(visible(f"[-{move['word']}-]"), "strike")
+        shown.append(escape_controls(text[at : move["start"]])).append(escape_controls(f"[-{move['word']}-]"), "strike")
         if move["with"] is not None:
-            shown.append(visible(f"{{+{move['with']}+}}"), "bold")
+            shown.append(escape_controls(f"{{+{move['with']}+}}"), "bold")
         at = move["end"]
-    return shown.append(visible(text[at:]))
+    return shown.append(escape_controls(text[at:]))
 
 
 def print_distance(result: dict[str, Any]) -> None:
@@ -181,5 +183,5 @@ def print_distance(result: dict[str, Any]) -> None:
     for curve in result["curves"]:
         both = [each for each in (curve["probabilities"], curve["without"]) if each]
         for row, chances in zip(rows, zip(*both, strict=True), strict=True):
-            row[curve["run"]] = "  ".join(map(decimals, chances))
+            row[curve["run"]] = "  ".join(map(format_decimals, chances))
     tabulate(rows, ("words", *(curve["run"] for curve in result["curves"])), whole="words")

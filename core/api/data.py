@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from core import data as data_room
 from core import evaluation, runs
-from core.api.options import Settings, Store, Typed
+from core.api.options import CliArgument, Settings, Store
 from core.api.printing import say, tabulate
 from core.cache import cache_folder
 from core.config import compose
+from core.data.availability import check_availability
 from core.data.findings import plural
-from core.data.held import held
 from core.data.sources import SOURCES
-from core.evaluation.kept import VERSION, KeptYardsticks
-from core.fingerprint import fingerprint
-from core.numbers import count
+from core.evaluation.baseline_schema import VERSION, BaselineResults
+from core.fingerprint import hash_value
+from core.formatting import format_count
 from core.runs.analyses import Analysis, Offer
+from core.runs.background_jobs import Tell
 from core.runs.configuration import configure
-from core.runs.errands import Tell
-from core.runs.start import START
 from core.runs.store import RunStore
+from core.runs.warm_start import START
 
 if TYPE_CHECKING:
-    from core.data.table import Dataset
+    from core.data.dataset import Dataset
 
 
 def data_list() -> dict[str, Any]:
@@ -39,10 +39,10 @@ def data_list() -> dict[str, Any]:
                 "classes": list(source.classes),
                 "language": source.language,
                 "licence": source.licence,
-                "state": (state := held(source)).state,
+                "state": (state := check_availability(source)).state,
                 "lacking": state.lacking,
                 "published": layout.where if (layout := source.published) else "",
-                "layout": layout.described() if layout else "",
+                "layout": layout.describe_layout() if layout else "",
                 "rows": dict(layout.rows) if layout else {},
                 "checked": source.checked,
                 "note": source.note,
@@ -60,7 +60,7 @@ class Yardsticks(Analysis[dict[str, Any]]):
     settings: Mapping[str, Any]
 
     name = "tfidf"
-    shape = KeptYardsticks
+    shape = BaselineResults
     offer = Offer(
         "Measure TF-IDF",
         "Fitting TF-IDF with logistic regression",
@@ -69,10 +69,10 @@ class Yardsticks(Analysis[dict[str, Any]]):
     )
 
     @classmethod
-    def of(cls, data: Dataset, settings: Mapping[str, Any]) -> Yardsticks:
+    def from_dataset(cls, data: Dataset, settings: Mapping[str, Any]) -> Yardsticks:
         """Return the yardsticks of data."""
         depends = {"version": VERSION, "data": data.fingerprint, "classes": data.classes}
-        return cls(cache_folder() / "yardsticks", fingerprint(depends), RunStore(), data, settings)
+        return cls(cache_folder() / "yardsticks", hash_value(depends), RunStore(), data, settings)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -83,15 +83,15 @@ class Yardsticks(Analysis[dict[str, Any]]):
 
     def find(self, tell: Tell) -> dict[str, Any]:
         """Fit both."""
-        tfidf, found = evaluation.yardstick, {}
-        for name, model in zip(KeptYardsticks.__annotations__, tfidf.YARDSTICKS, strict=True):
+        tfidf, found = evaluation.baseline, {}
+        for name, model in zip(BaselineResults.__annotations__, tfidf.YARDSTICKS, strict=True):
             tell(f"fitting {model}", None)
-            found[name] = tfidf.yardstick(self.data, model)
+            found[name] = tfidf.fit_baseline(self.data, model)
         return found
 
 
 def data_card(
-    data: Annotated[str, Typed(metavar="NAME|PATH")], settings: Settings = None, *, yardstick: bool = True
+    data: Annotated[str, CliArgument(metavar="NAME|PATH")], settings: Settings = None, *, yardstick: bool = True
 ) -> dict[str, Any]:
     """Count rows, classes, lengths, vocabulary and duplicates of a data set, with its licence and a TF-IDF baseline.
 
@@ -101,16 +101,16 @@ def data_card(
             minutes, and never of words with a tag each.
     """
     config = configure(data, "vanilla", settings)
-    dataset = data_room.load.load(config.data)
-    fitted = Yardsticks.of(dataset, {}).compute_anyway() if yardstick and dataset.task != "tokens" else {}
-    return data_room.card.data_card(dataset, config.text, **fitted)
+    dataset = data_room.load.load_dataset(config.data)
+    fitted = Yardsticks.from_dataset(dataset, {}).compute_anyway() if yardstick and dataset.task != "tokens" else {}
+    return data_room.card.build_card(dataset, config.text, **fitted)
 
 
 def data_check(
-    data: Annotated[str, Typed(metavar="NAME|PATH")],
+    data: Annotated[str, CliArgument(metavar="NAME|PATH")],
     settings: Settings = None,
     *,
-    start: Annotated[str, Typed(name="--from", metavar="RUN")] = "",
+    start: Annotated[str, CliArgument(name="--from", metavar="RUN")] = "",
     store: Store = None,
 ) -> dict[str, Any]:
     """Check a file, folder or data set: encoding, columns, labels, everything left out, and whether it can be used.
@@ -120,15 +120,15 @@ def data_check(
         start: Count the rows that this run has learned from.
 
     Returns:
-        As `core.data.check.check`; of data that can be used also `differences` of validation and test from training
-        (`core.evaluation.differences`). What `start` and a `training.teacher` learned from is left out of every split
+        As `core.data.check.check_dataset`; of data that can be used also `differences` of validation and test from training
+        (`core.evaluation.split_differences`). What `start` and a `training.teacher` learned from is left out of every split
         but train, and `notes` says how much that is.
     """
     begun = {START: start} if start else {}
     config = compose("vanilla", {**(settings or {}), **begun, "data.name": data})
-    with runs.lineage.planned_lineage(store or RunStore(), config) as (given, unknown):
-        differences = evaluation.differences.dataset_differences
-        found = data_room.check.check(given, lambda dataset: {"differences": differences(dataset)})
+    with runs.lineage.plan_lineage(store or RunStore(), config) as (given, unknown):
+        differences = evaluation.split_differences.compare_dataset
+        found = data_room.check.check_dataset(given, lambda dataset: {"differences": differences(dataset)})
     return {**found, "notes": [*found["notes"], *unknown]} if found["ok"] else found
 
 
@@ -148,7 +148,7 @@ def print_data_check(result: dict[str, Any]) -> None:
         return
     if not result["files"]:
         _print_decisions(result["decisions"])
-    splits = ", ".join(f"{name} {count(rows)}" for name, rows in result["splits"].items())
+    splits = ", ".join(f"{name} {format_count(rows)}" for name, rows in result["splits"].items())
     say(f"{result['data']} can be used: {plural(len(result['classes']), 'class')}; rows: {splits}.")
     known = {found["message"] for file in result["files"] for found in file.get("findings", ())}
     for note in result["notes"]:

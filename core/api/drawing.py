@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from core.api import options as arguments
-from core.api.options import Against, AnyRun, OnProgress, RunName, Split, Store, Typed, names_of, split_names
+from core.api.options import Against, AnyRun, CliArgument, OnProgress, RunName, Split, Store, get_names, split_names
 from core.api.printing import say, tabulate
 from core.exceptions import NotAvailable
-from core.numbers import count
+from core.formatting import format_count
 from core.runs.store import RunStore
 
 
@@ -25,20 +25,20 @@ def find_drawing(name: str) -> Callable[..., Any]:
 
 def figures(
     run: RunName,
-    folder: Annotated[Path | str, Typed(name="--to")],
+    folder: Annotated[Path | str, CliArgument(name="--to")],
     *,
     against: Against = (),
     split: Split = "",
-    only: Annotated[Sequence[str], Typed(metavar="NAME,…", kind=str, parse=split_names)] = (),
+    only: Annotated[Sequence[str], CliArgument(metavar="NAME,…", kind=str, parse=split_names)] = (),
     text: str = "",
     theme: str = "light",
     options: Annotated[
         Mapping[str, str | float] | None,
-        Typed(
+        CliArgument(
             name="--with",
             metavar="NAME=VALUE",
             kind=list[str],
-            parse=arguments.split_pairs("--with: write name=value, e.g. threshold=0.7"),
+            parse=arguments.make_pair_parser("--with: write name=value, e.g. threshold=0.7"),
         ),
     ] = None,
     csv: bool = False,
@@ -58,7 +58,7 @@ def figures(
     Returns:
         `run`, `split`, `theme`; `files`: `name`, `title`, `file` of each; `left_out`: name → why there is none.
     """
-    given: dict[str, Any] = {"against": names_of(against), "split": split, "text": text, "theme": theme}
+    given: dict[str, Any] = {"against": get_names(against), "split": split, "text": text, "theme": theme}
     return find_drawing("figures")(run, Path(folder), only=only, csv=csv, store=store, options=options, **given)
 
 
@@ -86,16 +86,16 @@ def figure(
         A chart as a Plotly object; a table (`metrics`, `each-class` …), whose `rows` are a pandas frame; or one of
         our components (`head-view`, `parts`), whose `data` it draws. A notebook shows each.
     """
-    given: dict[str, Any] = {"against": names_of(against), "split": split, "text": text, "theme": theme}
+    given: dict[str, Any] = {"against": get_names(against), "split": split, "text": text, "theme": theme}
     return find_drawing("figure")(run, name, options=options, store=store, **given)
 
 
 def report(
-    run: Annotated[str, Typed("A run; several on the same rows are compared.")],
-    file: Annotated[Path | str, Typed(name="--to", metavar="FILE")] = "",
+    run: Annotated[str, CliArgument("A run; several on the same rows are compared.")],
+    file: Annotated[Path | str, CliArgument(name="--to", metavar="FILE")] = "",
     *,
-    against: Annotated[Sequence[AnyRun], Typed(metavar="[RUN…]", kind=list[str], place=True)] = (),
-    codes: Annotated[str, Typed(metavar="SESSION")] = "",
+    against: Annotated[Sequence[AnyRun], CliArgument(metavar="[RUN…]", kind=list[str], place=True)] = (),
+    codes: Annotated[str, CliArgument(metavar="SESSION")] = "",
     split: Split = "",
     on_progress: OnProgress = None,
     store: Store = None,
@@ -113,7 +113,7 @@ def report(
         each holds, in order; `figures`: their names; `left_out`: figure → why there is none.
     """
     given: dict[str, Any] = {"codes": codes, "split": split, "store": store, "on_progress": on_progress}
-    return find_drawing("report")([run, *names_of(against)], file, **given)
+    return find_drawing("report")([run, *get_names(against)], file, **given)
 
 
 def print_figures(result: dict[str, Any]) -> None:
@@ -126,6 +126,6 @@ def print_figures(result: dict[str, Any]) -> None:
 def print_report(result: dict[str, Any]) -> None:
     """Print the file, and how much each section holds."""
     megabytes = f"{result['bytes'] / 1e6:.1f} MB"
-    say(f"{result['file']}: {megabytes}, n = {count(result['n'])} {result['split']} sentences")
+    say(f"{result['file']}: {megabytes}, n = {format_count(result['n'])} {result['split']} sentences")
     for each in result["sections"]:
-        say(f"{each['title']}: {count(each['n'])}")
+        say(f"{each['title']}: {format_count(each['n'])}")

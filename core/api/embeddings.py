@@ -8,24 +8,24 @@ from typing import Annotated, Any, cast
 import msgspec
 
 from core import evaluation, failures, runs
-from core.api.options import Clauses, File, OnProgress, RunName, Space, Split, Store, Typed, listed
+from core.api.options import Clauses, CliArgument, File, OnProgress, RunName, Space, Split, Store, as_list
 from core.api.printing import say, tabulate, write_ends, write_points
 from core.atomic import write_named
-from core.cells import csv_text, decimals
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
-from core.models.provides import HEAD, provides
-from core.numbers import count
+from core.formatting import format_count
+from core.models.capabilities import HEAD, list_capabilities
 from core.runs.store import RunStore
+from core.table_format import format_csv, format_decimals
 
 
 def project(
     run: RunName,
     *,
-    split: Annotated[str, Typed("Whose embeddings; the splits that the run was evaluated on.")] = "test",
+    split: Annotated[str, CliArgument("Whose embeddings; the splits that the run was evaluated on.")] = "test",
     method: str = "tsne",
     dimensions: int = 2,
-    rows: Annotated[int, Typed(name="--limit")] = 3000,
+    rows: Annotated[int, CliArgument(name="--limit")] = 3000,
     seed: int = 0,
     space: Space = "",
     on_progress: OnProgress = None,
@@ -41,17 +41,17 @@ def project(
     """
     store, space = store or RunStore(), "" if space == HEAD else space
     config = evaluation.projection.ProjectionConfig(cast(Any, method), dimensions, rows, seed, space)
-    files = runs.projections.MapFiles.of(store, run, split, config)
-    made, there = files.known(on_progress)
+    files = runs.projections.MapFiles.from_run(store, run, split, config)
+    made, there = files.read_or_compute(on_progress)
     return {
         "run": run,
         "split": split,
-        **config.arguments(len(made.rows)),
+        **config.list_arguments(len(made.rows)),
         "n": len(made.rows),
         "computed": not there,
-        "file": str(files.path("npy")),
+        "file": str(files.get_path("npy")),
         "explained": list(made.explained),
-        "quality": runs.projections.summary(made),
+        "quality": runs.projections.summarize_map(made),
     }
 
 
@@ -65,15 +65,15 @@ def groups(run: RunName, *, split: Split = "", csv: File = None, store: Store = 
         `run`, `split`; `n` rows, of which `wrong`, with `rate` and its 95 % `interval` (Wilson); how many were
         `looked_at` (all but of very large splits) and how many a group has at `least`; `groups`, the largest first:
         `name`, its `words` with occurrences in the group (`selected`) and in the `rest`, `log_odds` and `z`
-        (`core.failures.phrases`), the same numbers of its rows, and their `keys`; `none`: those of no group; `reason`:
+        (`core.failures.keywords`), the same numbers of its rows, and their `keys`; `none`: those of no group; `reason`:
         why there are none, empty where there may be.
     """
     store = store or RunStore()
     _check_vectors(store, run)
-    table, found = failures.found_groups.found_groups(store, run, split)
+    table, found = failures.clusters.find_clusters(store, run, split)
     if csv is not None:
-        write_named("--csv", csv, csv_text(failures.found_groups.rows_table(table, found)))
-    return failures.found_groups.report(table, found)
+        write_named("--csv", csv, format_csv(failures.clusters.build_table(table, found)))
+    return failures.clusters.report_clusters(table, found)
 
 
 def layers(run: RunName, *, split: Split = "", on_progress: OnProgress = None, store: Store = None) -> dict[str, Any]:
@@ -88,16 +88,16 @@ def layers(run: RunName, *, split: Split = "", on_progress: OnProgress = None, s
         neighbours drawn at random; `reason`: why there is no silhouette.
     """
     store = store or RunStore()
-    there = runs.predictions.evaluated_splits(store.path(run))
+    there = runs.predictions.list_evaluated_splits(store.get_path(run))
     usual = "test" if "test" in there else next(reversed(there), "test")
-    here = runs.layers.LayerFiles.of(store, run, split or usual)
-    found, _ = here.known(on_progress)
+    here = runs.layers.LayerFiles.from_run(store, run, split or usual)
+    found, _ = here.read_or_compute(on_progress)
     return {
         "run": run,
         "split": here.split,
         "n": len(found.rows),
         "of": found.total,
-        "neighbours": evaluation.neighbourhood.NEIGHBOURS,
+        "neighbours": evaluation.nearest_neighbors.NEIGHBOURS,
         "stages": msgspec.to_builtins(found.stages),
         "chance": found.chance,
         "reason": found.reason,
@@ -106,7 +106,7 @@ def layers(run: RunName, *, split: Split = "", on_progress: OnProgress = None, s
 
 def neighbours(
     run: RunName,
-    text: Annotated[str, Typed(metavar="[TEXT]")] = "",
+    text: Annotated[str, CliArgument(metavar="[TEXT]")] = "",
     *,
     key: str = "",
     where: Clauses = (),
@@ -136,46 +136,50 @@ def neighbours(
         raise InputError("name a text, --key or --where, one of the three")
     store = store or RunStore()
     _check_vectors(store, run)
-    table = failures.table.read_table(store, run, split)
+    table = failures.predictions_table.read_table(store, run, split)
     if where:
         if space not in ("", HEAD):
             raise InputError(f"--space {space}: a selection is compared with training in the space of the head alone")
-        return _find_common(store, table, listed(where), most, on_progress)
+        return _find_common(store, table, as_list(where), most, on_progress)
     config = evaluation.projection.ProjectionConfig("pca", space="" if space == HEAD else space)
-    files = runs.projections.MapFiles.of(store, run, table.split, config)  # refuses a space that there is not
+    files = runs.projections.MapFiles.from_run(store, run, table.split, config)  # refuses a space that there is not
     if config.space:
-        runs.layers.LayerFiles.of(store, run, table.split).known(on_progress)
-    there = files.space(table.classes)
-    own = failures.neighbours.place_of(table, key) if key else None
+        runs.layers.LayerFiles.from_run(store, run, table.split).read_or_compute(on_progress)
+    there = files.read_space(table.classes)
+    own = failures.neighbors.find_row(table, key) if key else None
     text = text if own is None else table.texts[own]
     at = (there.rows == own).nonzero()[0]
-    asked = there.vectors[at[0]] if len(at) else runs.load.load_run(store, run).vector(text, config.space)
-    found = failures.neighbours.neighbours(table, there, asked, own, most)
+    asked = there.vectors[at[0]] if len(at) else runs.load.load_run(store, run).compute_vector(text, config.space)
+    found = failures.neighbors.find_neighbors(table, there, asked, own, most)
     about = {"run": run, "split": table.split, "space": space or HEAD, "text": text}
-    return {**about, "neighbours": failures.report.records(found)}
+    return {**about, "neighbours": failures.report.to_records(found)}
 
 
 def _find_common(
     store: RunStore,
-    table: failures.table.Table,
+    table: failures.predictions_table.PredictionTable,
     where: Sequence[str],
     most: int,
     tell: Callable[[str, float | None], None] | None,
 ) -> dict[str, Any]:
     run, asked = table.record.run, failures.selection.Selection(tuple(where), table.split)
-    found = failures.selection.select(asked, table, failures.tags.Tagged(store, table), store)
+    found = failures.selection.select_rows(asked, table, failures.tags.TableTags(store, table), store)
     config = evaluation.projection.ProjectionConfig("pca")
-    vectors = runs.projections.MapFiles.of(store, run, table.split, config).space(table.classes).vectors[found.places]
-    training = failures.training.TrainingRows(store, table.record, *([tell] if tell else []))
-    said = failures.selection.in_words(found.clauses, found.group)
-    near = failures.neighbours.common(table, found.places, vectors, training, most).report()
+    vectors = (
+        runs.projections.MapFiles.from_run(store, run, table.split, config)
+        .read_space(table.classes)
+        .vectors[found.places]
+    )
+    training = failures.training_index.TrainingRows(store, table.record, *([tell] if tell else []))
+    said = failures.selection.describe_selection(found.clauses, found.group)
+    near = failures.neighbors.find_shared(table, found.places, vectors, training, most).to_dict()
     return {"run": run, "split": table.split, "space": HEAD, "said": said, **near}
 
 
 def _check_vectors(store: RunStore, run: str) -> None:
     """Refuse runs without an embedding space."""
     record = store.read(run)
-    if "pooled" not in provides(record.config.model):
+    if "pooled" not in list_capabilities(record.config.model):
         raise NotAvailable(f"{record.preset} makes no vector of a sentence: run '{run}' has no space to look at")
 
 
@@ -195,12 +199,14 @@ def print_groups(result: dict[str, Any]) -> None:
         say(f"{result['reason']}.", head="No groups: ")
         return
     none = result["none"]
-    found = f"{plural(len(result['groups']), 'group')} of {count(result['least'])} sentences or more"
-    say(f"{result['run']} on {result['split']}: {found}; {count(none['n'])} of {count(result['looked_at'])} in none.")
+    found = f"{plural(len(result['groups']), 'group')} of {format_count(result['least'])} sentences or more"
+    say(
+        f"{result['run']} on {result['split']}: {found}; {format_count(none['n'])} of {format_count(result['looked_at'])} in none."
+    )
     rows = [*result["groups"], {**none, "name": "no group"}]
     columns: dict[str, Any] = {
         "group": "name",
-        "sentences": lambda each: count(each["n"]),
+        "sentences": lambda each: format_count(each["n"]),
         "errors": lambda each: f"{write_points(each['rate'])} %" if each["n"] else "",
         "interval": lambda each: write_ends(each["interval"], write_points) if each["n"] else "",
     }
@@ -209,10 +215,10 @@ def print_groups(result: dict[str, Any]) -> None:
 
 def print_layers(result: dict[str, Any]) -> None:
     """Print a row for each stage."""
-    of = "" if result["n"] == result["of"] else f" of {count(result['of'])}"
-    say(f"{result['run']} on {result['split']}, n = {count(result['n'])}{of}, {result['neighbours']} neighbours")
+    of = "" if result["n"] == result["of"] else f" of {format_count(result['of'])}"
+    say(f"{result['run']} on {result['split']}, n = {format_count(result['n'])}{of}, {result['neighbours']} neighbours")
     tabulate(result["stages"], {"stage": "name", "silhouette": "silhouette", "purity": "purity"}, "stage")
-    say(f"{decimals(result['chance'])}.", head="Purity of neighbours drawn at random: ")
+    say(f"{format_decimals(result['chance'])}.", head="Purity of neighbours drawn at random: ")
     if result["reason"]:
         say(f"{result['reason']}.", head="No silhouette: ")
 
@@ -229,11 +235,11 @@ def print_neighbours(result: dict[str, Any]) -> None:
 def _print_common(result: dict[str, Any]) -> None:
     """Print the training sentences that are near to most of a selection."""
     of = f"{plural(result['n'], 'sentence')} of {result['split']} ({result['said']})"
-    say(f"{of}, among {count(result['among'])}.", head="Nearest in training to ")
+    say(f"{of}, among {format_count(result['among'])}.", head="Nearest in training to ")
     shares = (f"{100 * result[name]:.0f} %" for name in ("true_share", "said_share"))
     say("Of the {} nearest of each, {} have its true label, {} what the run says.".format(result["each"], *shares))
     near: dict[str, Any] = {
-        "near to": lambda each: count(each["near"]),
+        "near to": lambda each: format_count(each["near"]),
         "cosine": "likeness",
         "label": "label",
         "text": "text",

@@ -6,15 +6,15 @@ from functools import partial
 from typing import Annotated, Any
 
 from core import failures
-from core.api.options import Against, Clauses, File, OnProgress, RunName, Split, Store, Typed, listed, names_of
+from core.api.options import Against, Clauses, CliArgument, File, OnProgress, RunName, Split, Store, as_list, get_names
 from core.api.printing import say, tabulate, write_ends, write_p, write_points
 from core.atomic import write_named
-from core.cells import csv_text, decimals
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
-from core.metrics import named, title
-from core.numbers import count, signed, whole_percent
+from core.formatting import format_count, format_signed, format_whole_percent
+from core.metrics import format_title, get_metric
 from core.runs.store import RunStore
+from core.table_format import format_csv, format_decimals
 
 SHOWN, MARKS, WORDS = 20, 8, 15
 """Rows on a terminal, columns and tags that mark a selection, and words."""
@@ -29,7 +29,7 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
     against: Against = (),
     label_errors: bool = False,
     unsure: bool = False,
-    slice: Annotated[str, Typed(metavar="NAME")] = "",
+    slice: Annotated[str, CliArgument(metavar="NAME")] = "",
     order: str = "file",
     label_csv: File = None,
     csv: File = None,
@@ -55,7 +55,7 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         (Wilson); `where`, `selected` (the same numbers of the selection, and its `share` of all rows) and `said`, the
         selection as a sentence; `own`, the names of the data's own columns; `rows`: of each selected row `key` (stable
         over runs and splits), `row`, `text`, `truth`, `said`, `p_truth`, `p_said`, `margin`, `wrong`, of several labels
-        `missed` and `invented` (`core.failures.table` has their meaning), and the own columns.
+        `missed` and `invented` (`core.failures.predictions_table` has their meaning), and the own columns.
 
         With `tags`, by excess errors: of each `tag` what it is `about`; `n`, `wrong`, `rate` and `interval`; the `rest`
         of the rows; how many of the selection have it (`selected`); `excess`, the errors beyond those that its rows
@@ -64,10 +64,10 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         These are None where fewer than 30 rows have the tag or have it not, and of a tag that only errors have; an
         upper end that is None has no bound. `values`: the same of each value of an own column, with the `rule` that
         selects its rows. `slices`: properties, and pairs of two, that go wrong more often than chance allows for all
-        that were tried (`core.failures.risk`): `select`, `said` and the same numbers. `absent`: tag → why it is not
+        that were tried (`core.failures.risk_ratio`): `select`, `said` and the same numbers. `absent`: tag → why it is not
         there; each row has its `tags`. `marks`: own columns and tags that the rules do not name, by how much they mark
         the selection (`core.failures.facets`). `words`: words and phrases that it has more than the rest, by z
-        (`core.failures.phrases`): `words`, how many texts of the selection have them (`selected`, as many as
+        (`core.failures.keywords`): `words`, how many texts of the selection have them (`selected`, as many as
         `word=WORDS` selects of it) and how many of the `rest`, `log_odds` and `z`, 4 or more.
 
         With `label_errors` under this name: `n` rows and how many are `likely` wrong, by split; `rows`: those of which
@@ -76,43 +76,43 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         `conflicts`: each `text` that the data have with several `labels` (label → rows), and its `rows`; `left_out`:
         why there are none (`core.failures.label_errors`).
     """
-    failures.selection.refuse_unknown(order)
-    store, others = store or RunStore(), names_of(against)
+    failures.selection.check_order(order)
+    store, others = store or RunStore(), get_names(against)
     for other in others:
         store.read(other)  # before anything is done: tags ask them when they are first wanted
     named = failures.slices.find_slice(store, store.read(run), slice) if slice else failures.selection.Selection(())
-    table = failures.table.read_table(store, run, split or named.split)
+    table = failures.predictions_table.read_table(store, run, split or named.split)
     if unsure:
         try:
-            failures.unsure.find(store, table, on_progress)
+            failures.mc_dropout.find_tagged(store, table, on_progress)
         except NotAvailable as error:
             raise InputError(f"--unsure: run '{run}' cannot be read with dropout on: {error}") from error
     heard = {"tell": on_progress} if on_progress else {}
-    tagged = failures.tags.Tagged(store, table, others, **heard)
-    asked = failures.selection.Selection((*named.rules, *listed(where)) or ("wrong",), split)
-    clauses, chosen = failures.selection.chosen_rows(asked, table, tagged, store)
-    places = failures.selection.ordered(table, chosen.nonzero()[0], order or "file")
+    tagged = failures.tags.TableTags(store, table, others, **heard)
+    asked = failures.selection.Selection((*named.rules, *as_list(where)) or ("wrong",), split)
+    clauses, chosen = failures.selection.match_selection(asked, table, tagged, store)
+    places = failures.selection.sort_rows(table, chosen.nonzero()[0], order or "file")
     if csv is not None:
         more = {f"tag:{name}": has[places].astype(int) for name, has in tagged.there.items()} if tags else {}
-        write_named("--csv", csv, csv_text(table.frame.iloc[places].assign(**more)))
-    found = failures.report.report(table, clauses, chosen, tagged if tags else None)
+        write_named("--csv", csv, format_csv(table.frame.iloc[places].assign(**more)))
+    found = failures.report.report_errors(table, clauses, chosen, tagged if tags else None)
     at = {int(place): rank for rank, place in enumerate(places)}
     found["rows"] = sorted(found["rows"], key=lambda row: at[row["row"]])
     if not label_errors and label_csv is None:
         return found
-    labels = failures.label_errors.doubted(store, table, on_progress)
+    labels = failures.label_errors.load_label_errors(store, table, on_progress)
     if label_csv is not None:
-        write_named("--label-csv", label_csv, csv_text(failures.label_errors.doubted_rows(labels)))
+        write_named("--label-csv", label_csv, format_csv(failures.label_errors.list_suspect_rows(labels)))
     return {**found, "label_errors": labels}
 
 
 def slices(
     run: RunName,
     *,
-    save: Annotated[str, Typed(metavar="NAME")] = "",
+    save: Annotated[str, CliArgument(metavar="NAME")] = "",
     where: Clauses = (),
-    rename: Annotated[tuple[str, str], Typed(metavar="NAME NEW")] = ("", ""),
-    remove: Annotated[str, Typed(name="--rm", metavar="NAME")] = "",
+    rename: Annotated[tuple[str, str], CliArgument(metavar="NAME NEW")] = ("", ""),
+    remove: Annotated[str, CliArgument(name="--rm", metavar="NAME")] = "",
     split: Split = "",
     store: Store = None,
 ) -> dict[str, Any]:
@@ -137,17 +137,17 @@ def slices(
     store = store or RunStore()
     if where and not save:
         raise InputError("--where says what is to be saved; name it with --save NAME")
-    table, kept = failures.table.read_table(store, run, split), failures.slices
+    table, kept = failures.predictions_table.read_table(store, run, split), failures.slices
     if save:
-        asked = failures.selection.Selection(tuple(listed(where)) or ("wrong",), split)
-        tagged = failures.tags.Tagged(store, table)
-        failures.selection.select(asked, table, tagged, store)  # what cannot be asked is not kept
+        asked = failures.selection.Selection(tuple(as_list(where)) or ("wrong",), split)
+        tagged = failures.tags.TableTags(store, table)
+        failures.selection.select_rows(asked, table, tagged, store)  # what cannot be asked is not kept
         kept.save_slice(store, table.record, save, asked)
     if any(rename):
         kept.rename_slice(store, table.record, *rename)
     if remove:
         kept.remove_slice(store, table.record, remove)
-    found = failures.slices.slices_report(store, table, kept.slices(store, table.record))
+    found = failures.slices.report_slices(store, table, kept.read_slices(store, table.record))
     return {"run": run, "data": table.record.config.data.name, "split": table.split, "slices": found}
 
 
@@ -177,12 +177,17 @@ def _print_labels(result: dict[str, Any]) -> None:
     if result["left_out"]:
         say(f"{result['left_out']}.", head="No label is doubted: ")
     else:
-        of = ", ".join(f"{count(result['likely'][split])} of {count(n)} in {split}" for split, n in result["n"].items())
+        of = ", ".join(
+            f"{format_count(result['likely'][split])} of {format_count(n)} in {split}"
+            for split, n in result["n"].items()
+        )
         say(f"{of}.", head="Labels that are likely wrong: ")
     if rows := result["rows"][:SHOWN]:
         tabulate(rows, _name_columns("split", "key", "truth", "likelier", "p_truth", "text"), "key")
     if len(result["rows"]) > SHOWN:
-        say(f"The first {SHOWN} of {count(len(result['rows']))} of which another label is likelier; --json has all.")
+        say(
+            f"The first {SHOWN} of {format_count(len(result['rows']))} of which another label is likelier; --json has all."
+        )
     for each in result["conflicts"][:MARKS]:
         labels = ", ".join(f"{name} {number}" for name, number in each["labels"].items())
         say(f"{each['text']} ({labels})", head="One text, several labels: ")
@@ -198,7 +203,10 @@ def _print_tags(result: dict[str, Any]) -> None:
         tabulate(values, {"value": "rule", **RISK}, "value")
     for each in result["slices"][:MARKS]:
         more = "" if each["ratio"] is None else f", {each['ratio']:.1f} times as often as the rest"
-        say(f"{each['said']}: {count(each['wrong'])} of {count(each['n'])}{more}.", head="Goes wrong more often: ")
+        say(
+            f"{each['said']}: {format_count(each['wrong'])} of {format_count(each['n'])}{more}.",
+            head="Goes wrong more often: ",
+        )
     if nowhere := [each["tag"] for each in result["tags"] if not each["n"]]:
         say(f"No text has: {', '.join(nowhere)}.")
     for why in dict.fromkeys(result["absent"].values()):
@@ -207,10 +215,10 @@ def _print_tags(result: dict[str, Any]) -> None:
 
 
 RISK: dict[str, Any] = {
-    "rows": lambda row: count(row["n"]),
-    "selected": lambda row: count(row["selected"]),
+    "rows": lambda row: format_count(row["n"]),
+    "selected": lambda row: format_count(row["selected"]),
     "errors": lambda row: f"{write_points(row['rate'])} %",
-    "excess": lambda row: "" if row["excess"] is None else signed(row["excess"], 1),
+    "excess": lambda row: "" if row["excess"] is None else format_signed(row["excess"], 1),
     "risk ratio": lambda row: "" if row["ratio"] is None else f"{row['ratio']:.2f}",
     "interval": lambda row: _write_ratios(row["ratio_interval"]),
     "p (Holm)": lambda row: write_p(row["p_holm"]),
@@ -231,8 +239,8 @@ def _print_marks(result: dict[str, Any]) -> None:
         "marks the selection": "name",
         "V": lambda each: f"{each['v']:.2f}",
         "value": "value",
-        "selected": lambda each: whole_percent(each["share"]),
-        "the rest": lambda each: whole_percent(each["rest_share"]),
+        "selected": lambda each: format_whole_percent(each["share"]),
+        "the rest": lambda each: format_whole_percent(each["rest_share"]),
         "p (Holm)": lambda each: write_p(each["p_holm"]),
     }
     if rows := result["marks"][:MARKS]:
@@ -250,13 +258,13 @@ def print_slices(result: dict[str, Any]) -> None:
     columns: dict[str, Any] = {
         "slice": "name",
         "split": "split",
-        "rows": lambda each: "" if each["n"] is None else count(each["n"]),
+        "rows": lambda each: "" if each["n"] is None else format_count(each["n"]),
         "errors": lambda each: "" if each["rate"] is None else f"{write_points(each['rate'])} %",
         "interval": lambda each: "" if each["rate"] is None else write_ends(each["interval"], write_points),
         "− others": lambda each: "" if each["difference"] is None else f"{100 * each['difference']:+.1f}",
     }
     f1 = (key for each in result["slices"] for key, value in each["metrics"].items() if value is not None)
-    columns |= {title(key): partial(_write_metric, key) for key in f1 if named(key).name == "f1_macro"}
+    columns |= {format_title(key): partial(_write_metric, key) for key in f1 if get_metric(key).name == "f1_macro"}
     tabulate(result["slices"], {**columns, "selects": "said"}, "slice")
     for each in result["slices"]:
         if each["problem"]:
@@ -269,4 +277,4 @@ def print_slices(result: dict[str, Any]) -> None:
 def _write_metric(name: str, each: dict[str, Any]) -> str:
     """Write a metric of a slice with its interval."""
     ends = write_ends(each["intervals"].get(name))
-    return f"{decimals(each['metrics'].get(name))}{ends and f' ({ends})'}"
+    return f"{format_decimals(each['metrics'].get(name))}{ends and f' ({ends})'}"

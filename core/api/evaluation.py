@@ -9,23 +9,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from core import evaluation, runs
 from core.api import options
-from core.api.options import AnyRun, OnProgress, Passage, RunName, Settings, Store, Typed, name_of, renaming
+from core.api.options import (
+    AnyRun,
+    CliArgument,
+    OnProgress,
+    Passage,
+    RunName,
+    Settings,
+    Store,
+    get_name,
+    make_map_option,
+)
 from core.api.printing import say, tabulate, write_p
 from core.cache import cache_folder
 from core.data.findings import plural
 from core.exceptions import InputError
-from core.fingerprint import file_version, fingerprint
+from core.fingerprint import get_file_version, hash_value
+from core.formatting import format_count, format_signed
 from core.metrics import METRICS
-from core.numbers import count, signed
 from core.runs.analyses import Analysis, Offer
-from core.runs.errands import Tell
+from core.runs.background_jobs import Tell
 from core.runs.record import WEIGHTS, refuse_passages
 from core.runs.store import RunStore
-from core.text.words import words_of_passage
-from core.training.history import finite
+from core.text.words import check_passage
+from core.training.history import replace_nonfinite
 
 if TYPE_CHECKING:
-    from core.runs.judged import Wanted
+    from core.runs.evaluation_data import DataRequest
 
 COST = "--cost: write class=ratio, such as positive=5: a missed one is as bad as 5 false positives"
 
@@ -33,7 +43,7 @@ COST = "--cost: write class=ratio, such as positive=5: a missed one is as bad as
 def parse_ratios(costs: Sequence[str]) -> dict[str, float]:
     """Return class → cost of a miss in false positives."""
     try:
-        return {name: float(ratio) for name, ratio in options.split_pairs(COST)(costs).items()}
+        return {name: float(ratio) for name, ratio in options.make_pair_parser(COST)(costs).items()}
     except ValueError:
         raise InputError(COST) from None
 
@@ -43,7 +53,7 @@ class Evaluation(Analysis[dict[str, Any]]):
     """The metrics of a run on labelled data; each time that somebody asks they are measured again."""
 
     run: str
-    wanted: Wanted
+    wanted: DataRequest
     by: str
     cost: Mapping[str, float]
     against: str
@@ -58,14 +68,20 @@ class Evaluation(Analysis[dict[str, Any]]):
     )
 
     @classmethod
-    def of(
-        cls, store: RunStore, run: str, wanted: Wanted, by: str = "", cost: Mapping[str, float] = {}, against: str = ""
+    def from_request(
+        cls,
+        store: RunStore,
+        run: str,
+        wanted: DataRequest,
+        by: str = "",
+        cost: Mapping[str, float] = {},
+        against: str = "",
     ) -> Evaluation:
         """Name the file after the question and the weights of the runs; RunNotFound."""
-        folders = [store.path(store.read(name).run).absolute() for name in (run, against) if name]
+        folders = [store.get_path(store.read(name).run).absolute() for name in (run, against) if name]
         asked = cls(cache_folder() / "evaluations", "", store, run, wanted, by, cost, against)
-        models = [(folder, file_version(folder / WEIGHTS)) for folder in folders]
-        return replace(asked, stem=fingerprint({"words": asked.words, "models": models}))
+        models = [(folder, get_file_version(folder / WEIGHTS)) for folder in folders]
+        return replace(asked, stem=hash_value({"words": asked.words, "models": models}))
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -73,11 +89,11 @@ class Evaluation(Analysis[dict[str, Any]]):
         given = [("--by", self.by), ("--against", self.against)]
         given += [("--cost", f"{name}={ratio:g}") for name, ratio in self.cost.items()]
         more = [word for name, value in given if value for word in (name, value)]
-        return *runs.judged.words_of(self.run, self.wanted), *more
+        return *runs.evaluation_data.build_arguments(self.run, self.wanted), *more
 
     def start(self) -> None:
         """Measure it in a process of its own; what was measured before goes, so that a failure is seen."""
-        self.path("json").unlink(missing_ok=True)
+        self.get_path("json").unlink(missing_ok=True)
         super().start()
 
     def find(self, tell: Tell) -> dict[str, Any]:
@@ -85,35 +101,37 @@ class Evaluation(Analysis[dict[str, Any]]):
         if self.store.read(self.run).task == "tokens":
             of_texts: dict[str, Any] = {"--map": self.wanted.rename, "--by": self.by, "--cost": self.cost}
             of_texts |= {"--against": self.against, "--passage": self.wanted.passage}
-            return runs.tagged_texts.evaluate_tags(self.store, self.run, self.wanted, of_texts)
+            return runs.tag_predictions.evaluate_tags(self.store, self.run, self.wanted, of_texts)
         loaded = runs.load.load_run(self.store, self.run)
         if self.wanted.passage:
             refuse_passages(loaded.record)
-        given = runs.judged.judged(loaded.record, self.wanted)
+        given = runs.evaluation_data.read_evaluation_data(loaded.record, self.wanted)
         compared: dict[str, Any] = {}
         if self.against:  # the usual first metric on the same rows: McNemar's exact test for accuracy
-            sides = runs.sides.read_sides(self.store, [self.run, self.against], wanted=self.wanted)
-            (pair,) = runs.comparison.compare(sides)["pairs"]
-            compared = {"against": {**pair, "verdict": evaluation.comparison.verdict(pair)}}
-        chosen = runs.report.lines(self.store, loaded.record, self.cost)
-        return finite(runs.report.report(loaded, given, by=self.by, lines=chosen, on_progress=tell) | compared)
+            sides = runs.comparison_data.read_comparison_data(self.store, [self.run, self.against], wanted=self.wanted)
+            (pair,) = runs.comparison.compare_models(sides)["pairs"]
+            compared = {"against": {**pair, "verdict": evaluation.comparison.describe_pair(pair)}}
+        chosen = runs.report.choose_thresholds(self.store, loaded.record, self.cost)
+        return replace_nonfinite(
+            runs.report.build_report(loaded, given, by=self.by, lines=chosen, on_progress=tell) | compared
+        )
 
 
 def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
     run: RunName,
     *,
-    data: Annotated[str | Path, Typed(kind=str)] = "",
-    split: Annotated[str, Typed("Default: test, or the whole of a single file.")] = "",
+    data: Annotated[str | Path, CliArgument(kind=str)] = "",
+    split: Annotated[str, CliArgument("Default: test, or the whole of a single file.")] = "",
     rename: Annotated[
         Mapping[str, str] | None,
-        renaming("write old=new, a label of the data and a class of the run; old= leaves its rows out"),
+        make_map_option("write old=new, a label of the data and a class of the run; old= leaves its rows out"),
     ] = None,
-    by: Annotated[str, Typed(metavar="COLUMN")] = "",
+    by: Annotated[str, CliArgument(metavar="COLUMN")] = "",
     cost: Annotated[
-        Mapping[str, float] | None, Typed(metavar="CLASS=RATIO", kind=list[str], parse=parse_ratios)
+        Mapping[str, float] | None, CliArgument(metavar="CLASS=RATIO", kind=list[str], parse=parse_ratios)
     ] = None,
-    against: Annotated[AnyRun, Typed(metavar="RUN", kind=str)] = "",
-    limit_test: Annotated[int, Typed(name="--limit", least=0)] = 0,
+    against: Annotated[AnyRun, CliArgument(metavar="RUN", kind=str)] = "",
+    limit_test: Annotated[int, CliArgument(name="--limit", least=0)] = 0,
     passage: Passage = 0,
     settings: Settings = None,
     on_progress: OnProgress = None,
@@ -142,7 +160,7 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         taught by, and theirs) learned from, letter case and blanks aside; `unknown`: runs of which it is not
         known what they learned from; `unseen`: the metrics without these; `truncated`: `rows` and `share`
         that are longer than it reads, or whose `passages` are; `unknown_words`: `rows` and `share` with half of their
-        words unknown or more; `differences` of these rows from training (`core.evaluation.differences`);
+        words unknown or more; `differences` of these rows from training (`core.evaluation.split_differences`);
         `yardsticks`: both TF-IDF models, fitted on what the run was trained on; `against`: a pair as `compare` has it,
         with a `verdict` in words; `dropped` and `renamed` labels; `by`; `costs`; `warnings`, a sentence each.
 
@@ -152,9 +170,9 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         Of a run that tags words: `metrics` (span F1 …) with `intervals`, `per_type`, and `outcomes`: how many spans are
         right, missed, spurious, of another type or border; `words`, and how many were `unread`.
     """
-    store, words = store or RunStore(), words_of_passage(passage)
-    wanted = runs.judged.Wanted(str(data), split, rename or {}, limit_test, settings or {}, words)
-    return Evaluation.of(store, run, wanted, by, cost or {}, name_of(against)).compute_anyway(on_progress)
+    store, words = store or RunStore(), check_passage(passage)
+    wanted = runs.evaluation_data.DataRequest(str(data), split, rename or {}, limit_test, settings or {}, words)
+    return Evaluation.from_request(store, run, wanted, by, cost or {}, get_name(against)).compute_anyway(on_progress)
 
 
 def print_evaluate(result: dict[str, Any]) -> None:
@@ -162,16 +180,16 @@ def print_evaluate(result: dict[str, Any]) -> None:
     if result["task"] == "tokens":
         _print_spans(result)
         return
-    say(f"{result['run']} on {result['data']}, {result['split']}, n = {count(result['n'])}")
+    say(f"{result['run']} on {result['data']}, {result['split']}, n = {format_count(result['n'])}")
     for note in result["notes"]:
         say(note)
     if result["task"] == "multi":
-        _print_several(result)
+        _print_multilabel(result)
     else:
         _print_metrics(result)
         columns = [f"predicted {label}" for label in result["labels"]]
         counts = [
-            {"true": label, **dict(zip(columns, map(count, row), strict=True))}
+            {"true": label, **dict(zip(columns, map(format_count, row), strict=True))}
             for label, row in zip(result["labels"], result["confusion"], strict=True)
         ]
         tabulate(counts, ("true", *columns))
@@ -184,7 +202,7 @@ def print_evaluate(result: dict[str, Any]) -> None:
     _print_costs(result.get("costs", {}))
     if pair := result.get("against"):
         chance = f"p {'' if pair['p'] < 0.001 else '= '}{write_p(pair['p'])}"
-        say(f"{pair['verdict']} ({pair['metric']} {signed(pair['difference'], 3)}, {chance})", head="Against: ")
+        say(f"{pair['verdict']} ({pair['metric']} {format_signed(pair['difference'], 3)}, {chance})", head="Against: ")
     for sentence in result["warnings"]:
         say(sentence, head="Note: ")
 
@@ -195,8 +213,8 @@ def _print_costs(costs: Mapping[str, Any]) -> None:
         "class": "class",
         "a miss costs": lambda found: f"{found['ratio']:g}",
         "threshold": "threshold",
-        "misses": lambda found: count(found["false_negatives"]),
-        "false positives": lambda found: count(found["false_positives"]),
+        "misses": lambda found: format_count(found["false_negatives"]),
+        "false positives": lambda found: format_count(found["false_positives"]),
         "cost": "cost",
         "95 % interval": "interval",
         "at 0.5": "cost_at_half",
@@ -208,13 +226,13 @@ def _print_costs(costs: Mapping[str, Any]) -> None:
 def _print_metrics(result: dict[str, Any]) -> None:
     """Print each metric with its interval and TF-IDF's, then the metrics without rows seen in training, if any."""
     yardsticks = {} if "left_out" in result["yardsticks"] else result["yardsticks"]
-    _tabulate_metrics(result, {model: found["metrics"] for model, found in yardsticks.items()})
+    _print_metric_table(result, {model: found["metrics"] for model, found in yardsticks.items()})
     if unseen := result["unseen"]:
-        say(f"Without the rows seen in training, n = {count(unseen['n'])}:")
-        _tabulate_metrics(unseen, {})
+        say(f"Without the rows seen in training, n = {format_count(unseen['n'])}:")
+        _print_metric_table(unseen, {})
 
 
-def _tabulate_metrics(measured: Mapping[str, Any], beside: Mapping[str, Mapping[str, Any]]) -> None:
+def _print_metric_table(measured: Mapping[str, Any], beside: Mapping[str, Mapping[str, Any]]) -> None:
     """Print metrics with their intervals, next to those of others."""
     rows = [
         {"metric": name, "value": value, "95 % interval": measured["intervals"].get(name)}
@@ -234,14 +252,14 @@ def _print_reasons(left_out: dict[str, str]) -> None:
 def _print_groups(by: dict[str, Any], metric: str) -> None:
     columns: dict[str, Any] = {
         by["column"]: "value",
-        "rows": lambda row: count(row["n"]),
+        "rows": lambda row: format_count(row["n"]),
         metric: lambda row: row["metrics"].get(metric),
         "95 % interval": lambda row: row["intervals"].get(metric),
     }
     tabulate(by["values"], columns)
 
 
-def _print_several(result: dict[str, Any]) -> None:
+def _print_multilabel(result: dict[str, Any]) -> None:
     """Print metrics and each label, at 0.5 and, where the run chose others, at its own thresholds."""
     tuned = result["tuned"] or {"metrics": {}, "per_class": {}, "thresholds": {}}
     metrics = [
@@ -262,19 +280,19 @@ def _print_several(result: dict[str, Any]) -> None:
 
 def _print_spans(result: dict[str, Any]) -> None:
     """Print the metrics, each type, and how many of its spans are right."""
-    about = f"n = {count(result['n'])}, {plural(result['words'], 'word')}"
+    about = f"n = {format_count(result['n'])}, {plural(result['words'], 'word')}"
     say(f"{result['run']} on {result['data']}, {result['split']}, {about}")
     for note in result["notes"]:
         say(note)
     titled = {
         kind: {METRICS[name].title: each for name, each in result[kind].items()} for kind in ("metrics", "intervals")
     }
-    _tabulate_metrics(titled, {})
+    _print_metric_table(titled, {})
     counted = ("right", "wrong type", "wrong border", "missed", "spurious")
     types = [
-        {"type": kind, "spans": count(int(row["support"]))}
+        {"type": kind, "spans": format_count(int(row["support"]))}
         | {part: row[part] for part in ("precision", "recall", "f1")}
-        | {name: count(int(row[name])) for name in counted}
+        | {name: format_count(int(row[name])) for name in counted}
         for kind, row in result["per_type"].items()
     ]
     tabulate(types, ("type", "spans", "precision", "recall", "f1", *counted))

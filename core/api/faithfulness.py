@@ -11,9 +11,9 @@ from core.api.printing import say, tabulate, write_rho
 from core.api.runs import runs_predictions
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
-from core.models.provides import provides
-from core.numbers import MINUS, count, percent, whole_percent
-from core.runs import beliefs
+from core.formatting import MINUS, format_count, format_percent, format_whole_percent
+from core.models.capabilities import list_capabilities
+from core.runs import faithfulness_files
 from core.runs.store import RunStore
 
 SEED = 0
@@ -52,12 +52,12 @@ def agreement(
     store = store or RunStore()
     if limit < 0:
         raise InputError(f"--limit {limit}: a number of texts, or 0 for all")
-    split = runs.predictions.evaluated_split(store, run, split)
+    split = runs.predictions.choose_split(store, run, split)
     table = runs_predictions(run, split, store)
-    if why := runs.predictions.lacks_texts(store.path(run), store.read(run)):
+    if why := runs.predictions.explain_lacking_texts(store.get_path(run), store.read(run)):
         raise NotAvailable(f"run '{run}': {why}")
     loaded = runs.load.load_run(store, run)
-    if not set(interpret.explain.methods(loaded.model.provides)) - {"deletion", "shapley"}:
+    if not set(interpret.attribution.list_methods(loaded.model.provides)) - {"deletion", "shapley"}:
         raise InputError(f"run '{run}' can be explained by deletion and shapley alone: there is nothing to compare")
     texts = table.loc[table["label"] != table["predicted"]] if wrong else table
     found = texts["text"].tolist()
@@ -67,7 +67,9 @@ def agreement(
     if limit and limit < len(found):
         chosen = numpy.sort(numpy.random.default_rng(SEED).choice(len(found), limit, replace=False))
         drawn = [found[place] for place in chosen]
-    told = interpret.several.agreement(loaded.reader(), drawn, on_progress or (lambda what, share: None))
+    told = interpret.batched_attribution.compare_with_deletion(
+        loaded.make_reader(), drawn, on_progress or (lambda what, share: None)
+    )
     return {
         "run": run,
         "split": split,
@@ -85,7 +87,7 @@ def believe(
     *,
     method: str = "",
     target: Target = "",
-    limit: int = beliefs.LIMIT,
+    limit: int = faithfulness_files.LIMIT,
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
@@ -112,23 +114,27 @@ def believe(
     if target and text is None:
         raise InputError("--target is of a text: give one, or leave --target out")
     store = store or RunStore()
-    has = provides(store.read(run).config.model)
+    has = list_capabilities(store.read(run).config.model)
     if method:
-        interpret.explain.check(method, has)
+        interpret.attribution.check_method(method, has)
     if text is not None:
-        asked = (method,) if method else tuple(interpret.explain.methods(has))
+        asked = (method,) if method else tuple(interpret.attribution.list_methods(has))
         return _test_sentence(store, run, text, asked, target)
     return _test_run(store, run, method, limit, on_progress)
 
 
 def _test_sentence(store: RunStore, run: str, text: str, methods: tuple[str, ...], target: str) -> dict[str, Any]:
-    from core.text.typed import typed_words
+    from core.text.word_spans import find_word_spans
 
-    most, reader, words = interpret.belief.MOST, runs.load.load_run(store, run).reader(), len(typed_words(text))
-    notes = reader.notes(text, reader.tokenizer.encode(text))
+    most, reader, words = (
+        interpret.faithfulness.MOST,
+        runs.load.load_run(store, run).make_reader(),
+        len(find_word_spans(text)),
+    )
+    notes = reader.write_notes(text, reader.tokenizer.encode(text))
     if words > most:
-        notes.append(f"Tested are the first {most} of {count(words)} words.")
-    found = [interpret.belief.of_sentence(reader, text, each, target) for each in methods]
+        notes.append(f"Tested are the first {most} of {format_count(words)} words.")
+    found = [interpret.faithfulness.measure_sentence(reader, text, each, target) for each in methods]
     return {
         "run": run,
         "text": text,
@@ -138,17 +144,20 @@ def _test_sentence(store: RunStore, run: str, text: str, methods: tuple[str, ...
 
 
 def _test_run(store: RunStore, run: str, method: str, limit: int, on_progress: OnProgress | None) -> dict[str, Any]:
-    here, verdict = beliefs.BeliefFiles.of(store, run, method, limit), interpret.verdict
-    found, there = here.known(on_progress)
-    said = {each.method: verdict.judge(each.method, {**each.tests, "answers": found.answers}) for each in found.methods}
-    right = verdict.outcome(verdict.THRESHOLDS["answers"], found.answers)
+    here, verdict = faithfulness_files.BeliefFiles.from_run(store, run, method, limit), interpret.faithfulness_verdict
+    found, there = here.read_or_compute(on_progress)
+    said = {
+        each.method: verdict.judge_method(each.method, {**each.tests, "answers": found.answers})
+        for each in found.methods
+    }
+    right = verdict.decide_outcome(verdict.THRESHOLDS["answers"], found.answers)
     return {
         "run": run,
-        "split": beliefs.VALIDATION,
+        "split": faithfulness_files.VALIDATION,
         "limit": limit,
-        "seed": beliefs.SEED,
+        "seed": faithfulness_files.SEED,
         "computed": not there,
-        "file": str(here.path("json")),
+        "file": str(here.get_path("json")),
         "sentences": found.sentences,
         "left_out": found.left_out,
         "cut": found.cut,
@@ -159,7 +168,9 @@ def _test_run(store: RunStore, run: str, method: str, limit: int, on_progress: O
     }
 
 
-def _describe_method(found: interpret.verdict.Measured, said: interpret.verdict.Verdict) -> dict[str, Any]:
+def _describe_method(
+    found: interpret.faithfulness_verdict.MethodMeasurements, said: interpret.faithfulness_verdict.Verdict
+) -> dict[str, Any]:
     known, outcomes = dataclasses.asdict(found), dict(said.outcomes)
     outcomes.pop("answers", None)
     tests = {name: {**each, "outcome": outcomes.get(name, NOT_JUDGED)} for name, each in known["tests"].items()}
@@ -173,15 +184,15 @@ def _describe_method(found: interpret.verdict.Measured, said: interpret.verdict.
 def print_agreement(result: dict[str, Any]) -> None:
     """Print a row for each method."""
     kind = "wrong text" if result["wrong"] else "text"
-    of = f" of {count(result['found'])}" * (result["drawn"] < result["found"])
+    of = f" of {format_count(result['found'])}" * (result["drawn"] < result["found"])
     say(f"{result['run']}, {result['split']}: {plural(result['drawn'], kind)}{of}; each method against deletion")
     columns: dict[str, Any] = {
         "method": "method",
-        "same word first": lambda each: f"{count(each['same'])} of {count(each['texts'])}",
-        "": lambda each: whole_percent(each["same"] / each["texts"]) if each["texts"] else "",
-        "by chance": lambda each: "–" if each["chance"] is None else percent(each["chance"]),
+        "same word first": lambda each: f"{format_count(each['same'])} of {format_count(each['texts'])}",
+        "": lambda each: format_whole_percent(each["same"] / each["texts"]) if each["texts"] else "",
+        "by chance": lambda each: "–" if each["chance"] is None else format_percent(each["chance"]),
         "mean ρ": lambda each: write_rho(each["rho"]),
-        "over": lambda each: count(each["ranked"]),
+        "over": lambda each: format_count(each["ranked"]),
     }
     tabulate(result["methods"], columns)
 
@@ -200,17 +211,17 @@ def print_believe(result: dict[str, Any]) -> None:
     ):
         if number:
             say(f"{plural(number, 'sentence')} {what}")
-    say(f"right answers beyond chance (kappa): {_interval(result['answers'])}, {result['answers']['outcome']}")
+    say(f"right answers beyond chance (kappa): {_format_interval(result['answers'])}, {result['answers']['outcome']}")
     names = [name for name in result["thresholds"] if name != "answers"]
     rows = [
         {"method": each["method"], "verdict": each["verdict"]}
-        | {name: _cell(each["tests"][name]) if name in each["tests"] else "not asked" for name in names}
+        | {name: _format_test(each["tests"][name]) if name in each["tests"] else "not asked" for name in names}
         for each in result["methods"]
     ]
     tabulate(rows, ("method", "verdict", *names), "method")
     for each in result["methods"]:
         if each["agreement"]:
-            rhos = ", ".join(f"{name} {_two(rho['value'])}" for name, rho in each["agreement"].items())
+            rhos = ", ".join(f"{name} {_format_number(rho['value'])}" for name, rho in each["agreement"].items())
             say(f"{each['method']}, mean rank correlation: {rhos}")
     for name, each in result["thresholds"].items():
         side = "at most" if each["small"] else "at least"
@@ -219,17 +230,17 @@ def print_believe(result: dict[str, Any]) -> None:
     say(result["meaning"])
 
 
-def _cell(test: dict[str, Any]) -> str:
-    return f"{_interval(test)} {test['outcome']}" if "value" in test else test["outcome"]
+def _format_test(test: dict[str, Any]) -> str:
+    return f"{_format_interval(test)} {test['outcome']}" if "value" in test else test["outcome"]
 
 
-def _two(value: float) -> str:
+def _format_number(value: float) -> str:
     """Format with two digits: an interval is no more precise."""
     return f"{value:.2f}".replace("-", MINUS)
 
 
-def _interval(number: dict[str, Any]) -> str:
-    return f"{_two(number['value'])} [{_two(number['low'])}, {_two(number['high'])}]"
+def _format_interval(number: dict[str, Any]) -> str:
+    return f"{_format_number(number['value'])} [{_format_number(number['low'])}, {_format_number(number['high'])}]"
 
 
 def _print_sentence(result: dict[str, Any]) -> None:
@@ -242,7 +253,7 @@ def _print_sentence(result: dict[str, Any]) -> None:
     tests = ("insertion", "deletion", "pairs", "stability")
     rows = [
         {"method": each["method"]}
-        | {name: "" if each["tests"][name] is None else _two(each["tests"][name]) for name in tests}
+        | {name: "" if each["tests"][name] is None else _format_number(each["tests"][name]) for name in tests}
         for each in result["methods"]
     ]
     tabulate(rows, ("method", *tests), "method")

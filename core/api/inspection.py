@@ -11,12 +11,12 @@ from core import evaluation, interpret, runs
 from core.api.drawing import find_drawing
 from core.api.options import Change, Edit, File, PairText, RunName, Store
 from core.api.printing import say, say_edit, tabulate
-from core.cells import decimals
 from core.data.findings import plural
 from core.exceptions import InputError
 from core.runs.store import RunStore
-from core.runs.text_predictions import answer, answer_line, check_pair
-from core.text.pair import joined
+from core.runs.text_predictions import build_answer, check_pair, format_answer
+from core.table_format import format_decimals
+from core.text.text_pairs import join_pair
 
 if TYPE_CHECKING:
     from core.models.trace import Intervention
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def pair(first: str, second: str) -> str:
     """Join two texts to the one that verbs take of a run that reads pairs; a sign ‖ in them is replaced."""
-    return joined(first, second)
+    return join_pair(first, second)
 
 
 def open_text(
@@ -33,25 +33,25 @@ def open_text(
     """Load a run; return it with its edits for a text, also as the model takes them."""
     loaded = runs.load.load_run(store or RunStore(), run)
     check_pair(loaded.record, text)
-    edits = loaded.edits(text, edit)
+    edits = loaded.parse_edits(text, edit)
     if intervene is not None and edits.inside:
         raise InputError("edit and intervene: one of them says what is changed inside")
-    return loaded, edits, intervene or edits.intervention()
+    return loaded, edits, intervene or edits.to_intervention()
 
 
 def describe_text(run: str, text: str, edits: interpret.edits.Edits) -> dict[str, Any]:
     """Return the first fields of every answer about a text."""
-    return {"run": run, "text": text, "edit": edits.encode()}
+    return {"run": run, "text": text, "edit": edits.encode_line()}
 
 
-def present(found: Any) -> dict[str, Any]:
+def collect_fields(found: Any) -> dict[str, Any]:
     """Return the fields of a dataclass that are not None."""
     return {name: value for name, value in dataclasses.asdict(found).items() if value is not None}
 
 
 def sentence(
     run: str, text: str, store: RunStore | None = None, *, edit: str = "", intervene: Intervention | None = None
-) -> interpret.sentence.SentenceView:
+) -> interpret.sentence_view.SentenceView:
     """Return one text as a run reads it: tokens, probabilities and everything inside the model, as arrays.
 
     `edit` is what is changed inside, as in the link of a page: `h1.2,l2c1:0.5` (`core.interpret.edits`); `intervene`
@@ -71,13 +71,13 @@ def inspect(
 
     Returns:
         `run`, `text`, `edit`, `read_as`, `tokens`, `unknown`, `note`, `prediction`, what is inside
-        (`core.interpret.sentence.inside`), and `mix`: None, or the `weight` of the network beside TF-IDF (1 where
+        (`core.interpret.sentence_view.to_json_data`), and `mix`: None, or the `weight` of the network beside TF-IDF (1 where
         TF-IDF is taken out) and the probabilities of `network`, `tfidf` and their `mixture` before the temperature;
         `parts` has these in words.
     """
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     view, record = loaded.inspect(text, change, unmixed=edits.unmixed), loaded.record
-    said = answer(record, view.probabilities)
+    said = build_answer(record, view.probabilities)
     if html is not None:
         labels = said.get("labels_tuned", said.get("labels"))
         words = "" if labels is None else ", ".join(labels) or evaluation.scores.NOTHING
@@ -88,11 +88,11 @@ def inspect(
         "tokens": list(view.tokens),
         "unknown": list(view.unknown),
         "unknown_words": view.unknown_words,
-        "note": interpret.trace_summary.unknown_note(view.unknown_words),
+        "note": interpret.trace_summary.warn_unknown(view.unknown_words),
         "truncated": view.truncated,
         "prediction": said,
         "mix": None if view.mix is None else {**dataclasses.asdict(view.mix), "parts": view.mix.parts},
-        **interpret.sentence.inside(view),
+        **interpret.sentence_view.to_json_data(view),
     }
 
 
@@ -123,24 +123,24 @@ def steps(
         where a score is hidden. A stage that the model does not have says so and has no matrix.
     """
     loaded, edits, change = open_text(run, text, store, edit, intervene)
-    found = loaded.steps(text, layer, head, component, change, unmixed=edits.unmixed)
+    found = loaded.trace_steps(text, layer, head, component, change, unmixed=edits.unmixed)
     last = found.stages[-1].matrices[-1]
     chances = dict(zip(last.columns, last.values[0].tolist(), strict=True))
     return {
         **describe_text(run, text, edits),
         "tokens": list(found.tokens),
         **{name: getattr(found, name) for name in ("layer", "head", "component", "layers", "heads", "components")},
-        "prediction": answer(loaded.record, chances),
+        "prediction": build_answer(loaded.record, chances),
         "note": " ".join(found.notes),
         "stages": [
             {"key": stage.key, "title": stage.title, "formulas": list(stage.formulas), "reading": stage.reading}
-            | {"matrices": list(map(_matrix, stage.matrices))}
+            | {"matrices": list(map(_describe_matrix, stage.matrices))}
             for stage in found.stages
         ],
     }
 
 
-def _matrix(matrix: interpret.stages.Matrix) -> dict[str, Any]:
+def _describe_matrix(matrix: interpret.stages.StageMatrix) -> dict[str, Any]:
     rows = [
         [*(None if value == -math.inf else value for value in numbers), *words]
         for numbers, words in zip(matrix.values.tolist(), matrix.words or ((),) * len(matrix.rows), strict=True)
@@ -154,9 +154,9 @@ def print_inspect(result: dict[str, Any]) -> None:
     say_edit(result)
     if result["note"]:
         say(result["note"])
-    say(answer_line(prediction))
+    say(format_answer(prediction))
     for part, chances in (result["mix"] or {"parts": {}})["parts"].items():
-        say(f"{part}: {', '.join(f'{name} {decimals(p)}' for name, p in chances.items())}")
+        say(f"{part}: {', '.join(f'{name} {format_decimals(p)}' for name, p in chances.items())}")
     say("tokens: " + " | ".join(result["tokens"]))
     for token, unknown, pieces in zip(result["tokens"], result["unknown"], result["pieces"] or (), strict=False):
         if unknown:
@@ -164,7 +164,7 @@ def print_inspect(result: dict[str, Any]) -> None:
     for number, layer in enumerate(result["layers"], start=1):
         components, heads = len(layer["components"]), len(layer["combined"])
         maps = "--json or --html F shows the maps" if any(layer["combined"][0]) else "no maps of this text"
-        taken = " ".join(map(decimals, layer["cancelled"])) if any(layer["cancelled"] or ()) else ""
+        taken = " ".join(map(format_decimals, layer["cancelled"])) if any(layer["cancelled"] or ()) else ""
         held = f"{plural(components, 'component')} x {plural(heads, 'head')}"
         say(f"layer {number}: {held}{taken and f'; cancelled {taken}'}; {maps}")
 
@@ -181,4 +181,4 @@ def print_steps(result: dict[str, Any]) -> None:
         sizes = [f"{len(each['rows'])} × {len(each['columns'])}" for each in stage["matrices"]]
         rows.append({"stage": f"{number} {stage['title']}", "gives": sizes[-1:], "reading": stage["reading"]})
     tabulate(rows, ("stage", "gives", "reading"), whole="stage")
-    say(answer_line(result["prediction"]))
+    say(format_answer(result["prediction"]))

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from core import systems
-from core.api.options import Typed
+from core import preset_catalog
+from core.api.options import CliArgument
 from core.api.printing import say, tabulate
 from core.exceptions import ConfigError, InputError
-from core.models.fine_tunings import FINE_TUNINGS
+from core.formatting import format_count
+from core.models.finetuning_recipes import FINE_TUNINGS
 from core.models.presets import PAPERS
-from core.numbers import count
+from core.preset_catalog import CLASSES, VOCABULARY
 from core.runs import backbones
-from core.runs.backbones import FOLDER, getting, size_in_words
-from core.systems import CLASSES, VOCABULARY
+from core.runs.backbones import FOLDER, explain_download, format_size
 
 
 def presets(
-    paper: Annotated[str, Typed(f"Only those of one paper: {', '.join(PAPERS)}, or its title.", place=False)] = "",
+    paper: Annotated[
+        str, CliArgument(f"Only those of one paper: {', '.join(PAPERS)}, or its title.", place=False)
+    ] = "",
     *,
-    name: Annotated[str, Typed(metavar="[NAME]", place=True)] = "",
+    name: Annotated[str, CliArgument(metavar="[NAME]", place=True)] = "",
     vocabulary: int = VOCABULARY,
     classes: int = CLASSES,
 ) -> dict[str, Any]:
@@ -34,32 +36,32 @@ def presets(
         raise InputError("give the name of a preset or --paper, not both")
     if name:
         return presets_show(name, vocabulary=vocabulary, classes=classes)
-    found = systems.listed(paper, vocabulary=vocabulary, classes=classes)
+    found = preset_catalog.list_presets(paper, vocabulary=vocabulary, classes=classes)
     return {"vocabulary": vocabulary, "classes": classes, "presets": found}
 
 
 def presets_show(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> dict[str, Any]:
     """Show one preset whole: source, line, equation, parts, size, nearest relative, differences from its paper."""
-    return systems.whole(name, vocabulary=vocabulary, classes=classes)
+    return preset_catalog.describe_preset(name, vocabulary=vocabulary, classes=classes)
 
 
 def backbones_list() -> dict[str, Any]:
     """List the pretrained encoders that are found by name, and the papers' own with their recipes.
 
     Returns:
-        `backbones`: each as `core.runs.backbones.described`; `folder` (SENTISCOPE_BACKBONES, empty where it is not
-        set), `hub_cache`, `families`, and `recipes`: see `backbone_recipes`.
+        `backbones`: each as `core.runs.backbones.describe_backbone`; `folder` (SENTISCOPE_BACKBONES, empty where it is not
+        set), `hub_cache`, `families`, and `recipes`: see `list_backbone_recipes`.
     """
     return {
-        "backbones": [backbones.described(each) for each in backbones.listed()],
-        "folder": str(backbones.own_folder() or ""),
-        "hub_cache": str(backbones.hub_cache()),
+        "backbones": [backbones.describe_backbone(each) for each in backbones.list_backbones()],
+        "folder": str(backbones.get_own_folder() or ""),
+        "hub_cache": str(backbones.get_hub_cache()),
         "families": list(backbones.FAMILIES),
-        "recipes": backbone_recipes(),
+        "recipes": list_backbone_recipes(),
     }
 
 
-def backbone_recipes() -> list[dict[str, Any]]:
+def list_backbone_recipes() -> list[dict[str, Any]]:
     """List the backbones of the papers as their recipes fine-tune them, and whether their weights are here.
 
     Returns:
@@ -69,9 +71,9 @@ def backbone_recipes() -> list[dict[str, Any]]:
     found = []
     for name, each in FINE_TUNINGS.items():
         try:
-            here = backbones.described(backbones.find(each.backbone))
+            here = backbones.describe_backbone(backbones.find_backbone(each.backbone))
         except ConfigError:
-            get = backbones.getting(each.backbone)
+            get = backbones.explain_download(each.backbone)
             here = {"folder": "", "ok": False, "lacks": backbones.CONFIG, "problem": f"not here; {get}"}
         found.append(
             {
@@ -87,15 +89,15 @@ def backbone_recipes() -> list[dict[str, Any]]:
     return found
 
 
-def backbones_check(name: Annotated[str, Typed(metavar="NAME|PATH")]) -> dict[str, Any]:
+def backbones_check(name: Annotated[str, CliArgument(metavar="NAME|PATH")]) -> dict[str, Any]:
     """Check whether a pretrained encoder can be used: its files, its sizes, the SHA-256 of its weights.
 
     Args:
         name: As --set model.backbone, or a recipe.
     """
-    backbone = backbones.find(FINE_TUNINGS[name].backbone if name in FINE_TUNINGS else name)
-    found = backbones.described(backbone)
-    return {**found, "digests": backbone.digests() if found["ok"] else {}}
+    backbone = backbones.find_backbone(FINE_TUNINGS[name].backbone if name in FINE_TUNINGS else name)
+    found = backbones.describe_backbone(backbone)
+    return {**found, "digests": backbone.hash_weights() if found["ok"] else {}}
 
 
 def print_presets(result: dict[str, Any]) -> None:
@@ -103,14 +105,14 @@ def print_presets(result: dict[str, Any]) -> None:
     if "presets" not in result:
         _print_preset(result)
         return
-    rows = [{**each, "parameters": count(each["parameters"])} for each in result["presets"]]
+    rows = [{**each, "parameters": format_count(each["parameters"])} for each in result["presets"]]
     tabulate(rows, ("name", "parameters", "line", "source"))
-    say(f"parameters with {count(result['vocabulary'])} tokens and {result['classes']} classes")
+    say(f"parameters with {format_count(result['vocabulary'])} tokens and {result['classes']} classes")
 
 
 def _print_preset(result: dict[str, Any]) -> None:
     say(f": {result['line']}", head=result["name"])
-    said = f"{count(result['parameters'])} with {count(result['vocabulary'])} tokens and {result['classes']} classes"
+    said = f"{format_count(result['parameters'])} with {format_count(result['vocabulary'])} tokens and {result['classes']} classes"
     for what, value in (("paper", result["title"]), ("source", result["source"]), ("parameters", said)):
         say(f"{what}: {value}")
     recipe = " ".join(f"--set {key}={value}" for key, value in result["settings"].items())
@@ -119,7 +121,7 @@ def _print_preset(result: dict[str, Any]) -> None:
     rows = []
     for part in result["diagram"]:
         times = f"{part['times']} x " if part["times"] > 1 else ""
-        rows.append({**part, "parameters": f"{times}{count(part['parameters'])}" if part["parameters"] else ""})
+        rows.append({**part, "parameters": f"{times}{format_count(part['parameters'])}" if part["parameters"] else ""})
         rows += [{"part": f"  {term['name']}", "detail": term["detail"]} for term in part["terms"]]
     tabulate(rows, ("part", "detail", "parameters"))
     say("")
@@ -145,20 +147,22 @@ def _print_preset(result: dict[str, Any]) -> None:
 def print_backbones_list(result: dict[str, Any]) -> None:
     """Print the encoders, and whether the papers' own are here."""
     rows = [
-        {**each, "weights": size_in_words(each["bytes"]) if each["ok"] else each["problem"]}
+        {**each, "weights": format_size(each["bytes"]) if each["ok"] else each["problem"]}
         for each in result["backbones"]
     ]
     if rows:
         tabulate(rows, ("name", "kind", "layers", "width", "weights"))
     else:
         own = result["folder"] or "not set"
-        say(f"None found in {FOLDER} ({own}) and the hub's cache ({result['hub_cache']}): {getting('OWNER/NAME')}.")
+        say(
+            f"None found in {FOLDER} ({own}) and the hub's cache ({result['hub_cache']}): {explain_download('OWNER/NAME')}."
+        )
     say("The papers' own, fine-tuned as they say (sentiscope train --model pretrained --recipe NAME):")
-    tabulate(result["recipes"], {"recipe": "recipe", "backbone": "backbone", "state": _state})
+    tabulate(result["recipes"], {"recipe": "recipe", "backbone": "backbone", "state": _describe_state})
     say("`sentiscope backbones check RECIPE` says what one lacks and how to get it, --json where each setting stands.")
 
 
-def _state(recipe: dict[str, Any]) -> str:
+def _describe_state(recipe: dict[str, Any]) -> str:
     """Return the folder of a paper's backbone, or the missing file."""
     if recipe["ok"]:
         return f"in {recipe['folder']}"
@@ -171,10 +175,10 @@ def print_backbones_check(result: dict[str, Any]) -> None:
         return
     say(
         f" can be used: {result['kind']}, {result['layers']} layers of {result['heads']} heads, width "
-        f"{count(result['width'])}, {count(result['vocabulary'])} tokens, texts up to {count(result['longest'])}.",
+        f"{format_count(result['width'])}, {format_count(result['vocabulary'])} tokens, texts up to {format_count(result['longest'])}.",
         head=result["name"],
     )
     for file, digest in result["digests"].items():
         say(f"{file}: SHA-256 {digest}")
-    say(f"{result['folder']}, {size_in_words(result['bytes'])}")
+    say(f"{result['folder']}, {format_size(result['bytes'])}")
     say(f"Train it: sentiscope train --model pretrained --set model.backbone={result['name']}")

@@ -10,8 +10,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from core import interpret
-from core.cells import cell_text
-from core.numbers import count
+from core.formatting import format_count
+from core.table_format import format_cell
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,50 +34,50 @@ _STRIPES = "repeating-linear-gradient(135deg,#FDFCFA 0 2px,transparent 2px 5px)"
 _BAR = '<div style="background:#5C636B;height:.8em;width:{width:.2f}em;min-width:1px"></div>'
 
 
-def facts(shown: Mapping[str, Any]) -> str:
+def describe_run(shown: Mapping[str, Any]) -> str:
     """Describe a run in a line, from `core.api.runs.runs_show`: status, model, data, size, time, reason."""
     words = [shown["status"]]
     if "config" in shown:
         words += [
             f"{shown['described']} on {shown['config']['data']['name']}",
-            f"{count(shown['parameters'])} parameters" if shown["parameters"] else "",
+            f"{format_count(shown['parameters'])} parameters" if shown["parameters"] else "",
             f"{shown['seconds']:.0f} s of training" if shown["seconds"] else "",
         ]
     return ", ".join([word for word in words if word]) + (f": {shown['reason']}" if shown["reason"] else "")
 
 
-def run(shown: Mapping[str, Any], scores: Sequence[Mapping[str, Any]]) -> str:
-    """Render a run with its facts and the table of its first numbers (`core.api.training.scores`)."""
-    return f"<div><strong>{escape(shown['run'])}</strong><br>{escape(facts(shown))}{_table(scores)}</div>"
+def render_run(shown: Mapping[str, Any], scores: Sequence[Mapping[str, Any]]) -> str:
+    """Render a run with its facts and the table of its first numbers (`core.api.training.tabulate_scores`)."""
+    return f"<div><strong>{escape(shown['run'])}</strong><br>{escape(describe_run(shown))}{_render_table(scores)}</div>"
 
 
-def runs(rows: Sequence[Mapping[str, Any]]) -> str:
+def render_runs(rows: Sequence[Mapping[str, Any]]) -> str:
     """Render runs as a table (`core.api.runs.runs_table`)."""
-    return f"<div>{_table(rows) or 'no runs yet'}</div>"
+    return f"<div>{_render_table(rows) or 'no runs yet'}</div>"
 
 
-def sentence(view: interpret.sentence.SentenceView, answer: str) -> str:
+def render_sentence(view: interpret.sentence_view.SentenceView, answer: str) -> str:
     """Render a typed sentence, its prediction, probabilities as bars, the mean map of the last layer."""
     chances = "".join(
         f"<tr><th scope=row>{escape(name)}</th><td>{value:.3f}</td>"
         f'<td style="text-align:left;min-width:10em">{_BAR.format(width=10 * value)}</td></tr>'
         for name, value in view.probabilities.items()
     )
-    note = interpret.trace_summary.unknown_note(view.unknown_words)
+    note = interpret.trace_summary.warn_unknown(view.unknown_words)
     return (
         f"<div><q>{escape(view.text)}</q><br>{f'<em>{note}</em><br>' if note else ''}<strong>{escape(answer)}</strong>"
-        f"<table><tbody>{chances}</tbody></table>{_mixture(view)}{_inside(view)}</div>"
+        f"<table><tbody>{chances}</tbody></table>{_render_mixture(view)}{_render_mean_map(view)}</div>"
     )
 
 
-def _mixture(view: interpret.sentence.SentenceView) -> str:
+def _render_mixture(view: interpret.sentence_view.SentenceView) -> str:
     """Render the parts of a prediction with TF-IDF mixed in."""
     parts = view.mix.parts if view.mix else {}
-    return _table([{"": part, **{name: f"{p:.3f}" for name, p in said.items()}} for part, said in parts.items()])
+    return _render_table([{"": part, **{name: f"{p:.3f}" for name, p in said.items()}} for part, said in parts.items()])
 
 
-def _inside(view: interpret.sentence.SentenceView) -> str:
-    if why := interpret.sentence.without_maps(view):
+def _render_mean_map(view: interpret.sentence_view.SentenceView) -> str:
+    if why := interpret.sentence_view.explain_missing_maps(view):
         return f"<p>{why}</p>"
     if not 0 < len(view.tokens) <= LONGEST_MAP:
         return f"<p>No map of {len(view.tokens)} tokens here; <code>figure()</code> draws long ones.</p>"
@@ -89,25 +89,27 @@ def _inside(view: interpret.sentence.SentenceView) -> str:
         f"Layer {len(view.layers)}, {heads}. Rows read, columns are read; full ink is {full:.3g}"
         f"{', hatched: taken away' if bool((mean < 0).any()) else ''}. A weight is not an explanation."
     )
-    return f'<style>{_MAP}</style><div class="sentiscope-map">{_map_table(view, mean, caption, full)}</div>'
+    return f'<style>{_MAP}</style><div class="sentiscope-map">{_render_map_table(view, mean, caption, full)}</div>'
 
 
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+def _render_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Render rows with the same columns; empty without rows."""
     if not rows:
         return ""
     head = "".join(f"<th scope=col>{escape(name)}</th>" for name in rows[0])
     body = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell_text(value))}</td>' for value in row.values())}</tr>" for row in rows
+        f"<tr>{''.join(f'<td>{escape(format_cell(value))}</td>' for value in row.values())}</tr>" for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _map_table(view: interpret.sentence.SentenceView, weights: np.ndarray, caption: str, full: float) -> str:
+def _render_map_table(
+    view: interpret.sentence_view.SentenceView, weights: np.ndarray, caption: str, full: float
+) -> str:
     """Render one map (L, L), rows read; `full` is the weight that is shown in full ink."""
     head = "".join(f'<th scope="col">{escape(token)}</th>' for token in view.tokens)
     rows = "".join(
-        f'<tr><th scope="row">{escape(token)}</th>{"".join(_cell(float(weight), full) for weight in row)}</tr>'
+        f'<tr><th scope="row">{escape(token)}</th>{"".join(_render_cell(float(weight), full) for weight in row)}</tr>'
         for token, row in zip(view.tokens, weights, strict=True)
     )
     return (
@@ -116,7 +118,7 @@ def _map_table(view: interpret.sentence.SentenceView, weights: np.ndarray, capti
     )
 
 
-def _cell(weight: float, full: float) -> str:
+def _render_cell(weight: float, full: float) -> str:
     strength = min(1.0, abs(weight) / full)
     r, g, b = (round(page + strength * (ink - page)) for page, ink in zip(_PAGE, _INK, strict=True))
     stripes = f"{_STRIPES}," if weight < 0 else ""

@@ -15,7 +15,7 @@ from core.api import (
     ablation,
     analyses,
     attribution,
-    behaviour,
+    behavior,
     codes,
     comparison,
     counterfactual,
@@ -30,55 +30,55 @@ from core.api import (
     training,
 )
 from core.api import runs as runs_api
-from core.api.options import Named
+from core.api.options import NamedRun
 from core.api.progress import listen_in_python
 from core.config import RunConfig
 from core.exceptions import RunNotFound
 from core.runs.record import RunRecord, Status
 from core.runs.store import RunStore
-from core.runs.text_predictions import answer, answer_line
+from core.runs.text_predictions import build_answer, format_answer
 from core.runs.worker import OnEvent
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from core.interpret.sentence import MixView, SentenceView
+    from core.interpret.sentence_view import MixView, SentenceView
     from core.models.trace import Intervention
 
 Given = ParamSpec("Given")
 Found = TypeVar("Found")
 
 
-def bind(verb: Callable[Concatenate[str, Given], Found]) -> Callable[Concatenate[Named, Given], Found]:
+def bind_verb(verb: Callable[Concatenate[str, Given], Found]) -> Callable[Concatenate[NamedRun, Given], Found]:
     """Return a verb as a method of a run, with its name and store filled in."""
 
     @functools.wraps(verb)
-    def method(run: Named, *given: Given.args, **named: Given.kwargs) -> Found:
+    def call_verb(run: NamedRun, *given: Given.args, **named: Given.kwargs) -> Found:
         """Call the verb with the name and the store of the run."""
         return verb(run.name, *given, **cast(Any, {"store": run.store, **named}))
 
-    return cast(Any, method)
+    return cast(Any, call_verb)
 
 
-def give_run(verb: Callable[Given, dict[str, Any]]) -> Callable[Given, Run]:
+def wrap_training(verb: Callable[Given, dict[str, Any]]) -> Callable[Given, Run]:
     """Return a training verb as a function that returns the run; it prints progress unless `on_event` listens."""
 
     @functools.wraps(verb)
-    def call(*given: Given.args, **named: Given.kwargs) -> Run:
+    def call_verb(*given: Given.args, **named: Given.kwargs) -> Run:
         """Call the verb and return its run."""
         store = cast("RunStore | None", named.get("store")) or RunStore()
         with listen_in_python(cast("OnEvent | None", named.get("on_event"))) as tell:
             said = verb(*given, **cast(Any, {**named, "store": store, "on_event": tell}))
         return Run(said["run"], store)
 
-    return call
+    return call_verb
 
 
 def run(name: str) -> Run:
     """Return the run of this name, finished or not; `sentiscope.runs()` lists all, an error similar ones."""
     found = Run(name)
-    found.store.path(name)
+    found.store.get_path(name)
     return found
 
 
@@ -88,62 +88,62 @@ def runs() -> Runs:
     return Runs(Run(row["run"], store) for row in runs_api.runs_list(store)["runs"])
 
 
-class RunCodes(Named):
+class RunCodes(NamedRun):
     """The codes of a run's sentences: codes, notes, random samples, rates.
 
     Every method is the command of its name: `run.codes.add("irony")` is `sentiscope codes add RUN irony`.
     """
 
-    list = bind(codes.codes_list)
-    add = bind(codes.codes_add)
-    edit = bind(codes.codes_edit)
-    remove = bind(codes.codes_remove)
-    code = bind(codes.codes_code)
-    note = bind(codes.codes_note)
-    merge = bind(codes.codes_merge)
-    split = bind(codes.codes_split)
-    draw = bind(codes.codes_draw)
-    rates = bind(codes.codes_rates)
-    kappa = bind(codes.codes_kappa)
-    export = bind(codes.codes_export)
-    import_ = bind(codes.codes_import)
-    undo = bind(codes.codes_undo)
+    list = bind_verb(codes.codes_list)
+    add = bind_verb(codes.codes_add)
+    edit = bind_verb(codes.codes_edit)
+    remove = bind_verb(codes.codes_remove)
+    code = bind_verb(codes.codes_code)
+    note = bind_verb(codes.codes_note)
+    merge = bind_verb(codes.codes_merge)
+    split = bind_verb(codes.codes_split)
+    draw = bind_verb(codes.codes_draw)
+    rates = bind_verb(codes.codes_rates)
+    kappa = bind_verb(codes.codes_kappa)
+    export = bind_verb(codes.codes_export)
+    import_ = bind_verb(codes.codes_import)
+    undo = bind_verb(codes.codes_undo)
 
 
 @dataclass(frozen=True, repr=False)
-class Run(Named):
+class Run(NamedRun):
     """One training and its directory; every access reads the disk."""
 
-    evaluate = bind(evaluation.evaluate)
-    compare = bind(comparison.compare)
-    behave = bind(behaviour.behave)
-    predict = bind(prediction.predict)
-    predictions = bind(runs_api.runs_predictions)
-    inspect = bind(inspection.inspect)
-    explain = bind(attribution.explain)
-    methods = bind(attribution.methods)
-    parts = bind(ablation.parts)
-    lambdas = bind(ablation.lambdas)
-    patch = bind(ablation.patch)
-    steps = bind(inspection.steps)
-    flip = bind(counterfactual.flip)
-    distance = bind(counterfactual.distance)
-    agreement = bind(faithfulness.agreement)
-    believe = bind(faithfulness.believe)
-    project = bind(embeddings.project)
-    groups = bind(embeddings.groups)
-    layers = bind(embeddings.layers)
-    neighbours = bind(embeddings.neighbours)
-    errors = bind(error_analysis.errors)
-    slices = bind(error_analysis.slices)
-    shift = bind(analyses.make_verb("shift"))
-    figure = bind(drawing.figure)
-    figures = bind(drawing.figures)
-    report = bind(drawing.report)
-    show = bind(runs_api.runs_show)
-    cancel = bind(runs_api.runs_cancel)
-    export = bind(runs_api.runs_export)
-    remove = bind(runs_api.runs_remove)
+    evaluate = bind_verb(evaluation.evaluate)
+    compare = bind_verb(comparison.compare)
+    behave = bind_verb(behavior.behave)
+    predict = bind_verb(prediction.predict)
+    predictions = bind_verb(runs_api.runs_predictions)
+    inspect = bind_verb(inspection.inspect)
+    explain = bind_verb(attribution.explain)
+    methods = bind_verb(attribution.methods)
+    parts = bind_verb(ablation.parts)
+    lambdas = bind_verb(ablation.lambdas)
+    patch = bind_verb(ablation.patch)
+    steps = bind_verb(inspection.steps)
+    flip = bind_verb(counterfactual.flip)
+    distance = bind_verb(counterfactual.distance)
+    agreement = bind_verb(faithfulness.agreement)
+    believe = bind_verb(faithfulness.believe)
+    project = bind_verb(embeddings.project)
+    groups = bind_verb(embeddings.groups)
+    layers = bind_verb(embeddings.layers)
+    neighbours = bind_verb(embeddings.neighbours)
+    errors = bind_verb(error_analysis.errors)
+    slices = bind_verb(error_analysis.slices)
+    shift = bind_verb(analyses.make_verb("shift"))
+    figure = bind_verb(drawing.figure)
+    figures = bind_verb(drawing.figures)
+    report = bind_verb(drawing.report)
+    show = bind_verb(runs_api.runs_show)
+    cancel = bind_verb(runs_api.runs_cancel)
+    export = bind_verb(runs_api.runs_export)
+    remove = bind_verb(runs_api.runs_remove)
 
     @property
     def codes(self) -> RunCodes:
@@ -178,7 +178,7 @@ class Run(Named):
     def sentence(self, text: str, *, edit: str = "", intervene: Intervention | None = None) -> Sentence:
         """Return one text as the model reads it; see `core.api.inspection.sentence`."""
         view = inspection.sentence(self.name, text, self.store, edit=edit, intervene=intervene)
-        return Sentence(self, view, answer(self.record, view.probabilities))
+        return Sentence(self, view, build_answer(self.record, view.probabilities))
 
     def measure(self) -> dict[str, Any]:
         """Return its costs: `parameters`, `seconds` of training, `disk`, and those of a prediction on this machine.
@@ -190,14 +190,16 @@ class Run(Named):
 
     def resume(self, *, on_event: OnEvent | None = None) -> Run:
         """Resume a training that was cancelled or failed, to the same bits as if it had not stopped."""
-        return give_run(training.resume)(self.name, store=self.store, on_event=on_event)
+        return wrap_training(training.resume)(self.name, store=self.store, on_event=on_event)
 
     def __repr__(self) -> str:
-        return f"Run({self.name!r}: {notebook.facts(self._show_always())})"
+        return f"Run({self.name!r}: {notebook.describe_run(self._show_always())})"
 
     def _repr_html_(self) -> str:
         shown = self._show_always()
-        return notebook.run(shown, training.scores(training.summary(self.record)) if "results" in shown else [])
+        return notebook.render_run(
+            shown, training.tabulate_scores(training.summarize_run(self.record)) if "results" in shown else []
+        )
 
     def _show_always(self) -> dict[str, Any]:
         """Return the known facts, also for a run that is damaged or gone."""
@@ -208,9 +210,9 @@ class Run(Named):
 
 
 for _name in set(failures.analyses.NAMES) - vars(Run).keys():
-    setattr(Run, _name, bind(analyses.make_verb(_name)))
-train = give_run(training.train)
-pretrain = give_run(training.pretrain)
+    setattr(Run, _name, bind_verb(analyses.make_verb(_name)))
+train = wrap_training(training.train)
+pretrain = wrap_training(training.pretrain)
 
 
 class Runs(tuple[Run, ...]):
@@ -222,7 +224,7 @@ class Runs(tuple[Run, ...]):
     def _repr_html_(self) -> str:
         names = {each.name for each in self}
         listed = runs_api.runs_list(self[0].store)["runs"] if self else []
-        return notebook.runs(runs_api.runs_table({"runs": [row for row in listed if row["run"] in names]}))
+        return notebook.render_runs(runs_api.runs_table({"runs": [row for row in listed if row["run"] in names]}))
 
 
 @dataclass(frozen=True, repr=False)
@@ -231,7 +233,7 @@ class Sentence:
 
     run: Run
     view: SentenceView
-    """All that is inside, also what has no name here: see `core.interpret.sentence`."""
+    """All that is inside, also what has no name here: see `core.interpret.sentence_view`."""
     prediction: dict[str, Any]
     """`label` and `probabilities` by class; of several labels `labels` at 0.5 and `labels_tuned`."""
 
@@ -285,7 +287,7 @@ class Sentence:
         return self.run.figure(name, text=self.text, theme=theme, options=options)
 
     def __repr__(self) -> str:
-        return f"Sentence({self.text!r}: {answer_line(self.prediction)})"
+        return f"Sentence({self.text!r}: {format_answer(self.prediction)})"
 
     def _repr_html_(self) -> str:
-        return notebook.sentence(self.view, answer_line(self.prediction))
+        return notebook.render_sentence(self.view, format_answer(self.prediction))

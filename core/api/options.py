@@ -1,7 +1,7 @@
 """Shared arguments of verbs, and how each is typed on a command line.
 
 The command line is generated from the signatures (`core.cli`): a positional argument of a verb is one of the command, a
-keyword is an option, and the help is what the docstring says of it. `Typed` says what differs.
+keyword is an option, and the help is what the docstring says of it. `CliArgument` says what differs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Typed:
+class CliArgument:
     """The command-line form of a verb's argument, where it does not follow from the signature."""
 
     help: str = ""
@@ -44,47 +44,47 @@ class Typed:
 
 
 @dataclass(frozen=True, repr=False)
-class Named:
+class NamedRun:
     """A run by its name, and the folder of runs that it is in."""
 
     name: str
     store: RunStore = field(default_factory=RunStore, compare=False)
 
 
-AnyRun = str | Named
+AnyRun = str | NamedRun
 
 
-def name_of(run: AnyRun) -> str:
+def get_name(run: AnyRun) -> str:
     """Return the name of a run that is given as an object or by name."""
-    return run.name if isinstance(run, Named) else run
+    return run.name if isinstance(run, NamedRun) else run
 
 
-def names_of(runs: Sequence[AnyRun] | AnyRun) -> list[str]:
+def get_names(runs: Sequence[AnyRun] | AnyRun) -> list[str]:
     """Return the names of one run or of several."""
-    return list(map(name_of, [runs] if isinstance(runs, str | Named) else runs))
+    return list(map(get_name, [runs] if isinstance(runs, str | NamedRun) else runs))
 
 
-def store_of(runs: Sequence[AnyRun], store: RunStore | None) -> RunStore:
+def get_store(runs: Sequence[AnyRun], store: RunStore | None) -> RunStore:
     """Return the given store, or that of the first run object, or the usual one."""
-    return store or next((each.store for each in runs if isinstance(each, Named)), RunStore())
+    return store or next((each.store for each in runs if isinstance(each, NamedRun)), RunStore())
 
 
-def listed(value: Sequence[str] | str) -> list[str]:
+def as_list(value: Sequence[str] | str) -> list[str]:
     """Return one text or several as a list."""
     return [value] if isinstance(value, str) and value else list(value)
 
 
-def split_pairs(wrong: str) -> Callable[[Sequence[str]], dict[str, str]]:
+def make_pair_parser(wrong: str) -> Callable[[Sequence[str]], dict[str, str]]:
     """Return a parser of `["a=b", …]`; without an equals sign it raises InputError with the sentence `wrong`."""
 
-    def parse(texts: Sequence[str]) -> dict[str, str]:
+    def parse_pairs(texts: Sequence[str]) -> dict[str, str]:
         """Parse texts `a=b` into a dictionary."""
         cut = [text.partition("=") for text in texts]
         if any(not equals for _, equals, _ in cut):
             raise InputError(wrong)
         return {name.strip(): value.strip() for name, _, value in cut}
 
-    return parse
+    return parse_pairs
 
 
 def split_names(text: str) -> list[str]:
@@ -92,42 +92,42 @@ def split_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def renaming(wrong: str, metavar: str = "OLD=NEW") -> Typed:
+def make_map_option(wrong: str, metavar: str = "OLD=NEW") -> CliArgument:
     """Return an option `--map`, with a sentence for wrong use."""
-    return Typed(name="--map", metavar=metavar, kind=list[str], parse=split_pairs(f"--map: {wrong}"))
+    return CliArgument(name="--map", metavar=metavar, kind=list[str], parse=make_pair_parser(f"--map: {wrong}"))
 
 
-OnProgress = Annotated[Callable[[str, float | None], None] | None, Typed(listener="progress")]
+OnProgress = Annotated[Callable[[str, float | None], None] | None, CliArgument(listener="progress")]
 """Told what is done, and which share of it, 0 to 1, where that is known."""
-OnTraining = Annotated[OnEvent | None, Typed(listener="training")]
-Store = Annotated[RunStore | None, Typed(listener="python")]
+OnTraining = Annotated[OnEvent | None, CliArgument(listener="training")]
+Store = Annotated[RunStore | None, CliArgument(listener="python")]
 """The folder of runs; None: `SENTISCOPE_RUNS`, or `trained`."""
-Stopped = Annotated[Callable[[], bool] | None, Typed(listener="stopped")]
-Change = Annotated["Intervention | None", Typed(listener="python")]
+Stopped = Annotated[Callable[[], bool] | None, CliArgument(listener="stopped")]
+Change = Annotated["Intervention | None", CliArgument(listener="python")]
 """What `edit` cannot say: a `core.models.trace.Intervention`; only `mix.0` of `edit` may be given with it."""
 
-RunName = Annotated[str, Typed("Name of a run; `sentiscope runs list` shows all.")]
-Runs = Annotated[Sequence[str], Typed("Names of runs.", metavar="RUN…")]
-Against = Annotated[Sequence[AnyRun] | AnyRun, Typed(metavar="RUN", kind=list[str])]
-AnyText = Annotated[str, Typed("One text.")]
-PairText = Annotated[str, Typed("One text.", pair=True)]
-Pair = Annotated[str | None, Typed("The second text, of a run that reads two at once.", metavar="TEXT")]
-Split = Annotated[str, Typed("Default: test, or the last that was evaluated.")]
-Target = Annotated[str, Typed("Default: the class with the highest probability.", metavar="CLASS")]
+RunName = Annotated[str, CliArgument("Name of a run; `sentiscope runs list` shows all.")]
+Runs = Annotated[Sequence[str], CliArgument("Names of runs.", metavar="RUN…")]
+Against = Annotated[Sequence[AnyRun] | AnyRun, CliArgument(metavar="RUN", kind=list[str])]
+AnyText = Annotated[str, CliArgument("One text.")]
+PairText = Annotated[str, CliArgument("One text.", pair=True)]
+Pair = Annotated[str | None, CliArgument("The second text, of a run that reads two at once.", metavar="TEXT")]
+Split = Annotated[str, CliArgument("Default: test, or the last that was evaluated.")]
+Target = Annotated[str, CliArgument("Default: the class with the highest probability.", metavar="CLASS")]
 Clauses = Annotated[
     Sequence[str] | str,
-    Typed(
+    CliArgument(
         "Rows, as of `errors`: wrong, word=not, coded, code=NAME, noted …; repeat.", metavar="CLAUSE", kind=list[str]
     ),
 ]
 Settings = Annotated[
-    Mapping[str, Any] | None, Typed("A setting; repeat for more.", "--set", "A.B=C", list[str], parse_settings)
+    Mapping[str, Any] | None, CliArgument("A setting; repeat for more.", "--set", "A.B=C", list[str], parse_settings)
 ]
-File = Annotated[Path | str | None, Typed()]
+File = Annotated[Path | str | None, CliArgument()]
 """A file to be written; None: none."""
 Passage = Annotated[
     int,
-    Typed(
+    CliArgument(
         "Read texts of more words in passages of so many at most, and average their log-odds; 0: each as a whole.",
         metavar="WORDS",
         least=0,
@@ -135,7 +135,7 @@ Passage = Annotated[
 ]
 Edit = Annotated[
     str,
-    Typed(
+    CliArgument(
         "Change the model inside, as `edit` in the link of the page Sentence: h1.2 (head 2 of layer 1 off), c2.1 (A₁ "
         "of layer 2), m1.2.0 (A₀ of one head), h1.2:mean (at its mean), l2c1:0.5 (λ₁ of layer 2), l:0.5 (all other λ × "
         "0.5), g1.3:0 (gate of token 3 in layer 1 closed), s:0.5 (half the lexical term), s2 (that of layer 2 off), "
@@ -143,6 +143,6 @@ Edit = Annotated[
         metavar="PART,…",
     ),
 ]
-Space = Annotated[str, Typed("embedding, layer 1, …, of a model that has layers; default: what its head reads.")]
-Author = Annotated[str, Typed("Who does so; default: nobody's name.")]
-Whose = Annotated[str | None, Typed("Of this one alone; default: of everybody.", "--author")]
+Space = Annotated[str, CliArgument("embedding, layer 1, …, of a model that has layers; default: what its head reads.")]
+Author = Annotated[str, CliArgument("Who does so; default: nobody's name.")]
+Whose = Annotated[str | None, CliArgument("Of this one alone; default: of everybody.", "--author")]

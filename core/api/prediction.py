@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from core import runs
-from core.api.options import Edit, File, OnProgress, Passage, RunName, Settings, Store, Typed
+from core.api.options import CliArgument, Edit, File, OnProgress, Passage, RunName, Settings, Store
 from core.api.options import Pair as SecondText
 from core.api.printing import say, say_edit, tabulate
 from core.data.findings import plural
 from core.exceptions import InputError
-from core.interpret.trace_summary import mostly_unknown, unknown_note
-from core.numbers import count
+from core.formatting import format_count
+from core.interpret.trace_summary import is_mostly_unknown, warn_unknown
 from core.runs.record import refuse_passages
 from core.runs.store import RunStore
-from core.runs.text_predictions import answer_line, check_pair, predict_edited, predict_file, predict_passages
-from core.text.words import words_of_passage
+from core.runs.text_predictions import check_pair, format_answer, predict_edited, predict_file, predict_passages
+from core.text.words import check_passage
 
 NAMED = 10
 """Rows with many unknown words that are named."""
@@ -25,10 +25,10 @@ NAMED = 10
 
 def predict(
     run: RunName,
-    texts: Annotated[Sequence[str], Typed(metavar="TEXT…")] = (),
+    texts: Annotated[Sequence[str], CliArgument(metavar="TEXT…")] = (),
     *,
     pair: SecondText = None,
-    file: Annotated[Path | str | None, Typed(name="--data")] = None,
+    file: Annotated[Path | str | None, CliArgument(name="--data")] = None,
     to: File = None,
     settings: Settings = None,
     edit: Edit = "",
@@ -46,7 +46,7 @@ def predict(
     Returns:
         `run`, `task`, `edit`, of a file also `text` (its column), `notes` (where its encoding was guessed),
         `differences` (between its texts and predicted labels and those that the run was tested on,
-        `core.evaluation.differences`) and `predictions`; with `to` in their place `rows` and `to`: memory does not grow
+        `core.evaluation.split_differences`) and `predictions`; with `to` in their place `rows` and `to`: memory does not grow
         with the rows of a file. A prediction has `row` (from 0), `text`, `label` (with several labels `labels`, those
         above 0.5, and `labels_tuned`, those above the thresholds chosen on validation) and `probabilities`; `unknown`,
         the share of the words that the run does not know (None for byte pairs); `read`, how many tokens are read,
@@ -55,11 +55,11 @@ def predict(
         `spans` (`type`, `text`, `first` and `last` word from 0); `to` is then a `.conll` file, and `cut` the number of
         texts that were cut.
     """
-    store, passage = store or RunStore(), words_of_passage(passage)
+    store, passage = store or RunStore(), check_passage(passage)
     file, to = (None if each is None else Path(each) for each in (file, to))
     if store.read(run).task == "tokens":
         of_texts = {"--edit": edit, "--set": settings, "--passage": passage}
-        return runs.tagged_texts.predict_tags(store, run, texts, file=file, to=to, of_texts=of_texts)
+        return runs.tag_predictions.predict_tags(store, run, texts, file=file, to=to, of_texts=of_texts)
     if file is not None and texts:
         raise InputError("give texts or --data, not both")
     if file is not None and edit:
@@ -97,11 +97,11 @@ def print_predict(result: dict[str, Any]) -> None:
     for warning in result.get("differences", {}).get("warnings", ()):
         say(warning, head="Warning: ")
     if "to" in result:
-        say(f"{count(result['rows'])} texts of the column '{result['text']}' classified into {result['to']}")
+        say(f"{format_count(result['rows'])} texts of the column '{result['text']}' classified into {result['to']}")
         return
-    rows = _with_passages(predictions)
+    rows = _add_passages(predictions)
     if result["task"] == "multi":
-        first: dict[str, Any] = {"row": "row", "labels": answer_line}
+        first: dict[str, Any] = {"row": "row", "labels": format_answer}
     else:
         first = {"row": "row", "label": "label", "probability": lambda each: each["probabilities"][each["label"]]}
     tabulate(rows, {**first, "read": "read", "cut": "cut", "text": "text"})
@@ -109,28 +109,28 @@ def print_predict(result: dict[str, Any]) -> None:
 
 def _print_unknown(predictions: list[dict[str, Any]]) -> None:
     """Print which predictions rest on few known words."""
-    found = [each for each in predictions if mostly_unknown(each["unknown"])]
+    found = [each for each in predictions if is_mostly_unknown(each["unknown"])]
     if len(predictions) == 1:
         for each in found:
-            say(unknown_note(each["unknown"]))
+            say(warn_unknown(each["unknown"]))
     elif found:
-        many = f"{plural(len(found), 'text')} of {count(len(predictions))}"
+        many = f"{plural(len(found), 'text')} of {format_count(len(predictions))}"
         say(f"Half of the words or more are unknown to the run in {many}: rows {_name_rows(found)}")
 
 
 def _print_cut(predictions: list[dict[str, Any]]) -> None:
     """Print which predictions rest on the beginning of their text only."""
     if found := [each for each in predictions if each["cut"]]:
-        many = f"{plural(len(found), 'text')} of {count(len(predictions))}"
+        many = f"{plural(len(found), 'text')} of {format_count(len(predictions))}"
         where = f"row{'s' if len(found) > 1 else ''} {_name_rows(found)}"
         say(f"Only the beginning of {many} was read ({where}); 'read' and 'cut' count tokens")
 
 
 def _name_rows(found: list[dict[str, Any]]) -> str:
-    return ", ".join(count(each["row"]) for each in found[:NAMED]) + (" …" if len(found) > NAMED else "")
+    return ", ".join(format_count(each["row"]) for each in found[:NAMED]) + (" …" if len(found) > NAMED else "")
 
 
-def _with_passages(predictions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _add_passages(predictions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return predictions, each followed by its passages where it has several: row 3, then 3.0, 3.1."""
     found = []
     for each in predictions:

@@ -13,8 +13,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from core.cells import decimals
-from core.numbers import NARROW, signed, whole_percent
+from core.formatting import NARROW, format_signed, format_whole_percent
+from core.table_format import format_decimals
 
 # Printed as it is: a run may be called :x:, and a text may hold [red].
 PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
@@ -30,10 +30,10 @@ out, err = Console(**PLAIN), Console(stderr=True, **PLAIN)
 
 def say(text: str, *, head: str = "", console: Console = out) -> None:
     """Print one line without markup, after `head` in bold."""
-    console.print(Text.assemble((visible(head), "bold"), visible(text)), soft_wrap=True)
+    console.print(Text.assemble((escape_controls(head), "bold"), escape_controls(text)), soft_wrap=True)
 
 
-def printer(write: Callable[[dict[str, Any]], str]) -> Callable[[dict[str, Any]], None]:
+def make_printer(write: Callable[[dict[str, Any]], str]) -> Callable[[dict[str, Any]], None]:
     """Return a function that prints a result as one line."""
     return lambda result: say(write(result))
 
@@ -44,22 +44,22 @@ def say_edit(result: dict[str, Any]) -> None:
         say(f"as edited: {result['edit']}")
 
 
-def teller() -> Callable[[str, float | None], None]:
+def make_listener() -> Callable[[str, float | None], None]:
     """Return a listener that prints progress on stderr, without repeated lines."""
     last = ""
 
-    def tell(what: str, share: float | None) -> None:
+    def print_progress(what: str, share: float | None) -> None:
         """Print the progress unless the line is that before."""
         nonlocal last
-        line = what if share is None else f"{what}: {whole_percent(share)}"
+        line = what if share is None else f"{what}: {format_whole_percent(share)}"
         if line != last:
             say(line, console=err)
         last = line
 
-    return tell
+    return print_progress
 
 
-def write_ends(interval: Sequence[float] | None, write: Callable[[float], str] = decimals) -> str:
+def write_ends(interval: Sequence[float] | None, write: Callable[[float], str] = format_decimals) -> str:
     """Write the ends of an interval; nothing where there is none."""
     return " to ".join(map(write, interval or ()))
 
@@ -71,12 +71,12 @@ def write_rate(value: float, interval: Sequence[float]) -> str:
 
 def write_p(p: float | None) -> str:
     """Write a p-value; nothing where there is none."""
-    return "< 0.001" if p is not None and p < 0.001 else decimals(p)
+    return "< 0.001" if p is not None and p < 0.001 else format_decimals(p)
 
 
 def write_rho(rho: float | None) -> str:
     """Write a correlation; a dash where there is none."""
-    return "–" if rho is None else signed(rho).lstrip("+")
+    return "–" if rho is None else format_signed(rho).lstrip("+")
 
 
 def write_points(share: float) -> str:
@@ -104,44 +104,48 @@ def tabulate(
     columns = columns or tuple(rows[0] if rows else ())
     asked: Mapping[str, str | Callable[[Any], Any]]
     asked = columns if isinstance(columns, Mapping) else {name: name for name in columns}
-    cells = [[_cell(row.get(of, "") if isinstance(of, str) else of(row)) for of in asked.values()] for row in rows]
+    cells = [
+        [_format_cell(row.get(of, "") if isinstance(of, str) else of(row)) for of in asked.values()] for row in rows
+    ]
     for unbroken in (UNBROKEN, 0) if asked else ():
-        table = _table(cells, tuple(asked), whole, unbroken)
+        table = _build_table(cells, tuple(asked), whole, unbroken)
         if Measurement.get(out, out.options.update(width=UNBOUND), table).minimum <= out.width:
             out.print(table)
             return
-    _paragraphs(cells, tuple(asked), list(asked).index(whole) if whole in asked else 0)
+    _print_paragraphs(cells, tuple(asked), list(asked).index(whole) if whole in asked else 0)
 
 
-def _table(cells: Sequence[Sequence[str]], columns: Sequence[str], whole: str, unbroken: int) -> Table:
+def _build_table(cells: Sequence[Sequence[str]], columns: Sequence[str], whole: str, unbroken: int) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for place, column in enumerate(columns):
         texts = [row[place] for row in cells]
-        words = [word for text in (visible(column), *texts) for word in text.split()]
+        words = [word for text in (escape_controls(column), *texts) for word in text.split()]
         parts = [*words, *(text for text in texts if cell_len(text) <= unbroken)]
         least = max(map(cell_len, parts), default=0)
-        table.add_column(visible(column), no_wrap=column == whole, overflow="fold", min_width=least)
+        table.add_column(escape_controls(column), no_wrap=column == whole, overflow="fold", min_width=least)
     for row in cells:
         table.add_row(*row)
     return table
 
 
-def _paragraphs(cells: Sequence[Sequence[str]], columns: Sequence[str], first: int) -> None:
+def _print_paragraphs(cells: Sequence[Sequence[str]], columns: Sequence[str], first: int) -> None:
     for row in cells:
         out.print(Text(row[first], "bold"), soft_wrap=True)
-        rest = [f"{visible(columns[place])} {text}" for place, text in enumerate(row) if text and place != first]
+        rest = [
+            f"{escape_controls(columns[place])} {text}" for place, text in enumerate(row) if text and place != first
+        ]
         if rest:
             out.print(Padding(Text(" · ".join(rest), overflow="fold"), (0, 0, 0, 2)))
 
 
-def _cell(cell: Any) -> str:
+def _format_cell(cell: Any) -> str:
     if isinstance(cell, list | tuple):
         words = all(isinstance(each, str) for each in cell)
-        return visible(", ".join(cell)) if words else write_ends(cell)
-    return visible(decimals(cell) if cell is None or isinstance(cell, float) else str(cell))
+        return escape_controls(", ".join(cell)) if words else write_ends(cell)
+    return escape_controls(format_decimals(cell) if cell is None or isinstance(cell, float) else str(cell))
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     """Show control characters and lone surrogates as their numbers: a text must not control the terminal."""
     shown = "".join(
         each.encode("unicode_escape").decode() if unicodedata.category(each) in ("Cc", "Cs") else each for each in text

@@ -29,14 +29,14 @@ class _Bar:
         """Start drawing; return the listener of events."""
         if self.drawn:
             self.bar.start()
-        return self.tell
+        return self.print_event
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Stop drawing."""
         if self.drawn:
             self.bar.stop()
 
-    def tell(self, event: dict[str, Any]) -> None:
+    def print_event(self, event: dict[str, Any]) -> None:
         """Print one event."""
         raise NotImplementedError
 
@@ -49,20 +49,24 @@ class TrainingProgress(_Bar):
         super().__init__(console, console.is_terminal, *columns)
         self.task: rich.progress.TaskID | None = None
 
-    def tell(self, event: dict[str, Any]) -> None:
+    def print_event(self, event: dict[str, Any]) -> None:
         """Print one event of a run."""
         kind = event["kind"]
         if kind == "step":
-            self._advance(event)
+            self._advance_bar(event)
         elif kind == "epoch":
             shown = ", ".join(f"{name} {value:.3f}" for name, value in event["validation"].items() if value is not None)
             self.console.print(f"epoch {event['epoch'] + 1}: validation {shown}")
         elif kind in ("masked words", "training"):
-            self._begin(kind, event["steps"])
+            self._begin_stage(kind, event["steps"])
         elif kind == "queued":
             self.console.print(f"run {event['run']}")
         elif kind == "cost":
-            time = "" if event["seconds"] is None else f" and {spoken_time(event['seconds'], 0).removesuffix(' left')}"
+            time = (
+                ""
+                if event["seconds"] is None
+                else f" and {format_time_left(event['seconds'], 0).removesuffix(' left')}"
+            )
             self.console.print(f"takes about {event['bytes'] / 1e9:.1f} GB of memory{time}", soft_wrap=True)
         elif kind == "recipe":
             for setting, why in event["left_out"].items():
@@ -70,7 +74,7 @@ class TrainingProgress(_Bar):
         else:
             self.console.print(kind)
 
-    def _begin(self, stage: str, steps: int) -> None:
+    def _begin_stage(self, stage: str, steps: int) -> None:
         """Begin a stage of so many steps; a baseline has none."""
         if not self.console.is_terminal:
             if stage != "training":
@@ -80,13 +84,13 @@ class TrainingProgress(_Bar):
                 self.bar.remove_task(self.task)
             self.task = self.bar.add_task(stage, total=steps)
 
-    def _advance(self, row: dict[str, Any]) -> None:
+    def _advance_bar(self, row: dict[str, Any]) -> None:
         if self.task is not None:
             self.bar.update(self.task, completed=row["step"])
 
 
 class SweepProgress(_Bar):
-    """A printer of a sweep (`core.runs.sweep_drive.SweepState.event`): a bar, a line for each change, or JSON."""
+    """A printer of a sweep (`core.runs.sweep_drive.SweepState.to_event`): a bar, a line for each change, or JSON."""
 
     def __init__(self, console: Console, as_json: bool) -> None:
         column = rich.progress.TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}")
@@ -94,7 +98,7 @@ class SweepProgress(_Bar):
         self.as_json, self.last = as_json, ""
         self.task = self.bar.add_task("sweep", total=1.0, left="")
 
-    def tell(self, event: dict[str, Any]) -> None:
+    def print_event(self, event: dict[str, Any]) -> None:
         """Print the progress of the sweep."""
         if self.as_json:
             self.console.file.write(json.dumps(event) + "\n")
@@ -109,15 +113,15 @@ class SweepProgress(_Bar):
                 self.task,
                 description=line,
                 completed=share / event["runs"],
-                left=spoken_time(event["seconds_left"], event["unknown"]),
+                left=format_time_left(event["seconds_left"], event["unknown"]),
             )
         elif line != self.last:
-            left = spoken_time(event["seconds_left"], event["unknown"])
+            left = format_time_left(event["seconds_left"], event["unknown"])
             self.console.print(f"{line}; {left}", soft_wrap=True)
         self.last = line
 
 
-def spoken_time(seconds: float, unknown: int) -> str:
+def format_time_left(seconds: float, unknown: int) -> str:
     """Format the remaining time, and the number of runs for which it is unknown."""
     if not seconds:
         return "time not known yet" if unknown else "nothing left"

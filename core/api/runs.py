@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from core import runs as runs_room
-from core.api.options import RunName, Runs, Store, Typed
+from core.api.options import CliArgument, RunName, Runs, Store
 from core.api.printing import tabulate
-from core.data.table import TEST
+from core.data.dataset import TEST
 from core.exceptions import RunDamaged
-from core.numbers import count, shorten
-from core.runs import jobs
+from core.formatting import format_count, shorten_text
+from core.runs import training_jobs
 from core.runs.configuration import train_command
-from core.runs.efficiency import efficiency, measure
-from core.runs.predictions import evaluated_split
+from core.runs.efficiency import measure_costs, read_efficiency
+from core.runs.predictions import choose_split
 from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, SHOWN
 from core.runs.store import RunStore
 from core.training.history import read_history
@@ -64,7 +64,7 @@ def runs_show(run: RunName, store: Store = None) -> dict[str, Any]:
     """Show everything the record of a run says; of a damaged one its name and the reason.
 
     Returns:
-        The record; `newer` holds what a newer version has written and this one does not know; `efficiency` what the run
+        The record; `newer` holds what a newer version has written and this one does not know; `read_efficiency` what the run
         costs on this machine (`core.runs.efficiency.Efficiency`); `described` names preset and mixture; `command`
         trains it again, as far as its `note` says (`train_command`).
     """
@@ -76,7 +76,7 @@ def runs_show(run: RunName, store: Store = None) -> dict[str, Any]:
     return {
         **dataclasses.asdict(record),
         "described": record.described,
-        "efficiency": dataclasses.asdict(efficiency(store, record)),
+        "efficiency": dataclasses.asdict(read_efficiency(store, record)),
         **dict(zip(("command", "note"), train_command(record, store), strict=True)),
     }
 
@@ -84,7 +84,7 @@ def runs_show(run: RunName, store: Store = None) -> dict[str, Any]:
 def runs_measure(runs: Runs, store: Store = None) -> dict[str, Any]:
     """Measure time and memory of a prediction on this machine, where they are not known."""
     store = store or RunStore()
-    return {"efficiency": {run: dataclasses.asdict(measure(store, run)) for run in runs}}
+    return {"efficiency": {run: dataclasses.asdict(measure_costs(store, run)) for run in runs}}
 
 
 def runs_history(run: str, store: RunStore | None = None) -> pd.DataFrame:
@@ -95,7 +95,7 @@ def runs_history(run: str, store: RunStore | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    history = read_history((store or RunStore()).path(run) / HISTORY)
+    history = read_history((store or RunStore()).get_path(run) / HISTORY)
     if history.unreadable:
         raise RunDamaged(history.unreadable)
     return pd.json_normalize(history.rows)
@@ -108,8 +108,8 @@ def runs_predictions(run: str, split: str = "", store: RunStore | None = None) -
     """
     store = store or RunStore()
     if store.read(run).task == "tokens":
-        return runs_room.tagged.read_tags(store.path(run), split or TEST)
-    file = store.path(run) / EVALUATION / evaluated_split(store, run, split) / PREDICTIONS
+        return runs_room.word_tagging.read_tags(store.get_path(run), split or TEST)
+    file = store.get_path(run) / EVALUATION / choose_split(store, run, split) / PREDICTIONS
     return runs_room.predictions.read_predictions(file)
 
 
@@ -118,14 +118,14 @@ def runs_cancel(run: RunName, store: Store = None) -> dict[str, Any]:
 
     A process that does not stop in a minute is ended when it is asked again; its last checkpoint stays.
     """
-    status = jobs.cancel(store or RunStore(), run, insist=True).status
+    status = training_jobs.cancel(store or RunStore(), run, insist=True).status
     answer = {"run": run, "status": status, "asked": "cancel"}
-    later = f"it stops after the step under way; after {jobs.STUCK_SECONDS:.0f} s the same command ends its process"
+    later = f"it stops after the step under way; after {training_jobs.STUCK_SECONDS:.0f} s the same command ends its process"
     return answer if status == "cancelled" else {**answer, "next": later}
 
 
 def runs_export(
-    run: RunName, file: Annotated[Path | str, Typed("The zip file to write.")], store: Store = None
+    run: RunName, file: Annotated[Path | str, CliArgument("The zip file to write.")], store: Store = None
 ) -> dict[str, Any]:
     """Write a run into one zip file, without checkpoints, that `runs import` takes in elsewhere."""
     file = Path(file)
@@ -133,7 +133,7 @@ def runs_export(
     return {"run": run, "file": str(file), "bytes": file.expanduser().stat().st_size}
 
 
-def runs_import(source: Annotated[Path | str, Typed(metavar="PATH")], store: Store = None) -> dict[str, Any]:
+def runs_import(source: Annotated[Path | str, CliArgument(metavar="PATH")], store: Store = None) -> dict[str, Any]:
     """Import a run, under its name or the next free one.
 
     Args:
@@ -153,7 +153,7 @@ def print_runs_list(result: dict[str, Any]) -> None:
     rows = runs_table(result)
     for row in rows:
         row["data"] = Path(row["data"]).name  # `runs show` has the whole path, and the whole reason
-        row["reason"] = shorten(row["reason"], SHOWN)
+        row["reason"] = shorten_text(row["reason"], SHOWN)
     reason = ("reason",) if any(row["reason"] for row in rows) else ()
     spans = ("test span F1",) if rows and "test span F1" in rows[0] else ()
     columns = ("run", "model", "data", "status", "test accuracy", "test F1 macro", *spans, *reason)
@@ -164,7 +164,7 @@ def print_runs_measure(result: dict[str, Any]) -> None:
     """Print the costs of each run."""
     columns: dict[str, Any] = {
         "run": "run",
-        "parameters": lambda found: count(found["parameters"]),
+        "parameters": lambda found: format_count(found["parameters"]),
         "training s": lambda found: f"{found['seconds']:.0f}",
         "one text ms": lambda found: f"{found['one']:.2f}",
         "batch ms per text": "batch",

@@ -11,28 +11,28 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from core import runs
-from core.api.options import Settings, Stopped, Store, Typed, split_names
-from core.api.printing import printer, say, tabulate
-from core.api.progress import spoken_time
+from core.api.options import CliArgument, Settings, Stopped, Store, split_names
+from core.api.printing import make_printer, say, tabulate
+from core.api.progress import format_time_left
 from core.atomic import write_text
-from core.cells import BOM, decimals, no_formula
 from core.exceptions import InputError, RunDamaged
-from core.numbers import count
+from core.formatting import format_count
 from core.recipes import NAMES
 from core.runs import sweep as planned
 from core.runs import sweep_drive as driving
 from core.runs.configuration import configure
-from core.runs.start import with_start
 from core.runs.store import RunStore
 from core.runs.sweep import STATES, parse_grid, parse_seeds, split_values
+from core.runs.warm_start import add_start_settings
+from core.table_format import BOM, escape_formula, format_decimals
 
-SweepName = Annotated[str, Typed("Name of a sweep; `sentiscope sweeps list` shows all.")]
+SweepName = Annotated[str, CliArgument("Name of a sweep; `sentiscope sweeps list` shows all.")]
 Metrics = Annotated[
-    Sequence[str], Typed("Metrics of the table; default: the usual ones.", "--metric", "NAME,…", str, split_names)
+    Sequence[str], CliArgument("Metrics of the table; default: the usual ones.", "--metric", "NAME,…", str, split_names)
 ]
-Baseline = Annotated[str, Typed("Model or label of the row to compare the others with.", metavar="CELL")]
-Table = Annotated[Path | str | None, Typed("Also write the table to this file.")]
-OnSweep = Annotated[Callable[[dict[str, Any]], None] | None, Typed(listener="sweep")]
+Baseline = Annotated[str, CliArgument("Model or label of the row to compare the others with.", metavar="CELL")]
+Table = Annotated[Path | str | None, CliArgument("Also write the table to this file.")]
+OnSweep = Annotated[Callable[[dict[str, Any]], None] | None, CliArgument(listener="sweep")]
 
 
 def _split_models(texts: Sequence[str]) -> list[str]:
@@ -43,19 +43,19 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
     name: str,
     *,
     models: Annotated[
-        Sequence[str], Typed(name="--model", metavar="PRESET,…", kind=list[str], parse=_split_models)
+        Sequence[str], CliArgument(name="--model", metavar="PRESET,…", kind=list[str], parse=_split_models)
     ] = (),
-    data: Annotated[Sequence[str], Typed(metavar="DATA")] = (),
+    data: Annotated[Sequence[str], CliArgument(metavar="DATA")] = (),
     grid: Annotated[
-        Mapping[str, Sequence[str]] | None, Typed(metavar="A.B=C,D", kind=list[str], parse=parse_grid)
+        Mapping[str, Sequence[str]] | None, CliArgument(metavar="A.B=C,D", kind=list[str], parse=parse_grid)
     ] = None,
     settings: Settings = None,
-    seeds: Annotated[Sequence[int], Typed(metavar="N|A,B", kind=str, parse=parse_seeds)] = (),
+    seeds: Annotated[Sequence[int], CliArgument(metavar="N|A,B", kind=str, parse=parse_seeds)] = (),
     folds: int = 0,
-    recipe: Annotated[str, Typed(f"On top of every preset: {NAMES}.")] = "",
+    recipe: Annotated[str, CliArgument(f"On top of every preset: {NAMES}.")] = "",
     epochs: int | None = None,
     limit: int | None = None,
-    at_once: Annotated[int | None, Typed(name="--jobs")] = None,
+    at_once: Annotated[int | None, CliArgument(name="--jobs")] = None,
     dry_run: bool = False,
     detach: bool = False,
     metrics: Metrics = (),
@@ -94,28 +94,32 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
     if models or data or grid or settings or seeds or folds or recipe:
         default = planned.Plan(name)
         values = {setting: tuple(map(str, each)) for setting, each in (grid or {}).items()}
-        fixed = {setting: str(value) for setting, value in with_start(settings, store).items()}
+        fixed = {setting: str(value) for setting, value in add_start_settings(settings, store).items()}
         chosen = tuple(models) or default.models, tuple(data) or default.data
         plan = planned.Plan(name, *chosen, values, fixed, tuple(seeds) or default.seeds, folds, recipe)
         for each in plan.data:
             configure(each)  # raises with the nearest name
-        planned.members(plan)  # raises where a cell is not valid
+        planned.list_members(plan)  # raises where a cell is not valid
     else:
         plan = planned.read(store, name)
-    result = {"sweep": name, "plan": dataclasses.asdict(plan), "cells": [each.label for each in planned.cells(plan)]}
+    result = {
+        "sweep": name,
+        "plan": dataclasses.asdict(plan),
+        "cells": [each.label for each in planned.list_cells(plan)],
+    }
     if dry_run:
-        runs = planned.members(plan)
+        runs = planned.list_members(plan)
         members = [{"run": each.run, "cell": each.cell.label, "seed": each.seed, "fold": each.fold} for each in runs]
-        return {**result, "progress": driving.look(store, plan).event(), "members": members}
+        return {**result, "progress": driving.read_progress(store, plan).to_event(), "members": members}
     plan = planned.save(store, plan)
-    if driving.driven(store, name):
-        found = driving.look(store, plan) if detach else driving.watch(store, plan, tell=tell, stopped=asked)
+    if driving.is_driven(store, name):
+        found = driving.read_progress(store, plan) if detach else driving.watch(store, plan, tell=tell, stopped=asked)
     elif detach:
-        driving.detach(store, name)
-        found = driving.look(store, plan)
+        driving.start_driver(store, name)
+        found = driving.read_progress(store, plan)
     else:
-        found = driving.drive(store, plan, tell=tell, stopped=asked)
-    result["progress"] = found.event()
+        found = driving.run_sweep(store, plan, tell=tell, stopped=asked)
+    result["progress"] = found.to_event()
     return result if detach else result | sweeps_show(name, metrics=metrics, baseline=baseline, csv=csv, store=store)
 
 
@@ -123,26 +127,26 @@ def sweeps_list(store: Store = None) -> dict[str, Any]:
     """List all sweeps, newest first, with their progress; one whose plan cannot be read has a `reason` instead."""
     store = store or RunStore()
     found: list[dict[str, Any]] = []
-    for name in planned.names(store):
+    for name in planned.list_names(store):
         try:
             plan = planned.read(store, name)
-            said = driving.look(store, plan).event()
+            said = driving.read_progress(store, plan).to_event()
         except (RunDamaged, InputError) as error:
             found.append({"sweep": name, "reason": str(error)})
             continue
         said |= {"models": list(plan.models), "data": list(plan.data), "created": plan.created, "reason": ""}
-        found.append({**said, "driven": driving.driven(store, name)})
+        found.append({**said, "driven": driving.is_driven(store, name)})
     return {"sweeps": found}
 
 
 def sweeps_show(
     name: SweepName, *, metrics: Metrics = (), baseline: Baseline = "", csv: Table = None, store: Store = None
 ) -> dict[str, Any]:
-    """Show the table of a sweep, finished or not (`core.runs.sweep_table.table`), with its plan and progress."""
+    """Show the table of a sweep, finished or not (`core.runs.sweep_table.build_table`), with its plan and progress."""
     store = store or RunStore()
     plan = planned.read(store, name)
-    found = runs.sweep_table.table(store, plan, metrics=metrics, baseline=baseline)
-    found |= {"plan": dataclasses.asdict(plan), "progress": driving.look(store, plan).event()}
+    found = runs.sweep_table.build_table(store, plan, metrics=metrics, baseline=baseline)
+    found |= {"plan": dataclasses.asdict(plan), "progress": driving.read_progress(store, plan).to_event()}
     if csv is not None:
         _write_table(found, Path(csv))
     return found
@@ -159,10 +163,10 @@ def sweeps_remove(name: SweepName, store: Store = None) -> dict[str, Any]:
 
 
 def _write_table(result: dict[str, Any], file: Path) -> None:
-    stream, rows = io.StringIO(), runs.sweep_table.flat(result)
+    stream, rows = io.StringIO(), runs.sweep_table.flatten_table(result)
     writer = csv_module.writer(stream, lineterminator="\n")
     for cells in (rows[0], *(row.values() for row in rows)):
-        writer.writerow([no_formula(cell) for cell in cells])
+        writer.writerow([escape_formula(cell) for cell in cells])
     try:
         write_text(file, BOM + stream.getvalue())
     except OSError as error:
@@ -172,7 +176,7 @@ def _write_table(result: dict[str, Any], file: Path) -> None:
 def print_sweep(result: dict[str, Any]) -> None:
     """Print the plan of a dry run, how to watch one in the background, or the table."""
     plan, told = result["plan"], result["progress"]
-    left = spoken_time(told["seconds_left"], told["unknown"])
+    left = format_time_left(told["seconds_left"], told["unknown"])
     if "rows" in result:
         print_sweeps_show(result)
     elif "members" in result:
@@ -191,8 +195,8 @@ def print_sweeps_list(result: dict[str, Any]) -> None:
     tabulate(result["sweeps"], ("sweep", "runs", *STATES, "models", "data", "reason"), "sweep")
 
 
-print_sweeps_cancel = printer(lambda r: f"{r['runs']} runs asked to stop")
-print_sweeps_remove = printer(lambda r: f"removed, with {r['runs']} runs")
+print_sweeps_cancel = make_printer(lambda r: f"{r['runs']} runs asked to stop")
+print_sweeps_remove = make_printer(lambda r: f"removed, with {r['runs']} runs")
 
 
 def print_sweeps_show(result: dict[str, Any]) -> None:
@@ -211,12 +215,12 @@ def print_sweeps_show(result: dict[str, Any]) -> None:
             {
                 "cell": row["label"],
                 "runs": f"{row['n']} of {row['of']}",
-                **{title: _spread(row["metrics"].get(name)) for name, title in titles.items()},
-                seeds["title"]: _spread(row["together"].get(seeds["name"])),
-                "TF-IDF": _spread(row["yardstick"].get(first["name"])),
-                "difference": _difference(row["versus_yardstick"].get(first["name"])),
-                "to baseline": _difference(row["versus_baseline"].get(first["name"])),
-                "parameters": "" if row["parameters"] is None else count(row["parameters"]),
+                **{title: _format_mean(row["metrics"].get(name)) for name, title in titles.items()},
+                seeds["title"]: _format_mean(row["together"].get(seeds["name"])),
+                "TF-IDF": _format_mean(row["yardstick"].get(first["name"])),
+                "difference": _format_difference(row["versus_yardstick"].get(first["name"])),
+                "to baseline": _format_difference(row["versus_baseline"].get(first["name"])),
+                "parameters": "" if row["parameters"] is None else format_count(row["parameters"]),
                 "seconds": "" if seconds is None else f"{seconds['mean']:.0f}",
             }
         )
@@ -235,14 +239,14 @@ def print_sweeps_show(result: dict[str, Any]) -> None:
         say(f"{failure['run']}: {failure['reason']}")
 
 
-def _spread(summary: dict[str, Any] | None) -> str:
+def _format_mean(summary: dict[str, Any] | None) -> str:
     if summary is None:
         return ""
     spread = "" if summary["deviation"] is None else f" ± {summary['deviation']:.3f}"
-    return decimals(summary["mean"]) + spread
+    return format_decimals(summary["mean"]) + spread
 
 
-def _difference(found: dict[str, Any] | None) -> str:
+def _format_difference(found: dict[str, Any] | None) -> str:
     if found is None:
         return ""
     interval = f" ({found['low']:+.3f} to {found['high']:+.3f})" if found.get("low") is not None else ""

@@ -8,20 +8,20 @@ from typing import Annotated, Any
 
 from core import data as data_room
 from core import evaluation, failures
-from core.api.options import AnyRun, OnTraining, Settings, Store, Typed, name_of
+from core.api.options import AnyRun, CliArgument, OnTraining, Settings, Store, get_name
 from core.api.printing import say, tabulate
-from core.data.config import listed
+from core.data.config import join_list
 from core.data.sources import SOURCES
 from core.exceptions import DataError, InputError
-from core.numbers import count, whole_percent
-from core.papers.reported import counterpart
+from core.formatting import format_count, format_whole_percent
+from core.papers.reported_results import find_counterpart
 from core.recipes import NAMES
-from core.runs.budget import LENGTHS, cost, shortened, uncut_rows
-from core.runs.configuration import configured
+from core.runs.configuration import configure_with_recipe
+from core.runs.cost_estimate import LENGTHS, count_uncut_rows, describe_shortcuts, estimate_cost
 from core.runs.queue import check_room
 from core.runs.record import RunRecord
-from core.runs.start import START, teacher_of
 from core.runs.store import RunStore
+from core.runs.warm_start import START, find_teacher
 from core.runs.worker import execute
 
 SCORES = {
@@ -48,30 +48,30 @@ SCORES = {
         "token accuracy": "metrics.*.token_accuracy",
     },
 }
-"""Task → title of a first number → its place in a `summary`; *: the split."""
+"""Task → title of a first number → its place in a `summarize_run`; *: the split."""
 
-Start = Annotated[AnyRun, Typed(name="--from", metavar="RUN", kind=str)]
-Name = Annotated[str, Typed("Name of the run; default: data, model, seed and time.")]
-Seed = Annotated[int | None, Typed("Short for --set training.seed.")]
-Limit = Annotated[int | None, Typed("Training rows, seeded and stratified; other splits whole.")]
-NoTexts = Annotated[bool, Typed("Keep no text in the run: --set data.texts=false.")]
+Start = Annotated[AnyRun, CliArgument(name="--from", metavar="RUN", kind=str)]
+Name = Annotated[str, CliArgument("Name of the run; default: data, model, seed and time.")]
+Seed = Annotated[int | None, CliArgument("Short for --set training.seed.")]
+Limit = Annotated[int | None, CliArgument("Training rows, seeded and stratified; other splits whole.")]
+NoTexts = Annotated[bool, CliArgument("Keep no text in the run: --set data.texts=false.")]
 
 
 def train(  # noqa: PLR0913 - each is an option that a person types by name
-    data: Annotated[str, Typed(place=False)] = "built-in",
-    model: Annotated[str, Typed(place=False)] = "ndt-01-n3",
+    data: Annotated[str, CliArgument(place=False)] = "built-in",
+    model: Annotated[str, CliArgument(place=False)] = "ndt-01-n3",
     settings: Settings = None,
     *,
     add: Sequence[str] = (),
     start: Start = "",
-    recipe: Annotated[str, Typed(f"Settings that make small models better, under those of --set: {NAMES}.")] = "",
-    length: Annotated[str, Typed(f"Epochs and rows at most: {', '.join(LENGTHS)}.")] = "",
+    recipe: Annotated[str, CliArgument(f"Settings that make small models better, under those of --set: {NAMES}.")] = "",
+    length: Annotated[str, CliArgument(f"Epochs and rows at most: {', '.join(LENGTHS)}.")] = "",
     epochs: int | None = None,
     seed: Seed = None,
     limit: Limit = None,
     name: Name = "",
     no_texts: NoTexts = False,
-    stopped_run: Annotated[str, Typed(name="--resume", metavar="RUN", alone=True)] = "",
+    stopped_run: Annotated[str, CliArgument(name="--resume", metavar="RUN", alone=True)] = "",
     on_event: OnTraining = None,
     store: Store = None,
 ) -> dict[str, Any]:
@@ -88,19 +88,21 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
         stopped_run: Resume this run, with its own settings, instead.
 
     Returns:
-        See `summary`; `sentiscope.train` returns the run, done or cancelled. A recipe leaves out what the model cannot
+        See `summarize_run`; `sentiscope.train` returns the run, done or cancelled. A recipe leaves out what the model cannot
         take, and `left_out` says why. Data that cannot be used leave no run.
     """
     if stopped_run:
         return resume(stopped_run, store=store, on_event=on_event)
-    store, begun = store or RunStore(), name_of(start)
+    store, begun = store or RunStore(), get_name(start)
     short = {"training.epochs": epochs, "training.seed": seed, "data.limit": limit}
     given = {name: value for name, value in short.items() if value is not None} | ({START: begun} if begun else {})
-    given |= _added(add, store) | ({"data.texts": False} if no_texts else {})
-    config, used = configured(data, model, {**_of_length(length), **(settings or {}), **given}, recipe, store=store)
+    given |= _resolve_additions(add, store) | ({"data.texts": False} if no_texts else {})
+    config, used = configure_with_recipe(
+        data, model, {**_get_length_settings(length), **(settings or {}), **given}, recipe, store=store
+    )
     check_room(store.folder)
-    teacher_of(config, store)
-    takes = cost(config, store.list())
+    find_teacher(config, store)
+    takes = estimate_cost(config, store.list())
     record = store.create(config, model, name, exactly=True, recipe=used)
     if on_event and takes:
         on_event({"kind": "cost", **takes._asdict()})
@@ -115,8 +117,8 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
 
 
 def pretrain(  # noqa: PLR0913 - each is an option that a person types by name
-    data: Annotated[Sequence[str], Typed(place=False)],
-    model: Annotated[str, Typed(place=False)] = "vanilla-swiglu",
+    data: Annotated[Sequence[str], CliArgument(place=False)],
+    model: Annotated[str, CliArgument(place=False)] = "vanilla-swiglu",
     settings: Settings = None,
     *,
     apart: Sequence[str] = (),
@@ -140,7 +142,7 @@ def pretrain(  # noqa: PLR0913 - each is an option that a person types by name
     """
     if strange := [each for each in (*data, *apart) if each not in SOURCES]:
         raise InputError(f"--data {strange[0]}: a registered data set; `sentiscope data list` shows all")
-    kept = {"data.apart": listed(apart)} if apart else {}
+    kept = {"data.apart": join_list(apart)} if apart else {}
     given: dict[str, Any] = {"start": start, "seed": seed, "limit": limit, "name": name, "no_texts": no_texts}
     more: dict[str, Any] = {"on_event": on_event, "store": store}
     return train("+".join(data), model, {**kept, **(settings or {})}, recipe="pretrain", **given, **more)
@@ -148,32 +150,32 @@ def pretrain(  # noqa: PLR0913 - each is an option that a person types by name
 
 def resume(run: str, *, on_event: OnTraining = None, store: Store = None) -> dict[str, Any]:
     """Train a queued, failed or cancelled run from its last checkpoint, to the same bits as without a stop."""
-    return summary(execute(store or RunStore(), run, on_event=on_event))
+    return summarize_run(execute(store or RunStore(), run, on_event=on_event))
 
 
-def _added(add: Sequence[str], store: RunStore) -> dict[str, Any]:
+def _resolve_additions(add: Sequence[str], store: RunStore) -> dict[str, Any]:
     """Return the settings of data that join the training split; counter-examples are copied as they are now."""
-    kept = data_room.kept_examples.NAME
+    kept = data_room.counterexample_snapshot.NAME
     sets = [name for name in add if name != kept]
-    along = {"data.examples": failures.counter_examples.planned(store.folder)} if kept in add else {}
-    return along | ({"data.add": listed(sets)} if sets else {})
+    along = {"data.examples": failures.counter_examples.write_copy(store.folder)} if kept in add else {}
+    return along | ({"data.add": join_list(sets)} if sets else {})
 
 
-def _of_length(name: str) -> dict[str, Any]:
+def _get_length_settings(name: str) -> dict[str, Any]:
     if name and name not in LENGTHS:
         raise InputError(f"--length {name!r}: one of {', '.join(map(repr, LENGTHS))}")
     return LENGTHS.get(name, {})
 
 
-def summary(record: RunRecord) -> dict[str, Any]:
+def summarize_run(record: RunRecord) -> dict[str, Any]:
     """Return the summary of a training: status, metrics and intervals per split, lambda, seconds, the TF-IDF baseline.
 
     `data_notes` is what was done to the data, `data_decisions` how its file was read, `interval_method` says in words
-    what an interval is, `shortened` what it cost to train for less than the preset does, `pairs` whether it reads two
+    what an interval is, `describe_shortcuts` what it cost to train for less than the preset does, `pairs` whether it reads two
     texts at once. `reported` is what a paper reports for the same preset and data set, with a note where splits differ;
     else null.
     """
-    results, paper = record.results, counterpart(record.preset, record.config)
+    results, paper = record.results, find_counterpart(record.preset, record.config)
     return {
         "run": record.run,
         "status": record.status,
@@ -201,28 +203,28 @@ def summary(record: RunRecord) -> dict[str, Any]:
         "data_notes": list(record.data_notes),
         "data_decisions": [dataclasses.asdict(each) for each in record.data_decisions],
         "pairs": record.pairs,
-        "shortened": list(shortened(record.preset, record.config, uncut_rows(record.config, [record]))),
+        "shortened": list(describe_shortcuts(record.preset, record.config, count_uncut_rows(record.config, [record]))),
         "seconds": record.seconds,
     }
 
 
-def started(start: Mapping[str, Any]) -> str:
+def describe_start(start: Mapping[str, Any]) -> str:
     """Describe the copied weights of a training: from which run, how many, and new parts."""
-    words = [f"{count(start['words'])} words"] if start["words"] else []
+    words = [f"{format_count(start['words'])} words"] if start["words"] else []
     # The part of the model that a tensor belongs to: `layers.1.attention.query.weight` → `query`.
     names = (name.split(".") for name in (*start["partly"], *start["fresh"]))
     parts = [name[-2] if len(name) > 2 else name[0] for name in names]
     new = f"; new, in whole or in part: {', '.join(dict.fromkeys(words + parts))}" if words + parts else ""
-    return f"'{start['run']}': {whole_percent(start['numbers'] / start['of'])} of the numbers copied{new}"
+    return f"'{start['run']}': {format_whole_percent(start['numbers'] / start['of'])} of the numbers copied{new}"
 
 
-def scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the first numbers of a `summary` as a table, a row for each split; intervals as [low, high].
+def tabulate_scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the first numbers of a `summarize_run` as a table, a row for each split; intervals as [low, high].
 
     With several labels per text: the macro F1 at own thresholds chosen on validation, and at 0.5.
     """
 
-    def find(path: str, split: str) -> Any:
+    def find_number(path: str, split: str) -> Any:
         """Find the number at a path of the summary."""
         found: Any = result
         for step in path.split("."):
@@ -230,7 +232,9 @@ def scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
         return found
 
     columns = SCORES[result["task"]].items()
-    return [{"split": split} | {title: find(path, split) for title, path in columns} for split in result["metrics"]]
+    return [
+        {"split": split} | {title: find_number(path, split) for title, path in columns} for split in result["metrics"]
+    ]
 
 
 def print_train(result: dict[str, Any]) -> None:
@@ -238,8 +242,8 @@ def print_train(result: dict[str, Any]) -> None:
     ended = f"{result['status']} in {result['seconds']:.0f} s"
     say(f": {', '.join(filter(None, (ended, result['mixture'])))}", head=result["run"])
     if start := result.get("start"):
-        say(f"Started from {started(start)}")
-    rows = scores(result)
+        say(f"Started from {describe_start(start)}")
+    rows = tabulate_scores(result)
     tabulate(rows, () if rows else ("split",))
     for note in result["data_notes"]:
         say(f"{note}.", head="Data: ")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.lazy import open_door
+from core.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
-    from core.behaviour import answers, polarity, read, report
+    from core.behaviour import suite_predictions, polarity, suite_reader, report
 
-__getattr__ = open_door(__name__)
+__getattr__ = make_getattr(__name__)

@@ -19,7 +19,7 @@ _TURNS = {"not", "non", "no"}
 Sides = dict[str, Polarity | None]  # by class its polarity; None: it has none
 
 
-def sides_of(
+def find_polarities(
     run: str, classes: Sequence[str], chosen: Mapping[str, str] | None = None, order: Sequence[str] = ()
 ) -> Sides:
     """Return the polarity of each class of a run.
@@ -28,11 +28,11 @@ def sides_of(
     `order` has the classes from negative to positive, where the data say it. Raises InputError if a class has no
     polarity by its name, or the run knows but one side.
     """
-    said = _checked(chosen or {})
-    ranked = _ranked(order) if set(order) == set(classes) else {}
-    found = {name: said.get(name.casefold(), named(name) or ranked.get(name)) for name in classes}
+    said = _check_mapping(chosen or {})
+    ranked = _rank_polarities(order) if set(order) == set(classes) else {}
+    found = {name: said.get(name.casefold(), infer_polarity(name) or ranked.get(name)) for name in classes}
     if unknown := [name for name, side in found.items() if side is None]:
-        example = " ".join(f"--map {_quoted(name)}=…" for name in unknown[:6])
+        example = " ".join(f"--map {_quote_name(name)}=…" for name in unknown[:6])
         raise InputError(
             f"run '{run}' has classes without a polarity ({', '.join(unknown)}); say for each whether it is "
             f"{', '.join(POLARITIES)} or {NONE}: {example}"
@@ -43,7 +43,7 @@ def sides_of(
     return sides
 
 
-def refuse_strange(chosen: Mapping[str, str], classes: Sequence[str]) -> None:
+def refuse_unknown_class(chosen: Mapping[str, str], classes: Sequence[str]) -> None:
     """Refuse a mapping that names a class no run has, with an InputError."""
     known = {name.casefold() for name in classes}
     if strange := [name for name in chosen if name.casefold() not in known]:
@@ -51,30 +51,30 @@ def refuse_strange(chosen: Mapping[str, str], classes: Sequence[str]) -> None:
         raise InputError(f"--map {strange[0]}=…: no run has this class; the classes are {found}")
 
 
-def named(name: str) -> Polarity | None:
+def infer_polarity(name: str) -> Polarity | None:
     """Return the polarity that a class name implies; None if it implies none, or two."""
     words = set(re.findall(r"[^\W\d_]+", name.casefold()))
     found = {_WORDS[word] for word in words & _WORDS.keys()}
     return found.pop() if len(found) == 1 and not words & _TURNS else None
 
 
-def followed(classes: Sequence[str]) -> str:
+def choose_plotted_class(classes: Sequence[str]) -> str:
     """Return the class whose probability is plotted by default: the positive class, else the last one."""
-    return next((name for name in classes if named(name) == "positive"), classes[-1])
+    return next((name for name in classes if infer_polarity(name) == "positive"), classes[-1])
 
 
-def _ranked(order: Sequence[str]) -> dict[str, Polarity]:
+def _rank_polarities(order: Sequence[str]) -> dict[str, Polarity]:
     """Return polarities by rank: negative below the middle, positive above it, neutral in the middle."""
     last = len(order) - 1
     return {name: POLARITIES[1 + (2 * place > last) - (2 * place < last)] for place, name in enumerate(order)}
 
 
-def _checked(chosen: Mapping[str, str]) -> dict[str, Polarity | str]:
+def _check_mapping(chosen: Mapping[str, str]) -> dict[str, Polarity | str]:
     for name, side in chosen.items():
         if side not in (*POLARITIES, NONE):
             raise InputError(f"--map {name}={side}: a class is {', '.join(POLARITIES)} or {NONE}")
     return {name.casefold(): side for name, side in chosen.items()}
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return f'"{name}"' if " " in name else name

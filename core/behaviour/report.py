@@ -6,19 +6,26 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, Literal
 
-from core.behaviour.judge import Answer, Judged
-from core.behaviour.rates import RateDifference, agreement, compare_failures, consistency, failures, verdict
-from core.behaviour.suite import Case, SuiteTest
-from core.evaluation.comparison import holm
-from core.evaluation.intervals import wilson
+from core.behaviour.failure_rates import (
+    RateDifference,
+    compare_failures,
+    count_consistent,
+    count_failures,
+    estimate_agreement,
+    judge_interval,
+)
+from core.behaviour.outcomes import SuitePrediction, SuiteResult
+from core.behaviour.suite import SuiteCase, SuiteTest
+from core.evaluation.comparison import apply_holm
+from core.evaluation.intervals import compute_wilson
 from core.evaluation.significance import ALPHA
 
 Pairs = list[tuple[str, bool | None]]
 
 
-def report(runs: Sequence[Judged]) -> dict[str, Any]:
+def build_report(runs: Sequence[SuiteResult]) -> dict[str, Any]:
     """Return failure rates by capability, test and run, failing cases, and differences; see `core.api.behave`."""
-    suite, agreements = runs[0].suite, {each.run: _agreement(each) for each in runs}
+    suite, agreements = runs[0].suite, {each.run: _estimate_agreement(each) for each in runs}
     return {
         "suite": {
             "name": suite.name,
@@ -29,26 +36,30 @@ def report(runs: Sequence[Judged]) -> dict[str, Any]:
             "cases": suite.size,
             "texts": len(suite.texts),
         },
-        "runs": [_run(each, agreements[each.run]) for each in runs],
+        "runs": [_describe_run(each, agreements[each.run]) for each in runs],
         "capabilities": [
             {
                 "capability": name,
-                "must": list(dict.fromkeys(test.words for test in suite.of(name))),
-                "rates": {each.run: _rate(each, suite.of(name), agreements[each.run]) for each in runs},
-                "tests": [_test(test, runs, agreements) for test in suite.of(name)],
+                "must": list(dict.fromkeys(test.words for test in suite.select_tests(name))),
+                "rates": {
+                    each.run: _summarize_rate(each, suite.select_tests(name), agreements[each.run]) for each in runs
+                },
+                "tests": [_describe_test(test, runs, agreements) for test in suite.select_tests(name)],
             }
             for name in suite.capabilities
         ],
-        "differences": _differences(runs, agreements),
+        "differences": _compare_runs(runs, agreements),
     }
 
 
-def _run(judged: Judged, agreement_: float) -> dict[str, Any]:
-    rate = _rate(judged, judged.suite.tests, agreement_)
+def _describe_run(judged: SuiteResult, agreement_: float) -> dict[str, Any]:
+    rate = _summarize_rate(judged, judged.suite.tests, agreement_)
     return {"run": judged.run, "polarities": dict(judged.sides), "agreement": agreement_, **rate}
 
 
-def _pairs(judged: Judged, tests: Sequence[SuiteTest], name: Literal["template", "group"] = "template") -> Pairs:
+def _pair_outcomes(
+    judged: SuiteResult, tests: Sequence[SuiteTest], name: Literal["template", "group"] = "template"
+) -> Pairs:
     return [
         (getattr(case, name), passed)
         for test in tests
@@ -56,34 +67,36 @@ def _pairs(judged: Judged, tests: Sequence[SuiteTest], name: Literal["template",
     ]
 
 
-def _agreement(judged: Judged) -> float:
+def _estimate_agreement(judged: SuiteResult) -> float:
     suite = judged.suite
-    return agreement([failures(_pairs(judged, suite.of(name))) for name in suite.capabilities])
+    return estimate_agreement(
+        [count_failures(_pair_outcomes(judged, suite.select_tests(name))) for name in suite.capabilities]
+    )
 
 
-def _rate(judged: Judged, tests: Sequence[SuiteTest], agreement_: float) -> dict[str, Any]:
+def _summarize_rate(judged: SuiteResult, tests: Sequence[SuiteTest], agreement_: float) -> dict[str, Any]:
     """Return the failure rate of some tests; `rate` and `interval` are None if no case applies."""
-    found = failures(_pairs(judged, tests))
-    interval = found.interval(agreement_)
+    found = count_failures(_pair_outcomes(judged, tests))
+    interval = found.compute_interval(agreement_)
     return {
         "n": found.n,
         "failed": found.total,
         "rate": found.rate if found.n else None,
         "interval": list(interval) if found.n else None,
-        "verdict": verdict(interval),
+        "verdict": judge_interval(interval),
         "not_asked": sum(len(test.cases) for test in tests) - found.n,
-        "consistency": _consistency(judged, tests),
+        "consistency": _summarize_contrast(judged, tests),
     }
 
 
-def _consistency(judged: Judged, tests: Sequence[SuiteTest]) -> dict[str, Any] | None:
-    groups, right = consistency(_pairs(judged, tests, "group"))
+def _summarize_contrast(judged: SuiteResult, tests: Sequence[SuiteTest]) -> dict[str, Any] | None:
+    groups, right = count_consistent(_pair_outcomes(judged, tests, "group"))
     if not groups:
         return None
-    return {"groups": groups, "right": right, "rate": right / groups, "interval": list(wilson(right, groups))}
+    return {"groups": groups, "right": right, "rate": right / groups, "interval": list(compute_wilson(right, groups))}
 
 
-def _test(test: SuiteTest, runs: Sequence[Judged], agreements: dict[str, float]) -> dict[str, Any]:
+def _describe_test(test: SuiteTest, runs: Sequence[SuiteResult], agreements: dict[str, float]) -> dict[str, Any]:
     return {
         "test": test.name,
         "kind": test.kind,
@@ -91,29 +104,29 @@ def _test(test: SuiteTest, runs: Sequence[Judged], agreements: dict[str, float])
         "about": test.about,
         "tolerance": test.tolerance,
         "cases": len(test.cases),
-        "rates": {each.run: _rate(each, (test,), agreements[each.run]) for each in runs},
-        "failing": {each.run: [_failing(each, case) for case in each.failing(test)] for each in runs},
+        "rates": {each.run: _summarize_rate(each, (test,), agreements[each.run]) for each in runs},
+        "failing": {each.run: [_describe_case(each, case) for case in each.list_failing(test)] for each in runs},
     }
 
 
-def _failing(judged: Judged, case: Case) -> dict[str, Any]:
+def _describe_case(judged: SuiteResult, case: SuiteCase) -> dict[str, Any]:
     return {
         "texts": list(case.texts),
         "expected": list(case.expected),
-        "answers": [_said(judged.answers[text]) for text in case.texts],
+        "answers": [_describe_answer(judged.answers[text]) for text in case.texts],
     }
 
 
-def _said(answer: Answer) -> dict[str, Any]:
+def _describe_answer(answer: SuitePrediction) -> dict[str, Any]:
     return {"label": answer.label, "polarity": answer.side, "probabilities": dict(answer.probabilities)}
 
 
-def _differences(runs: Sequence[Judged], agreements: dict[str, float]) -> list[dict[str, Any]]:
+def _compare_runs(runs: Sequence[SuiteResult], agreements: dict[str, float]) -> list[dict[str, Any]]:
     """Compare every two runs on every capability with Holm's correction; intervals at the level of their step."""
     suite, found = runs[0].suite, list[tuple[dict[str, Any], RateDifference]]()
     for name in suite.capabilities:
         for first, second in combinations(runs, 2):
-            one, two = _pairs(first, suite.of(name)), _pairs(second, suite.of(name))
+            one, two = _pair_outcomes(first, suite.select_tests(name)), _pair_outcomes(second, suite.select_tests(name))
             own = max(agreements[first.run], agreements[second.run])
             gap = compare_failures([a for _, a in one], [b for _, b in two], [t for t, _ in one], own)
             if gap is not None:
@@ -122,10 +135,10 @@ def _differences(runs: Sequence[Judged], agreements: dict[str, float]) -> list[d
         {
             **named,
             "difference": gap.difference,
-            "interval": list(gap.interval(step.alpha)),
+            "interval": list(gap.compute_interval(step.alpha)),
             "p": gap.p,
             "p_holm": step.p,
             "differ": step.p < ALPHA,
         }
-        for (named, gap), step in zip(found, holm([gap.p for _, gap in found]), strict=True)
+        for (named, gap), step in zip(found, apply_holm([gap.p for _, gap in found]), strict=True)
     ]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from core.exceptions import DataError
-from core.fingerprint import fingerprint
-from core.numbers import count
+from core.fingerprint import hash_value
+from core.formatting import format_count
 
 Polarity = Literal["negative", "neutral", "positive"]
 POLARITIES: tuple[Polarity, ...] = get_args(Polarity)
@@ -25,7 +25,7 @@ MOST_CHARACTERS = 10_000_000  # of all texts of a suite together, at most
 
 
 @dataclass(frozen=True)
-class Case:
+class SuiteCase:
     """A test case: one or more texts, passed or failed together."""
 
     texts: tuple[str, ...]  # one; of invariance two or more that mean the same; of direction before and after
@@ -42,7 +42,7 @@ class SuiteTest:
     name: str
     capability: str
     kind: Kind
-    cases: tuple[Case, ...]
+    cases: tuple[SuiteCase, ...]
     about: str = ""
     must: Must = "not weaken"  # of direction: what the probability of the expected side must do
     tolerance: float = 0.0  # of direction: by how much it may fall, or must rise at least
@@ -76,19 +76,19 @@ class Suite:
     @functools.cached_property
     def digest(self) -> str:
         """Return the SHA-256 digest (64 hex digits) of all tests."""
-        return fingerprint([dataclasses.asdict(test) for test in self.tests])
+        return hash_value([dataclasses.asdict(test) for test in self.tests])
 
     @functools.cached_property
     def size(self) -> int:
         """Return the number of cases in all tests."""
         return sum(len(test.cases) for test in self.tests)
 
-    def of(self, capability: str) -> tuple[SuiteTest, ...]:
+    def select_tests(self, capability: str) -> tuple[SuiteTest, ...]:
         """Return the tests of a capability."""
         return tuple(test for test in self.tests if test.capability == capability)
 
 
-def whole(suite: Suite, *, file: str) -> Suite:
+def check_suite(suite: Suite, *, file: str) -> Suite:
     """Check a suite and return it; DataError for no test, repeated names, or too many cases or characters."""
     if not suite.tests:
         raise DataError("it holds no test", file=file)
@@ -99,7 +99,7 @@ def whole(suite: Suite, *, file: str) -> Suite:
         names.add(test.name)
     refuse_too_many(suite.size, file=file)
     if sum(len(text) for test in suite.tests for case in test.cases for text in case.texts) > MOST_CHARACTERS:
-        said = f"its texts have more than {count(MOST_CHARACTERS)} characters together; take some tests out"
+        said = f"its texts have more than {format_count(MOST_CHARACTERS)} characters together; take some tests out"
         raise DataError(said, file=file)
     return suite
 
@@ -107,5 +107,5 @@ def whole(suite: Suite, *, file: str) -> Suite:
 def refuse_too_many(cases: int, *, file: str) -> None:
     """Refuse too many cases with a DataError."""
     if cases > MOST_CASES:
-        said = f"it comes to more than {count(MOST_CASES)} cases; take some tests out, or lower their `most`"
+        said = f"it comes to more than {format_count(MOST_CASES)} cases; take some tests out, or lower their `most`"
         raise DataError(said, file=file)

@@ -23,13 +23,13 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_
 import typer
 from typer.core import TyperCommand
 
-from core.api import VERBS, load
-from core.api.options import Named, Typed
-from core.api.printing import err, say, show_tree, teller
+from core.api import VERBS, load_verb
+from core.api.options import NamedRun, CliArgument
+from core.api.printing import err, say, show_tree, make_listener
 from core.api.progress import SweepProgress, TrainingProgress
 from core.exceptions import InputError, SentiscopeError
-from core.runs.worker import stop_signals
-from core.text.pair import joined
+from core.runs.worker import handle_stop_signals
+from core.text.text_pairs import join_pair
 
 GROUPS = {
     "backbones": "Pretrained encoders on this machine",
@@ -86,38 +86,38 @@ class Argument(NamedTuple):
     """An argument of a verb, as typed on the command line."""
 
     name: str
-    typed: Typed
+    typed: CliArgument
     parameter: inspect.Parameter
     """That of the command."""
 
 
 def generate_command(command: str) -> Callable[..., None]:
     """Return a function for Typer that calls the verb of a command and prints its result."""
-    verb, printer = load(command)
+    verb, printer = load_verb(command)
     (about, arguments, listeners), signature = _read_arguments(verb), inspect.signature(verb)
 
-    def call(context: typer.Context, second_text: str | None = None, as_json: bool = False, **given: Any) -> None:
+    def call_verb(context: typer.Context, second_text: str | None = None, as_json: bool = False, **given: Any) -> None:
         """Call the verb with the typed values and print its result."""
         _refuse_company(context, arguments, given)
-        values = {each.name: _parse(each, given[each.name], second_text) for each in arguments}
+        values = {each.name: _parse_value(each, given[each.name], second_text) for each in arguments}
         with contextlib.ExitStack() as stack:
             values |= {name: stack.enter_context(LISTENERS[kind](as_json)) for name, kind in listeners.items()}
             said: Any = {name: value for name, value in values.items() if value is not None}
             bound = inspect.BoundArguments(signature, said)
             result = verb(*bound.args, **bound.kwargs)
-        _end(command, result, printer, as_json)
+        _end_command(command, result, printer, as_json)
 
     parameters = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
     for each in arguments:
         parameters += [each.parameter, *([PAIR] if each.typed.pair else [])]
     parameters += [] if signature.return_annotation == "int" else [JSON]
-    call.__doc__, call.__signature__ = about, inspect.Signature(parameters)  # type: ignore[attr-defined]
-    call.__annotations__ = {each.name: each.annotation for each in parameters}
-    call.old_names = OLD_NAMES.get(command, {})  # type: ignore[attr-defined]
-    return call
+    call_verb.__doc__, call_verb.__signature__ = about, inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call_verb.__annotations__ = {each.name: each.annotation for each in parameters}
+    call_verb.old_names = OLD_NAMES.get(command, {})  # type: ignore[attr-defined]
+    return call_verb
 
 
-def _end(command: str, result: Any, printer: Callable[[dict[str, Any]], None] | None, as_json: bool) -> None:
+def _end_command(command: str, result: Any, printer: Callable[[dict[str, Any]], None] | None, as_json: bool) -> None:
     """Print a result, and exit with an error code if it is a failure."""
     if isinstance(result, int):
         raise typer.Exit(result)
@@ -138,11 +138,13 @@ def _read_arguments(verb: Callable[..., Any]) -> tuple[str, list[Argument], dict
     hints = get_type_hints(verb, None, {"Intervention": object}, include_extras=True)
     arguments, listeners = list[Argument](), dict[str, str]()
     for name, parameter in inspect.signature(verb).parameters.items():
-        typed = next((each for each in getattr(hints[name], "__metadata__", ()) if type(each) is Typed), Typed())
+        typed = next(
+            (each for each in getattr(hints[name], "__metadata__", ()) if type(each) is CliArgument), CliArgument()
+        )
         if typed.listener:
             listeners[name] = typed.listener
         else:
-            arguments.append(_argument(parameter, hints[name], typed, helps.get(name, typed.help)))
+            arguments.append(_build_argument(parameter, hints[name], typed, helps.get(name, typed.help)))
     return about, arguments, listeners
 
 
@@ -155,9 +157,9 @@ def read_docstring(verb: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     return about.strip(), dict(zip(entries[::2], texts, strict=True))
 
 
-def _argument(parameter: inspect.Parameter, hint: Any, typed: Typed, help: str) -> Argument:
+def _build_argument(parameter: inspect.Parameter, hint: Any, typed: CliArgument, help: str) -> Argument:
     """Return an argument of a verb with the parameter of its command."""
-    kind, default = _kind(hint, typed, parameter), parameter.default
+    kind, default = _find_type(hint, typed, parameter), parameter.default
     placed = parameter.kind is not inspect.Parameter.KEYWORD_ONLY and not typed.name
     info: dict[str, Any] = {"help": help, "metavar": typed.metavar or None, "min": typed.least}
     if typed.place if typed.place is not None else placed:
@@ -170,10 +172,10 @@ def _argument(parameter: inspect.Parameter, hint: Any, typed: Typed, help: str) 
         default = ...
     elif kind in (list[str], Path) or (kind is str and not isinstance(default, str)):
         kind, default = kind | None, None
-    return Argument(parameter.name, typed, _option(parameter.name, kind, default, about))
+    return Argument(parameter.name, typed, _build_option(parameter.name, kind, default, about))
 
 
-def _kind(hint: Any, typed: Typed, parameter: inspect.Parameter) -> Any:
+def _find_type(hint: Any, typed: CliArgument, parameter: inspect.Parameter) -> Any:
     """Return the type that Typer reads for an argument of a verb."""
     plain = hint.__origin__ if hasattr(hint, "__metadata__") else hint
     members = get_args(plain) if get_origin(plain) in (Union, UnionType) else (plain,)
@@ -181,27 +183,27 @@ def _kind(hint: Any, typed: Typed, parameter: inspect.Parameter) -> Any:
         return typed.kind
     if parameter.kind is inspect.Parameter.VAR_POSITIONAL or any(get_origin(each) is Sequence for each in members):
         return list[str]
-    return Path if Path in members else str if Named in members else plain
+    return Path if Path in members else str if NamedRun in members else plain
 
 
-def _option(name: str, kind: Any, default: Any, about: Any) -> inspect.Parameter:
+def _build_option(name: str, kind: Any, default: Any, about: Any) -> inspect.Parameter:
     given = inspect.Parameter.empty if default is ... else default
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=given, annotation=Annotated[kind, about])
 
 
-PAIR = _option(
+PAIR = _build_option(
     "second_text",
     str | None,
     None,
     typer.Option("--pair", metavar="TEXT", help="The second text, of a run that reads two at once."),
 )
-JSON = _option("as_json", bool, False, typer.Option("--json", help="One JSON object on stdout, logs on stderr."))
+JSON = _build_option("as_json", bool, False, typer.Option("--json", help="One JSON object on stdout, logs on stderr."))
 
 
-def _parse(argument: Argument, value: Any, second_text: str | None) -> Any:
+def _parse_value(argument: Argument, value: Any, second_text: str | None) -> Any:
     """Return the value of an argument as its verb takes it."""
     if argument.typed.pair and second_text is not None:
-        return joined(value, second_text)
+        return join_pair(value, second_text)
     return argument.typed.parse(value) if argument.typed.parse and value is not None else value
 
 
@@ -218,21 +220,21 @@ def _refuse_company(context: typer.Context, arguments: Sequence[Argument], given
 
 @contextlib.contextmanager
 def _listen_to_signals(as_json: bool) -> Iterator[Callable[[], bool]]:
-    with stop_signals() as signalled:
+    with handle_stop_signals() as signalled:
         yield signalled.is_set
 
 
 LISTENERS: dict[str, Callable[[bool], contextlib.AbstractContextManager[Any]]] = {
-    "progress": lambda as_json: contextlib.nullcontext(teller()),
+    "progress": lambda as_json: contextlib.nullcontext(make_listener()),
     "training": lambda as_json: TrainingProgress(err),
     "sweep": lambda as_json: SweepProgress(err, as_json),
     "stopped": _listen_to_signals,
     "python": lambda as_json: contextlib.nullcontext(),
 }
-"""What a verb is given that nobody types, by `Typed.listener`."""
+"""What a verb is given that nobody types, by `CliArgument.listener`."""
 
 
-def generate() -> typer.Typer:
+def generate_app() -> typer.Typer:
     """Return the application with every verb as a command."""
     app = typer.Typer(
         no_args_is_help=True, add_completion=False, help="Train small sentiment classifiers, look inside."
@@ -249,4 +251,4 @@ def generate() -> typer.Typer:
     return app
 
 
-app = generate()
+app = generate_app()

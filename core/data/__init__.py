@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.lazy import open_door
+from core.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
-    from core.data import apart, card, check, columns, conll, decode, folders, held, kept_examples, labeled_files
-    from core.data import limits, lineage, load, parquet, splits, table_head, write
+    from core.data import (
+        sandbox,
+        card,
+        check,
+        columns,
+        conll,
+        decoding,
+        folders,
+        availability,
+        counterexample_snapshot,
+        labeled_files,
+    )
+    from core.data import limits, lineage, load, parquet, splits, table_head, table_writer
 
-__getattr__ = open_door(__name__)
+__getattr__ = make_getattr(__name__)

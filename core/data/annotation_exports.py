@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from core.data.columns import LABEL_NAMES
-from core.data.decode import without_surrogates
-from core.data.findings import plural, shown
+from core.data.decoding import replace_surrogates
+from core.data.findings import plural, shorten
 from core.exceptions import DataError
 
 _LOOKED_AT = 1_000
@@ -24,7 +24,7 @@ Row = dict[str, Any]
 Note = Callable[..., None]
 
 
-def unpack(rows: list[Row], note: Note, *, file: str = "") -> list[Row]:
+def unpack_export(rows: list[Row], note: Note, *, file: str = "") -> list[Row]:
     """Turn a tool's export into the rows of a table; return rows of an unknown tool unchanged.
 
     `note` is called with the kind, number and sentence of what was left out or chosen; labels of spans are refused.
@@ -34,9 +34,9 @@ def unpack(rows: list[Row], note: Note, *, file: str = "") -> list[Row]:
     first = rows[0]
     given = (isinstance(row.get(key), list) for row in rows[:_LOOKED_AT] for key in _ANNOTATIONS)
     if isinstance(first.get("data"), dict) and any(given):
-        rows = _label_studio(rows, note, file)
+        rows = _read_label_studio(rows, note, file)
     elif "row" in first and "row_idx" in first:
-        rows = _viewer(rows, note)
+        rows = _read_viewer(rows, note)
     elif "answer" in first and any(key in first for key in (*_PRODIGY, "accept")):
         rows = _read_prodigy(rows, note, file)
     _refuse_spans(rows, file)
@@ -48,7 +48,7 @@ _VALUES = {CHOICES: CHOICES, "rating": "rating", "number": "number"}
 """Kinds of Label Studio's results that are of a whole text → the key of their value."""
 
 
-def _label_studio(tasks: list[Row], note: Note, file: str) -> list[Row]:
+def _read_label_studio(tasks: list[Row], note: Note, file: str) -> list[Row]:
     rows, kinds, questions = list[Row](), Counter[str](), dict[str, None]()
     several = differing = unanswered = 0
     for task in tasks:
@@ -57,7 +57,7 @@ def _label_studio(tasks: list[Row], note: Note, file: str) -> list[Row]:
             answer
             for each in given
             if isinstance(each, dict) and not each.get("was_cancelled") and not each.get("skipped")
-            if (answer := _answer(each, kinds))
+            if (answer := _read_answer(each, kinds))
         ]
         unanswered += not answers
         several += len(answers) > 1
@@ -73,12 +73,12 @@ def _label_studio(tasks: list[Row], note: Note, file: str) -> list[Row]:
         note("not-annotated", len(tasks), f"{seen}, so there are no labels; {how}", "refused")
         return rows
     if not any(kind in _VALUES for kind in kinds):
-        said = ", ".join(map(shown, map(without_surrogates, sorted(kinds))))
+        said = ", ".join(map(shorten, map(replace_surrogates, sorted(kinds))))
         raise DataError(
             f"a list of {plural(len(tasks), 'Label Studio task')} with annotations of the kind {said}, none of a text",
             file=file,
         )
-    rows = _one_each(rows, questions)
+    rows = _flatten_single(rows, questions)
     note("label-studio", len(tasks), f"{plural(len(tasks), 'task')} of Label Studio, choices and ratings as labels")
     if unanswered:
         note("not-annotated", unanswered, f"{plural(unanswered, 'task')} without an annotation, which have no label")
@@ -88,7 +88,7 @@ def _label_studio(tasks: list[Row], note: Note, file: str) -> list[Row]:
     return rows
 
 
-def _one_each(rows: list[Row], questions: Iterable[str]) -> list[Row]:
+def _flatten_single(rows: list[Row], questions: Iterable[str]) -> list[Row]:
     """Replace lists by their single choice in columns where every row has exactly one."""
     for name in questions:
         if all(isinstance(row.get(name, [0]), list) and len(row.get(name, [0])) == 1 for row in rows):
@@ -96,7 +96,7 @@ def _one_each(rows: list[Row], questions: Iterable[str]) -> list[Row]:
     return rows
 
 
-def _answer(annotation: Mapping[str, Any], kinds: Counter[str]) -> Row:
+def _read_answer(annotation: Mapping[str, Any], kinds: Counter[str]) -> Row:
     found: Row = {}
     results = annotation.get("result")
     for result in results if isinstance(results, list) else ():
@@ -114,7 +114,7 @@ def _answer(annotation: Mapping[str, Any], kinds: Counter[str]) -> Row:
     return found
 
 
-def _viewer(rows: list[Row], note: Note) -> list[Row]:
+def _read_viewer(rows: list[Row], note: Note) -> list[Row]:
     cut = sum(bool(row.get("truncated_cells")) for row in rows)
     if cut:
         note("truncated-cells", cut, f"{plural(cut, 'row')} with cells that the viewer cut short", "warning")
@@ -133,7 +133,7 @@ def _read_prodigy(rows: list[Row], note: Note, file: str) -> list[Row]:
         message = f"{plural(left, 'row')} that were not accepted in Prodigy left out ({said})"
         note("not-accepted", left, message, "warning")
     kept = [row for row in rows if row.get("answer") == "accept"]
-    return _one_each(
+    return _flatten_single(
         [{key: each for key, each in row.items() if key not in _PRODIGY_ASIDE} for row in kept], ["accept"]
     )
 

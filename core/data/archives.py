@@ -15,11 +15,11 @@ from pathlib import PurePosixPath
 from typing import IO
 
 from core.data import folders, limits
-from core.data.findings import Finding, naming_sheets, shown
+from core.data.dataset import TRAIN
+from core.data.findings import Finding, name_sheets, shorten
 from core.data.folders import TABLES, ClassTexts, ZipFolder
-from core.data.table import TRAIN
 from core.exceptions import DataError
-from core.numbers import count
+from core.formatting import format_count
 
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _FIRST = ("all", "train", "training", "data")
@@ -33,7 +33,7 @@ _WORKBOOK, _OPEN_DOCUMENT = "[Content_Types].xml", "mimetype"
 
 
 @dataclass(frozen=True)
-class Unpacked:
+class UnpackedTable:
     """The table that is read from an archive."""
 
     data: bytes
@@ -52,43 +52,45 @@ def is_archive(data: bytes, file: str) -> bool:
         return file.casefold().endswith(".zip")
 
 
-def unpack_gzip(data: bytes, file: str) -> Unpacked:
+def unpack_gzip(data: bytes, file: str) -> UnpackedTable:
     """Unpack a gzip file; refuse it if it is damaged, contains another archive or is too large."""
     name = file[: -len(".gz")] if file.lower().endswith(".gz") else file
     try:
         with gzip.open(io.BytesIO(data)) as stream:
-            found = _bounded(stream, file, f"gunzip -c {file}")
+            found = _read_bounded(stream, file, f"gunzip -c {file}")
     except _DAMAGED as error:
         raise DataError(f"this gzip file is damaged or cut short ({error})"[:200], file=file) from None
     if found[257:262] == b"ustar" or name.lower().endswith((".tar", ".tgz")):
         raise DataError("a tar archive packed with gzip; unpack it and give the folder or a file", file=file)
-    return Unpacked(found, name)
+    return UnpackedTable(found, name)
 
 
-def unpack_zip(data: bytes, file: str, part: str = "") -> Unpacked:
+def unpack_zip(data: bytes, file: str, part: str = "") -> UnpackedTable:
     """Unpack one table of a zip archive: the one named `part`, else the training table or the first."""
     with _open_archive(data, file) as (archive, members):
-        tables = _tables(members, file)
-        chosen = _chosen(tables, part, file)
+        tables = _list_tables(members, file)
+        chosen = _choose_table(tables, part, file)
         names = tuple(each.filename for each in tables)
-        with naming_sheets(names, chosen.filename):
+        with name_sheets(names, chosen.filename):
             if chosen.flag_bits & _ENCRYPTED:
-                raise DataError(f"`{shown(chosen.filename)}` in it has a password; unpack it first", file=file)
+                raise DataError(f"`{shorten(chosen.filename)}` in it has a password; unpack it first", file=file)
             with archive.open(chosen) as stream:
-                found = _bounded(stream, file, f"unzip -p {file} {chosen.filename}")
-    message = f"`{shown(chosen.filename)}` of the archive is read"
+                found = _read_bounded(stream, file, f"unzip -p {file} {chosen.filename}")
+    message = f"`{shorten(chosen.filename)}` of the archive is read"
     packed = [each.filename for each in members if each.filename.casefold().endswith(_PACKED)]
-    others = [f"`{shown(name)}`" for name in dict.fromkeys((*names, *packed)) if name != chosen.filename]
+    others = [f"`{shorten(name)}`" for name in dict.fromkeys((*names, *packed)) if name != chosen.filename]
     if others:
         message += f"; left out: {', '.join(others[:8])}; data.sheet names another, and the unpacked folder has all"
     note = Finding("archive", "note", len(others), message)
-    return Unpacked(found, PurePosixPath(chosen.filename).name, names, chosen.filename, (note,))
+    return UnpackedTable(found, PurePosixPath(chosen.filename).name, names, chosen.filename, (note,))
 
 
 def read_zipped_classes(data: bytes, file: str, encoding: str = "") -> ClassTexts | None:
     """Read class folders, or files named after classes, from a zip archive; return None if it has tables."""
     with _open_archive(data, file) as (archive, members):
-        if any(_is_table(name := PurePosixPath(each.filename)) and _order(name)[1] < len(_FIRST) for each in members):
+        if any(
+            _is_table(name := PurePosixPath(each.filename)) and _rank_table(name)[1] < len(_FIRST) for each in members
+        ):
             return None
         root = _arrange_files(archive, members, file)
         found, (folder, names) = folders.find_folders(root), _find_class_files(root)
@@ -96,8 +98,8 @@ def read_zipped_classes(data: bytes, file: str, encoding: str = "") -> ClassText
             return None
         if any(each.flag_bits & _ENCRYPTED for each in members):
             raise DataError("its files have a password; unpack it first", file=file)
-        if sum(each.file_size for each in members) > limits.current().size * limits.MEGABYTE:
-            raise limits.refusal("it unpacks to more", "size", file=file, part="some of its files")
+        if sum(each.file_size for each in members) > limits.get_limits().size * limits.MEGABYTE:
+            raise limits.make_error("it unpacks to more", "size", file=file, part="some of its files")
         if found is None:
             return folders.read_class_files(folder, names, file, encoding)
         return folders.read_folders(found, file, encoding)
@@ -111,7 +113,7 @@ def _find_class_files(folder: ZipFolder) -> tuple[ZipFolder, dict[str, str]]:
     paths = [folder.place / name for name in names]
     plain = all(path.suffix.casefold() == ".txt" and _is_table(path) for path in paths)
     one_stem = len({path.stem for path in paths}) == 1 and not any(map(_is_table, paths))
-    split = any(_order(path)[2] != 1 for path in paths)
+    split = any(_rank_table(path)[2] != 1 for path in paths)
     return folder, names if (plain or one_stem) and not split else {}
 
 
@@ -120,15 +122,17 @@ def _open_archive(data: bytes, file: str) -> Iterator[tuple[zipfile.ZipFile, lis
     """Open an archive and list its files; refuse too many files and paths that lead out of the archive."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = [each for each in archive.infolist() if not each.is_dir() and not _hidden(each.filename)]
+            members = [each for each in archive.infolist() if not each.is_dir() and not _is_hidden(each.filename)]
             if len(members) > _MOST_MEMBERS:
-                raise DataError(f"an archive of {count(len(members))} files; unpack it and give the folder", file=file)
+                raise DataError(
+                    f"an archive of {format_count(len(members))} files; unpack it and give the folder", file=file
+                )
             for each in members:
                 parts = PurePosixPath(each.filename.replace("\\", "/")).parts
                 if {"..", "/"} & set(parts):
-                    raise DataError(f"the path `{shown(each.filename)}` leads out of the archive", file=file)
+                    raise DataError(f"the path `{shorten(each.filename)}` leads out of the archive", file=file)
                 if len(parts) > _DEEPEST:
-                    raise DataError(f"an archive of {count(len(parts))} folders in each other", file=file)
+                    raise DataError(f"an archive of {format_count(len(parts))} folders in each other", file=file)
             yield archive, members
     except DataError:
         raise
@@ -144,29 +148,29 @@ def _arrange_files(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], fil
         for part in above:
             folder = folder.inside.setdefault(part, ZipFolder(archive, folder.place / part))
         if name in folder.members:
-            raise DataError(f"`{shown(member.filename)}` is in the archive twice", file=file)
+            raise DataError(f"`{shorten(member.filename)}` is in the archive twice", file=file)
         folder.members[name] = member
     return root
 
 
-def _bounded(stream: IO[bytes] | gzip.GzipFile, file: str, shell: str) -> bytes:
+def _read_bounded(stream: IO[bytes] | gzip.GzipFile, file: str, shell: str) -> bytes:
     """Read everything that a stream unpacks to; if that is too large, raise an error that says how to cut the file."""
-    most = limits.current().size * limits.MEGABYTE
+    most = limits.get_limits().size * limits.MEGABYTE
     blocks, size = list[bytes](), 0
     while block := stream.read(limits.MEGABYTE):  # never all at once: that alone would take the memory
         size += len(block)
         if size > most:
             how = f"its first lines: {shell} | head -n 100000 > part.csv"
-            raise limits.refusal("it unpacks to more", "size", file=file, part=how)
+            raise limits.make_error("it unpacks to more", "size", file=file, part=how)
         blocks.append(block)
     return b"".join(blocks)
 
 
-def _hidden(name: str) -> bool:
+def _is_hidden(name: str) -> bool:
     return any(folders.is_hidden(part) and part != ".." for part in PurePosixPath(name).parts)
 
 
-def _tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipInfo]:
+def _list_tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipInfo]:
     if not members:
         raise DataError("the archive is empty", file=file)
     names = [PurePosixPath(each.filename) for each in members]
@@ -174,17 +178,17 @@ def _tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipInfo]:
         raise DataError("an OpenDocument file; save its table as .xlsx or CSV", file=file)
     above = Counter(name.parent.name for name in names if name.suffix.casefold() in (".txt", "") and name.parent.name)
     if len(above) > 1 and (number := sum(above.values())) > len(members) // 2:
-        said = f"{count(number)} text files in the folders {', '.join(map(shown, list(above)[:6]))}"
+        said = f"{format_count(number)} text files in the folders {', '.join(map(shorten, list(above)[:6]))}"
         raise DataError(f"an archive of {said}; unpack it and give the folder", file=file)
     found = [(member, name) for member, name in zip(members, names, strict=True) if _is_table(name)]
     if not found:
-        said = ", ".join(f"`{shown(str(name))}`" for name in names[:4])
+        said = ", ".join(f"`{shorten(str(name))}`" for name in names[:4])
         raise DataError(f"an archive without a table that can be read; in it: {said}", file=file)
-    found.sort(key=lambda each: _order(each[1]))
+    found.sort(key=lambda each: _rank_table(each[1]))
     plain = [name for _, name in found if name.suffix.casefold() == ".txt"]
-    if len(plain) == len(found) > 1 and not any(_order(name)[1:] < (len(_FIRST), 1) for name in plain):
-        said = ", ".join(f"`{shown(str(name))}`" for name in plain[:4])
-        said = f"{count(len(plain))} text files ({said})"
+    if len(plain) == len(found) > 1 and not any(_rank_table(name)[1:] < (len(_FIRST), 1) for name in plain):
+        said = ", ".join(f"`{shorten(str(name))}`" for name in plain[:4])
+        said = f"{format_count(len(plain))} text files ({said})"
         raise DataError(f"an archive of {said}; unpack it and give the folder", file=file)
     return [member for member, _ in found]
 
@@ -194,20 +198,20 @@ def _is_table(name: PurePosixPath) -> bool:
     return name.suffix.casefold() in (*TABLES, ".gz") and not papers
 
 
-def _order(name: PurePosixPath) -> tuple[int, int, int]:
+def _rank_table(name: PurePosixPath) -> tuple[int, int, int]:
     """Return a sort key: training tables first (by file or folder name), sample submissions last."""
     stem = name.stem.casefold().removesuffix(".csv")
     words = [word for part in (stem, *name.parent.parts) for word in re.split(r"[-_. ]", part)]
-    splits = {folders.split_named(word) for word in words} - {""}
+    splits = {folders.find_split(word) for word in words} - {""}
     rank = 1 if not splits else 0 if TRAIN in splits else 2
     return (stem.startswith("sample"), _FIRST.index(stem) if stem in _FIRST else len(_FIRST), rank)
 
 
-def _chosen(tables: list[zipfile.ZipInfo], part: str, file: str) -> zipfile.ZipInfo:
+def _choose_table(tables: list[zipfile.ZipInfo], part: str, file: str) -> zipfile.ZipInfo:
     if not part:
         return tables[0]
     named = [each for each in tables if part in (each.filename, PurePosixPath(each.filename).name)]
     if not named:
-        there = ", ".join(shown(each.filename) for each in tables[:10])
-        raise DataError(f"no table '{shown(part)}' for data.sheet (in the archive: {there})", file=file)
+        there = ", ".join(shorten(each.filename) for each in tables[:10])
+        raise DataError(f"no table '{shorten(part)}' for data.sheet (in the archive: {there})", file=file)
     return named[0]

@@ -13,15 +13,15 @@ from typing import Any, NotRequired, TypedDict
 import numpy as np
 import pandas as pd
 
+from core.data.dataset import TRAIN, Dataset
 from core.data.labels import is_several
-from core.data.table import TRAIN, Dataset
-from core.stored import Count, Figure
+from core.json_store import Count, Figure
 from core.text.config import TextConfig
-from core.text.ids import UNKNOWN
-from core.text.normalise import as_read, reading
-from core.text.pair import are_pairs, joined, parted
+from core.text.normalization import get_key_settings, make_text_keys
+from core.text.special_ids import UNKNOWN
+from core.text.text_pairs import is_mostly_pairs, join_pair, split_pair
 from core.text.tokenizer import Tokenizer
-from core.text.tokenizers import fit_tokenizer
+from core.text.tokenizer_factory import fit_tokenizer
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 BINS = 24
@@ -41,7 +41,7 @@ class Histogram(TypedDict):
     rows: list[Count]
 
 
-class Lengths(TypedDict):
+class TextLengths(TypedDict):
     """Text lengths of a split in tokens, before truncation."""
 
     mean: Figure
@@ -64,13 +64,13 @@ class CardSplit(TypedDict):
 
     rows: Count
     classes: dict[str, Share]
-    tokens: Lengths
+    tokens: TextLengths
     labels: NotRequired[Cardinality]
     phenomena: NotRequired[dict[str, Count]]
 
 
 class Repeats(TypedDict):
-    """Duplicate texts, as `repeats` counts them."""
+    """Duplicate texts, as `count_duplicates` counts them."""
 
     within: dict[str, Count]
     conflicting: Count
@@ -78,7 +78,7 @@ class Repeats(TypedDict):
 
 
 class Card(TypedDict):
-    """The fields that every stored data card has; `data_card` returns more."""
+    """The fields that every stored data card has; `build_card` returns more."""
 
     vocabulary: dict[str, int | str]
     splits: dict[str, CardSplit]
@@ -86,7 +86,7 @@ class Card(TypedDict):
     measured: dict[str, Any] | None
 
 
-def data_card(
+def build_card(
     dataset: Dataset,
     text: TextConfig,
     yardstick: dict[str, Any] | None = None,
@@ -97,7 +97,7 @@ def data_card(
     Args:
         dataset: The data set; nothing of it but counts, shares and names enters the card.
         text: How texts become tokens; the vocabulary is fitted on train.
-        yardstick: What TF-IDF of words reaches (`core.evaluation.yardstick`), where that was measured.
+        yardstick: What TF-IDF of words reaches (`core.evaluation.baseline`), where that was measured.
         yardstick_chars: The same with character n-grams beside the words.
     """
     tokenizer = fit_tokenizer(dataset.splits[TRAIN]["text"].tolist(), text)
@@ -112,46 +112,46 @@ def data_card(
         "decisions": [dataclasses.asdict(each) for each in dataset.decisions],
         "classes": list(dataset.classes),
         "vocabulary": {"size": tokenizer.size, "max_length": tokenizer.max_length, "tokenizer": text.tokenizer},
-        "splits": {name: _split(rows, dataset, tokenizer) for name, rows in dataset.splits.items()},
-        "repeats": repeats(dataset.splits, text),
+        "splits": {name: _describe_split(rows, dataset, tokenizer) for name, rows in dataset.splits.items()},
+        "repeats": count_duplicates(dataset.splits, text),
         "yardstick": yardstick,
         "yardstick_chars": yardstick_chars,
-        "measured": measured(dataset.fingerprint),
+        "measured": get_model_scores(dataset.fingerprint),
     }
 
 
-def measured(fingerprint: str) -> dict[str, Any] | None:
+def get_model_scores(fingerprint: str) -> dict[str, Any] | None:
     """Return recorded model scores on exactly this data (the built-in corpus), or None if there are none."""
     known = json.loads(resources.files("core.data.sources.builtin").joinpath("measured.json").read_text("utf-8"))
     return known if known["fingerprint"] == fingerprint else None
 
 
-def repeats(splits: dict[str, pd.DataFrame], text: TextConfig) -> dict[str, Any]:
+def count_duplicates(splits: dict[str, pd.DataFrame], text: TextConfig) -> dict[str, Any]:
     """Count duplicate texts: exact ones, and ones that are equal after normalisation with these settings.
 
     Returns:
         `within`: split → rows that repeat an earlier text of it; `conflicting`: distinct texts with more than one set
         of labels; `from_train`: split → `rows` and `share` of its rows whose text is a training text, `phrase_share` of
         those that are part of one as a run of whole words, and of pairs `mirrored`, rows that are a training pair the
-        other way round. `as_read`: the same of texts that are equal as read (`core.text.normalise.as_read`).
+        other way round. `make_text_keys`: the same of texts that are equal as read (`core.text.normalization.make_text_keys`).
     """
     training = splits[TRAIN]["text"].tolist()
-    phrases, mirrored = _Phrases(training), _mirrored(training) if are_pairs(training) else None
-    exact = _repeated(splits)
+    phrases, mirrored = _Phrases(training), _mirror_pairs(training) if is_mostly_pairs(training) else None
+    exact = _count_repeats(splits)
     for name, found in exact["from_train"].items():
         texts = splits[name]["text"]
-        found["phrase_share"] = sum(map(phrases.contains, texts)) / len(texts)
+        found["phrase_share"] = sum(map(phrases.has_phrase, texts)) / len(texts)
         if mirrored is not None:
             found["mirrored"] = int((texts.isin(mirrored) & ~texts.isin(training)).sum())
-    read = {name: rows.assign(text=as_read(rows["text"], text)) for name, rows in splits.items()}
-    return {**exact, "as_read": {"settings": reading(text), **_repeated(read)}}
+    read = {name: rows.assign(text=make_text_keys(rows["text"], text)) for name, rows in splits.items()}
+    return {**exact, "as_read": {"settings": get_key_settings(text), **_count_repeats(read)}}
 
 
-def _mirrored(pairs: Iterable[str]) -> set[str]:
-    return {joined(second, first) for first, second in filter(None, map(parted, pairs))}
+def _mirror_pairs(pairs: Iterable[str]) -> set[str]:
+    return {join_pair(second, first) for first, second in filter(None, map(split_pair, pairs))}
 
 
-def _repeated(splits: dict[str, pd.DataFrame]) -> dict[str, Any]:
+def _count_repeats(splits: dict[str, pd.DataFrame]) -> dict[str, Any]:
     everything = pd.concat([rows[["text", "label"]] for rows in splits.values()], ignore_index=True)
     repeated = everything[everything["text"].duplicated(keep=False)]
     labels = repeated.groupby("text")["label"].nunique()
@@ -173,7 +173,7 @@ class _Phrases:
             for word in set(text.split()):
                 self._holders[word].append(number)
 
-    def contains(self, text: str) -> bool:
+    def has_phrase(self, text: str) -> bool:
         """Return whether a text is part of an indexed text, as a run of whole words."""
         words = text.lower().split()
         holders = min((self._holders.get(word, []) for word in words), key=len, default=[])
@@ -181,7 +181,7 @@ class _Phrases:
         return any(phrase in self._texts[number] for number in holders)
 
 
-def _split(rows: pd.DataFrame, dataset: Dataset, tokenizer: Tokenizer) -> dict[str, Any]:
+def _describe_split(rows: pd.DataFrame, dataset: Dataset, tokenizer: Tokenizer) -> dict[str, Any]:
     tags = dataset.task == "tokens"
     counts = rows["label"].explode().value_counts()
     labelled = max(1, int(counts.sum())) if tags else len(rows)  # of tags the words have one each, not the texts
@@ -191,7 +191,7 @@ def _split(rows: pd.DataFrame, dataset: Dataset, tokenizer: Tokenizer) -> dict[s
             name: {"rows": int(counts.get(label, 0)), "share": float(counts.get(label, 0)) / labelled}
             for label, name in enumerate(dataset.classes)
         },
-        "tokens": _tokens(rows["text"].tolist(), tokenizer),
+        "tokens": _measure_lengths(rows["text"].tolist(), tokenizer),
     }
     if is_several(rows["label"]) and not tags:
         sizes = rows["label"].map(len)
@@ -204,7 +204,7 @@ def _split(rows: pd.DataFrame, dataset: Dataset, tokenizer: Tokenizer) -> dict[s
     return card
 
 
-def _tokens(texts: list[str], tokenizer: Tokenizer) -> dict[str, Any]:
+def _measure_lengths(texts: list[str], tokenizer: Tokenizer) -> dict[str, Any]:
     uncut = copy.copy(tokenizer)
     uncut.max_length = 0
     encoded = uncut.encode_batch(texts)

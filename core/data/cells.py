@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.data.decode import without_surrogates
-from core.data.limits import refusal
+from core.data.decoding import replace_surrogates
+from core.data.limits import make_error
 from core.exceptions import DataError
-from core.numbers import count
+from core.formatting import format_count
 
 ERRORS = frozenset(
     "#N/A #NAME? #REF! #VALUE! #DIV/0! #NULL! #NUM! #SPILL! #CALC! #FIELD! #BLOCKED! #CONNECT! #BUSY! #UNKNOWN! "
@@ -42,7 +42,7 @@ def as_word(value: object) -> str:
         value = value.tolist()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return without_surrogates(str(value))
+    return replace_surrogates(str(value))
 
 
 def as_words(values: pd.Series) -> pd.Series:
@@ -67,13 +67,13 @@ def is_missing(cell: str) -> bool:
     return cell.strip() in MISSING
 
 
-def cell_of(value: Any, longest: int, *, file: str, row: int, field: str) -> Any:
+def check_cell(value: Any, longest: int, *, file: str, row: int, field: str) -> Any:
     """Return a cell that is safe to work with; refuse one that is too long or too deeply nested."""
     if isinstance(value, str):
         if len(value) > longest:
-            found = f"the cell has {count(len(value))} characters"
-            raise refusal(found, "characters", file=file, row=row, field=without_surrogates(field))
-        return without_surrogates(value)
+            found = f"the cell has {format_count(len(value))} characters"
+            raise make_error(found, "characters", file=file, row=row, field=replace_surrogates(field))
+        return replace_surrogates(value)
     inside = [value]
     for _ in range(MOST_NESTED):
         inside = [part for each in inside for part in _list_parts(each)]
@@ -83,7 +83,7 @@ def cell_of(value: Any, longest: int, *, file: str, row: int, field: str) -> Any
         f"the cell is nested more than {MOST_NESTED} levels deep; write it as text",
         file=file,
         row=row,
-        field=without_surrogates(field),
+        field=replace_surrogates(field),
     )
 
 

@@ -7,17 +7,19 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from core.data import apart
+from core.data import sandbox
 from core.data.config import DataConfig
-from core.data.folders import split_files
+from core.data.dataset import Dataset
+from core.data.folders import find_split_files
 from core.data.labeled_files import FileReport
-from core.data.load import load
-from core.data.table import Dataset
+from core.data.load import load_dataset
 from core.exceptions import SentiscopeError
-from core.paths import resolve
+from core.paths import resolve_path
 
 
-def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lambda dataset: {}) -> dict[str, Any]:
+def check_dataset(
+    config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lambda dataset: {}
+) -> dict[str, Any]:
     """Load the data set `config.name` (a path or a registered name), and inspect each of its files.
 
     Returns:
@@ -26,10 +28,10 @@ def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lam
     """
     reports, dataset, problem = list[FileReport](), None, ""
     try:
-        dataset = load(config, on_report=reports.append)
+        dataset = load_dataset(config, on_report=reports.append)
     except SentiscopeError as error:
         problem = str(error)
-    files = [dataclasses.asdict(each) for each in reports] or _inspect(config)
+    files = [dataclasses.asdict(each) for each in reports] or _inspect_files(config)
     decisions = [{**each, "file": file["file"]} for file in files for each in file.get("decisions", ())]
     result: dict[str, Any] = {"data": config.name, "ok": dataset is not None, "problem": problem, "files": files}
     result["decisions"] = decisions
@@ -47,18 +49,18 @@ def check(config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lam
     }
 
 
-def _inspect(config: DataConfig) -> list[dict[str, Any]]:
+def _inspect_files(config: DataConfig) -> list[dict[str, Any]]:
     try:
-        path = resolve(config.name, folders=True)
+        path = resolve_path(config.name, folders=True)
     except SentiscopeError:  # the loading says so
         return []
     paths = [path] if os.path.isfile(path) else []
     if os.path.isdir(path):
-        paths = [first for first, *_ in split_files(path).values()]
+        paths = [first for first, *_ in find_split_files(path).values()]
     found = list[dict[str, Any]]()
     for each in paths:
         try:
-            found.append(dataclasses.asdict(apart.inspect_file(each, config.reading())))
+            found.append(dataclasses.asdict(sandbox.inspect_file(each, config.get_read_settings())))
         except SentiscopeError as error:
             found.append({"file": each.name, "problem": str(error)})
     return found

@@ -11,8 +11,8 @@ from typing import Literal
 import pandas as pd
 
 from core.data.cells import as_words
-from core.data.findings import plural, shown
-from core.data.table import Task
+from core.data.dataset import Task
+from core.data.findings import plural, shorten
 from core.exceptions import DataError
 
 TEXT_NAMES = (
@@ -46,7 +46,7 @@ ALONE = "holds a single row; if that is a header, the rows below it are missing"
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnProfile:
     """A profile of one column."""
 
     name: str
@@ -94,7 +94,7 @@ class Layout:
         """All columns of texts and labels."""
         return (self.text, *filter(None, [self.pair]), *self.labels)
 
-    def fits(self, frame: pd.DataFrame) -> bool:
+    def can_read(self, frame: pd.DataFrame) -> bool:
         """Return whether another table has these columns."""
         return set(self.taken) <= set(map(str, frame.columns))
 
@@ -105,13 +105,19 @@ CLASS_TEXTS = Layout("text", ("label",))
 """Of texts in folders or files of their classes."""
 
 
-def describe(frame: pd.DataFrame) -> list[Column]:
+def summarize_columns(frame: pd.DataFrame) -> list[ColumnProfile]:
     """Return a profile of each column, in order."""
     return [_describe_column(str(name), frame.iloc[:, number]) for number, name in enumerate(frame.columns)]
 
 
 def choose_columns(
-    frame: pd.DataFrame, columns: Sequence[Column], *, text: str = "", label: str = "", pair: str = "", file: str = ""
+    frame: pd.DataFrame,
+    columns: Sequence[ColumnProfile],
+    *,
+    text: str = "",
+    label: str = "",
+    pair: str = "",
+    file: str = "",
 ) -> Layout:
     """Choose the columns of texts and labels; `labels.find_form` then detects how the labels are written.
 
@@ -151,7 +157,7 @@ def choose_columns(
     return Layout(text_column.name, (label_column.name,), pair=second)
 
 
-def choose_text(columns: Sequence[Column], text: str = "", *, file: str = "") -> str:
+def choose_text(columns: Sequence[ColumnProfile], text: str = "", *, file: str = "") -> str:
     """Return the name of the text column of an unlabelled table; arguments and errors are those of `choose_columns`."""
     found = _find_named(columns, text, "text", file) if text else _guess_text(columns)
     if found is None:
@@ -159,9 +165,9 @@ def choose_text(columns: Sequence[Column], text: str = "", *, file: str = "") ->
     return found.name
 
 
-def second_column(names: Sequence[str], text: str = "", pair: str = "", *, file: str = "") -> tuple[str, str]:
+def find_text_pair(names: Sequence[str], text: str = "", pair: str = "", *, file: str = "") -> tuple[str, str]:
     """Return both text columns of a table whose rows have to be pairs, found by their names."""
-    columns = [Column(name, 1, 0, 1.0, numeric=False, nested=False) for name in names]
+    columns = [ColumnProfile(name, 1, 0, 1.0, numeric=False, nested=False) for name in names]
     first, second = _choose_pair(columns, text, pair, file)
     if not second:
         raise DataError(f"no column of second texts; name it with data.pair ({_list_names(columns)})", file=file)
@@ -173,13 +179,13 @@ def is_label_name(name: str) -> bool:
     return name.strip().casefold() in LABEL_NAMES
 
 
-def label_candidates(columns: Sequence[Column], rows: int) -> list[Column]:
+def rank_label_columns(columns: Sequence[ColumnProfile], rows: int) -> list[ColumnProfile]:
     """Return the columns whose content could be labels; columns with the fewest values come first."""
     few = [c for c in columns if not c.nested and 2 <= c.distinct <= min(MOST_GUESSED, max(2, rows // 3))]
     return sorted(few, key=lambda column: column.distinct)
 
 
-def text_candidates(columns: Sequence[Column]) -> list[Column]:
+def rank_text_columns(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
     """Return the columns whose content could be texts: prose before URLs, the longest and most varied first."""
     words = [column for column in columns if column.distinct and not column.numeric and not column.nested]
     return sorted(words, key=lambda column: (column.unbroken, -column.mean_length * column.distinct))
@@ -190,7 +196,7 @@ def find_bits(frame: pd.DataFrame, names: Iterable[str]) -> list[str]:
     return [name for name in names if _is_bits(frame[name])]
 
 
-def _choose_pair(columns: Sequence[Column], text: str, pair: str, file: str) -> tuple[str, str]:
+def _choose_pair(columns: Sequence[ColumnProfile], text: str, pair: str, file: str) -> tuple[str, str]:
     """Return both text columns; the second is empty for single texts, the first if it is still to be guessed."""
     if pair == SINGLE:
         return text, ""
@@ -208,7 +214,7 @@ def _choose_pair(columns: Sequence[Column], text: str, pair: str, file: str) -> 
     return next(((first, second) for first, second in known if text in ("", first)), (text, ""))
 
 
-def _choose_bits(frame: pd.DataFrame, columns: Sequence[Column], label: str, file: str) -> tuple[str, ...]:
+def _choose_bits(frame: pd.DataFrame, columns: Sequence[ColumnProfile], label: str, file: str) -> tuple[str, ...]:
     """Return the 0/1 columns that are named or that hold only 0 and 1; empty if labels are in one column."""
     names = [column.name for column in columns]
     if label in names or (label and "," not in label and "*" not in label):
@@ -238,24 +244,24 @@ def _is_bits(values: pd.Series) -> bool:
     return set(as_words(present).str.strip().str.lower().unique()) <= {*BITS, ""}
 
 
-def _describe_column(name: str, values: pd.Series) -> Column:
+def _describe_column(name: str, values: pd.Series) -> ColumnProfile:
     present = values.dropna()
     nested = bool(len(present)) and not pd.api.types.is_scalar(present.iloc[0])
     words = as_words(present)
     lengths = words.str.len()
     distinct = int(words.nunique())
-    numeric = pd.api.types.is_numeric_dtype(values.dtype) or (_are_numbers(words.head(100)) and _are_numbers(words))
+    numeric = pd.api.types.is_numeric_dtype(values.dtype) or (_is_numeric(words.head(100)) and _is_numeric(words))
     mean = float(lengths.mean()) if len(present) else 0.0
     flag = distinct == 2 and set(words.unique()[:2]) <= _FLAGS
     unbroken = bool(len(words)) and bool(words.head(100).str.fullmatch("[!-~]*").all())
-    return Column(name, distinct, int(values.isna().sum()), mean, numeric, nested, flag, unbroken)
+    return ColumnProfile(name, distinct, int(values.isna().sum()), mean, numeric, nested, flag, unbroken)
 
 
-def _are_numbers(words: pd.Series) -> bool:
+def _is_numeric(words: pd.Series) -> bool:
     return bool(len(words)) and bool(pd.to_numeric(words, errors="coerce").notna().all())
 
 
-def _find_named(columns: Sequence[Column], wanted: str, role: str, file: str) -> Column:
+def _find_named(columns: Sequence[ColumnProfile], wanted: str, role: str, file: str) -> ColumnProfile:
     for column in columns:
         if column.name == wanted:
             return column
@@ -266,16 +272,16 @@ def _find_named(columns: Sequence[Column], wanted: str, role: str, file: str) ->
     raise DataError(f"no column '{wanted}' for data.{role}{hint} ({_list_names(columns)})", file=file)
 
 
-def _make_refusal(role: str, columns: Sequence[Column], file: str) -> DataError:
+def _make_refusal(role: str, columns: Sequence[ColumnProfile], file: str) -> DataError:
     what = "a label" if role == "label" else role
     return DataError(f"no column looks like {what}; name it with data.{role} ({_list_names(columns)})", file=file)
 
 
-def _list_names(columns: Sequence[Column]) -> str:
-    return "columns: " + ", ".join(shown(column.name) for column in columns[:30])
+def _list_names(columns: Sequence[ColumnProfile]) -> str:
+    return "columns: " + ", ".join(shorten(column.name) for column in columns[:30])
 
 
-def _find_by_name(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
+def _find_by_name(columns: Sequence[ColumnProfile], names: Sequence[str]) -> ColumnProfile | None:
     for name in names:
         for column in columns:
             if column.name.strip().casefold() == name and column.distinct:
@@ -283,16 +289,16 @@ def _find_by_name(columns: Sequence[Column], names: Sequence[str]) -> Column | N
     return None
 
 
-def _guess_text(columns: Sequence[Column]) -> Column | None:
-    words = text_candidates(columns)
+def _guess_text(columns: Sequence[ColumnProfile]) -> ColumnProfile | None:
+    words = rank_text_columns(columns)
     return _find_by_name(words, TEXT_NAMES) or next(iter(words), None)
 
 
-def _guess_label(columns: Sequence[Column], rows: int, text: Column) -> Column | None:
+def _guess_label(columns: Sequence[ColumnProfile], rows: int, text: ColumnProfile) -> ColumnProfile | None:
     if by_name := _find_by_name(columns, LABEL_NAMES):
         return by_name
     # What is longer than the text is a sentence that an unquoted delimiter cut in two.
-    few = [each for each in label_candidates(columns, rows) if each.mean_length < max(_LONG, text.mean_length)]
+    few = [each for each in rank_label_columns(columns, rows) if each.mean_length < max(_LONG, text.mean_length)]
     ratings = [column for column in few if column.numeric and 3 <= column.distinct <= _MOST_RATINGS]
     if few and few[0].flag and ratings:
         return ratings[0]

@@ -143,7 +143,7 @@ class DataConfig:
             allowed = f"0 to {self.folds - 1}" if self.folds else "0 without data.folds"
             raise ConfigError(f"data.fold={self.fold!s:.40}: {allowed}")
         if self.split:
-            self.shares()
+            self.parse_shares()
             if self.folds:
                 raise ConfigError("data.folds and data.split both cut the rows: choose one")
 
@@ -155,41 +155,41 @@ class DataConfig:
         if self.classes not in (2, 3, 5):
             raise ConfigError(f"data.classes={self.classes!s:.40}: 2, 3 or 5")
         check_ranges(self, "data")
-        self.renamed()
-        order = self.ordered()
+        self.parse_renames()
+        order = self.parse_order()
         repeated = [name for name in order if order.count(name) > 1]
         if repeated or len(order) == 1:
             what = f"'{repeated[0]}' stands there twice" if repeated else "two classes or more, with commas between"
             raise ConfigError(f"data.order={self.order!r:.60}: {what}")
 
-    def reading(self) -> dict[str, str]:
+    def get_read_settings(self) -> dict[str, str]:
         """Return the settings for reading a file, as arguments of `core.data.labeled_files`."""
         return {name: getattr(self, name) for name in READING}
 
-    def renamed(self) -> dict[str, str]:
+    def parse_renames(self) -> dict[str, str]:
         """Return a map from label to class; rows of a label with an empty class are left out."""
-        parts = [part.rpartition("=") for part in _listed(self.rename)]
+        parts = [part.rpartition("=") for part in _split_list(self.rename)]
         if wrong := [last for old, _, last in parts if not old]:
             raise ConfigError(f"data.rename: write label=class and not '{wrong[0]:.60}', e.g. 1=negative,3=,5=positive")
         return {old.strip(): new.strip() for old, _, new in parts}
 
-    def ordered(self) -> tuple[str, ...]:
+    def parse_order(self) -> tuple[str, ...]:
         """Return the classes of `order`; empty if no order is given."""
-        return tuple(_listed(self.order))
+        return tuple(_split_list(self.order))
 
-    def kept_apart(self) -> tuple[str, ...]:
+    def parse_apart(self) -> tuple[str, ...]:
         """Return the names in `apart`."""
-        return tuple(_listed(self.apart))
+        return tuple(_split_list(self.apart))
 
-    def added(self) -> tuple[str, ...]:
+    def parse_added(self) -> tuple[str, ...]:
         """Return the names in `add`."""
-        return tuple(_listed(self.add))
+        return tuple(_split_list(self.add))
 
-    def learned(self) -> tuple[str, ...]:
+    def parse_lineage(self) -> tuple[str, ...]:
         """Return the paths in `lineage`."""
-        return tuple(_listed(self.lineage))
+        return tuple(_split_list(self.lineage))
 
-    def shares(self) -> tuple[float, float, float]:
+    def parse_shares(self) -> tuple[float, float, float]:
         """Return the three shares of `split`; refuse any that are not positive numbers with sum 1."""
         try:
             parts = tuple(float(part) for part in self.split.split("/"))
@@ -200,14 +200,14 @@ class DataConfig:
         return parts[0], parts[1], parts[2]
 
 
-def _listed(text: str) -> list[str]:
+def _split_list(text: str) -> list[str]:
     try:
         return [part.strip() for row in csv.reader([text], skipinitialspace=True) for part in row if part.strip()]
     except csv.Error as error:
         raise ConfigError(f"data.rename and data.order are one line each, with commas between: {error}") from None
 
 
-def listed(parts: Iterable[str]) -> str:
+def join_list(parts: Iterable[str]) -> str:
     """Join parts into a value of `data.rename` or `data.order`."""
     out = io.StringIO()
     csv.writer(out, lineterminator="").writerow(parts)

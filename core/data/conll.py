@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from core.data import limits
-from core.data.findings import Finding, list_finding, plural, shown
+from core.data.findings import Finding, list_finding, plural, shorten
 from core.exceptions import DataError
 
 KIND = "conll"
@@ -27,7 +27,7 @@ _LOOKED_AT = 200
 """Lines by which a file is known."""
 
 
-class Line(NamedTuple):
+class TaggedWord(NamedTuple):
     """A word of a file with its tag and row."""
 
     row: int
@@ -40,7 +40,7 @@ def is_conll(text: str, file: str) -> bool:
     if PurePath(file).suffix.casefold() in SUFFIXES:
         return True
     lines = re.split(r"\r\n|\n|\r", text.strip())[:_LOOKED_AT]
-    words = [_ANYWHERE.split(line.strip()) for line in lines if line.strip() and not _aside(line)]
+    words = [_ANYWHERE.split(line.strip()) for line in lines if line.strip() and not _is_wordless(line)]
     tagged = [parts for parts in words if len(parts) > 1 and _TAG.fullmatch(parts[-1])]
     return len(words) > 1 and len(tagged) == len(words) and any(not line.strip() for line in lines)
 
@@ -59,14 +59,14 @@ def find_word_tags(text: str) -> list[Finding]:
 
 def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
     """Return the sentences of a file (`text`, `label` as a tuple of IOB2 tags) and the findings."""
-    sentences, aside = _sentences(text, file)
+    sentences, aside = _parse_sentences(text, file)
     if not sentences:
         raise DataError(
             "holds no word with a tag: a word and its tag a line, a blank line between sentences", file=file
         )
     rows, begun, other = [], 0, 0
     for sentence in sentences:
-        tags, repaired = iob2([line.tag for line in sentence])
+        tags, repaired = to_iob2([line.tag for line in sentence])
         begun += repaired
         other += sum(line.tag[0] in "ESLU" for line in sentence)
         rows.append((" ".join(line.word for line in sentence), tags))
@@ -83,7 +83,7 @@ def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
     return pd.DataFrame({"text": [text for text, _ in rows], "label": [tags for _, tags in rows]}, dtype=object), found
 
 
-def iob2(tags: Sequence[str]) -> tuple[tuple[str, ...], int]:
+def to_iob2(tags: Sequence[str]) -> tuple[tuple[str, ...], int]:
     """Return the tags of a sentence as IOB2, and how many spans began with I-; I-, E- and L- continue a span."""
     found, before, repaired = list[str](), "", 0
     for tag in tags:
@@ -96,45 +96,47 @@ def iob2(tags: Sequence[str]) -> tuple[tuple[str, ...], int]:
     return tuple(found), repaired
 
 
-def _sentences(text: str, file: str) -> tuple[list[list[Line]], int]:
-    sentences: list[list[Line]] = [[]]
+def _parse_sentences(text: str, file: str) -> tuple[list[list[TaggedWord]], int]:
+    sentences: list[list[TaggedWord]] = [[]]
     aside, columns = 0, 0
     for row, line in enumerate(re.split(r"\r\n|\n|\r", text), 1):
         if not line.strip():
             sentences.append([])
             continue
-        if _aside(line) and (_skipped(line) or not sentences[-1]):
+        if _is_wordless(line) and (_is_doc_start(line) or not sentences[-1]):
             aside += 1
-            sentences += [[]] if _skipped(line) else []
+            sentences += [[]] if _is_doc_start(line) else []
             continue
         parts = line.strip("\r\n").split("\t") if "\t" in line else _ANYWHERE.split(line.strip())
         parts = [part.strip() for part in parts]
         columns = columns or len(parts)
-        sentences[-1].append(_word(parts, columns, row, file))
+        sentences[-1].append(_parse_word(parts, columns, row, file))
         limits.check_shape(row, 1, file=file)
     return [sentence for sentence in sentences if sentence], aside
 
 
-def _word(parts: list[str], columns: int, row: int, file: str) -> Line:
+def _parse_word(parts: list[str], columns: int, row: int, file: str) -> TaggedWord:
     word, tag = parts[0], parts[-1]
     if len(parts) < 2:
-        raise DataError(f"'{shown(word)}' has no tag: write the word, a tab or blank, and its tag", file=file, row=row)
+        raise DataError(
+            f"'{shorten(word)}' has no tag: write the word, a tab or blank, and its tag", file=file, row=row
+        )
     if len(parts) != columns:
         raise DataError(f"{len(parts)} columns, and the first word has {columns}", file=file, row=row)
     if not _TAG.fullmatch(tag):
-        raise DataError(f"'{shown(tag)}' is no tag: O, B-TYPE or I-TYPE (BIOES and BILOU too)", file=file, row=row)
+        raise DataError(f"'{shorten(tag)}' is no tag: O, B-TYPE or I-TYPE (BIOES and BILOU too)", file=file, row=row)
     if not word or _ANYWHERE.search(word):
-        raise DataError(f"'{shown(word)}' is no single word; split it into lines", file=file, row=row)
-    return Line(row, word, tag)
+        raise DataError(f"'{shorten(word)}' is no single word; split it into lines", file=file, row=row)
+    return TaggedWord(row, word, tag)
 
 
-def _skipped(line: str) -> bool:
+def _is_doc_start(line: str) -> bool:
     return line.lstrip().startswith("-DOCSTART-")
 
 
-def _aside(line: str) -> bool:
+def _is_wordless(line: str) -> bool:
     """Return whether a line holds no word: it marks a document, or is an untagged comment before a sentence."""
-    if _skipped(line):
+    if _is_doc_start(line):
         return True
     parts = _ANYWHERE.split(line.strip())
     return line.startswith("#") and (len(parts) == 1 or not _TAG.fullmatch(parts[-1]))

@@ -48,9 +48,9 @@ class EncodingGuess:
 
 def guess_encoding(data: bytes) -> EncodingGuess:
     """Guess the likeliest encoding of bytes that are not UTF-8."""
-    sample = b"\n".join(lines_beyond_ascii(data))
+    sample = b"\n".join(find_non_ascii_lines(data))
     best: dict[str, tuple[float, str]] = {}
-    for encoding in _languages():
+    for encoding in _load_languages():
         text = sample.decode(encoding, "replace")
         best[text] = max(best.get(text, (-math.inf, "")), (score_text(text, encoding), encoding), key=itemgetter(0))
     ranked = sorted(((*found, text) for text, found in best.items()), reverse=True)
@@ -58,7 +58,7 @@ def guess_encoding(data: bytes) -> EncodingGuess:
         ranked.sort(key=lambda each: each[1] != "cp1252")
     score, encoding, text = ranked[0]
     beyond = sum(byte > 127 for byte in sample)
-    per_byte = score_beyond_ascii(text, score, beyond)
+    per_byte = score_non_ascii(text, score, beyond)
     plausible = beyond <= _FEW or per_byte > _PER_BYTE
     others = [each[1] for each in ranked[1:] if "\ufffd" not in each[2]] or [each[1] for each in ranked[1:]]
     return EncodingGuess(encoding, tuple(others[:3]), per_byte, plausible)
@@ -67,16 +67,16 @@ def guess_encoding(data: bytes) -> EncodingGuess:
 def score_text(text: str, encoding: str = "") -> float:
     """Return the log-likelihood of a text (nats) in the likeliest language of one encoding, or of all."""
     pairs = Counter(zip(" " + text, text, strict=False))
-    known = {each.name: each for name, models in _languages().items() if encoding in ("", name) for each in models}
-    return max(_likelihood(pairs, model) for model in known.values()) - _RARE.get(encoding, 0.0)
+    known = {each.name: each for name, models in _load_languages().items() if encoding in ("", name) for each in models}
+    return max(_score_pairs(pairs, model) for model in known.values()) - _RARE.get(encoding, 0.0)
 
 
-def score_beyond_ascii(text: str, score: float, beyond: int) -> float:
+def score_non_ascii(text: str, score: float, beyond: int) -> float:
     """Return the part of the log-likelihood of a text that is not from ASCII, for each of `beyond` bytes."""
     return (score - _ASCII * sum(character <= "\x7f" for character in text)) / max(1, beyond)
 
 
-def lines_beyond_ascii(data: bytes, most: int = _SAMPLE) -> list[bytes]:
+def find_non_ascii_lines(data: bytes, most: int = _SAMPLE) -> list[bytes]:
     """Return the first distinct lines with a byte above 127, up to `most` bytes in total."""
     found: dict[bytes, None] = {}
     size = 0
@@ -105,11 +105,11 @@ class _Language:
 
 
 @functools.cache
-def _languages() -> dict[str, list[_Language]]:
+def _load_languages() -> dict[str, list[_Language]]:
     rows = resources.files("core.data").joinpath("languages.tsv").read_text("utf-8").splitlines()[1:]
     found: dict[str, list[_Language]] = {}
     for name, encodings, text in (row.split("\t") for row in rows):
-        model = _ranked(name, text) if name in _WORDLESS else _learned(name, text)
+        model = _model_by_rank(name, text) if name in _WORDLESS else _model_by_text(name, text)
         for encoding in encodings.split(","):
             found.setdefault(encoding, []).append(model)
     return found
@@ -120,7 +120,7 @@ _FREQUENT = 0.8
 """Share of a Chinese, Japanese or Korean text that its frequent characters make up."""
 
 
-def _ranked(name: str, characters: str) -> _Language:
+def _model_by_rank(name: str, characters: str) -> _Language:
     """Model a language by the rank of its frequent characters (Zipf's law)."""
     unique = list(dict.fromkeys(characters))
     weights = [1 / (rank + 20) for rank in range(len(unique))]
@@ -129,7 +129,7 @@ def _ranked(name: str, characters: str) -> _Language:
     return _Language(name, single, {}, _WORDLESS[name], cased=False)
 
 
-def _learned(name: str, text: str) -> _Language:
+def _model_by_text(name: str, text: str) -> _Language:
     """Model a language by the letters and pairs of letters of a few sentences."""
     lowered = "".join(each if _is_letter(each) else " " for each in text.lower())
     singles, pairs = Counter(lowered), Counter(itertools.pairwise(lowered))
@@ -140,12 +140,12 @@ def _learned(name: str, text: str) -> _Language:
         for pair, count in pairs.items()
     }
     strange = [each for each in single if each > "\x7f"]
-    script = Counter(_script(each) for each in strange).most_common(1)[0][0]
+    script = Counter(_get_script(each) for each in strange).most_common(1)[0][0]
     return _Language(name, single, after, script, cased=any(each != each.upper() for each in strange))
 
 
 @functools.lru_cache(1 << 16)
-def _script(character: str) -> str:
+def _get_script(character: str) -> str:
     return unicodedata.name(character, "").split(" ")[0]
 
 
@@ -154,15 +154,15 @@ def _is_letter(character: str) -> bool:
     return unicodedata.category(character)[0] in "LM"
 
 
-def _likelihood(pairs: Counter[tuple[str, str]], model: _Language) -> float:
-    return sum(count * _probability(before, here, model) for (before, here), count in pairs.items())
+def _score_pairs(pairs: Counter[tuple[str, str]], model: _Language) -> float:
+    return sum(count * _score_pair(before, here, model) for (before, here), count in pairs.items())
 
 
-def _probability(before: str, here: str, model: _Language) -> float:
+def _score_pair(before: str, here: str, model: _Language) -> float:
     if here <= "\x7f" and before <= "\x7f":
         return _ASCII
     if not _is_letter(here):
-        return (_ASCII if here <= "\x7f" else _sign(here, before)) + _end(before, here, model)
+        return (_ASCII if here <= "\x7f" else _score_symbol(here, before)) + _score_word_end(before, here, model)
     low = here.lower()
     if model.after:
         last = before.lower() if _is_letter(before) else " "
@@ -170,18 +170,18 @@ def _probability(before: str, here: str, model: _Language) -> float:
     else:
         found = model.single.get(low)
     if found is None:
-        found = _unknown(here, model)
-    return found + _case(before, here) if model.cased else found
+        found = _score_unknown(here, model)
+    return found + _score_case(before, here) if model.cased else found
 
 
-def _end(before: str, here: str, model: _Language) -> float:
+def _score_word_end(before: str, here: str, model: _Language) -> float:
     """Score the end of a word after this letter, relative to other letters; a digit seldom follows a letter."""
     if before <= "\x7f" or not model.after or not _is_letter(before):
         return 0.0
     return max(-4.0, model.after.get((before.lower(), " "), -9.0) + 2.0) - (2.0 if here.isdigit() else 0.0)
 
 
-def _sign(here: str, before: str) -> float:
+def _score_symbol(here: str, before: str) -> float:
     if here == "\ufffd":
         return _BROKEN
     if unicodedata.category(here) in ("Cc", "Cn", "Co"):
@@ -191,22 +191,22 @@ def _sign(here: str, before: str) -> float:
     return _MARK
 
 
-def _unknown(here: str, model: _Language) -> float:
+def _score_unknown(here: str, model: _Language) -> float:
     """Score a letter that the model has not seen: higher if it is of the language's script."""
-    script = _script(here)
+    script = _get_script(here)
     if here <= "\x7f":
         return _ASCII - 2.0 if model.script == "LATIN" else -8.0
     if script != model.script:
         return -12.0 if not (script == "HALFWIDTH") else -16.0
     if model.script == "CJK":
-        return -10.3 if _usual(here, model.name) else -14.0
+        return -10.3 if _is_common(here, model.name) else -14.0
     if model.script == "HANGUL":
-        return -9.0 if _usual(here, model.name) else -13.0
+        return -9.0 if _is_common(here, model.name) else -13.0
     return math.log(0.03 / _LETTERS) - (2.0 if model.script == "LATIN" else 0.0)
 
 
 @functools.lru_cache(1 << 16)
-def _usual(here: str, language: str) -> bool:
+def _is_common(here: str, language: str) -> bool:
     """Return whether the language's character standard lists the character among the common ones."""
     standard = {"zh-Hans": "gb2312", "zh-Hant": "big5", "ja": "shift_jis", "ko": "euc-kr"}[language]
     encoded = here.encode(standard, "ignore")
@@ -216,7 +216,7 @@ def _usual(here: str, language: str) -> bool:
     return encoded[0] < common
 
 
-def _case(before: str, here: str) -> float:
+def _score_case(before: str, here: str) -> float:
     """Score the case of a letter: a capital should begin a word or follow another capital."""
     if here == here.lower() and here == here.upper():
         return 0.0

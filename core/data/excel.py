@@ -14,13 +14,13 @@ from xml.etree.ElementTree import ParseError
 import pandas as pd
 
 from core.data import limits
-from core.data.cells import ERRORS, cell_of
+from core.data.cells import ERRORS, check_cell
 from core.data.columns import KNOWN_NAMES
-from core.data.findings import Finding, RawTable, naming_sheets, plural, shown
+from core.data.findings import Finding, RawTable, name_sheets, plural, shorten
 from core.data.reading_decisions import describe_head, find_left_out
-from core.data.table_head import HEADER_ROWS, TableHead, find_head, repeats_header
+from core.data.table_head import HEADER_ROWS, TableHead, find_head, is_repeated_header
 from core.exceptions import DataError
-from core.numbers import count
+from core.formatting import format_count
 
 _MOST_PACKED = 200
 """Unpacked bytes for each packed one, beyond which a large part is no sheet that somebody filled."""
@@ -56,16 +56,16 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
             if not book.worksheets:
                 raise DataError("the workbook has no sheet with cells", file=file)
             visible = tuple(each.title for each in book.worksheets if each.sheet_state == "visible")
-            chosen, findings = _chosen(book.worksheets, sheet, file)
-            with naming_sheets(visible, chosen.title):
-                part = _Part.of(archive, chosen)
-                places, seen = _rows(chosen, part.merged, file)
+            chosen, findings = _choose_sheet(book.worksheets, sheet, file)
+            with name_sheets(visible, chosen.title):
+                part = _Part.from_sheet(archive, chosen)
+                places, seen = _read_rows(chosen, part.merged, file)
                 if not places:
-                    raise DataError(f"the sheet '{shown(chosen.title)}' is empty", file=file)
+                    raise DataError(f"the sheet '{shorten(chosen.title)}' is empty", file=file)
             if part.hidden:
                 message = f"{plural(part.hidden, 'hidden row')} of the sheet, as behind a filter, read as the others"
                 findings.append(Finding("hidden-rows", "warning", part.hidden, message))
-            lost = _formulas(data, chosen.title, places) if part.formulas else {}
+            lost = _count_formulas(data, chosen.title, places) if part.formulas else {}
             rows = list(places.values())
             starts = [number for number, place in enumerate(places) if number and place - 1 not in places]
         book.close()
@@ -80,9 +80,9 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
     words = [["" if cell is None else str(cell) for cell in row] for row in filled[: HEADER_ROWS + 20]]
     head = find_head(words, width, header)
     more = f" (one of {len(visible)}; if each is a class, put all on one, with a column for it)" if visible[1:] else ""
-    further = _find_second([*places], filled, starts[:_MOST_STARTS], head)
-    kept = [row for row in filled[head.begin :] if not repeats_header(row, head)]
-    with naming_sheets(visible, chosen.title):
+    further = _find_second_table([*places], filled, starts[:_MOST_STARTS], head)
+    kept = [row for row in filled[head.begin :] if not is_repeated_header(row, head)]
+    with name_sheets(visible, chosen.title):
         of_formulas = _refuse_lost(lost, head.columns, len(kept), file)
     left_out = find_left_out(head, len(filled) - head.begin - len(kept))
     return RawTable(
@@ -90,7 +90,7 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
         "xlsx",
         header=head.named,
         findings=(*findings, *seen, *further, *left_out, *of_formulas),
-        seen=f"the sheet '{shown(chosen.title)}'{more}",
+        seen=f"the sheet '{shorten(chosen.title)}'{more}",
         sheets=visible,
         sheet=chosen.title,
         decisions=(describe_head(head),),
@@ -102,7 +102,7 @@ def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: 
     found = []
     for column, number in sorted(lost.items()):
         name = names[column] if column < len(names) else str(column)
-        message = f"'{shown(name)}' has {plural(number, 'formula')} without a value"
+        message = f"'{shorten(name)}' has {plural(number, 'formula')} without a value"
         if number >= rows and name.strip().casefold() in KNOWN_NAMES:
             how = "open the workbook in a spreadsheet program, which computes them, and save it"
             raise DataError(f"{message}; {how}", file=file)
@@ -110,7 +110,7 @@ def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: 
     return found
 
 
-def _find_second(places: list[int], rows: list[list[Any]], starts: list[int], head: TableHead) -> list[Finding]:
+def _find_second_table(places: list[int], rows: list[list[Any]], starts: list[int], head: TableHead) -> list[Finding]:
     """Warn of rows below an empty row that look like a table of other columns; they are read like the others."""
     for start in starts:
         words = [["" if cell is None else str(cell) for cell in row] for row in rows[start : start + HEADER_ROWS]]
@@ -118,27 +118,27 @@ def _find_second(places: list[int], rows: list[list[Any]], starts: list[int], he
         if start > head.begin and below.named and below.cells != head.cells and max(map(len, below.cells)) <= _LONGEST:
             names = " | ".join(filter(None, below.cells))
             message = (
-                f"a second table may begin in row {count(places[start])} ({shown(names)}); its "
+                f"a second table may begin in row {format_count(places[start])} ({shorten(names)}); its "
                 f"{plural(len(rows) - start, 'row')} read with the others: if so, put it on a sheet of its own"
             )
             return [Finding("second-table", "warning", len(rows) - start, message)]
     return []
 
 
-def _chosen(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Finding]]:
+def _choose_sheet(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Finding]]:
     hidden = [each for each in sheets if each.sheet_state != "visible"]
     visible = [each for each in sheets if each.sheet_state == "visible"] or list(sheets)
     if asked:
         found = next((each for each in sheets if each.title == asked), None)
         if found is None:
-            there = ", ".join(f"'{shown(each.title)}'" for each in sheets[:_MOST_SHEETS])
-            raise DataError(f"no sheet '{shown(asked)}' for data.sheet; the workbook has {there}", file=file)
+            there = ", ".join(f"'{shorten(each.title)}'" for each in sheets[:_MOST_SHEETS])
+            raise DataError(f"no sheet '{shorten(asked)}' for data.sheet; the workbook has {there}", file=file)
         return found, []
     found, *more = visible[:_MOST_SHEETS]
     if more:
-        sizes = [(each, *_filled(each)) for each in (found, *more)]
+        sizes = [(each, *_count_filled(each)) for each in (found, *more)]
         tables = [each for each, rows, columns in sizes if rows > 2 and columns > 1]
-        texts = [f"'{shown(each.title)}'" for each, rows, columns in sizes if rows > 2 and columns == 1]
+        texts = [f"'{shorten(each.title)}'" for each, rows, columns in sizes if rows > 2 and columns == 1]
         if len(texts) > 1 and not tables:
             raise DataError(
                 f"the workbook has {len(texts)} sheets of one column ({', '.join(texts[:8])}); if each holds the texts "
@@ -146,15 +146,15 @@ def _chosen(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, list[Fin
                 file=file,
             )
         found = next(iter([*tables, *(each for each, rows, _ in sizes if rows), found]))
-    others = [f"'{shown(each.title)}'" for each in visible if each is not found]
-    others += [f"'{shown(each.title)}' (hidden)" for each in hidden if each is not found]
+    others = [f"'{shorten(each.title)}'" for each in visible if each is not found]
+    others += [f"'{shorten(each.title)}' (hidden)" for each in hidden if each is not found]
     if not others:
         return found, []
-    message = f"the sheet '{shown(found.title)}' is read; left out: {', '.join(others[:8])}; data.sheet names another"
+    message = f"the sheet '{shorten(found.title)}' is read; left out: {', '.join(others[:8])}; data.sheet names another"
     return found, [Finding("sheets", "note", len(others), message)]
 
 
-def _filled(sheet: Any) -> tuple[int, int]:
+def _count_filled(sheet: Any) -> tuple[int, int]:
     """Return the number of filled rows at the top of a sheet, and the cells in the second-fullest row."""
     sheet.reset_dimensions()
     counts = [
@@ -175,7 +175,7 @@ class _Part(NamedTuple):
     """Rows that a filter or a person hid."""
 
     @classmethod
-    def of(cls, archive: zipfile.ZipFile, sheet: Any) -> _Part:
+    def from_sheet(cls, archive: zipfile.ZipFile, sheet: Any) -> _Part:
         """Scan the XML of a sheet."""
         merged, formulas, hidden, before = list[tuple[int, int, int]](), False, 0, b""
         with archive.open(sheet._worksheet_path.lstrip("/")) as stream:
@@ -185,14 +185,14 @@ class _Part(NamedTuple):
                 hidden += sum(found.end() > len(before) for found in _HIDDEN.finditer(seen))
                 for found in _MERGED.finditer(seen):
                     if found.end() > len(before):
-                        merged += _downwards(found[1].decode("ascii"))
+                        merged += _parse_merge(found[1].decode("ascii"))
                 before = seen[-_LONGEST_ELEMENT:]
                 if len(merged) > _MOST_MERGED:
                     break
         return cls(merged, formulas, hidden)
 
 
-def _downwards(area: str) -> list[tuple[int, int, int]]:
+def _parse_merge(area: str) -> list[tuple[int, int, int]]:
     from openpyxl.utils.cell import range_boundaries
 
     try:
@@ -202,7 +202,7 @@ def _downwards(area: str) -> list[tuple[int, int, int]]:
     return [(left - 1, first, last)] if left and first and last and first < last else []
 
 
-def _formulas(data: bytes, title: str, rows: dict[int, list[Any]]) -> dict[int, int]:
+def _count_formulas(data: bytes, title: str, rows: dict[int, list[Any]]) -> dict[int, int]:
     """Count formulas without a value by column; programs that only write workbooks do not compute them."""
     import openpyxl
 
@@ -210,7 +210,7 @@ def _formulas(data: bytes, title: str, rows: dict[int, list[Any]]) -> dict[int, 
     book = openpyxl.load_workbook(io.BytesIO(data), read_only=True)
     sheet = book[title]
     sheet.reset_dimensions()
-    most = limits.current().columns
+    most = limits.get_limits().columns
     for place, cells in enumerate(sheet.iter_rows(values_only=True, max_row=max(rows, default=0) + 1), 1):
         values = rows.get(place, [])
         lost.update(
@@ -226,47 +226,49 @@ def _check_size(archive: zipfile.ZipFile, file: str) -> None:
     """Check the declared unpacked size of each part; the library does not read beyond it."""
     parts = archive.infolist()
     size = sum(part.file_size for part in parts)
-    if size > limits.current().size * limits.MEGABYTE:
-        raise limits.refusal(f"it unpacks to {count(size // limits.MEGABYTE)} MB", "size", file=file)
+    if size > limits.get_limits().size * limits.MEGABYTE:
+        raise limits.make_error(f"it unpacks to {format_count(size // limits.MEGABYTE)} MB", "size", file=file)
     for part in parts:
         if part.file_size > max(_LARGE_PART, _MOST_PACKED * part.compress_size):
             ratio = part.file_size // max(1, part.compress_size)
             raise DataError(
-                f"the part {part.filename} is packed {count(ratio)} to 1, as no filled sheet is; save the table as CSV",
+                f"the part {part.filename} is packed {format_count(ratio)} to 1, as no filled sheet is; save the table as CSV",
                 file=file,
             )
 
 
-def _rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tuple[dict[int, list[Any]], list[Finding]]:
+def _read_rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tuple[dict[int, list[Any]], list[Finding]]:
     """Return the rows of a sheet by row number, without empty rows and without trailing empty cells."""
-    allowed = limits.current()
+    allowed = limits.get_limits()
     sheet.reset_dimensions()  # what it claims; a cell in the last corner would be a billion empty ones
     rows: dict[int, list[Any]] = {}
-    merging, errors, width = _Merging(merged), Counter[int](), 0
+    merging, errors, width = _MergedCells(merged), Counter[int](), 0
     for place, cells in enumerate(sheet.iter_rows(values_only=True), 1):
         if place > _SHEET_ROWS:
             raise DataError("a row has a number that no sheet has; save it anew as .xlsx", file=file)
         filled = len(cells)
         while filled and cells[filled - 1] is None:
             filled -= 1
-        row = merging.fill(place, list(cells[:filled]))
+        row = merging.fill_row(place, list(cells[:filled]))
         if not row:
             continue
         width = max(width, len(row))
         if width > allowed.columns:
-            raise limits.refusal(f"row {count(place)} of the sheet has {count(filled)} columns", "columns", file=file)
+            raise limits.make_error(
+                f"row {format_count(place)} of the sheet has {format_count(filled)} columns", "columns", file=file
+            )
         limits.check_shape(len(rows), width, file=file)
         errors.update(n for n, cell in enumerate(row) if isinstance(cell, str) and cell in ERRORS)
         rows[place] = [
             None
             if isinstance(cell, str) and cell in ERRORS
-            else cell_of(cell, allowed.characters, file=file, row=place, field=f"column {number}")
+            else check_cell(cell, allowed.characters, file=file, row=place, field=f"column {number}")
             for number, cell in enumerate(row)
         ]
-    return rows, [*_cell_findings("merged-cells", merging.filled), *_cell_findings("error-cells", errors)]
+    return rows, [*_report_cells("merged-cells", merging.filled), *_report_cells("error-cells", errors)]
 
 
-class _Merging:
+class _MergedCells:
     """Vertically merged cells; only the first cell of a block has the value."""
 
     def __init__(self, merged: list[tuple[int, int, int]]) -> None:
@@ -277,7 +279,7 @@ class _Merging:
             self._starts.setdefault(first, []).append((column, last))
         self._open: dict[int, tuple[int, Any]] = {}
 
-    def fill(self, place: int, row: list[Any]) -> list[Any]:
+    def fill_row(self, place: int, row: list[Any]) -> list[Any]:
         """Return the row filled with the values of its merged blocks; an empty row stays empty."""
         for column, (last, value) in list(self._open.items()):
             if place > last:
@@ -291,7 +293,7 @@ class _Merging:
         return row
 
 
-def _cell_findings(kind: Literal["merged-cells", "error-cells"], cells: Counter[int]) -> list[Finding]:
+def _report_cells(kind: Literal["merged-cells", "error-cells"], cells: Counter[int]) -> list[Finding]:
     from openpyxl.utils.cell import get_column_letter
 
     number = sum(cells.values())

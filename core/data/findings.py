@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from core.exceptions import DataError
-from core.numbers import count
-from core.text.clusters import clipped
+from core.formatting import format_count
+from core.text.graphemes import clip_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,16 +92,16 @@ def plural(number: int, noun: str) -> str:
     """Format a number with its noun: `1 row`, `1 200 rows`, `3 classes`."""
     if number == 1:
         return f"1 {noun}"
-    return f"{count(number)} {noun}{'es' if noun.endswith('s') else 's'}"
+    return f"{format_count(number)} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
-def shown(word: str, most: int = 60) -> str:
+def shorten(word: str, most: int = 60) -> str:
     """Shorten a long word of a user's file for quoting in a message."""
-    return clipped(word, most + 1)
+    return clip_text(word, most + 1)
 
 
 @contextlib.contextmanager
-def naming_sheets(sheets: Sequence[str], sheet: str) -> Iterator[None]:
+def name_sheets(sheets: Sequence[str], sheet: str) -> Iterator[None]:
     """Add the other tables of a file to an error about one table, so that the user can choose another."""
     try:
         yield
@@ -117,12 +117,12 @@ def join_decisions(by_file: Mapping[str, Iterable[ReadingDecision]]) -> tuple[Re
         for each in decisions:
             files.setdefault((each.what, each.chosen, each.guessed), {})[file] = each
     return offer_for_all(
-        dataclasses.replace(_richest(alike.values()), file=name_files([*alike], len(by_file)))
+        dataclasses.replace(_find_richest(alike.values()), file=name_files([*alike], len(by_file)))
         for alike in files.values()
     )
 
 
-def _richest(decisions: Iterable[ReadingDecision]) -> ReadingDecision:
+def _find_richest(decisions: Iterable[ReadingDecision]) -> ReadingDecision:
     """Return the first decision with the most alternatives; an ASCII file can be read in any encoding."""
     return max(decisions, key=lambda each: len(each.alternatives))
 

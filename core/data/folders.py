@@ -13,14 +13,14 @@ from pathlib import Path, PurePosixPath
 import pandas as pd
 
 from core.data import conll, limits
-from core.data.decode import decode_together, without_surrogates
-from core.data.delimited import parse, split_lines
-from core.data.findings import ReadingDecision, plural, shown
-from core.data.labels import sorted_names
+from core.data.dataset import TEST, TRAIN, VALIDATION, WHOLE
+from core.data.decoding import decode_together, replace_surrogates
+from core.data.delimited_text import parse_table, split_lines
+from core.data.findings import ReadingDecision, plural, shorten
+from core.data.labels import sort_names
 from core.data.reading_decisions import describe_encodings
-from core.data.table import TEST, TRAIN, VALIDATION, WHOLE
 from core.exceptions import DataError
-from core.numbers import count
+from core.formatting import format_count
 
 SPLITS = {TRAIN: (TRAIN, "training"), VALIDATION: (VALIDATION, "valid", "val", "dev"), TEST: (TEST, "testing")}
 """Names of folders that mean a split; something may stand before them: `20news-bydate-train`."""
@@ -44,10 +44,10 @@ def is_hidden(name: str) -> bool:
     return name.startswith((".", "__MACOSX")) or name.casefold() in ("thumbs.db", "desktop.ini")
 
 
-def class_named(name: str) -> str:
+def name_class(name: str) -> str:
     """Return the name of a folder or file as its class; refuse a name that is not in UTF-8."""
-    if (plain := without_surrogates(name)) != name:
-        raise DataError(f"the name '{shown(plain)}' of a class is not in UTF-8; rename its folder or file")
+    if (plain := replace_surrogates(name)) != name:
+        raise DataError(f"the name '{shorten(plain)}' of a class is not in UTF-8; rename its folder or file")
     return name
 
 
@@ -58,13 +58,13 @@ class DiskFolder:
     root: Path
     place: PurePosixPath = PurePosixPath()  # noqa: RUF009  it cannot be changed
 
-    def folders(self) -> list[DiskFolder]:
+    def list_folders(self) -> list[DiskFolder]:
         """Return the folders in it, by name, without hidden ones."""
         with os.scandir(self.root / self.place) as entries:
             names = sorted(each.name for each in entries if not is_hidden(each.name) and _is_folder(each))
         return [DiskFolder(self.root, self.place / name) for name in names]
 
-    def files(self) -> Iterator[str]:
+    def list_files(self) -> Iterator[str]:
         """Return the names of the files in it, without hidden ones."""
         with os.scandir(self.root / self.place) as entries:
             for number, each in enumerate(entries):
@@ -86,11 +86,11 @@ class ZipFolder:
     inside: dict[str, ZipFolder] = field(default_factory=dict)
     members: dict[str, zipfile.ZipInfo] = field(default_factory=dict)
 
-    def folders(self) -> list[ZipFolder]:
+    def list_folders(self) -> list[ZipFolder]:
         """Return the folders in it, by name."""
         return [each for _, each in sorted(self.inside.items())]
 
-    def files(self) -> Iterable[str]:
+    def list_files(self) -> Iterable[str]:
         """Return the names of the files in it."""
         return self.members
 
@@ -122,7 +122,7 @@ class ClassTexts:
     decisions: tuple[ReadingDecision, ...]
 
 
-def split_files(folder: Path) -> dict[str, list[Path]]:
+def find_split_files(folder: Path) -> dict[str, list[Path]]:
     """Return the files of each split (the first one is read); `all.csv` counts only if there are no splits."""
     found = {
         split: [
@@ -144,25 +144,25 @@ def read_classes(folder: TextFolder, file: str, encoding: str, least: int) -> Cl
     names = name_class_files(folder)
     if len(set(names.values())) >= least:
         return read_class_files(folder, names, file, encoding)
-    if any(PurePosixPath(name).stem.casefold() not in _IGNORED for name in folder.files()):
+    if any(PurePosixPath(name).stem.casefold() not in _IGNORED for name in folder.list_files()):
         raise DataError(
             "no train file (train.csv, .tsv, .jsonl, .parquet …) and no text files named after classes "
             "(positive.txt and negative.txt) in this folder",
             file=file,
         )
-    there = ", ".join(f"`{shown(each.place.name)}`" for each in folder.folders()[:6])
+    there = ", ".join(f"`{shorten(each.place.name)}`" for each in folder.list_folders()[:6])
     raise DataError(f"there is no data file in this folder{there and f'; in it: {there}'}", file=file)
 
 
 def name_class_files(folder: TextFolder) -> dict[str, str]:
     """Return file → class for text files named after their classes; empty if there are other files too."""
-    every = sorted(map(PurePosixPath, folder.files()), key=str)
+    every = sorted(map(PurePosixPath, folder.list_files()), key=str)
     paths = [path for path in every if path.stem.casefold() not in _IGNORED]
     one_stem = len(paths) > 1 and len({path.stem for path in paths}) == 1
     if not one_stem and any(path.suffix in TABLES and path.suffix != ".txt" for path in paths):
         return {}
-    names = {path.name: class_named(path.suffix.lstrip(".") if one_stem else path.stem) for path in paths}
-    of_splits = all(any(map(split_named, re.split(r"[-_. ]", name))) for name in names.values())
+    names = {path.name: name_class(path.suffix.lstrip(".") if one_stem else path.stem) for path in paths}
+    of_splits = all(any(map(find_split, re.split(r"[-_. ]", name))) for name in names.values())
     return {} if of_splits else names
 
 
@@ -172,7 +172,7 @@ def read_class_files(folder: TextFolder, names: dict[str, str], file: str, encod
     decoded = dict(zip(names, decode_together(data, encoding, folder=file), strict=True))
     rows = list[tuple[str, str]]()
     for name, each in decoded.items():
-        if parse(each.text, file=name).delimiter == "\t":
+        if parse_table(each.text, file=name).delimiter == "\t":
             message = "has several columns, so it is not a list of texts of one class"
             raise DataError(message, file=f"{file}/{name}")
         lines = [line.rstrip("\r\n") for line in split_lines(each.text) if line.strip()]
@@ -181,46 +181,46 @@ def read_class_files(folder: TextFolder, names: dict[str, str], file: str, encod
     decisions, of_encoding = describe_encodings(decoded)
     note = "one class per file: " + ", ".join(f"{name} = {label}" for name, label in names.items())
     frame = pd.DataFrame(rows, columns=["text", "label"], dtype="str")
-    return ClassTexts({WHOLE: frame}, sorted_names(frame["label"]), (note, *of_encoding), decisions)
+    return ClassTexts({WHOLE: frame}, sort_names(frame["label"]), (note, *of_encoding), decisions)
 
 
 def find_folders(folder: TextFolder) -> ClassFolders | None:
     """Find the class folders in a folder; return None if there are fewer than two."""
-    inside = folder.folders()
+    inside = folder.list_folders()
     if (
         len(inside) == 1
-        and not _texts(inside[0])
-        and all(PurePosixPath(name).stem.casefold() in PAPERS for name in folder.files())
+        and not _is_text_folder(inside[0])
+        and all(PurePosixPath(name).stem.casefold() in PAPERS for name in folder.list_files())
     ):
         return find_folders(inside[0])  # what an archive was unpacked to
-    named = {split: each for each in inside if (split := split_named(each.place.name))}
-    by_split = {split: _classes(named[split]) for split in SPLITS if split in named}
+    named = {split: each for each in inside if (split := find_split(each.place.name))}
+    by_split = {split: _list_classes(named[split]) for split in SPLITS if split in named}
     by_split = {split: classes for split, classes in by_split.items() if classes}
     if by_split and len({name for classes in by_split.values() for name in classes}) > 1:
-        left = [each for split in named.values() for each in split.folders() if _aside(each)]
+        left = [each for split in named.values() for each in split.list_folders() if _is_unlabeled(each)]
         names = tuple(str(each.place.relative_to(folder.place)) for each in left)
         return ClassFolders(by_split, names, _find_beside(folder, named.values()))
-    classes = _classes(folder)
+    classes = _list_classes(folder)
     if len(classes) < 2:
         return None
-    aside = [each for each in inside if _aside(each)]
+    aside = [each for each in inside if _is_unlabeled(each)]
     beside = _find_beside(folder, (*classes.values(), *aside))
     return ClassFolders({WHOLE: classes}, tuple(each.place.name for each in aside), beside)
 
 
 def _find_beside(folder: TextFolder, read: Iterable[TextFolder]) -> tuple[str, ...]:
     taken = {each.place for each in read}
-    files = (name for name in folder.files() if PurePosixPath(name).stem.casefold() not in _IGNORED)
-    folders = (f"{each.place.name}/" for each in folder.folders() if each.place not in taken)
+    files = (name for name in folder.list_files() if PurePosixPath(name).stem.casefold() not in _IGNORED)
+    folders = (f"{each.place.name}/" for each in folder.list_folders() if each.place not in taken)
     return (*sorted(files), *folders)
 
 
-def class_texts(folder: Path) -> list[Path]:
+def find_class_texts(folder: Path) -> list[Path]:
     """Return all text files of a folder of class folders; empty if it holds something else or cannot be read."""
     try:
-        found = None if split_files(folder) else find_folders(DiskFolder(folder))
+        found = None if find_split_files(folder) else find_folders(DiskFolder(folder))
         every = [each for classes in found.splits.values() for each in classes.values()] if found else []
-        return [folder / each.place / name for each in every for name in each.files()]
+        return [folder / each.place / name for each in every for name in each.list_files()]
     except (DataError, OSError):
         return []
 
@@ -231,24 +231,24 @@ def read_folders(found: ClassFolders, file: str, encoding: str = "") -> ClassTex
         (split, label, folder, name)
         for split, classes in found.splits.items()
         for label, folder in classes.items()
-        for name in sorted(folder.files(), key=_natural)
+        for name in sorted(folder.list_files(), key=_to_natural_key)
     ]
     limits.check_shape(len(rows), 2, file=file)
     texts = _read_together(((folder, name) for _, _, folder, name in rows), file)
     decoded = dict(zip(texts, decode_together(texts, encoding, folder=file), strict=True))
-    words, most = [each.text.strip() or None for each in decoded.values()], limits.current().characters
+    words, most = [each.text.strip() or None for each in decoded.values()], limits.get_limits().characters
     for name, each in decoded.items():
         if len(each.text) > most:
-            raise limits.refusal(f"a text has {count(len(each.text))} characters", "characters", file=name)
+            raise limits.make_error(f"a text has {format_count(len(each.text))} characters", "characters", file=name)
     decisions, of_encoding = describe_encodings(decoded)
     frame = pd.DataFrame({"split": [each[0] for each in rows], "text": words, "label": [each[1] for each in rows]})
     classes = tuple(sorted({name for classes in found.splits.values() for name in classes}))
-    notes = [f"one class per folder, one text per file: {', '.join(map(shown, classes[:20]))}", *of_encoding]
+    notes = [f"one class per folder, one text per file: {', '.join(map(shorten, classes[:20]))}", *of_encoding]
     if blank := int(frame["text"].isna().sum()):
         notes.append(f"{plural(blank, 'file')} without a text left out")
-    notes += [f"`{shown(name)}` has no label and is left out" for name in found.left_out]
+    notes += [f"`{shorten(name)}` has no label and is left out" for name in found.left_out]
     if found.beside:
-        names = ", ".join(f"`{shown(name)}`" for name in found.beside[:6])
+        names = ", ".join(f"`{shorten(name)}`" for name in found.beside[:6])
         notes.append(f"left out beside the folders of the classes: {names}")
     frame = frame.dropna(subset=["text"])
     if frame.empty:
@@ -262,36 +262,38 @@ def read_folders(found: ClassFolders, file: str, encoding: str = "") -> ClassTex
 
 
 def _read_together(files: Iterable[tuple[TextFolder, str]], file: str) -> dict[str, bytes]:
-    texts, left = dict[str, bytes](), limits.current().size * limits.MEGABYTE
+    texts, left = dict[str, bytes](), limits.get_limits().size * limits.MEGABYTE
     for folder, name in files:
         data = folder.read(name)
         texts[str(folder.place / name)] = data
         left -= len(data)
         if left < 0:
-            raise limits.refusal("its files have more together", "size", file=file)
+            raise limits.make_error("its files have more together", "size", file=file)
     return texts
 
 
-def split_named(name: str) -> str:
+def find_split(name: str) -> str:
     """Return the split that a folder is named after, or an empty string."""
     last = re.split(r"[-_. ]", name.casefold())[-1]
     return next((split for split, names in SPLITS.items() if last in names), "")
 
 
-def _aside(folder: TextFolder) -> bool:
-    return folder.place.name.casefold() in _UNLABELLED and _texts(folder)
+def _is_unlabeled(folder: TextFolder) -> bool:
+    return folder.place.name.casefold() in _UNLABELLED and _is_text_folder(folder)
 
 
-def _classes(folder: TextFolder) -> dict[str, TextFolder]:
-    found = [each for each in folder.folders() if not _aside(each) and _texts(each)]
+def _list_classes(folder: TextFolder) -> dict[str, TextFolder]:
+    found = [each for each in folder.list_folders() if not _is_unlabeled(each) and _is_text_folder(each)]
     if len(found) > _MOST_CLASSES:
-        raise DataError(f"{count(len(found))} folders of texts, too many to be classes", file=folder.place.name or None)
-    return {class_named(each.place.name): each for each in found}
+        raise DataError(
+            f"{format_count(len(found))} folders of texts, too many to be classes", file=folder.place.name or None
+        )
+    return {name_class(each.place.name): each for each in found}
 
 
-def _texts(folder: TextFolder) -> bool:
+def _is_text_folder(folder: TextFolder) -> bool:
     """Return whether all files of a folder are texts, and at least one is not a README or licence."""
-    files = [PurePosixPath(name) for name in islice(folder.files(), _PEEKED)]
+    files = [PurePosixPath(name) for name in islice(folder.list_files(), _PEEKED)]
     papers = all(path.stem.casefold() in PAPERS for path in files)
     return not papers and all(_PLAIN.fullmatch(path.suffix) for path in files)
 
@@ -303,5 +305,5 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _natural(name: str) -> list[tuple[int, int | str]]:
+def _to_natural_key(name: str) -> list[tuple[int, int | str]]:
     return [(0, int(part)) if part.isdigit() else (1, part) for part in _NUMBERS.split(name) if part]

@@ -13,14 +13,14 @@ from typing import Any
 import pandas as pd
 
 from core.data import annotation_exports, limits
-from core.data.cells import cell_of
+from core.data.cells import check_cell
 from core.data.columns import KNOWN_NAMES, LABEL_NAMES, TEXT_NAMES
-from core.data.decode import without_surrogates
-from core.data.findings import Finding, RawTable, naming_sheets, plural, shown
-from core.data.parquet import viewer_classes, with_class_names
-from core.data.table_head import HEADER_ROWS, column_names, has_header, unique
+from core.data.decoding import replace_surrogates
+from core.data.findings import Finding, RawTable, name_sheets, plural, shorten
+from core.data.parquet import apply_class_names, read_viewer_classes
+from core.data.table_head import HEADER_ROWS, has_header, make_column_names, make_unique
 from core.exceptions import DataError
-from core.numbers import count
+from core.formatting import format_count
 
 _NAMED_JSON = (".json", ".jsonl", ".ndjson")
 _DEEPEST = 4
@@ -40,7 +40,7 @@ Row = dict[str, Any]
 
 
 @dataclass
-class _Reading:
+class _ReadState:
     """The state of reading one file: its findings, and the key path of the rows."""
 
     file: str
@@ -51,13 +51,13 @@ class _Reading:
     parts: tuple[str, ...] = ()
     findings: list[Finding] = field(default_factory=list)
 
-    def note(self, kind: str, number: int, message: str, level: Any = "note") -> None:
+    def add_finding(self, kind: str, number: int, message: str, level: Any = "note") -> None:
         """Add a finding."""
         self.findings.append(Finding(kind, level, number, message))
 
-    def under(self) -> str:
+    def describe_place(self) -> str:
         """Describe the key of the rows, for a message."""
-        return f" under `{_said(self.where)}`" if self.where else ""
+        return f" under `{_format_key(self.where)}`" if self.where else ""
 
 
 def read_json(text: str, file: str, part: str = "") -> RawTable | None:
@@ -65,30 +65,32 @@ def read_json(text: str, file: str, part: str = "") -> RawTable | None:
 
     `part` is the key of the list to read if there are several, such as `train` or `result.rows`; empty: the longest.
     """
-    reading = _Reading(file, part)
-    found = _parse(text, reading)
+    reading = _ReadState(file, part)
+    found = _parse_text(text, reading)
     if found is None:
         return None
-    rows = _rows(found[0], reading) if reading.kind == "json" else found[0]
+    rows = _find_rows(found[0], reading) if reading.kind == "json" else found[0]
     if part and part not in reading.parts:
-        there = f"it has {', '.join(map(_said, reading.parts))}" if reading.parts else "the rows are the file itself"
-        raise DataError(f"no list of objects under '{_said(part)}' for data.sheet; {there}", file=file)
-    with naming_sheets(reading.parts, reading.where):
-        rows = _objects(rows, reading)
-        seen = f"a list of {plural(len(rows), 'object')}{reading.under()}"
-        rows = _expand(annotation_exports.unpack(rows, reading.note, file=file), reading)
-        frame, named = with_class_names(_frame(rows, file), viewer_classes(found[0]))
+        there = (
+            f"it has {', '.join(map(_format_key, reading.parts))}" if reading.parts else "the rows are the file itself"
+        )
+        raise DataError(f"no list of objects under '{_format_key(part)}' for data.sheet; {there}", file=file)
+    with name_sheets(reading.parts, reading.where):
+        rows = _to_objects(rows, reading)
+        seen = f"a list of {plural(len(rows), 'object')}{reading.describe_place()}"
+        rows = _expand_columns(annotation_exports.unpack_export(rows, reading.add_finding, file=file), reading)
+        frame, named = apply_class_names(_build_frame(rows, file), read_viewer_classes(found[0]))
     return RawTable(
         frame,
         reading.kind,
         findings=(*reading.findings, *named),
         seen=seen,
-        sheets=tuple(map(without_surrogates, reading.parts)),
-        sheet=without_surrogates(reading.where),
+        sheets=tuple(map(replace_surrogates, reading.parts)),
+        sheet=replace_surrogates(reading.where),
     )
 
 
-def holds_json(text: str, file: str) -> bool:
+def is_json(text: str, file: str) -> bool:
     """Return whether a file with a JSON name holds JSON, although it begins with something else."""
     return (
         file.lower().endswith(_NAMED_JSON)
@@ -106,34 +108,34 @@ def decode_json(text: str, file: str) -> Any:
         raise DataError(f"is JSON that cannot be read: {error}", file=file) from None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> Row:
+def _build_object(pairs: list[tuple[str, Any]]) -> Row:
     """Build an object from its pairs; refuse a repeated key, as Python's decoder would silently keep the last."""
     found = dict(pairs)
     if strange := next((key for key in found if not isinstance(key, str)), None):
         raise ValueError(f"the key {strange!r:.60} is no text")
     if len(found) < len(pairs):
         twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise ValueError(f"an object has the key '{_said(twice)}' twice, and one of the two values would be lost")
+        raise ValueError(f"an object has the key '{_format_key(twice)}' twice, and one of the two values would be lost")
     return found
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=_object)
+DECODER = json.JSONDecoder(object_pairs_hook=_build_object)
 """A JSON decoder that refuses an object with the same key twice."""
 
 
 def has_text(row: Any) -> bool:
     """Return whether an object has a text under a usual column name."""
     return isinstance(row, dict) and any(
-        _plain(key) in TEXT_NAMES and isinstance(value, str) for key, value in row.items()
+        _fold_key(key) in TEXT_NAMES and isinstance(value, str) for key, value in row.items()
     )
 
 
 def is_wrapper(key: str, inside: Iterable[str]) -> bool:
     """Return whether the object under a key holds columns of the table rather than one cell."""
-    return key in _WRAPPERS or any(_plain(name) in KNOWN_NAMES for name in inside)
+    return key in _WRAPPERS or any(_fold_key(name) in KNOWN_NAMES for name in inside)
 
 
-def _parse(text: str, reading: _Reading) -> tuple[Any] | None:
+def _parse_text(text: str, reading: _ReadState) -> tuple[Any] | None:
     """Return the value of the file, or its rows, in a tuple; return None if it is not JSON."""
     try:
         return (decode_json(text, reading.file),)
@@ -145,28 +147,28 @@ def _parse(text: str, reading: _Reading) -> tuple[Any] | None:
         except json.JSONDecodeError as error:
             wrong = error
         else:
-            reading.note("trailing-comma", 1, "a comma after the last row was ignored")
+            reading.add_finding("trailing-comma", 1, "a comma after the last row was ignored")
             return (whole,)
-    rows = _lines(text, reading)
+    rows = _parse_lines(text, reading)
     if rows is None:
-        rows = _one_after_another(text, reading)
+        rows = _parse_sequence(text, reading)
     if rows is not None:
         reading.kind = "jsonl"
         return (rows,)
     if reading.file.lower().endswith(_NAMED_JSON):
         # Counted from 1, as editors do; `row` would be taken for a row of the table.
-        where = f"line {count(wrong.lineno)}, character {count(wrong.colno)}"
+        where = f"line {format_count(wrong.lineno)}, character {format_count(wrong.colno)}"
         raise DataError(f"is not valid JSON: {wrong.msg} ({where})", file=reading.file)
     return None
 
 
-def _lines(text: str, reading: _Reading) -> list[Any] | None:
+def _parse_lines(text: str, reading: _ReadState) -> list[Any] | None:
     rows: list[Any] = []
     decode: Callable[[str], Any] = DECODER.decode
     for number, line in enumerate(filter(str.strip, _LINE_ENDS.split(text)), 1):
         limits.check_shape(number, 1, file=reading.file)
         if number == 1 and line.lstrip().startswith("{'"):
-            decode = _python_dictionary
+            decode = _parse_python
         try:
             rows.append(decode(line))
         except (ValueError, RecursionError) as error:
@@ -174,12 +176,14 @@ def _lines(text: str, reading: _Reading) -> list[Any] | None:
                 return None
             why = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
             raise DataError(f"this line is not valid JSON: {why}", file=reading.file, row=number) from None
-    if decode is _python_dictionary:
-        reading.note("python-dictionaries", len(rows), "each line is a Python dictionary rather than JSON; read as one")
+    if decode is _parse_python:
+        reading.add_finding(
+            "python-dictionaries", len(rows), "each line is a Python dictionary rather than JSON; read as one"
+        )
     return rows
 
 
-def _python_dictionary(line: str) -> Any:
+def _parse_python(line: str) -> Any:
     """Parse a dictionary in Python syntax, without running it."""
     try:
         if len(line) > _LONGEST_LITERAL:
@@ -190,11 +194,11 @@ def _python_dictionary(line: str) -> Any:
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
         raise json.JSONDecodeError("neither JSON nor a Python dictionary", line[:80], 0) from None
     for each in keys:
-        _object([(key, None) for key in each])
+        _build_object([(key, None) for key in each])
     return row
 
 
-def _one_after_another(text: str, reading: _Reading) -> list[Any] | None:
+def _parse_sequence(text: str, reading: _ReadState) -> list[Any] | None:
     """Parse objects that span several lines; return None if the first one cannot be parsed."""
     if not text.lstrip().startswith("{"):
         return None
@@ -207,17 +211,17 @@ def _one_after_another(text: str, reading: _Reading) -> list[Any] | None:
         except (RecursionError, ValueError) as error:
             if not rows:
                 return None
-            line = count(text.count("\n", 0, getattr(error, "pos", place)) + 1)
+            line = format_count(text.count("\n", 0, getattr(error, "pos", place)) + 1)
             raise DataError(f"is not valid JSON in line {line}: {error}"[:300], file=reading.file) from None
         rows.append(row)
     return rows
 
 
-def _rows(whole: Any, reading: _Reading) -> Any:
+def _find_rows(whole: Any, reading: _ReadState) -> Any:
     for _ in range(_DEEPEST):
         if not isinstance(whole, dict):
             return whole
-        for form in (_split_orient, _lists, _objects_of_objects, _chosen_list):
+        for form in (_read_split_orient, _read_lists, _read_nested, _choose_list):
             if (rows := form(whole, reading)) is not None:
                 return rows
         inside = [(key, value) for key, value in whole.items() if isinstance(value, (dict, list)) and value]
@@ -228,38 +232,38 @@ def _rows(whole: Any, reading: _Reading) -> Any:
     return whole
 
 
-def _split_orient(whole: Row, reading: _Reading) -> list[Row] | None:
+def _read_split_orient(whole: Row, reading: _ReadState) -> list[Row] | None:
     """Read rows in the `split` orient of pandas: `{"columns": […], "data": [[…]]}`."""
     names, rows = whole.get("columns"), whole.get("data")
     if not (isinstance(names, list) and isinstance(rows, list) and rows and isinstance(rows[0], list)):
         return None
     if not all(isinstance(row, list) and len(row) == len(names) for row in rows):
         raise DataError("the lists under `data` differ in length from that under `columns`", file=reading.file)
-    keys = unique(map(str, names))
+    keys = make_unique(map(str, names))
     return [dict(zip(keys, row, strict=True)) for row in rows]
 
 
-def _lists(whole: Row, reading: _Reading) -> list[Row] | None:
+def _read_lists(whole: Row, reading: _ReadState) -> list[Row] | None:
     """Read cells by column, `{"text": […], "label": […]}`, or texts by class, `{"good": […], "bad": […]}`."""
     if not whole or not all(isinstance(each, list) for each in whole.values()):
         return None
     if any(isinstance(part, dict) for each in whole.values() for part in each[:1]):
         return None
-    if _are_classes(whole):
-        names = ", ".join(map(_said, whole))
+    if _is_by_class(whole):
+        names = ", ".join(map(_format_key, whole))
         message = f"the keys {names:.200} are read as classes, and the list of each as its texts"
-        reading.note("classes-as-keys", len(whole), message, "warning")
+        reading.add_finding("classes-as-keys", len(whole), message, "warning")
         return [{"text": text, "label": name} for name, texts in whole.items() for text in texts]
     sizes = {key: len(each) for key, each in whole.items()}
     if len(set(sizes.values())) > 1:
-        said = ", ".join(f"`{_said(key)}` {count(size)}" for key, size in list(sizes.items())[:5])
+        said = ", ".join(f"`{_format_key(key)}` {format_count(size)}" for key, size in list(sizes.items())[:5])
         raise DataError(f"lists of different lengths are no columns of one table: {said}", file=reading.file)
     return [dict(zip(whole, cells, strict=True)) for cells in zip(*whole.values(), strict=True)]
 
 
-def _are_classes(whole: Row) -> bool:
+def _is_by_class(whole: Row) -> bool:
     """Return whether each key is a class with its list of texts; columns have usual names or repeated values."""
-    if len(whole) < 2 or any(_plain(key) in KNOWN_NAMES for key in whole):
+    if len(whole) < 2 or any(_fold_key(key) in KNOWN_NAMES for key in whole):
         return False
     if not all(each and all(isinstance(text, str) for text in each) for each in whole.values()):
         return False
@@ -268,12 +272,12 @@ def _are_classes(whole: Row) -> bool:
     return all(len(set(each)) > _DISTINCT * len(each) for each in whole.values())
 
 
-def _objects_of_objects(whole: Row, reading: _Reading) -> list[Row] | None:
+def _read_nested(whole: Row, reading: _ReadState) -> list[Row] | None:
     """Read columns, or rows, by key: `{"text": {"0": …}}`, or `{"0": {"text": …}}`."""
     if not whole or not all(isinstance(each, dict) and each for each in whole.values()):
         return None
     first = next(iter(whole.values()))
-    by_row, by_column = has_text(first), any(_plain(key) in KNOWN_NAMES for key in whole)
+    by_row, by_column = has_text(first), any(_fold_key(key) in KNOWN_NAMES for key in whole)
     if not by_row and any(isinstance(part, (dict, list)) for each in whole.values() for part in each.values()):
         return None
     if not by_row and (by_column or len(whole) < len(first)):
@@ -284,9 +288,9 @@ def _objects_of_objects(whole: Row, reading: _Reading) -> list[Row] | None:
     return [each if numbered else {"key": key, **each} for key, each in whole.items()]
 
 
-def _chosen_list(whole: Row, reading: _Reading) -> list[Any] | None:
+def _choose_list(whole: Row, reading: _ReadState) -> list[Any] | None:
     """Choose the list of objects that was asked for, or the longest one whose objects have a text."""
-    found = dict(_lists_of_objects(whole, reading.where))
+    found = dict(_find_lists(whole, reading.where))
     if not found:
         return None
     if has_text(whole) and not any(has_text(rows[0]) for rows in found.values()):
@@ -297,14 +301,16 @@ def _chosen_list(whole: Row, reading: _Reading) -> list[Any] | None:
     firsts = {path: (rows[0], *rows[0].values()) for path, rows in found.items()}
     most = max(found, key=lambda path: (any(map(has_text, firsts[path])), len(found[path])))
     reading.where = reading.part if reading.part in found else most
-    others = [f"`{_said(path)}` ({count(len(rows))})" for path, rows in found.items() if path != reading.where]
+    others = [
+        f"`{_format_key(path)}` ({format_count(len(rows))})" for path, rows in found.items() if path != reading.where
+    ]
     if others:
-        message = f"the {plural(len(found[reading.where]), 'object')}{reading.under()} are read; left out: "
-        reading.note("sheets", len(others), f"{message}{', '.join(others[:8])}; data.sheet names another list")
+        message = f"the {plural(len(found[reading.where]), 'object')}{reading.describe_place()} are read; left out: "
+        reading.add_finding("sheets", len(others), f"{message}{', '.join(others[:8])}; data.sheet names another list")
     return found[reading.where]
 
 
-def _lists_of_objects(whole: Row, above: str, deep: int = _DEEPEST) -> Iterator[tuple[str, list[Any]]]:
+def _find_lists(whole: Row, above: str, deep: int = _DEEPEST) -> Iterator[tuple[str, list[Any]]]:
     number = 0
     for key, value in whole.items():
         path = f"{above}.{key}" if above else key
@@ -312,20 +318,20 @@ def _lists_of_objects(whole: Row, above: str, deep: int = _DEEPEST) -> Iterator[
             number += 1
             yield path, value
         elif isinstance(value, dict) and deep > 1:
-            yield from _lists_of_objects(value, path, deep - 1)
+            yield from _find_lists(value, path, deep - 1)
         if number >= _MOST_LISTS:
             return
 
 
-def _objects(rows: Any, reading: _Reading) -> list[Row]:
+def _to_objects(rows: Any, reading: _ReadState) -> list[Row]:
     """Convert rows to objects; if the rows are lists, the first one may name the columns."""
     file = reading.file
     if not isinstance(rows, list):
-        raise DataError(f"{_spoken(rows)} is no table of texts and labels", file=file)
+        raise DataError(f"{_name_type(rows)} is no table of texts and labels", file=file)
     if rows and all(isinstance(row, list) for row in rows):
         return _from_lists(rows, reading)
     if rows and not isinstance(rows[0], dict):
-        said = f"a list of {plural(len(rows), _spoken(rows[0]).partition(' ')[2])}{reading.under()}"
+        said = f"a list of {plural(len(rows), _name_type(rows[0]).partition(' ')[2])}{reading.describe_place()}"
         raise DataError(f'{said}; every row must be an object such as {{"text": "…", "label": "…"}}', file=file)
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
@@ -333,20 +339,20 @@ def _objects(rows: Any, reading: _Reading) -> list[Row]:
     return rows
 
 
-def _from_lists(rows: list[list[Any]], reading: _Reading) -> list[Row]:
+def _from_lists(rows: list[list[Any]], reading: _ReadState) -> list[Row]:
     width = max(map(len, rows))
     limits.check_shape(len(rows), width, file=reading.file)
     if not width or min(map(len, rows)) < width:
         raise DataError(
-            f"a list of {plural(len(rows), 'list')}{reading.under()} of different lengths", file=reading.file
+            f"a list of {plural(len(rows), 'list')}{reading.describe_place()} of different lengths", file=reading.file
         )
     words = [["" if cell is None else str(cell)[:1_000] for cell in row] for row in rows[:HEADER_ROWS]]
     header = has_header(words)
-    names = column_names(words[0]) if header else tuple(map(str, range(width)))
+    names = make_column_names(words[0]) if header else tuple(map(str, range(width)))
     return [dict(zip(names, row, strict=True)) for row in rows[header:]]
 
 
-def _spoken(value: Any) -> str:
+def _name_type(value: Any) -> str:
     if isinstance(value, str):
         return "a string"
     if isinstance(value, (int, float)):
@@ -354,22 +360,22 @@ def _spoken(value: Any) -> str:
     return "an empty value" if value is None else "a list" if isinstance(value, list) else "an object"
 
 
-def _said(key: object) -> str:
-    return shown(without_surrogates(str(key)))
+def _format_key(key: object) -> str:
+    return shorten(replace_surrogates(str(key)))
 
 
-def _plain(key: str) -> str:
+def _fold_key(key: str) -> str:
     return key.strip().casefold()
 
 
-def _inside(rows: list[Row]) -> tuple[set[str], dict[str, dict[str, None]]]:
+def _list_keys(rows: list[Row]) -> tuple[set[str], dict[str, dict[str, None]]]:
     """Return all keys of the rows, and the inner keys of those that hold only objects."""
     inner: dict[str, dict[str, None]] = {
         key: {} for row in rows for key, value in row.items() if isinstance(value, dict)
     }
     if not inner:
         return set(), {}
-    most = limits.current().columns
+    most = limits.get_limits().columns
     for row in rows:
         for key in list(inner):
             value = row.get(key)
@@ -381,15 +387,15 @@ def _inside(rows: list[Row]) -> tuple[set[str], dict[str, dict[str, None]]]:
     return {key for row in rows for key in row}, inner
 
 
-def _expand(rows: list[Row], reading: _Reading) -> list[Row]:
+def _expand_columns(rows: list[Row], reading: _ReadState) -> list[Row]:
     """Move columns up from one level deeper, such as `text` in `{"review": {"text": …}, "label": …}`."""
-    keys, wide = _inside(rows)
+    keys, wide = _list_keys(rows)
     taken, renamed = keys - set(wide), dict[str, dict[str, str]]()
     for key, names in wide.items():
-        if not is_wrapper(key, names) and _plain(key) not in LABEL_NAMES:
+        if not is_wrapper(key, names) and _fold_key(key) not in LABEL_NAMES:
             continue
-        of_label = _label_key(key, rows)
-        if _plain(key) in LABEL_NAMES and not of_label:
+        of_label = _find_label_key(key, rows)
+        if _fold_key(key) in LABEL_NAMES and not of_label:
             continue
         limits.check_shape(len(rows), len(names), file=reading.file)
         renamed[key] = {}
@@ -400,20 +406,20 @@ def _expand(rows: list[Row], reading: _Reading) -> list[Row]:
     if not renamed:
         return rows
     for key, columns in renamed.items():
-        message = f"the objects under `{_said(key)}` are read as the columns {', '.join(map(_said, columns.values()))}"
-        reading.note("nested-columns", len(columns), message)
-    return [_expanded(row, renamed) for row in rows]
+        message = f"the objects under `{_format_key(key)}` are read as the columns {', '.join(map(_format_key, columns.values()))}"
+        reading.add_finding("nested-columns", len(columns), message)
+    return [_expand_row(row, renamed) for row in rows]
 
 
-def _label_key(key: str, rows: list[Row]) -> str:
+def _find_label_key(key: str, rows: list[Row]) -> str:
     """Return the key of the name in label objects such as `{"name": "positive", "id": 1}`, or an empty string."""
-    if _plain(key) not in LABEL_NAMES:
+    if _fold_key(key) not in LABEL_NAMES:
         return ""
     objects: Sequence[Row] = [value for row in rows if isinstance(value := row.get(key), dict)]
     return next((name for name in _LABEL_KEYS if all(isinstance(each.get(name), str) for each in objects)), "")
 
 
-def _expanded(row: Row, renamed: dict[str, dict[str, str]]) -> Row:
+def _expand_row(row: Row, renamed: dict[str, dict[str, str]]) -> Row:
     out: Row = {}
     for key, value in row.items():
         if key not in renamed:
@@ -423,19 +429,21 @@ def _expanded(row: Row, renamed: dict[str, dict[str, str]]) -> Row:
     return out
 
 
-def _frame(rows: list[Row], file: str) -> pd.DataFrame:
+def _build_frame(rows: list[Row], file: str) -> pd.DataFrame:
     keys: dict[str, None] = {}
     for number, row in enumerate(rows, 1):
         keys.update(dict.fromkeys(row))
-        if len(keys) > limits.current().columns:
-            raise limits.refusal(f"the rows have {count(len(keys))} different keys", "columns", file=file, row=number)
+        if len(keys) > limits.get_limits().columns:
+            raise limits.make_error(
+                f"the rows have {format_count(len(keys))} different keys", "columns", file=file, row=number
+            )
     if not keys:
         raise DataError("the list holds no rows", file=file)
     limits.check_shape(len(rows), len(keys), file=file)
-    most = limits.current().characters
+    most = limits.get_limits().characters
     cells = [
-        [cell_of(row.get(key), most, file=file, row=number, field=str(key)) for key in keys]
+        [check_cell(row.get(key), most, file=file, row=number, field=str(key)) for key in keys]
         for number, row in enumerate(rows, 1)
     ]
-    names = unique(without_surrogates(str(key)) for key in keys)
+    names = make_unique(replace_surrogates(str(key)) for key in keys)
     return pd.DataFrame(cells, columns=list(names), dtype=object)

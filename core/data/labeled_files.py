@@ -12,23 +12,32 @@ import pandas as pd
 
 from core.data import conll
 from core.data.cells import as_words, clean_label
-from core.data.columns import CLASS_TEXTS, SINGLE, TAGGED, Column, Layout, choose_columns, describe, is_label_name
-from core.data.delimited import NAMES
-from core.data.files import ReadingSettings, read_table, refusing
-from core.data.findings import Finding, RawTable, ReadingDecision, join_decisions, plural, refuse_findings, shown
-from core.data.folders import SPLIT_NAMES, DiskFolder, read_classes, split_files
+from core.data.columns import (
+    CLASS_TEXTS,
+    SINGLE,
+    TAGGED,
+    ColumnProfile,
+    Layout,
+    choose_columns,
+    is_label_name,
+    summarize_columns,
+)
+from core.data.dataset import TRAIN, WHOLE, Task
+from core.data.delimited_text import NAMES
+from core.data.findings import Finding, RawTable, ReadingDecision, join_decisions, plural, refuse_findings, shorten
+from core.data.folders import SPLIT_NAMES, DiskFolder, find_split_files, read_classes
 from core.data.labels import (
     WITHHELD,
     LabelNames,
-    distinct_labels,
     find_form,
+    list_labels,
     read_label_names,
     rename_labels,
-    sorted_names,
+    sort_names,
 )
 from core.data.reading_decisions import describe_columns, describe_rows
-from core.data.rows import clean_rows, examine_rows, find_alike, refuse_quoted
-from core.data.table import TRAIN, WHOLE, Task
+from core.data.row_cleaning import clean_rows, examine_rows, find_alike, refuse_quoted
+from core.data.table_reader import ReadingSettings, guard_table, read_table
 from core.exceptions import DataError, SentiscopeError
 
 PREVIEW_ROWS = 5
@@ -47,7 +56,7 @@ class FileReport:
     header: bool = False
     rows: int = 0
     """Rows of the table, before any is left out."""
-    columns: tuple[Column, ...] = ()
+    columns: tuple[ColumnProfile, ...] = ()
     text: str = ""
     label: str = ""
     task: Task = "single"
@@ -112,7 +121,7 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
     With `to_train` there must be rows to train on; without it any split will do, rows whose label is withheld stay, and
     so do labels that `labels.json` does not know.
     """
-    names, files = read_label_names(folder), split_files(folder)
+    names, files = read_label_names(folder), find_split_files(folder)
     if not files:
         texts = read_classes(DiskFolder(folder), str(folder), settings.get("encoding", ""), 2 if to_train else 1)
         cleaned = {split: clean_rows(rows, CLASS_TEXTS, file=str(folder)) for split, rows in texts.splits.items()}
@@ -130,16 +139,16 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
     for split in sorted(files, key=list(SPLIT_NAMES).index):
         path, *others = files[split]
         file, table = path.name, read_table(path, **settings)
-        notes += [f"`{shown(each.name)}` is left out, since `{file}` is the {split} split" for each in others]
+        notes += [f"`{shorten(each.name)}` is left out, since `{file}` is the {split} split" for each in others]
         tagged = table.kind == conll.KIND
-        if layout and to_train and _lacks_labels(table, layout):
-            aside = f"no column '{shown(layout.label)}', so its {plural(len(table.frame), 'row')} are set aside"
+        if layout and to_train and _is_unlabeled(table, layout):
+            aside = f"no column '{shorten(layout.label)}', so its {plural(len(table.frame), 'row')} are set aside"
             notes.append(f"{file}: {aside}")
             continue
         if layout and (layout is TAGGED) != tagged:
             raise DataError("one split has a tag for each word and another has none", file=str(folder))
-        columns, asked = describe(table.frame), settings
-        if layout is None or not (tagged or layout.fits(table.frame)):
+        columns, asked = summarize_columns(table.frame), settings
+        if layout is None or not (tagged or layout.can_read(table.frame)):
             layout = _find_layout(table, columns, settings, several, file, layout)
             # The further splits must have the columns of train, and as many labels per text.
             settings = {**settings, "text": layout.text, "label": layout.label, "pair": layout.pair or SINGLE}
@@ -150,13 +159,13 @@ def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[Readi
             refuse_quoted(rows["label"], file)
         found = [*table.findings, *found]
         decisions[file] = [*table.decisions, *of_columns, *describe_rows(found, len(rows), len(table.frame))]
-        if to_train and distinct_labels(rows["label"]) == {WITHHELD}:
+        if to_train and list_labels(rows["label"]) == {WITHHELD}:
             notes.append(f"{file}: {plural(len(rows), 'row')} with the label {WITHHELD} (withheld) left out")
             continue
         splits[split] = rows
         notes += [f"{file}: {finding.message}" for finding in found]
     assert layout is not None
-    labels = {name for rows in splits.values() for name in distinct_labels(rows["label"])}
+    labels = {name for rows in splits.values() for name in list_labels(rows["label"])}
     notes += [each.message for each in find_alike(labels)]
     known = None if layout.form in ("columns", "tags") else names  # such columns, and tags, bring their names
     named = name_classes(splits, known, str(folder), notes, layout.task, to_train=to_train)
@@ -175,11 +184,11 @@ def name_classes(
     """Translate label words to class names in the order of `known`; if that is None, the words are the classes."""
     labels = pd.concat([rows["label"] for rows in splits.values()], ignore_index=True)
     if known is None:
-        return LabeledSplits(splits, sorted_names(labels), tuple(notes), task)
+        return LabeledSplits(splits, sort_names(labels), tuple(notes), task)
     names = known.names
-    strange = sorted(distinct_labels(labels) - set(names) - set(names.values()))
+    strange = sorted(list_labels(labels) - set(names) - set(names.values()))
     if strange and to_train:
-        raise DataError(f"label '{shown(strange[0])}' is not among {', '.join(names)} of labels.json", file=file)
+        raise DataError(f"label '{shorten(strange[0])}' is not among {', '.join(names)} of labels.json", file=file)
     translated = {split: rows.assign(label=rename_labels(rows["label"], names)) for split, rows in splits.items()}
     return LabeledSplits(translated, tuple(dict.fromkeys(names.values())), tuple(notes), task)
 
@@ -188,7 +197,7 @@ def _inspect_table(
     path: Path, settings: ReadingSettings, to_train: bool = True
 ) -> tuple[FileReport, pd.DataFrame | None, SentiscopeError | None]:
     file, table = path.name, read_table(path, **settings)
-    columns, layout, rows, problem = describe(table.frame), None, None, None
+    columns, layout, rows, problem = summarize_columns(table.frame), None, None, None
     findings, decisions, classes = list(table.findings), list(table.decisions), dict[str, int]()
     try:
         names = read_label_names(path.parent)
@@ -201,7 +210,7 @@ def _inspect_table(
         refuse_findings(findings, file)
         if table.delimiter and not settings.get("quoting"):
             refuse_quoted(rows["label"], file)
-        if names and layout is not TAGGED and distinct_labels(rows["label"]) <= set(names.names):
+        if names and layout is not TAGGED and list_labels(rows["label"]) <= set(names.names):
             rows = rows.assign(label=rename_labels(rows["label"], names.names))
         classes = _count_classes(rows["label"], names)
     except SentiscopeError as error:
@@ -233,7 +242,7 @@ def _inspect_table(
 
 def _find_layout(
     table: RawTable,
-    columns: Sequence[Column],
+    columns: Sequence[ColumnProfile],
     settings: ReadingSettings,
     several: bool,
     file: str,
@@ -243,7 +252,7 @@ def _find_layout(
     if table.kind == conll.KIND:
         return TAGGED
     text, label, pair = settings.get("text", ""), settings.get("label", ""), settings.get("pair", "")
-    with refusing(table, file):
+    with guard_table(table, file):
         layout = choose_columns(table.frame, columns, text=text, label=label, pair=pair, file=file)
         layout = find_form(table.frame, layout, settings.get("separator", ""), several=several, file=file)
     if first and first.form == "separated" and layout.form in ("one", "separated"):
@@ -251,7 +260,7 @@ def _find_layout(
     return layout
 
 
-def _lacks_labels(table: RawTable, layout: Layout) -> bool:
+def _is_unlabeled(table: RawTable, layout: Layout) -> bool:
     """Return whether a table has the text column of a layout but no label column of any usual name."""
     names = set(map(str, table.frame.columns))
     labels = names & set(layout.labels) or any(map(is_label_name, names))
@@ -261,7 +270,7 @@ def _lacks_labels(table: RawTable, layout: Layout) -> bool:
 def _count_classes(labels: pd.Series, known: LabelNames | None) -> dict[str, int]:
     counts = labels.explode().value_counts()
     order = [name for name in known.names.values() if name in counts.index] if known else []
-    return {name: int(counts[name]) for name in (order if len(order) == len(counts) else sorted_names(labels))}
+    return {name: int(counts[name]) for name in (order if len(order) == len(counts) else sort_names(labels))}
 
 
 def _show_preview(table: RawTable) -> list[dict[str, str]]:

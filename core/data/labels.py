@@ -19,9 +19,9 @@ from core.data import limits
 from core.data.cells import as_word, as_words, clean_label
 from core.data.columns import BITS, PREFIX, Layout
 from core.data.config import ONE_LABEL
+from core.data.dataset import Task
 from core.data.findings import Finding, list_finding, plural
 from core.data.json_table import DECODER, decode_json
-from core.data.table import Task
 from core.exceptions import DataError
 
 WITHHELD = "-1"
@@ -49,12 +49,12 @@ def find_form(
     if layout.form == "columns":
         return layout
     cells = _take_distinct(frame[layout.label].dropna())
-    with _naming_cells(file, layout.label):
+    with _locate_errors(file, layout.label):
         for found in map(_as_object, cells):
             if found is not None and _read_choices(found) is None:
                 seen = ", ".join(map(str, found))
                 raise DataError(f"the cells hold objects, not labels (their keys: {seen:.80})")
-        lists = _are_lists(cells)
+        lists = _has_lists(cells)
         if lists:
             _refuse_scores(cells)
         listed = lists and not several and all(len(_unpack_list(cell)) == 1 for cell in cells)
@@ -77,17 +77,17 @@ def read_labels(frame: pd.DataFrame, layout: Layout, *, file: str = "") -> tuple
     if layout.form == "tags":
         return frame[layout.label], []
     if layout.form == "columns":
-        names = label_columns(layout)
+        names = map_label_columns(layout)
         bits = pd.DataFrame({name: _read_bits(frame[column], file) for name, column in names.items()})
         rows: list[Any] = [tuple(name for name, bit in zip(names, row, strict=True) if bit) for row in bits.to_numpy()]
         return pd.Series(rows, index=frame.index, dtype=object).where(bits.notna().all(axis=1)), []
     cells = frame[layout.label]
     if layout.form == "one" and not layout.listed:
         return _clean_words(as_words(cells))
-    with _naming_cells(file, layout.label):
+    with _locate_errors(file, layout.label):
         parts = [None if _is_missing(cell) else _divide_cell(cell, layout) for cell in cells]
     if layout.form != "one":
-        words = [None if part is None else _distinct_words(part) for part in parts]
+        words = [None if part is None else _collect_words(part) for part in parts]
         return pd.Series(words, index=frame.index, dtype=object), []
     if wrong := next((row for row, part in enumerate(parts, 1) if part and len(part) > 1), 0):
         message = "the cell has several labels and the others one; data.separator=, reads all as lists"
@@ -97,14 +97,14 @@ def read_labels(frame: pd.DataFrame, layout: Layout, *, file: str = "") -> tuple
 
 
 @contextlib.contextmanager
-def _naming_cells(file: str, column: str) -> Iterator[None]:
+def _locate_errors(file: str, column: str) -> Iterator[None]:
     try:
         yield
     except DataError as error:
         raise DataError(str(error), file=file, field=column) from None
 
 
-def label_columns(layout: Layout) -> dict[str, str]:
+def map_label_columns(layout: Layout) -> dict[str, str]:
     """Return label → its 0/1 column; a prefix `y_` that all columns share is removed."""
     prefixed = all(name.startswith(PREFIX) for name in layout.labels)
     return {name.removeprefix(PREFIX) if prefixed else name: name for name in layout.labels}
@@ -138,7 +138,7 @@ def read_label_names(folder: Path, file: str = "labels.json") -> LabelNames | No
 def encode_labels(rows: pd.DataFrame, classes: tuple[str, ...], task: Task = "single") -> pd.DataFrame:
     """Return rows with labels as int64 positions in `classes` (several: a tuple); refuse unknown labels."""
     positions = {name: number for number, name in enumerate(classes)}
-    strange = sorted(distinct_labels(rows["label"]) - set(classes))
+    strange = sorted(list_labels(rows["label"]) - set(classes))
     if strange:
         raise DataError(f"label '{strange[0]}' is none of the classes {', '.join(classes)}", field="label")
     if is_several(rows["label"]):
@@ -153,7 +153,7 @@ def is_several(labels: pd.Series) -> bool:
     return bool(len(labels)) and isinstance(labels.iloc[0], tuple)
 
 
-def distinct_labels(labels: pd.Series) -> set[str]:
+def list_labels(labels: pd.Series) -> set[str]:
     """Return the distinct labels of cleaned rows, or the distinct tags of their words."""
     return set(labels.explode().dropna().unique())
 
@@ -165,12 +165,12 @@ def rename_labels(labels: pd.Series, names: Mapping[Any, str]) -> pd.Series:
     return labels.map(lambda word: names.get(word, word)).astype("str")
 
 
-def sorted_names(labels: pd.Series) -> tuple[str, ...]:
+def sort_names(labels: pd.Series) -> tuple[str, ...]:
     """Sort distinct labels naturally: numbers by value, words alphabetically, `item 2` before `item 10`."""
-    return tuple(sorted(distinct_labels(labels), key=natural))
+    return tuple(sorted(list_labels(labels), key=to_natural_key))
 
 
-def natural(word: str) -> tuple[int, float, list[tuple[int, int | str]], str]:
+def to_natural_key(word: str) -> tuple[int, float, list[tuple[int, int | str]], str]:
     """Return a natural sort key: numbers by value, then words, with the numbers in them by value; ties by text."""
     with contextlib.suppress(ValueError):
         if not math.isnan(number := float(word)):
@@ -225,7 +225,7 @@ def _is_scored(part: Any) -> bool:
     return isinstance(part, dict) and "score" in part
 
 
-def _are_lists(cells: pd.Series) -> bool:
+def _has_lists(cells: pd.Series) -> bool:
     if not len(cells):
         return False
     if any(not pd.api.types.is_scalar(cell) or _as_object(cell) is not None for cell in cells):
@@ -288,7 +288,7 @@ def _is_missing(cell: Any) -> bool:
     return pd.api.types.is_scalar(cell) and bool(pd.isna(cell))
 
 
-def _distinct_words(parts: list[Any]) -> tuple[str, ...] | None:
+def _collect_words(parts: list[Any]) -> tuple[str, ...] | None:
     if not parts:
         return ()
     words = {clean_label(as_word(part)) for part in parts if not _is_missing(part)}

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core.exceptions import ConfigError, DataError
-from core.numbers import count
-from core.paths import TooLarge, open_regular, regular_bytes
+from core.formatting import format_count
+from core.paths import TooLarge, open_regular, read_regular
 
 VARIABLE = "SENTISCOPE_LIMITS"
 """Environment variable that raises or lowers limits: `rows=5000000,memory=8000`."""
@@ -37,13 +37,13 @@ class Limits:
     characters: int = 1_000_000
 
 
-def current() -> Limits:
+def get_limits() -> Limits:
     """Return the limits of this process: the defaults, changed by SENTISCOPE_LIMITS; refuse an unknown limit."""
-    return _parsed(os.environ.get(VARIABLE, ""))
+    return _parse_limits(os.environ.get(VARIABLE, ""))
 
 
 @functools.lru_cache(maxsize=8)
-def _parsed(settings: str) -> Limits:
+def _parse_limits(settings: str) -> Limits:
     known = [field.name for field in dataclasses.fields(Limits)]
     chosen: dict[str, int] = {}
     for part in filter(None, (part.strip() for part in settings.split(","))):
@@ -54,18 +54,18 @@ def _parsed(settings: str) -> Limits:
     return Limits(**chosen)
 
 
-def refusal(
+def make_error(
     found: str, name: str, *, file: str | None = None, row: int | None = None, field: str | None = None, part: str = ""
 ) -> DataError:
     """Return the error for a file that exceeds the limit `name`.
 
     `found` says what it asks for, `part` how a part of the file is made; file, row and field are those of the message.
     """
-    most = getattr(current(), name)
+    most = getattr(get_limits(), name)
     unit = {"memory": "MB of memory", "size": "MB", "characters": "characters in a cell"}.get(name, name)
     how = f" ({part})" if part else ""
     return DataError(
-        f"{found}; at most {count(most)} {unit} are read. Use a part of it{how}, or raise the limit where Sentiscope "
+        f"{found}; at most {format_count(most)} {unit} are read. Use a part of it{how}, or raise the limit where Sentiscope "
         f"is started: {VARIABLE}={name}=…",
         file=file,
         row=row,
@@ -75,24 +75,24 @@ def refusal(
 
 def read_bytes(path: Path) -> bytes:
     """Read a regular file completely; refuse anything else, and a file that is larger than allowed."""
-    with _refused(path):
-        return regular_bytes(path, current().size * MEGABYTE)
+    with _convert_errors(path):
+        return read_regular(path, get_limits().size * MEGABYTE)
 
 
 def open_file(path: Path) -> BinaryIO:
     """Open a regular file at its beginning; refuse the same files as `read_bytes`."""
-    with _refused(path):
-        return open_regular(path, current().size * MEGABYTE)
+    with _convert_errors(path):
+        return open_regular(path, get_limits().size * MEGABYTE)
 
 
 @contextlib.contextmanager
-def _refused(path: Path) -> Iterator[None]:
+def _convert_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
         raise DataError("no such file", file=str(path)) from None
     except TooLarge as error:
-        raise refusal(f"the file has {count(error.size // MEGABYTE)} MB", "size", file=path.name) from None
+        raise make_error(f"the file has {format_count(error.size // MEGABYTE)} MB", "size", file=path.name) from None
     except ValueError as error:
         raise DataError(str(error), file=str(path)) from None
     except OSError as error:
@@ -101,10 +101,10 @@ def _refused(path: Path) -> Iterator[None]:
 
 def check_shape(rows: int, columns: int, *, file: str) -> None:
     """Refuse a table of more rows, columns or cells than allowed."""
-    limits = current()
+    limits = get_limits()
     if columns > limits.columns:
-        raise refusal(f"the table has {count(columns)} columns", "columns", file=file)
+        raise make_error(f"the table has {format_count(columns)} columns", "columns", file=file)
     if rows > limits.rows:
-        raise refusal("the table has more rows", "rows", file=file)
+        raise make_error("the table has more rows", "rows", file=file)
     if rows * columns > limits.cells:
-        raise refusal("the table has more cells", "cells", file=file)
+        raise make_error("the table has more cells", "cells", file=file)

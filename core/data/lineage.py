@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from core.atomic import storage_errors, write_bytes
+from core.atomic import convert_os_errors, write_bytes
+from core.data.dataset import TRAIN
 from core.data.findings import plural
-from core.data.table import TRAIN
 from core.exceptions import DataError
-from core.numbers import count
-from core.paths import resolve
+from core.formatting import format_count
+from core.paths import resolve_path
 from core.text.config import TextConfig
-from core.text.normalise import as_read
+from core.text.normalization import make_text_keys
 
 Splits = dict[str, pd.DataFrame]
 NAME = "lineage"
@@ -34,24 +34,24 @@ within 1 % of; with 8 bytes it would be 2.0 MB, and even one bit more passes 1 M
 """
 
 
-def digest_texts(texts: Sequence[str]) -> np.ndarray:
+def hash_texts(texts: Sequence[str]) -> np.ndarray:
     """Return a 40-bit digest of each text, shape (n,), uint64; texts that are equal after normalisation share one."""
     found = b"".join(
         hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=_BYTES).digest().ljust(8, b"\0")
-        for key in as_read(texts, TextConfig())
+        for key in make_text_keys(texts, TextConfig())
     )
     return np.frombuffer(found, "<u8")
 
 
 def write_lineage(folder: Path, texts: Sequence[str]) -> Path:
     """Write the digests of texts to a file named after its content, and return its path; equal sets share a file."""
-    digests = np.unique(digest_texts(texts))
-    path = folder / _name(digests)
+    digests = np.unique(hash_texts(texts))
+    path = folder / _name_file(digests)
     if path.is_file():
         return path
     # Steps between sorted digests are small numbers: their high bytes, one behind the other, pack to nothing.
     steps = np.diff(digests, prepend=np.uint64(0)).astype("<u8")
-    with storage_errors(folder):
+    with convert_os_errors(folder):
         folder.mkdir(exist_ok=True)
     write_bytes(path, zlib.compress(steps.view(np.uint8).reshape(-1, 8).T.tobytes(), 9))
     return path
@@ -59,7 +59,7 @@ def write_lineage(folder: Path, texts: Sequence[str]) -> Path:
 
 def read_lineage(path: str | Path) -> np.ndarray:
     """Read the sorted digests of a file, shape (n,), uint64; refuse a file whose content does not match its name."""
-    found = resolve(str(path), limit=LARGEST)
+    found = resolve_path(str(path), limit=LARGEST)
     wrong = DataError("does not hold the digests of texts that its name says", file=found.name)
     try:
         plain = zlib.decompressobj().decompress(found.read_bytes(), 8 * MOST + 1)
@@ -69,20 +69,20 @@ def read_lineage(path: str | Path) -> np.ndarray:
         raise wrong
     steps = np.ascontiguousarray(np.frombuffer(plain, np.uint8).reshape(8, -1).T)
     digests = np.cumsum(steps.view("<u8").ravel(), dtype=np.uint64)
-    if found.name != _name(digests):
+    if found.name != _name_file(digests):
         raise wrong
     return digests
 
 
 def find_learned(texts: Sequence[str], files: Iterable[str | Path]) -> np.ndarray:
     """Return which of n texts occur in any of the files, shape (n,), bool; errors are those of `read_lineage`."""
-    digests, found = digest_texts(texts), np.zeros(len(texts), bool)
+    digests, found = hash_texts(texts), np.zeros(len(texts), bool)
     for file in files:
         found |= np.isin(digests, read_lineage(file))
     return found
 
 
-def without_learned(
+def drop_learned(
     given: Splits, beside: pd.DataFrame | None, files: Sequence[str]
 ) -> tuple[Splits, pd.DataFrame | None, list[str]]:
     """Remove rows whose text is in these files from all splits but train; raise an error if too few are left."""
@@ -97,7 +97,7 @@ def without_learned(
         who = "the run that this training starts from, or its teacher, learned from"
         if left < min(LEAST_ROWS, len(rows) / 2):
             raise DataError(
-                f"{who} {count(number)} of {plural(len(rows), 'row')} of the {split} split, and {count(left)} are too "
+                f"{who} {format_count(number)} of {plural(len(rows), 'row')} of the {split} split, and {format_count(left)} are too "
                 f"few to judge by: {LEAST_ROWS} or half must be left. Cut the rows as that run did (data.seed, "
                 "data.split, data.folds), or start from a run that has not read them"
             )
@@ -108,5 +108,5 @@ def without_learned(
     return kept, beside, notes
 
 
-def _name(digests: np.ndarray) -> str:
+def _name_file(digests: np.ndarray) -> str:
     return f"{hashlib.sha256(digests.astype('<u8').tobytes()).hexdigest()[:32]}.texts"

@@ -15,24 +15,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.data import apart, splits
-from core.data.columns import SINGLE, choose_columns, describe
+from core.data import sandbox, splits
+from core.data.availability import DATA_FOLDER, check_availability, find_local_folder
+from core.data.columns import SINGLE, choose_columns, summarize_columns
 from core.data.config import DataConfig
 from core.data.conll import OUTSIDE
+from core.data.counterexample_snapshot import add_examples
+from core.data.dataset import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Task, to_indicators
 from core.data.findings import plural, refuse_findings
-from core.data.held import DATA_FOLDER, held, local_folder
-from core.data.kept_examples import with_examples
 from core.data.labeled_files import FileReport, LabeledSplits, name_classes
 from core.data.labels import WITHHELD, LabelNames, encode_labels, find_form, is_several, rename_labels
-from core.data.lineage import without_learned
-from core.data.mixture import kept_apart, mixture, with_added
-from core.data.rows import clean_rows, examine_classes
-from core.data.sources import LIFE, SOURCES, Registered, parts
-from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Task, indicators
+from core.data.lineage import drop_learned
+from core.data.mixture import add_texts, exclude_texts, mix_splits
+from core.data.row_cleaning import clean_rows, examine_classes
+from core.data.sources import LIFE, SOURCES, DataSource, split_mixture
 from core.exceptions import ConfigError, DataError, NotAvailable
-from core.fingerprint import fingerprint
-from core.numbers import count, whole_percent
-from core.paths import refuse_elsewhere, resolve
+from core.fingerprint import hash_value
+from core.formatting import format_count, format_whole_percent
+from core.paths import refuse_elsewhere, resolve_path
 
 _AT_ONCE = 10_000
 """Texts that are joined at a time: all of a large data set would fill the memory a second time."""
@@ -41,7 +41,7 @@ _UNSPLIT_SHARES = (0.8, 0.1, 0.1)
 Splits = dict[str, pd.DataFrame]
 
 
-def load(
+def load_dataset(
     config: DataConfig, *, to_train: bool = True, on_report: Callable[[FileReport], None] = lambda report: None
 ) -> Dataset:
     """Load the labelled texts that `config` names, split into train, validation and test by the rules of their source.
@@ -65,53 +65,53 @@ def load(
     refuse_elsewhere(config.name)
     refuse_elsewhere(config.examples)
     source = SOURCES.get(config.name)
-    mixed, more = parts(config.name), _registered("add", config.added()) if to_train else ()
-    beyond = _registered("apart", config.kept_apart()) if to_train else ()
+    mixed, more = split_mixture(config.name), _check_registered("add", config.parse_added()) if to_train else ()
+    beyond = _check_registered("apart", config.parse_apart()) if to_train else ()
     if mixed:
-        found, where = mixture(mixed, config, load), ", ".join(mixed)
+        found, where = mix_splits(mixed, config, load_dataset), ", ".join(mixed)
         config = dataclasses.replace(config, split="", folds=0, fold=0)
     else:
-        found, where = _named_source(source, config) if source else _path(config)
+        found, where = _load_source(source, config) if source else _load_path(config)
         if found.report:
             on_report(found.report)
     if found.task == "tokens":
-        _refuse_of_texts(config)
+        _refuse_text_settings(config)
     alone = DataConfig(classes=config.classes, seed=config.seed, split_rule=config.split_rule)
-    added = {name: load(dataclasses.replace(alone, name=name, limit=config.add_limit)) for name in more}
-    others = [label for each in added.values() for label in each.classes] if to_train else [*config.renamed()]
+    added = {name: load_dataset(dataclasses.replace(alone, name=name, limit=config.add_limit)) for name in more}
+    others = [label for each in added.values() for label in each.classes] if to_train else [*config.parse_renames()]
     of_file, found = found, _rename_classes(found, config, others if config.add else ())
-    only_trained = _told_tags if found.task == "tokens" else _only_trained
+    only_trained = _report_new_tags if found.task == "tokens" else _drop_untrained
     if config.split_rule == 1:
         coded, standing, dropped = only_trained(_encode_labels(found, found.splits), found.classes)
-        arranged, made = _arrange(coded, config, source)
+        arranged, made = _arrange_splits(coded, config, source)
         arranged, classes, dropped_again = only_trained(arranged, standing)
     else:
-        arranged, made = _arrange(_encode_labels(of_file, of_file.splits), config, source)
-        names = {n: config.renamed().get(name, name) for n, name in enumerate(of_file.classes)}
+        arranged, made = _arrange_splits(_encode_labels(of_file, of_file.splits), config, source)
+        names = {n: config.parse_renames().get(name, name) for n, name in enumerate(of_file.classes)}
         standing, dropped = tuple(dict.fromkeys(names.values())), []
         if found is not of_file:
-            arranged = _encode_labels(found, {split: _relabelled(rows, names) for split, rows in arranged.items()})
+            arranged = _encode_labels(found, {split: _relabel_rows(rows, names) for split, rows in arranged.items()})
         arranged, classes, dropped_again = only_trained(arranged, found.classes)
     _refuse_empty(arranged, config.name, [*dropped, *dropped_again])
-    arranged, beside, joined = with_added(arranged, classes, added, config)
-    arranged, held_out = kept_apart(
-        arranged, (*beyond, *more), lambda each: load(dataclasses.replace(each, split_rule=config.split_rule))
+    arranged, beside, joined = add_texts(arranged, classes, added, config)
+    arranged, held_out = exclude_texts(
+        arranged, (*beyond, *more), lambda each: load_dataset(dataclasses.replace(each, split_rule=config.split_rule))
     )
-    arranged, beside, learned = without_learned(arranged, beside, config.learned())
+    arranged, beside, learned = drop_learned(arranged, beside, config.parse_lineage())
     cut_to, along = list[str](), list[str]()
     if config.limit and config.limit < len(arranged[TRAIN]):
-        arranged[TRAIN], note = _limited(arranged[TRAIN], config, [standing.index(name) for name in classes])
+        arranged[TRAIN], note = _limit_train(arranged[TRAIN], config, [standing.index(name) for name in classes])
         arranged, classes, none_left = only_trained(arranged, classes)  # a label next to rarer ones may be lost
         cut_to = [note, *none_left]
     if to_train:
-        arranged, along = with_examples(arranged, classes, config)
+        arranged, along = add_examples(arranged, classes, config)
     return Dataset(
         name=config.name if source or mixed else Path(config.name).expanduser().resolve().name,
         splits=arranged,
         classes=classes,
-        fingerprint=_fingerprint(arranged, classes),
-        language=_shared_language((*(mixed or (config.name,)), *more)),
-        licence=_licence(mixed or ((config.name,) if source else ()), more),
+        fingerprint=_hash_splits(arranged, classes),
+        language=_find_language((*(mixed or (config.name,)), *more)),
+        licence=_join_licenses(mixed or ((config.name,) if source else ()), more),
         source=f"{source.title} ({source.citation}), from {where}" if source else where,
         task=found.task,
         ordered=bool(config.order) or (source is not None and source.ordered and not config.rename),
@@ -121,13 +121,13 @@ def load(
     )
 
 
-def _refuse_of_texts(config: DataConfig) -> None:
+def _refuse_text_settings(config: DataConfig) -> None:
     for name in ("rename", "order", "add", "examples", "pair"):
         if getattr(config, name) not in ("", SINGLE):
             raise ConfigError(f"data.{name}: of labels of texts, and here each word has a tag; leave it out")
 
 
-def _registered(setting: str, names: tuple[str, ...]) -> tuple[str, ...]:
+def _check_registered(setting: str, names: tuple[str, ...]) -> tuple[str, ...]:
     if strange := [name for name in names if name not in SOURCES]:
         raise ConfigError(
             f"data.{setting}: '{strange[0]:.60}' is no registered data set; `sentiscope data list` shows all"
@@ -135,21 +135,21 @@ def _registered(setting: str, names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _licence(names: tuple[str, ...], more: tuple[str, ...]) -> str:
+def _join_licenses(names: tuple[str, ...], more: tuple[str, ...]) -> str:
     if len(names) == 1 and not more:
         return SOURCES[names[0]].licence
     return "; ".join(f"{name}: {SOURCES[name].licence}" for name in (*names, *more))
 
 
-def _shared_language(names: tuple[str, ...]) -> str:
+def _find_language(names: tuple[str, ...]) -> str:
     languages = {SOURCES[name].language if name in SOURCES else "" for name in names}
     return languages.pop() if len(languages) == 1 else ""
 
 
-def path_of(name: str) -> Path:
+def resolve_data_path(name: str) -> Path:
     """Return the path that `name` means if it is not a registered data set; refuse a path that cannot be opened."""
     try:
-        return resolve(name, folders=True)
+        return resolve_path(name, folders=True)
     except DataError:
         if not re.fullmatch(r"[\w +-]+", name) or os.path.exists(name):
             raise
@@ -162,17 +162,17 @@ def path_of(name: str) -> Path:
     )
 
 
-def _path(config: DataConfig) -> tuple[LabeledSplits, str]:
-    path = path_of(config.name)
-    found = apart.read_labeled(path, config.reading())
+def _load_path(config: DataConfig) -> tuple[LabeledSplits, str]:
+    path = resolve_data_path(config.name)
+    found = sandbox.read_labeled(path, config.get_read_settings())
     if path.is_dir():
-        _refuse(found, path.name)
+        _check_classes(found, path.name)
     return found, str(path)
 
 
 def _rename_classes(found: LabeledSplits, config: DataConfig, others: Sequence[str] = ()) -> LabeledSplits:
     """Rename, merge, drop and order classes; `others` are the labels of added sets, which may be renamed too."""
-    names, order = config.renamed(), config.ordered()
+    names, order = config.parse_renames(), config.parse_order()
     if not names and not order:
         return found
     if strange := [old for old in names if old not in (*found.classes, *others)]:
@@ -180,14 +180,14 @@ def _rename_classes(found: LabeledSplits, config: DataConfig, others: Sequence[s
     classes = tuple(dict.fromkeys(new for old in found.classes if (new := names.get(old, old))))
     kept, notes = {}, []
     for split, rows in found.splits.items():
-        kept[split] = _relabelled(rows, names)
+        kept[split] = _relabel_rows(rows, names)
         left = len(rows) - len(kept[split])
         notes += [f"{split}: {plural(left, 'row')} without a label after data.rename left out"] if left else []
     if order and set(order) != set(classes):
         raise ConfigError(f"data.order={config.order!r:.80}: every class once; they are {', '.join(classes)}")
     found = dataclasses.replace(found, splits=kept, classes=order or classes, notes=(*found.notes, *notes))
     if names:
-        _refuse(found, config.name)
+        _check_classes(found, config.name)
     return found
 
 
@@ -195,7 +195,7 @@ def _encode_labels(found: LabeledSplits, given: Splits) -> Splits:
     return {name: encode_labels(rows, found.classes, found.task) for name, rows in given.items()}
 
 
-def _relabelled(rows: pd.DataFrame, names: Mapping[Any, str]) -> pd.DataFrame:
+def _relabel_rows(rows: pd.DataFrame, names: Mapping[Any, str]) -> pd.DataFrame:
     """Rename the labels of rows; remove labels with an empty name, and rows that lose all their labels."""
     labels = rename_labels(rows["label"], names)
     if not is_several(labels):
@@ -205,24 +205,24 @@ def _relabelled(rows: pd.DataFrame, names: Mapping[Any, str]) -> pd.DataFrame:
     return rows.assign(label=named)[stays].reset_index(drop=True)
 
 
-def _named_source(source: Registered, config: DataConfig) -> tuple[LabeledSplits, str]:
+def _load_source(source: DataSource, config: DataConfig) -> tuple[LabeledSplits, str]:
     if source.kind == "built-in":
-        return _built_in(source.name, config.classes), "this program"
-    folder = local_folder(source.name)
-    if folder and source.published and source.published.laid_out(folder):
-        found, where = apart.read_published(folder, source.name), f"{folder} ({source.published.checked})"
+        return _load_builtin(source.name, config.classes), "this program"
+    folder = find_local_folder(source.name)
+    if folder and source.published and source.published.is_used_in(folder):
+        found, where = sandbox.read_published(folder, source.name), f"{folder} ({source.published.checked})"
     elif folder:
-        found, where = apart.read_labeled(folder, {}), str(folder)
+        found, where = sandbox.read_labeled(folder, {}), str(folder)
         found = _name_published_labels(found, source) if source.task == "pair" else found
     else:
         found, where = _from_hub(source)
     if source.reported_split == VALIDATION and VALIDATION in found.splits and not config.split:
         found = _report_validation(found)
-    _refuse(found, source.name)
+    _check_classes(found, source.name)
     return found, where
 
 
-def _name_published_labels(found: LabeledSplits, source: Registered) -> LabeledSplits:
+def _name_published_labels(found: LabeledSplits, source: DataSource) -> LabeledSplits:
     """Name the labels of published files, which have no `labels.json`, with the class names of their source."""
     if set(found.classes) <= set(source.classes):
         classes = tuple(name for name in source.classes if name in found.classes)
@@ -235,37 +235,37 @@ def _name_published_labels(found: LabeledSplits, source: Registered) -> LabeledS
     return dataclasses.replace(found, splits=splits, classes=source.classes)
 
 
-def _built_in(name: str, classes: int) -> LabeledSplits:
+def _load_builtin(name: str, classes: int) -> LabeledSplits:
     if name == LIFE:
         from core.data.sources import life
 
-        return LabeledSplits(life.splits(), life.CLASSES)
-    from core.data.sources.builtin import class_names, generate
+        return LabeledSplits(life.read_splits(), life.CLASSES)
+    from core.data.sources.builtin import generate_corpus, get_class_names
 
-    names, frames = class_names(classes), generate(classes)
+    names, frames = get_class_names(classes), generate_corpus(classes)
     words = {
         split: rows.assign(label=rows["label"].map(lambda n: names[n]).astype("str")) for split, rows in frames.items()
     }
     return LabeledSplits(words, names)
 
 
-def _from_hub(source: Registered) -> tuple[LabeledSplits, str]:
-    from core.data.sources.hub import fetch
+def _from_hub(source: DataSource) -> tuple[LabeledSplits, str]:
+    from core.data.sources.hub import fetch_splits
 
     base = os.environ.get(DATA_FOLDER)
     if source.hub is None and base:
-        more = f". {held(source).lacking}" if source.published else ""
+        more = f". {check_availability(source).lacking}" if source.published else ""
         raise NotAvailable(
             f"there is no folder '{source.name}' in {DATA_FOLDER}={base}, and no hub repository is known{more}"
         )
-    frames, hub = fetch(source), source.hub
+    frames, hub = fetch_splits(source), source.hub
     assert hub is not None  # else there is nothing to fetch
     cleaned, notes = {}, []
     for split, frame in frames.items():
         absent = [name for name in (hub.text, hub.label) if name not in frame.columns]
         if absent:
             raise DataError(f"{hub.repo} has no column '{absent[0]}' ({hub.checked}); found {', '.join(frame.columns)}")
-        layout = choose_columns(frame, describe(frame), text=hub.text, label=hub.label, file=hub.repo)
+        layout = choose_columns(frame, summarize_columns(frame), text=hub.text, label=hub.label, file=hub.repo)
         layout = find_form(frame, layout, several=source.task == "multi", file=hub.repo)
         rows, found = clean_rows(frame, layout, file=hub.repo, withheld=WITHHELD)
         notes += [f"{split}: {finding.message}" for finding in found]
@@ -285,14 +285,14 @@ def _report_validation(found: LabeledSplits) -> LabeledSplits:
     return dataclasses.replace(found, splits={**given, TEST: reported}, notes=(*found.notes, *notes))
 
 
-def _refuse(found: LabeledSplits, name: str) -> None:
+def _check_classes(found: LabeledSplits, name: str) -> None:
     rows = found.splits.get(TRAIN, found.splits.get(WHOLE))
     if rows is None:
         raise DataError("there is no train split", file=name)
     refuse_findings(examine_classes(rows), name)
 
 
-def _only_trained(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
+def _drop_untrained(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
     """Remove classes without a training row from all splits, and renumber the others."""
     trained = sorted(given[TRAIN if TRAIN in given else WHOLE]["label"].explode().dropna().unique())
     if len(trained) == len(classes):
@@ -304,11 +304,11 @@ def _only_trained(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tupl
         for old in sorted(set(strange.index) - set(trained)):
             lost = f"{plural(int(strange[old]), 'row')} of class '{classes[old]}' left out, train has none"
             notes.append(f"{split}: {lost}" if not is_several(rows["label"]) else f"{split}: the label of {lost}")
-        kept[split] = _renumbered(rows, place)
+        kept[split] = _replace_numbers(rows, place)
     return kept, tuple(classes[old] for old in trained), notes
 
 
-def _told_tags(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
+def _report_new_tags(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
     """Return rows and tags unchanged, with notes on tags that no training word has; they count as missed."""
     trained = {tag for tags in given[TRAIN if TRAIN in given else WHOLE]["label"] for tag in tags}
     names = {classes[tag] for tag in trained}
@@ -325,7 +325,7 @@ def _told_tags(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[s
     return given, classes, notes
 
 
-def _renumbered(rows: pd.DataFrame, place: dict[int, int]) -> pd.DataFrame:
+def _replace_numbers(rows: pd.DataFrame, place: dict[int, int]) -> pd.DataFrame:
     """Replace class numbers by those in `place`; remove other classes, and rows that lose all their labels."""
     if not is_several(rows["label"]):
         rows = rows[rows["label"].isin(place)].reset_index(drop=True)
@@ -335,33 +335,33 @@ def _renumbered(rows: pd.DataFrame, place: dict[int, int]) -> pd.DataFrame:
     return rows.assign(label=labels)[stays].reset_index(drop=True)
 
 
-def _strata(rows: pd.DataFrame) -> splits.Indices:
+def _get_strata(rows: pd.DataFrame) -> splits.Indices:
     if not is_several(rows["label"]):
         return rows["label"].to_numpy()
     classes = 1 + max((max(each) for each in rows["label"] if each), default=0)
-    return splits.strata(indicators(rows["label"].tolist(), classes))
+    return splits.find_strata(to_indicators(rows["label"].tolist(), classes))
 
 
-def _arrange(given: Splits, config: DataConfig, source: Registered | None) -> tuple[Splits, list[str]]:
+def _arrange_splits(given: Splits, config: DataConfig, source: DataSource | None) -> tuple[Splits, list[str]]:
     extra = {name: rows for name, rows in given.items() if name not in (TRAIN, VALIDATION, TEST, WHOLE)}
     if config.folds:
-        made, notes = _folded(given, config, source)
+        made, notes = _split_fold(given, config, source)
     elif config.split or WHOLE in given:
-        made, notes = _split_anew(given, config, source)
+        made, notes = _split_again(given, config, source)
     elif VALIDATION not in given and TEST not in given:
-        made, notes = _thirds(given[TRAIN], _UNSPLIT_SHARES, config, "a single split")
+        made, notes = _split_three_ways(given[TRAIN], _UNSPLIT_SHARES, config, "a single split")
     elif VALIDATION not in given:
-        made, notes = _validation_from_train(given, config, source)
+        made, notes = _split_train(given, config, source)
     elif TEST not in given:
-        made, notes = _test_from_validation(given, config)
+        made, notes = _split_validation(given, config)
     else:
         made, notes = {name: given[name] for name in (TRAIN, VALIDATION, TEST)}, []
     return {**made, **extra}, notes
 
 
-def _split_anew(given: Splits, config: DataConfig, source: Registered | None) -> tuple[Splits, list[str]]:
+def _split_again(given: Splits, config: DataConfig, source: DataSource | None) -> tuple[Splits, list[str]]:
     if not config.split:
-        return _thirds(given[WHOLE], _UNSPLIT_SHARES, config, "a single table")
+        return _split_three_ways(given[WHOLE], _UNSPLIT_SHARES, config, "a single table")
     pooled = source.pooled if source else (TRAIN, VALIDATION, TEST)
     parts = [rows for name, rows in given.items() if name in (WHOLE, *pooled)]
     unused = [
@@ -370,16 +370,16 @@ def _split_anew(given: Splits, config: DataConfig, source: Registered | None) ->
         if name in (VALIDATION, TEST) and name not in pooled
     ]
     what = "a single table" if WHOLE in given else "the pooled splits"
-    made, notes = _thirds(pd.concat(parts, ignore_index=True), config.shares(), config, what)
+    made, notes = _split_three_ways(pd.concat(parts, ignore_index=True), config.parse_shares(), config, what)
     return made, unused + notes
 
 
-def _folded(given: Splits, config: DataConfig, source: Registered | None) -> tuple[Splits, list[str]]:
+def _split_fold(given: Splits, config: DataConfig, source: DataSource | None) -> tuple[Splits, list[str]]:
     """Split for cross-validation: one fold is test, the rest train and validation; a given test split is ignored."""
     rows = pd.concat([given[name] for name in (WHOLE, TRAIN, VALIDATION) if name in given], ignore_index=True)
-    held, rest = splits.fold(_strata(rows), config.folds, config.fold, config.seed)
-    made, _ = _validation_from_train({TRAIN: _take(rows, rest), TEST: _take(rows, held)}, config, source)
-    sizes = "/".join(count(len(made[name])) for name in (TRAIN, VALIDATION, TEST))
+    held, rest = splits.select_fold(_get_strata(rows), config.folds, config.fold, config.seed)
+    made, _ = _split_train({TRAIN: _take_rows(rows, rest), TEST: _take_rows(rows, held)}, config, source)
+    sizes = "/".join(format_count(len(made[name])) for name in (TRAIN, VALIDATION, TEST))
     where = f"fold {config.fold} (of 0 to {config.folds - 1})"
     notes = [f"{plural(len(rows), 'row')}: {where} is the test split; {sizes}, stratified, seed {config.seed}"]
     if TEST in given:
@@ -387,53 +387,53 @@ def _folded(given: Splits, config: DataConfig, source: Registered | None) -> tup
     return made, notes
 
 
-def _divide(
+def _divide_rows(
     rows: pd.DataFrame, cut: Callable[[splits.Indices], Sequence[splits.Indices]], config: DataConfig
 ) -> list[pd.DataFrame]:
     """Divide rows into stratified parts by the split rule of the settings; the training part comes first."""
-    strata = _strata(rows)
+    strata = _get_strata(rows)
     parts = cut(strata)
     covered = parts if config.split_rule == 1 else splits.cover_classes(strata, parts, config.seed)
-    return [_take(rows, part) for part in covered]
+    return [_take_rows(rows, part) for part in covered]
 
 
-def _thirds(
+def _split_three_ways(
     rows: pd.DataFrame, shares: tuple[float, float, float], config: DataConfig, what: str
 ) -> tuple[Splits, list[str]]:
-    parts = _divide(rows, lambda strata: splits.three_parts(strata, shares, config.seed), config)
-    sizes = "/".join(count(len(part)) for part in parts)
+    parts = _divide_rows(rows, lambda strata: splits.cut_three_parts(strata, shares, config.seed), config)
+    sizes = "/".join(format_count(len(part)) for part in parts)
     cut = f"cut {'/'.join(f'{share:g}' for share in shares)} into {sizes}, stratified, seed {config.seed}"
     return dict(zip((TRAIN, VALIDATION, TEST), parts, strict=True)), [f"{what} ({plural(len(rows), 'row')}) {cut}"]
 
 
-def _validation_from_train(given: Splits, config: DataConfig, source: Registered | None) -> tuple[Splits, list[str]]:
+def _split_train(given: Splits, config: DataConfig, source: DataSource | None) -> tuple[Splits, list[str]]:
     share, seed = source.validation_share if source else 0.1, config.seed
     size = round(share * len(given[TRAIN]))
-    rest, validation = _divide(given[TRAIN], lambda strata: splits.cut(strata, size, seed)[::-1], config)
-    taken = f"{plural(len(validation), 'row')} ({whole_percent(share)})"
+    rest, validation = _divide_rows(given[TRAIN], lambda strata: splits.cut_rows(strata, size, seed)[::-1], config)
+    taken = f"{plural(len(validation), 'row')} ({format_whole_percent(share)})"
     note = f"no validation split: {taken} of train taken, stratified, seed {seed}"
     return {TRAIN: rest, VALIDATION: validation, TEST: given[TEST]}, [note]
 
 
-def _test_from_validation(given: Splits, config: DataConfig) -> tuple[Splits, list[str]]:
+def _split_validation(given: Splits, config: DataConfig) -> tuple[Splits, list[str]]:
     half, seed = len(given[VALIDATION]) // 2, config.seed
-    validation, test = _divide(given[VALIDATION], lambda strata: splits.cut(strata, half, seed), config)
-    sizes = f"{count(len(validation))} and {count(len(test))}"
+    validation, test = _divide_rows(given[VALIDATION], lambda strata: splits.cut_rows(strata, half, seed), config)
+    sizes = f"{format_count(len(validation))} and {format_count(len(test))}"
     note = f"no test split: validation halved into {sizes}, stratified, seed {seed}"
     return {TRAIN: given[TRAIN], VALIDATION: validation, TEST: test}, [note]
 
 
-def _limited(train: pd.DataFrame, config: DataConfig, places: Sequence[int]) -> tuple[pd.DataFrame, str]:
+def _limit_train(train: pd.DataFrame, config: DataConfig, places: Sequence[int]) -> tuple[pd.DataFrame, str]:
     """Reduce the training rows; `places` are the file's class numbers, so that `data.order` has no influence."""
     if config.limit < len(places):
         raise ConfigError(f"data.limit={config.limit}: at least {len(places)}, one training row for each class")
-    strata = _strata(_renumbered(train, dict(enumerate(places))))
-    chosen, _ = splits.cut(strata, config.limit, config.seed)
-    note = f"train cut from {count(len(train))} to {count(config.limit)} rows, stratified, seed {config.seed}"
-    return _take(train, chosen), note
+    strata = _get_strata(_replace_numbers(train, dict(enumerate(places))))
+    chosen, _ = splits.cut_rows(strata, config.limit, config.seed)
+    note = f"train cut from {format_count(len(train))} to {format_count(config.limit)} rows, stratified, seed {config.seed}"
+    return _take_rows(train, chosen), note
 
 
-def _take(rows: pd.DataFrame, numbers: splits.Indices) -> pd.DataFrame:
+def _take_rows(rows: pd.DataFrame, numbers: splits.Indices) -> pd.DataFrame:
     return rows.iloc[numbers].reset_index(drop=True)
 
 
@@ -444,22 +444,22 @@ def _refuse_empty(made: Splits, name: str, notes: Sequence[str]) -> None:
             raise DataError(f"too small: nothing is left for the {split} split{why}", file=name)
 
 
-def _fingerprint(made: Splits, classes: tuple[str, ...]) -> str:
-    return fingerprint({"classes": classes, "splits": {name: _digest(rows) for name, rows in made.items()}})
+def _hash_splits(made: Splits, classes: tuple[str, ...]) -> str:
+    return hash_value({"classes": classes, "splits": {name: _hash_rows(rows) for name, rows in made.items()}})
 
 
-def _digest(rows: pd.DataFrame) -> str:
+def _hash_rows(rows: pd.DataFrame) -> str:
     """Return the SHA-256 of labels and texts; text lengths are included, as joined texts have no boundaries."""
     texts = rows["text"].tolist()
     digest = hashlib.sha256(np.array([len(text) for text in texts], dtype="<i8").tobytes())
-    for numbers in _label_numbers(rows["label"]):
+    for numbers in _flatten_labels(rows["label"]):
         digest.update(numbers.astype("<i8").tobytes())
     for start in range(0, len(texts), _AT_ONCE):
         digest.update("".join(texts[start : start + _AT_ONCE]).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
-def _label_numbers(labels: pd.Series) -> list[np.ndarray]:
+def _flatten_labels(labels: pd.Series) -> list[np.ndarray]:
     """Return the labels in a flat array; if rows have several, the number of labels of each row comes first."""
     if not is_several(labels):
         return [labels.to_numpy(np.int64)]

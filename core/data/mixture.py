@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 
 from core.data.config import DataConfig
+from core.data.dataset import TRAIN, VALIDATION, Dataset
 from core.data.findings import plural
 from core.data.labeled_files import LabeledSplits
 from core.data.labels import is_several
-from core.data.table import TRAIN, VALIDATION, Dataset
 from core.exceptions import ConfigError, DataError
 from core.text.config import TextConfig
-from core.text.normalise import prepare_all
+from core.text.normalization import prepare_all
 
 CORPUS = "corpus"
 """The column of a mixture that names the data set of each row."""
@@ -25,7 +25,7 @@ _COARSE = TextConfig(normaliser="tweet-clean")
 """Lower case without links, names, digits and marks: what any tokenizer here reads alike is alike in it."""
 
 
-def mixture(names: Sequence[str], config: DataConfig, load: Load) -> LabeledSplits:
+def mix_splits(names: Sequence[str], config: DataConfig, load: Load) -> LabeledSplits:
     """Join the splits of several data sets; each is split in the same way as on its own.
 
     Train, validation and test keep the columns that all parts have, and a column `corpus`. No training text of any part
@@ -44,24 +44,26 @@ def mixture(names: Sequence[str], config: DataConfig, load: Load) -> LabeledSpli
             words = np.array(part.classes, dtype=object)[rows["label"].to_numpy()]
             splits.setdefault(split, []).append(rows.assign(label=pd.Series(words, dtype="str"), corpus=name))
     joined = {split: pd.concat(frames, join="inner", ignore_index=True) for split, frames in splits.items()}
-    kept, notes = _kept(joined, _judged(joined), "the other splits")
+    kept, notes = _drop_texts(joined, _collect_eval_texts(joined), "the other splits")
     found = tuple(f"{name}: {note}" for name, part in zip(names, parts, strict=True) for note in part.notes)
     classes = tuple(dict.fromkeys(label for part in parts for label in part.classes))
     return LabeledSplits(kept, classes, (*found, *notes))
 
 
-def kept_apart(given: Splits, names: Iterable[str], load: Load) -> tuple[Splits, list[str]]:
+def exclude_texts(given: Splits, names: Iterable[str], load: Load) -> tuple[Splits, list[str]]:
     """Remove the training texts that other data sets hold in validation, test or further splits."""
     notes = []
     for name in names:
-        given, note = _kept(given, _judged(load(DataConfig(name=name)).splits), f"'{name}' beyond train")
+        given, note = _drop_texts(
+            given, _collect_eval_texts(load(DataConfig(name=name)).splits), f"'{name}' beyond train"
+        )
         if not len(given[TRAIN]):
             raise ConfigError(f"data.apart={name}: every training text stands there too; nothing is left")
         notes += note
     return given, notes
 
 
-def with_added(
+def add_texts(
     given: Splits, classes: Sequence[str], added: Mapping[str, Dataset], config: DataConfig
 ) -> tuple[Splits, pd.DataFrame | None, list[str]]:
     """Add the training texts of further data sets to train, at most `config.add_limit` from each.
@@ -76,25 +78,25 @@ def with_added(
         [config.name] if is_several(given[TRAIN]["label"]) else []
     ):
         raise DataError(f"data.add: '{several[0]:.60}' has several labels per text; added sets need one label each")
-    judged, notes = _judged(given), list[str]()
+    judged, notes = _collect_eval_texts(given), list[str]()
     frames = [given[TRAIN] if CORPUS in given[TRAIN] else given[TRAIN].assign(corpus=config.name)]
     beside = []
     for name, each in added.items():
-        known = _of_classes(each, TRAIN, classes, config)
+        known = _select_classes(each, TRAIN, classes, config)
         if strange := len(each.splits[TRAIN]) - len(known):
             notes.append(f"{name}: train: {plural(strange, 'row')} of other classes left out")
-        kept, left = _kept({TRAIN: known}, judged, "the other splits")
+        kept, left = _drop_texts({TRAIN: known}, judged, "the other splits")
         notes += [f"{name}: {note}" for note in left]
         frames.append(kept[TRAIN].assign(corpus=name))
-        held = _of_classes(each, VALIDATION, classes, config)[["text", "label"]]
+        held = _select_classes(each, VALIDATION, classes, config)[["text", "label"]]
         beside.append(held.sample(min(config.add_limit or len(held), len(held)), random_state=config.seed))
     train = pd.concat(frames, join="inner", ignore_index=True)
     return {**given, TRAIN: train}, pd.concat(beside, ignore_index=True), notes
 
 
-def _of_classes(added: Dataset, split: str, classes: Sequence[str], config: DataConfig) -> pd.DataFrame:
+def _select_classes(added: Dataset, split: str, classes: Sequence[str], config: DataConfig) -> pd.DataFrame:
     """Return the rows of a split whose renamed class is in `classes`, with labels as positions there."""
-    names = config.renamed()
+    names = config.parse_renames()
     said = [names.get(label, label) for label in added.classes]
     codes = {old: classes.index(new) for old, new in enumerate(said) if new in classes}
     rows = added.splits[split]
@@ -102,18 +104,18 @@ def _of_classes(added: Dataset, split: str, classes: Sequence[str], config: Data
     return rows.assign(label=rows["label"].map(codes).astype("int64"))
 
 
-def _judged(splits: Splits) -> set[str]:
-    return {text for name, rows in splits.items() if name != TRAIN for text in read_alike(rows["text"].tolist())}
+def _collect_eval_texts(splits: Splits) -> set[str]:
+    return {text for name, rows in splits.items() if name != TRAIN for text in normalize_texts(rows["text"].tolist())}
 
 
-def read_alike(texts: Sequence[str]) -> list[str]:
+def normalize_texts(texts: Sequence[str]) -> list[str]:
     """Return each text in its coarsest normal form; texts with equal forms look alike to every tokenizer."""
     return prepare_all(texts, _COARSE)
 
 
-def _kept(splits: Splits, judged: set[str], where: str) -> tuple[Splits, list[str]]:
+def _drop_texts(splits: Splits, judged: set[str], where: str) -> tuple[Splits, list[str]]:
     train = splits[TRAIN]
-    stays = [text not in judged for text in read_alike(train["text"].tolist())]
+    stays = [text not in judged for text in normalize_texts(train["text"].tolist())]
     left = len(train) - sum(stays)
     note = [f"train: {plural(left, 'row')} left out, read alike in {where}"] if left else []
     return {**splits, TRAIN: train[stays].reset_index(drop=True)}, note

@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from core.data import limits
-from core.data.findings import Finding, shown
-from core.data.table_head import unique
+from core.data.findings import Finding, shorten
+from core.data.table_head import make_unique
 from core.exceptions import DataError
-from core.numbers import count
+from core.formatting import format_count
 
 _BATCH = 4_096
 _DEEPEST = 3
@@ -30,51 +30,53 @@ _INDEX = re.compile(r"__index_level_\d+__")
 
 
 def read_parquet(path: Path) -> pd.DataFrame:
-    """Read a Parquet file as a data frame; see `parquet_frame`."""
-    return parquet_frame(limits.read_bytes(path), path.name)
+    """Read a Parquet file as a data frame; see `parse_parquet`."""
+    return parse_parquet(limits.read_bytes(path), path.name)
 
 
-def parquet_frame(data: bytes, file: str) -> pd.DataFrame:
+def parse_parquet(data: bytes, file: str) -> pd.DataFrame:
     """Return the rows of a Parquet file without the pandas index; refuse a damaged or too large file."""
-    with _damaged(file):
-        table = _table(data, file)
+    with _convert_errors(file):
+        table = _read_table(data, file)
         frame = table.to_pandas(ignore_metadata=True)
-    frame.columns = pd.Index(unique(table.column_names))
+    frame.columns = pd.Index(make_unique(table.column_names))
     return frame[[name for name in frame.columns if not _INDEX.fullmatch(name)]]
 
 
-def with_class_names(frame: pd.DataFrame, classes: Mapping[str, tuple[str, ...]]) -> tuple[pd.DataFrame, list[Finding]]:
+def apply_class_names(
+    frame: pd.DataFrame, classes: Mapping[str, tuple[str, ...]]
+) -> tuple[pd.DataFrame, list[Finding]]:
     """Replace class numbers by the class names that a file gives; numbers without a name stay."""
     found: list[Finding] = []
     for column, names in classes.items():
         if column not in frame.columns:
             continue
         named: dict[Any, str] = dict(enumerate(names))
-        cells = [_named(cell, named) for cell in frame[column]]
+        cells = [_name_cell(cell, named) for cell in frame[column]]
         frame = frame.assign(**{column: pd.Series(cells, index=frame.index, dtype=object)})
-        said = ", ".join(f"{number} = {shown(name)}" for number, name in list(named.items())[:8])
-        message = f"the class names of '{shown(column)}' are those of the file: {said}"
+        said = ", ".join(f"{number} = {shorten(name)}" for number, name in list(named.items())[:8])
+        message = f"the class names of '{shorten(column)}' are those of the file: {said}"
         found.append(Finding("class-names", "note", len(names), message))
     return frame, found
 
 
-def parquet_classes(data: bytes) -> dict[str, tuple[str, ...]]:
+def read_class_names(data: bytes) -> dict[str, tuple[str, ...]]:
     """Return column → class names for columns that the library `datasets` wrote as `ClassLabel` features."""
     try:
         features = json.loads((pq.read_schema(pa.BufferReader(data)).metadata or {})[_HUB])["info"]["features"]
-        return {column: names for column, feature in features.items() if (names := _class_names(feature))}
+        return {column: names for column, feature in features.items() if (names := _find_class_names(feature))}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
 
 
-def viewer_classes(whole: Any) -> dict[str, tuple[str, ...]]:
+def read_viewer_classes(whole: Any) -> dict[str, tuple[str, ...]]:
     """Return column → class names from the features in an answer of the hub's data viewer."""
     features = whole.get("features") if isinstance(whole, dict) else None
     given = [each for each in features if isinstance(each, dict)] if isinstance(features, list) else []
-    return {str(each.get("name")): names for each in given if (names := _class_names(each.get("type")))}
+    return {str(each.get("name")): names for each in given if (names := _find_class_names(each.get("type")))}
 
 
-def _class_names(feature: Any) -> tuple[str, ...]:
+def _find_class_names(feature: Any) -> tuple[str, ...]:
     for _ in range(_DEEPEST):
         if isinstance(feature, list) and feature:
             feature = feature[0]
@@ -84,33 +86,33 @@ def _class_names(feature: Any) -> tuple[str, ...]:
     return tuple(map(str, names)) if isinstance(names, list) else ()
 
 
-def _named(cell: Any, names: dict[Any, str]) -> Any:
+def _name_cell(cell: Any, names: dict[Any, str]) -> Any:
     if isinstance(cell, (np.ndarray, list, tuple)):
-        return [_named(each, names) for each in cell]
+        return [_name_cell(each, names) for each in cell]
     return names.get(cell, cell) if isinstance(cell, (int, float, np.number)) else cell
 
 
-def parquet_batches(stream: BinaryIO, file: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+def read_batches(stream: BinaryIO, file: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     """Return the schema of a Parquet file and an iterator over its batches, with the columns of `read_parquet`."""
-    with _damaged(file):
+    with _convert_errors(file):
         schema = pq.ParquetFile(stream).schema_arrow.remove_metadata()
         kept = [place for place, name in enumerate(schema.names) if not _INDEX.fullmatch(name)]
-        names = unique(schema.names)
+        names = make_unique(schema.names)
 
-    def batches() -> Iterator[pa.RecordBatch]:
+    def check_batches() -> Iterator[pa.RecordBatch]:
         """Read and check the batches."""
-        with _damaged(file):
-            for batch in _batches(stream, file):
+        with _convert_errors(file):
+            for batch in _iterate_batches(stream, file):
                 for place in kept:
                     _check_words(batch.column(place), names[place], file)
                 yield pa.RecordBatch.from_arrays([batch.column(n) for n in kept], [names[n] for n in kept])
 
     plain = [pa.field(names[place], schema.field(place).type) for place in kept]
-    return pa.schema(plain), batches()
+    return pa.schema(plain), check_batches()
 
 
 @contextlib.contextmanager
-def _damaged(file: str) -> Iterator[None]:
+def _convert_errors(file: str) -> Iterator[None]:
     try:
         yield
     except MemoryError:  # Arrow's own is also one of its errors
@@ -120,8 +122,8 @@ def _damaged(file: str) -> Iterator[None]:
         raise DataError(f"this Parquet file is damaged or incomplete ({reason})", file=file) from None
 
 
-def _table(data: bytes, file: str) -> pa.Table:
-    batches = list(_batches(pa.BufferReader(data), file))
+def _read_table(data: bytes, file: str) -> pa.Table:
+    batches = list(_iterate_batches(pa.BufferReader(data), file))
     if not batches:
         schema = pq.ParquetFile(pa.BufferReader(data)).schema_arrow
         return pa.Table.from_arrays([pa.array([], pa.null()) for _ in schema.names], schema.names)
@@ -131,18 +133,18 @@ def _table(data: bytes, file: str) -> pa.Table:
     return table
 
 
-def _batches(data: Any, file: str) -> Iterator[pa.RecordBatch]:
+def _iterate_batches(data: Any, file: str) -> Iterator[pa.RecordBatch]:
     words = _check_claims(pq.ParquetFile(data).metadata, file)
     # Words stay numbers of a dictionary until it is known how long they are written out: 200 kB can be 2 GB.
     source = pq.ParquetFile(data, read_dictionary=words)
-    left, rows = limits.current().size * limits.MEGABYTE, 0
+    left, rows = limits.get_limits().size * limits.MEGABYTE, 0
     for batch in source.iter_batches(batch_size=_BATCH):
         rows += batch.num_rows
         limits.check_shape(rows, batch.num_columns, file=file)
-        left -= sum(_written_out(column) for column in batch.columns)
+        left -= sum(_measure_size(column) for column in batch.columns)
         if left < 0:
-            raise limits.refusal("its cells unpack to more", "size", file=file)
-        yield pa.RecordBatch.from_arrays([_plain(column) for column in batch.columns], batch.schema.names)
+            raise limits.make_error("its cells unpack to more", "size", file=file)
+        yield pa.RecordBatch.from_arrays([_decode_column(column) for column in batch.columns], batch.schema.names)
 
 
 def _check_words(column: pa.ChunkedArray | pa.Array, name: str, file: str) -> None:
@@ -152,8 +154,10 @@ def _check_words(column: pa.ChunkedArray | pa.Array, name: str, file: str) -> No
         raise DataError("holds text that is not UTF-8", file=file, field=name) from None
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         longest = pc.max(pc.utf8_length(column)).as_py() or 0
-        if longest > limits.current().characters:
-            raise limits.refusal(f"a cell has {count(longest)} characters", "characters", file=file, field=name)
+        if longest > limits.get_limits().characters:
+            raise limits.make_error(
+                f"a cell has {format_count(longest)} characters", "characters", file=file, field=name
+            )
 
 
 def _check_claims(metadata: pq.FileMetaData, file: str) -> list[str]:
@@ -161,8 +165,8 @@ def _check_claims(metadata: pq.FileMetaData, file: str) -> list[str]:
     limits.check_shape(metadata.num_rows, metadata.num_columns, file=file)
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     size = sum(group.column(n).total_uncompressed_size for group in groups for n in range(metadata.num_columns))
-    if size > limits.current().size * limits.MEGABYTE:
-        raise limits.refusal(f"it unpacks to {count(size // limits.MEGABYTE)} MB", "size", file=file)
+    if size > limits.get_limits().size * limits.MEGABYTE:
+        raise limits.make_error(f"it unpacks to {format_count(size // limits.MEGABYTE)} MB", "size", file=file)
     leaves = [metadata.schema.column(number) for number in range(metadata.num_columns)]
     return [
         leaf.path
@@ -171,12 +175,12 @@ def _check_claims(metadata: pq.FileMetaData, file: str) -> list[str]:
     ]
 
 
-def _written_out(column: Any) -> int:
+def _measure_size(column: Any) -> int:
     if not pa.types.is_dictionary(column.type):
         return int(column.nbytes)
     lengths = pc.binary_length(column.dictionary)
     return int(pc.sum(lengths.take(column.indices)).as_py() or 0)
 
 
-def _plain(column: Any) -> Any:
+def _decode_column(column: Any) -> Any:
     return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING
 
 from core.data.columns import (
     KNOWN_NAMES,
-    Column,
+    ColumnProfile,
     Layout,
     choose_columns,
     is_label_name,
-    label_candidates,
-    text_candidates,
+    rank_label_columns,
+    rank_text_columns,
 )
-from core.data.decode import Decoded
-from core.data.delimited import Parsed
-from core.data.findings import Finding, ReadingDecision, list_finding, name_files, offer_for_all, plural, shown
-from core.data.garbled import find_garbled
+from core.data.decoding import DecodedText
+from core.data.delimited_text import ParsedTable
+from core.data.findings import Finding, ReadingDecision, list_finding, name_files, offer_for_all, plural, shorten
 from core.data.labels import find_form
+from core.data.mojibake import find_garbled
 from core.data.table_head import TableHead
 from core.exceptions import DataError
-from core.numbers import count
+from core.formatting import format_count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,10 +32,10 @@ MOST = 20
 """Columns that are offered instead of another."""
 _OF_COLUMNS = ("text", "label", "pair", "separator")
 _REPEAT = re.compile(r" \(\d+\)$")
-"""What `table_head.unique` puts behind a name that was there before."""
+"""What `table_head.make_unique` puts behind a name that was there before."""
 
 
-def describe_encoding(decoded: Decoded) -> tuple[list[ReadingDecision], list[Finding]]:
+def describe_encoding(decoded: DecodedText) -> tuple[list[ReadingDecision], list[Finding]]:
     """Return how a text file was decoded; a guessed encoding is a warning."""
     findings = []
     if guessed := bool(decoded.others) and not decoded.named:
@@ -55,16 +55,16 @@ def describe_encoding(decoded: Decoded) -> tuple[list[ReadingDecision], list[Fin
     if garbled := find_garbled(decoded.text):
         message = (
             f"the text was garbled before it came here, probably {garbled.encoding} that was read as "
-            f"{garbled.read_as}, such as '{shown(garbled.run)}' for '{shown(garbled.meant)}' "
+            f"{garbled.read_as}, such as '{shorten(garbled.run)}' for '{shorten(garbled.meant)}' "
             f"({plural(garbled.places, 'place')}); save it again from its source as UTF-8"
         )
         findings.append(Finding("garbled", "warning", garbled.places, message))
     alternatives = decoded.others or tuple(each for each in ("cp1252", "latin-1") if _can_be(decoded, each))
-    proof = decoded.proof or _first_beyond_ascii(decoded.text)
+    proof = decoded.proof or _find_non_ascii(decoded.text)
     return [ReadingDecision("encoding", decoded.encoding, alternatives, "data.encoding", proof, guessed)], findings
 
 
-def _can_be(decoded: Decoded, encoding: str) -> bool:
+def _can_be(decoded: DecodedText, encoding: str) -> bool:
     """Return whether the bytes of a UTF-8 text are valid in another encoding."""
     if decoded.text.isascii() or decoded.encoding not in ("utf-8", "utf-8-sig"):
         return False
@@ -75,10 +75,10 @@ def _can_be(decoded: Decoded, encoding: str) -> bool:
     return True
 
 
-def describe_encodings(files: Mapping[str, Decoded]) -> tuple[tuple[ReadingDecision, ...], tuple[str, ...]]:
+def describe_encodings(files: Mapping[str, DecodedText]) -> tuple[tuple[ReadingDecision, ...], tuple[str, ...]]:
     """Return how the files of a folder were decoded; ASCII files count only if there are no others."""
     strange = {name: each for name, each in files.items() if not each.text.isascii()} or files
-    groups: dict[str, dict[str, Decoded]] = {}
+    groups: dict[str, dict[str, DecodedText]] = {}
     for name, each in strange.items():
         groups.setdefault(each.encoding, {})[name] = each
     decisions, notes = list[ReadingDecision](), list[str]()
@@ -92,12 +92,16 @@ def describe_encodings(files: Mapping[str, Decoded]) -> tuple[tuple[ReadingDecis
     return offer_for_all(decisions), tuple(notes)
 
 
-def describe_table(parsed: Parsed, quoting: str = "") -> tuple[list[ReadingDecision], list[Finding]]:
+def describe_table(parsed: ParsedTable, quoting: str = "") -> tuple[list[ReadingDecision], list[Finding]]:
     """Return how a delimited text was parsed; `quoting` is the user's setting."""
-    proof = shown(" | ".join(parsed.rows[0]), 100) if parsed.rows else ""
+    proof = shorten(" | ".join(parsed.rows[0]), 100) if parsed.rows else ""
     decisions = [
         ReadingDecision(
-            "delimiter", spell(parsed.delimiter), tuple(map(spell, parsed.other_delimiters)), "data.delimiter", proof
+            "delimiter",
+            format_delimiter(parsed.delimiter),
+            tuple(map(format_delimiter, parsed.other_delimiters)),
+            "data.delimiter",
+            proof,
         )
     ]
     if parsed.quoted or parsed.other_quotings:
@@ -105,14 +109,14 @@ def describe_table(parsed: Parsed, quoting: str = "") -> tuple[list[ReadingDecis
         chosen = parsed.quoting.kind
         guessed = not quoting and chosen not in ("double", "none")
         decisions.append(ReadingDecision("quoting", chosen, others, "data.quoting", proof, guessed))
-    return [*decisions, describe_head(parsed.head)], _table_findings(parsed)
+    return [*decisions, describe_head(parsed.head)], _report_table(parsed)
 
 
 def describe_head(head: TableHead) -> ReadingDecision:
     """Return the decision whether a row names the columns."""
     proof = " | ".join(head.cells or head.columns)
     return ReadingDecision(
-        "header", "yes" if head.named else "no", ("no" if head.named else "yes",), "data.header", shown(proof, 100)
+        "header", "yes" if head.named else "no", ("no" if head.named else "yes",), "data.header", shorten(proof, 100)
     )
 
 
@@ -133,19 +137,19 @@ def describe_sheet(sheet: str, sheets: Sequence[str], frame: pd.DataFrame) -> li
     if not others:
         return []
     proof = " | ".join(map(str, [*frame.columns, *frame.head(1).to_numpy().ravel()]))
-    return [ReadingDecision("sheet", sheet, others[:MOST], "data.sheet", shown(proof, 100))]
+    return [ReadingDecision("sheet", sheet, others[:MOST], "data.sheet", shorten(proof, 100))]
 
 
 def describe_columns(
-    frame: pd.DataFrame, columns: Sequence[Column], layout: Layout, asked: Mapping[str, object]
+    frame: pd.DataFrame, columns: Sequence[ColumnProfile], layout: Layout, asked: Mapping[str, object]
 ) -> tuple[list[ReadingDecision], list[Finding]]:
     """Return which columns were chosen, and the alternatives; `asked` are the user's settings."""
     if layout.form == "tags":
         return [], []
     found = _find_unasked(frame, columns) if any(map(asked.get, _OF_COLUMNS)) else layout
     rows, sizes = len(frame), {each.name: each.mean_length for each in columns}
-    texts = [each for each in text_candidates(columns) if each.name not in layout.taken and each.distinct > rows // 2]
-    labels = [each for each in label_candidates(columns, rows) if each.name not in layout.taken]
+    texts = [each for each in rank_text_columns(columns) if each.name not in layout.taken and each.distinct > rows // 2]
+    labels = [each for each in rank_label_columns(columns, rows) if each.name not in layout.taken]
     labels.sort(key=lambda each: (not is_label_name(each.name), each.flag))
     alike = [each.name for each in texts if not each.unbroken and 3 * each.mean_length > sizes[layout.text]]
     for_text = _put_first(found.text if found else "", texts, layout.text)
@@ -156,21 +160,23 @@ def describe_columns(
         "label": for_label if _is_guessed(layout, asked) else (),
     }
     decisions = [
-        ReadingDecision("text", layout.text, for_text, "data.text", _cell(frame[layout.text]), bool(unsure["text"])),
-        ReadingDecision("label", layout.label, for_label, "data.label", _values(first), bool(unsure["label"])),
-        *_describe_form(layout, found, _values(first)),
+        ReadingDecision(
+            "text", layout.text, for_text, "data.text", _show_cell(frame[layout.text]), bool(unsure["text"])
+        ),
+        ReadingDecision("label", layout.label, for_label, "data.label", _show_values(first), bool(unsure["label"])),
+        *_describe_form(layout, found, _show_values(first)),
     ]
     findings = []
     for role, others in unsure.items():
         if others:
-            names = ", ".join(repr(shown(name)) for name in others[:5])
-            chosen = shown(layout.text if role == "text" else layout.label)
+            names = ", ".join(repr(shorten(name)) for name in others[:5])
+            chosen = shorten(layout.text if role == "text" else layout.label)
             message = f"the {role} column is a guess: '{chosen}'; it could be {names}; data.{role} chooses"
             findings.append(Finding(f"{role}-guessed", "warning", len(others), message))
     return decisions, [*findings, *_find_same_names(columns, layout, asked)]
 
 
-def _find_unasked(frame: pd.DataFrame, columns: Sequence[Column]) -> Layout | None:
+def _find_unasked(frame: pd.DataFrame, columns: Sequence[ColumnProfile]) -> Layout | None:
     """Return the layout that is found without the user's settings, or None if that raises an error."""
     try:
         return find_form(frame, choose_columns(frame, columns))
@@ -178,7 +184,7 @@ def _find_unasked(frame: pd.DataFrame, columns: Sequence[Column]) -> Layout | No
         return None
 
 
-def _put_first(found: str, others: Sequence[Column], chosen: str) -> tuple[str, ...]:
+def _put_first(found: str, others: Sequence[ColumnProfile], chosen: str) -> tuple[str, ...]:
     """Return the names of alternative columns; the one found without a setting comes first."""
     names = dict.fromkeys((*filter(None, [found]), *(each.name for each in others)))
     return tuple(name for name in names if name != chosen)[:MOST]
@@ -200,19 +206,21 @@ def _describe_form(layout: Layout, found: Layout | None, proof: str) -> list[Rea
     return [ReadingDecision("labels", "none", tuple(before), "data.separator", proof)] if before else []
 
 
-def _find_same_names(columns: Sequence[Column], layout: Layout, asked: Mapping[str, object]) -> list[Finding]:
+def _find_same_names(columns: Sequence[ColumnProfile], layout: Layout, asked: Mapping[str, object]) -> list[Finding]:
     """Find columns named like the text or label column, apart from case or the number of a repeat."""
     found = []
     for role, taken in (("text", layout.text), ("label", layout.label)):
-        same = [each.name for each in columns if each.name != taken and _plain(each.name) == _plain(taken)]
+        same = [each.name for each in columns if each.name != taken and _fold_name(each.name) == _fold_name(taken)]
         if same and not asked.get(role):
-            names = ", ".join(repr(shown(name)) for name in same[:5])
-            message = f"several columns are called '{shown(taken)}' (the others: {names}); data.{role} chooses another"
+            names = ", ".join(repr(shorten(name)) for name in same[:5])
+            message = (
+                f"several columns are called '{shorten(taken)}' (the others: {names}); data.{role} chooses another"
+            )
             found.append(Finding("same-names", "warning", len(same), message))
     return found
 
 
-def _plain(name: str) -> str:
+def _fold_name(name: str) -> str:
     return _REPEAT.sub("", name).strip().casefold()
 
 
@@ -223,26 +231,26 @@ def describe_rows(findings: Sequence[Finding], kept: int, rows: int) -> list[Rea
     ]
     if kept < rows:
         reasons = "; ".join(each.message for each in findings if each.message.endswith("left out"))
-        decisions.append(ReadingDecision("rows", f"{count(kept)} of {count(rows)} rows", proof=reasons))
+        decisions.append(ReadingDecision("rows", f"{format_count(kept)} of {format_count(rows)} rows", proof=reasons))
     return decisions
 
 
-def _cell(values: pd.Series) -> str:
+def _show_cell(values: pd.Series) -> str:
     present = values.dropna()
-    return shown(str(present.iloc[0]), 100) if len(present) else ""
+    return shorten(str(present.iloc[0]), 100) if len(present) else ""
 
 
-def _values(values: pd.Series) -> str:
+def _show_values(values: pd.Series) -> str:
     counts = values.map(str).value_counts()
-    return shown(", ".join(f"{name} ({rows})" for name, rows in counts.head(6).items()), 100)
+    return shorten(", ".join(f"{name} ({rows})" for name, rows in counts.head(6).items()), 100)
 
 
-def spell(delimiter: str) -> str:
+def format_delimiter(delimiter: str) -> str:
     """Format a delimiter as in `data.delimiter`."""
     return {"\t": "tab", " ": "blank", "": "none"}.get(delimiter, delimiter)
 
 
-def _table_findings(parsed: Parsed) -> list[Finding]:
+def _report_table(parsed: ParsedTable) -> list[Finding]:
     head, found = parsed.head, []
     if parsed.ragged:
         rows = ", ".join(map(str, parsed.ragged[:3]))
@@ -251,7 +259,7 @@ def _table_findings(parsed: Parsed) -> list[Finding]:
     if parsed.joined:
         message = (
             f"a quote is out of place, and {plural(len(parsed.joined), 'row')} may hold the next one too (first: row "
-            f"{count(parsed.joined[0])}); double the quotes inside of texts, or name the quoting with data.quoting"
+            f"{format_count(parsed.joined[0])}); double the quotes inside of texts, or name the quoting with data.quoting"
         )
         found.append(Finding("joined-rows", "warning", len(parsed.joined), message))
     line = "the first line names the delimiter and is no row"
@@ -264,7 +272,7 @@ def _table_findings(parsed: Parsed) -> list[Finding]:
     return found
 
 
-def _first_beyond_ascii(text: str) -> str:
+def _find_non_ascii(text: str) -> str:
     """Return an excerpt of the line with the first non-ASCII character; if there is none, of the first line."""
     found = re.search("[^\x00-\x7f]", text)
     at = found.start() if found else 0

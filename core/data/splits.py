@@ -13,7 +13,7 @@ LEAST = 3
 """Rows of a class from which on each part of a cut has one."""
 
 
-def stratified_order(labels: npt.NDArray[np.int64], seed: int) -> Indices:
+def order_stratified(labels: npt.NDArray[np.int64], seed: int) -> Indices:
     """Order all rows so that every prefix has the class shares of the whole, apart from rounding.
 
     The i-th of the n_c shuffled rows of class c (`labels`, shape (n,)) is at (i + 1/2) / n_c, the first one at 0: every
@@ -29,13 +29,13 @@ def stratified_order(labels: npt.NDArray[np.int64], seed: int) -> Indices:
     return np.lexsort((labels, place)).astype(np.int64)
 
 
-def cut(labels: npt.NDArray[np.int64], size: int, seed: int) -> tuple[Indices, Indices]:
+def cut_rows(labels: npt.NDArray[np.int64], size: int, seed: int) -> tuple[Indices, Indices]:
     """Return exactly `size` rows, stratified, and the remaining rows; both in their original order."""
-    order = stratified_order(labels, seed)
+    order = order_stratified(labels, seed)
     return np.sort(order[:size]), np.sort(order[size:])
 
 
-def three_parts(
+def cut_three_parts(
     labels: npt.NDArray[np.int64], shares: tuple[float, float, float], seed: int
 ) -> tuple[Indices, Indices, Indices]:
     """Return train, validation and test rows.
@@ -43,8 +43,8 @@ def three_parts(
     Train is the first share rounded down, validation its part of the rest rounded down, test what remains: 68,221 rows
     at 0.7/0.15/0.15 give 47,754 / 10,233 / 10,234.
     """
-    train, rest = cut(labels, _floor(shares[0] * len(labels)), seed)
-    first, second = cut(labels[rest], _floor(len(rest) * shares[1] / (shares[1] + shares[2])), seed)
+    train, rest = cut_rows(labels, _round_down(shares[0] * len(labels)), seed)
+    first, second = cut_rows(labels[rest], _round_down(len(rest) * shares[1] / (shares[1] + shares[2])), seed)
     return train, rest[first], rest[second]
 
 
@@ -61,7 +61,7 @@ def cover_classes(labels: npt.NDArray[np.int64], parts: Sequence[Indices], seed:
         part_of[part] = number
         counts[number] = np.bincount(numbers[part], minlength=counts.shape[1])
 
-    def move(label: int, source: int, target: int) -> None:
+    def move_row(label: int, source: int, target: int) -> None:
         """Move a random row of a class to another part."""
         part_of[random.choice(np.flatnonzero((numbers == label) & (part_of == source)))] = target
         counts[source, label] -= 1
@@ -73,13 +73,13 @@ def cover_classes(labels: npt.NDArray[np.int64], parts: Sequence[Indices], seed:
                 continue
             most = int(counts[target].argmax())
             source = int(counts[:, label].argmax())
-            move(label, source, target)
+            move_row(label, source, target)
             if counts[target, most] > 1:
-                move(most, target, source)
+                move_row(most, target, source)
     return [np.flatnonzero(part_of == number) for number in range(len(parts))]
 
 
-def fold(labels: npt.NDArray[np.int64], count: int, number: int, seed: int) -> tuple[Indices, Indices]:
+def select_fold(labels: npt.NDArray[np.int64], count: int, number: int, seed: int) -> tuple[Indices, Indices]:
     """Return the rows of fold `number` (from 0) of `count` disjoint folds, and the remaining rows.
 
     The shuffled rows of class after class are dealt out like cards, so that the sizes of the parts, and the rows of
@@ -91,11 +91,11 @@ def fold(labels: npt.NDArray[np.int64], count: int, number: int, seed: int) -> t
     return np.sort(dealt[held]), np.sort(dealt[~held])
 
 
-def _floor(size: float) -> int:
+def _round_down(size: float) -> int:
     return math.floor(size + 1e-6)  # 0.7 * 700,000 is 489,999.99999999994
 
 
-def strata(targets: npt.NDArray[np.generic]) -> Indices:
+def find_strata(targets: npt.NDArray[np.generic]) -> Indices:
     """Return the one label of each multi-label row that stratifies a split: its rarest, or the first of equals.
 
     So rare labels, for which chance would matter most, are shared out exactly, and frequent ones nearly so. Targets

@@ -21,16 +21,16 @@ import pyarrow as pa
 
 from core.data import limits
 from core.data.archives import GZIP, ZIP
-from core.data.cells import as_word, as_words, cell_of
-from core.data.columns import ALONE, choose_text, describe
-from core.data.decode import Decoded, decode, decode_line, without_surrogates
-from core.data.delimited import parse, rows_like, split_lines
-from core.data.files import FOREIGN, TableSettings, read_label_lines, read_table
+from core.data.cells import as_word, as_words, check_cell
+from core.data.columns import ALONE, choose_text, summarize_columns
+from core.data.decoding import DecodedText, decode_bytes, decode_line, replace_surrogates
+from core.data.delimited_text import parse_rows, parse_table, split_lines
 from core.data.json_table import DECODER, has_text, is_wrapper
-from core.data.parquet import parquet_batches
+from core.data.parquet import read_batches
 from core.data.reading_decisions import describe_table
-from core.data.table_head import unique
-from core.data.write import NESTED
+from core.data.table_head import make_unique
+from core.data.table_reader import FOREIGN, TableSettings, read_label_lines, read_table
+from core.data.table_writer import NESTED
 from core.exceptions import DataError
 
 AT_ONCE = 4_096
@@ -71,41 +71,41 @@ def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: 
     delimiter, encoding = settings.get("delimiter", ""), settings.get("encoding", "")
     head = stream.read(SAMPLE)
     if lines:
-        read = _Decoded(stream, head, encoding, path.name)
-        return dataclasses.replace(_lines(read), notes=read.notes)
+        read = _DecodedFile(stream, head, encoding, path.name)
+        return dataclasses.replace(_stream_lines(read), notes=read.notes)
     if head.startswith(b"PAR1"):
-        schema, batches = parquet_batches(stream, path.name)
-        return _worded(schema, batches, text, path.name)
-    decoded = None if _packed(head) else _Decoded(stream, head, encoding, path.name)
-    objects = decoded is not None and not delimiter and decoded.starts_with_an_object()
-    if objects and decoded and (rows := _json(decoded, text, path.name)):
+        schema, batches = read_batches(stream, path.name)
+        return _stream_batches(schema, batches, text, path.name)
+    decoded = None if _is_packed(head) else _DecodedFile(stream, head, encoding, path.name)
+    objects = decoded is not None and not delimiter and decoded.is_json_lines()
+    if objects and decoded and (rows := _stream_json(decoded, text, path.name)):
         return rows
-    sample = decoded.sample() if decoded and not objects else ""
+    sample = decoded.read_sample() if decoded and not objects else ""
     plain = delimiter or not (sample.lstrip()[:1] in tuple("[{(<_") or read_label_lines(sample, path.name))
     if decoded is None or objects or not plain:
         table = read_table(path, **settings)
-        return _whole(table.frame, text, path.name)
+        return _stream_frame(table.frame, text, path.name)
     asked = (delimiter, settings.get("header", ""), settings.get("quoting", ""))
-    rows = _delimited(decoded, sample, text, asked)
+    rows = _stream_delimited(decoded, sample, text, asked)
     return dataclasses.replace(rows, notes=(*decoded.notes, *rows.notes))
 
 
-class _Decoded:
+class _DecodedFile:
     """The decoded text of a file, which can be read from the beginning repeatedly, one reading at a time."""
 
     def __init__(self, stream: BinaryIO, head: bytes, asked: str, file: str) -> None:
         self.stream, self.file = stream, file
-        self.encoding, self.notes = _encoding(stream, head, asked, file)
+        self.encoding, self.notes = _find_encoding(stream, head, asked, file)
         self.errors = "strict" if asked else "replace"
 
-    def lines(self) -> Iterator[str]:
+    def read_lines(self) -> Iterator[str]:
         """Yield the lines with their line ends (CR, LF or both)."""
         try:
-            yield from self._lines()
+            yield from self._decode_lines()
         except UnicodeDecodeError:
             raise DataError(f"cannot be read as {self.encoding}; leave data.encoding out", file=self.file) from None
 
-    def _lines(self) -> Iterator[str]:
+    def _decode_lines(self) -> Iterator[str]:
         raw = io.FileIO(self.stream.fileno(), closefd=False)  # what reads it may go without closing the file
         raw.seek(0)
         if "+" in self.encoding:
@@ -116,19 +116,19 @@ class _Decoded:
         yield from filter(None, [next(text, "").removeprefix("\ufeff")])
         yield from (line.removeprefix("\ufeff").replace("\0", "") for line in text)
 
-    def sample(self) -> str:
+    def read_sample(self) -> str:
         """Return whole lines from the beginning, up to the sample size."""
         parts, size = [], 0
-        for line in self.lines():
+        for line in self.read_lines():
             parts.append(line)
             size += len(line)
             if size > SAMPLE:
                 break
         return "".join(parts)
 
-    def starts_with_an_object(self) -> bool:
+    def is_json_lines(self) -> bool:
         """Return whether the first line is a complete JSON object that is a row."""
-        first = list(islice((line for line in self.lines() if line.strip()), 2))
+        first = list(islice((line for line in self.read_lines() if line.strip()), 2))
         if not first or not first[0].lstrip().startswith("{"):
             return False
         try:
@@ -140,38 +140,38 @@ class _Decoded:
         return len(first) > 1 or has_text(found)  # one object may hold all rows
 
 
-def _packed(head: bytes) -> bool:
+def _is_packed(head: bytes) -> bool:
     return not head.strip() or head.startswith((GZIP, ZIP, *FOREIGN))
 
 
-def _encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> tuple[str, tuple[str, ...]]:
+def _find_encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> tuple[str, tuple[str, ...]]:
     """Find the encoding at the beginning of a file or, if that is UTF-8, around the first invalid bytes."""
     # A character may be cut in two at the end of the sample.
     whole = head[: head.rfind(b"\n") + 1] or head
-    if asked or not _utf8(whole):
-        return _told(decode(whole, asked, file=file))
-    decode(whole, file=file)  # refuses what is no text
+    if asked or not _is_utf8(whole):
+        return _report_encoding(decode_bytes(whole, asked, file=file))
+    decode_bytes(whole, file=file)  # refuses what is no text
     stream.seek(0)
     decoder, before, plain = codecs.getincrementaldecoder("utf-8")(), b"", True
     while block := stream.read(_BLOCK):
         try:
             decoder.decode(block)
         except UnicodeDecodeError:
-            found = decode(before + block, file=file)
+            found = decode_bytes(before + block, file=file)
             if not plain and found.others and "+" not in found.encoding:  # what came before is UTF-8
                 found = dataclasses.replace(found, encoding=f"utf-8+{found.encoding}")
-            return _told(found)
+            return _report_encoding(found)
         before, plain = block, plain and block.isascii()
     return "utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8", ()
 
 
-def _told(decoded: Decoded) -> tuple[str, tuple[str, ...]]:
+def _report_encoding(decoded: DecodedText) -> tuple[str, tuple[str, ...]]:
     if not decoded.others or decoded.named:
         return decoded.encoding, ()
     return decoded.encoding, (f"the encoding is a guess: {decoded.encoding}; it could be {decoded.others[0]}",)
 
 
-def _utf8(data: bytes) -> bool:
+def _is_utf8(data: bytes) -> bool:
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -179,78 +179,78 @@ def _utf8(data: bytes) -> bool:
     return not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
-def _lines(decoded: _Decoded) -> Rows:
+def _stream_lines(decoded: _DecodedFile) -> Rows:
     schema = pa.schema({"text": pa.string()})
-    texts = ([re.sub(r"[\r\n]+\Z", "", line)] for line in decoded.lines())
-    return Rows("text", schema, _batches(texts, schema, "text", decoded.file))
+    texts = ([re.sub(r"[\r\n]+\Z", "", line)] for line in decoded.read_lines())
+    return Rows("text", schema, _build_batches(texts, schema, "text", decoded.file))
 
 
-def _delimited(decoded: _Decoded, sample: str, text: str, asked: tuple[str, str, str]) -> Rows:
-    like = parse(sample, *asked, file=decoded.file)
+def _stream_delimited(decoded: _DecodedFile, sample: str, text: str, asked: tuple[str, str, str]) -> Rows:
+    like = parse_table(sample, *asked, file=decoded.file)
     if len(like.rows) == 1 < len(like.columns) and not (like.header or asked[1] or text):
         raise DataError(ALONE, file=decoded.file)
     frame = pd.DataFrame(like.rows[:SAMPLE_ROWS], columns=list(like.columns), dtype=object)
-    column = choose_text(describe(frame.replace("", None)), text, file=decoded.file)
+    column = choose_text(summarize_columns(frame.replace("", None)), text, file=decoded.file)
     schema = pa.schema({name: pa.string() for name in like.columns})
-    rows = ([cell or None for cell in row] for row in rows_like(decoded.lines(), like, file=decoded.file))
+    rows = ([cell or None for cell in row] for row in parse_rows(decoded.read_lines(), like, file=decoded.file))
     notes = tuple(each.message for each in describe_table(like)[1] if each.kind == "joined-rows")
-    return Rows(column, schema, _batches(rows, schema, column, decoded.file), notes)
+    return Rows(column, schema, _build_batches(rows, schema, column, decoded.file), notes)
 
 
-def _json(decoded: _Decoded, text: str, file: str) -> Rows | None:
+def _stream_json(decoded: _DecodedFile, text: str, file: str) -> Rows | None:
     """Read JSON Lines twice, as all keys and types must be known first; return None if the file must be read whole."""
     kinds: dict[str, set[type]] = {}
-    for number, row in enumerate(_objects(decoded, file), 1):
+    for number, row in enumerate(_parse_objects(decoded, file), 1):
         limits.check_shape(number, max(1, len(kinds)), file=file)
         for key, value in row.items():
-            kinds.setdefault(key, set()).add(_kind(value))
+            kinds.setdefault(key, set()).add(_find_type(value))
             if isinstance(value, dict) and not (text or has_text(row)) and is_wrapper(key, value):
                 return None
     if not kinds:
         raise DataError("the list holds no rows", file=file)
-    keys, names = list(kinds), unique(map(without_surrogates, kinds))
+    keys, names = list(kinds), make_unique(map(replace_surrogates, kinds))
     frame = pd.DataFrame(
-        [[row.get(key) for key in keys] for row in islice(_objects(decoded, file), SAMPLE_ROWS)],
+        [[row.get(key) for key in keys] for row in islice(_parse_objects(decoded, file), SAMPLE_ROWS)],
         columns=list(names),
         dtype=object,
     )
-    column = choose_text(describe(frame), text, file=file)
-    fields = [_field(name, kinds[key] - {type(None)}) for key, name in zip(keys, names, strict=True)]
+    column = choose_text(summarize_columns(frame), text, file=file)
+    fields = [_make_field(name, kinds[key] - {type(None)}) for key, name in zip(keys, names, strict=True)]
     schema = pa.schema([pa.field(each.name, pa.string()) if each.name == column else each for each in fields])
-    rows = ([row.get(key) for key in keys] for row in _objects(decoded, file))
-    return Rows(column, schema, _batches(rows, schema, column, file))
+    rows = ([row.get(key) for key in keys] for row in _parse_objects(decoded, file))
+    return Rows(column, schema, _build_batches(rows, schema, column, file))
 
 
-def _field(name: str, kinds: set[type]) -> pa.Field:
+def _make_field(name: str, kinds: set[type]) -> pa.Field:
     nested = bool(kinds) and kinds <= {list, dict}
     return pa.field(name, _KINDS.get(frozenset(kinds), pa.string()), metadata=NESTED if nested else None)
 
 
-def _kind(value: Any) -> type:
+def _find_type(value: Any) -> type:
     return str if isinstance(value, int) and abs(value) >= _WHOLE_NUMBERS else type(value)
 
 
-def _objects(decoded: _Decoded, file: str) -> Iterator[dict[str, Any]]:
-    longest = limits.current().characters
-    for number, line in enumerate(filter(str.strip, decoded.lines()), 1):
+def _parse_objects(decoded: _DecodedFile, file: str) -> Iterator[dict[str, Any]]:
+    longest = limits.get_limits().characters
+    for number, line in enumerate(filter(str.strip, decoded.read_lines()), 1):
         try:
             row = DECODER.decode(line)
         except (ValueError, RecursionError) as error:
             raise DataError(f"this line is not valid JSON: {error}", file=file, row=number) from None
         if not isinstance(row, dict):
             raise DataError('every row must be an object such as {"text": "…"}', file=file, row=number)
-        yield {key: cell_of(value, longest, file=file, row=number, field=key) for key, value in row.items()}
+        yield {key: check_cell(value, longest, file=file, row=number, field=key) for key, value in row.items()}
 
 
-def _whole(frame: pd.DataFrame, text: str, file: str) -> Rows:
-    column = choose_text(describe(frame), text, file=file)
+def _stream_frame(frame: pd.DataFrame, text: str, file: str) -> Rows:
+    column = choose_text(summarize_columns(frame), text, file=file)
     schema = pa.schema({str(name): pa.string() for name in frame.columns})
     words = [as_words(frame.iloc[:, place]) for place in range(frame.shape[1])]
     rows = ([None if pd.isna(cell) else cell for cell in row] for row in zip(*words, strict=True))
-    return Rows(column, schema, _batches(rows, schema, column, file))
+    return Rows(column, schema, _build_batches(rows, schema, column, file))
 
 
-def _batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, text: str, file: str) -> Batches:
+def _build_batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, text: str, file: str) -> Batches:
     place, taken, rows = schema.get_field_index(text), 0, iter(rows)
     while block := list(islice(rows, AT_ONCE)):
         columns = list(zip(*block, strict=True))
@@ -259,37 +259,37 @@ def _batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, text: str, file: 
             raise DataError("the text is missing", file=file, row=row, field=text)
         taken += len(block)
         limits.check_shape(taken, len(schema), file=file)
-        cells = list(map(_cells, columns, schema.types))
+        cells = list(map(_build_array, columns, schema.types))
         yield pa.RecordBatch.from_arrays(cells, schema=schema)
 
 
-def _cells(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
+def _build_array(column: Sequence[Any], kind: pa.DataType) -> pa.Array:
     try:
         return pa.array(column, kind)
     except (pa.ArrowTypeError, pa.ArrowInvalid):
         if not pa.types.is_string(kind):
             raise
-        return pa.array(map(_word, column), kind)
+        return pa.array(map(_to_word, column), kind)
 
 
-def _word(cell: Any) -> str | None:
+def _to_word(cell: Any) -> str | None:
     if cell is None or isinstance(cell, str):
         return cell
     return json.dumps(cell, ensure_ascii=False) if isinstance(cell, (list, dict)) else as_word(cell)
 
 
-def _worded(schema: pa.Schema, batches: Batches, text: str, file: str) -> Rows:
+def _stream_batches(schema: pa.Schema, batches: Batches, text: str, file: str) -> Rows:
     first = next(batches, None)
     frame = pd.DataFrame() if first is None else first.slice(0, SAMPLE_ROWS).to_pandas()
     if frame.empty:
         raise DataError("the table holds no rows", file=file)
-    column = choose_text(describe(frame), text, file=file)
+    column = choose_text(summarize_columns(frame), text, file=file)
     place = schema.get_field_index(column)
     typed = schema.set(place, pa.field(column, pa.string()))
-    return Rows(column, typed, _texts_worded(chain([first], batches), typed, place, file))
+    return Rows(column, typed, _convert_texts(chain([first], batches), typed, place, file))
 
 
-def _texts_worded(batches: Iterable[pa.RecordBatch], schema: pa.Schema, place: int, file: str) -> Batches:
+def _convert_texts(batches: Iterable[pa.RecordBatch], schema: pa.Schema, place: int, file: str) -> Batches:
     taken = 0
     for batch in batches:
         texts = batch.column(place)

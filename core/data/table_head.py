@@ -56,15 +56,15 @@ def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> Tab
     if asked == "no" or not rows:
         return none
     if asked == "yes":
-        cells = _fitted(rows[0], rows[1:], width) or _cut(rows[0], width)
-        return TableHead(column_names(cells), named=True, cells=tuple(rows[0]))
+        cells = _fit_row(rows[0], rows[1:], width) or _cut_row(rows[0], width)
+        return TableHead(make_column_names(cells), named=True, cells=tuple(rows[0]))
     for at, row in enumerate(rows[: _MOST_TITLES + 1]):
         usual = is_usual(row)
         rest = [each for each in rows[at + 1 :] if len(each) == width and not (usual and list(each) == list(row))]
-        names = _fitted(row, rest, width)
+        names = _fit_row(row, rest, width)
         if names is not None and has_header([names, *rest]):
-            further = _further(rows[at + 1 : at + 4], rest)
-            return TableHead(column_names(names), True, at, further, tuple(row))
+            further = _count_further(rows[at + 1 : at + 4], rest)
+            return TableHead(make_column_names(names), True, at, further, tuple(row))
         if not _is_title(row, width):
             break
     titles = next((at for at, row in enumerate(rows) if not (_is_title(row, width) and len(row) < width)), 0)
@@ -96,7 +96,7 @@ def has_header(rows: Sequence[Sequence[str]], asked: str = "") -> bool:
     return bool(few) and all(cells[n] not in columns[n] for n in few)
 
 
-def repeats_header(row: Sequence[object], head: TableHead) -> bool:
+def is_repeated_header(row: Sequence[object], head: TableHead) -> bool:
     """Return whether a row repeats the header, as in concatenated files."""
     return bool(head.cells) and row[0] == head.cells[0] and tuple(row) == head.cells
 
@@ -106,12 +106,12 @@ def is_usual(cells: Iterable[str]) -> bool:
     return any(cell.strip().casefold() in _HEADER_WORDS for cell in cells)
 
 
-def column_names(cells: Iterable[str]) -> tuple[str, ...]:
+def make_column_names(cells: Iterable[str]) -> tuple[str, ...]:
     """Return distinct column names: blank ones become `column N`, repeated ones get a number."""
-    return unique(cell.strip() or f"column {number}" for number, cell in enumerate(cells))
+    return make_unique(cell.strip() or f"column {number}" for number, cell in enumerate(cells))
 
 
-def unique(names: Iterable[str]) -> tuple[str, ...]:
+def make_unique(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names with a number behind each repeated one, so that all are distinct."""
     seen: set[str] = set()
     found = []
@@ -123,7 +123,7 @@ def unique(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _fitted(row: Sequence[str], rest: Sequence[Sequence[str]], width: int) -> list[str] | None:
+def _fit_row(row: Sequence[str], rest: Sequence[Sequence[str]], width: int) -> list[str] | None:
     cells = list(row)
     if len(cells) > width:
         return cells[:width] if not any(cell.strip() for cell in cells[width:]) else None
@@ -142,7 +142,7 @@ def _fitted(row: Sequence[str], rest: Sequence[Sequence[str]], width: int) -> li
     return None
 
 
-def _cut(row: Sequence[str], width: int) -> list[str]:
+def _cut_row(row: Sequence[str], width: int) -> list[str]:
     return [*row[:width], *[""] * (width - len(row))]
 
 
@@ -151,7 +151,7 @@ def _is_title(row: Sequence[str], width: int) -> bool:
     return width > 1 and (filled <= 1 or (len(row) != width and row[0].lstrip().startswith(("#", "//"))))
 
 
-def _further(below: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> int:
+def _count_further(below: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> int:
     """Count rows below the header that belong to it: rows of survey exports, and words above numeric columns."""
     for number, row in enumerate(below, 1):
         if any(cell.lstrip().startswith(_IMPORT) for cell in row) or (
@@ -163,12 +163,12 @@ def _further(below: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> i
     for number in (2, 1):
         columns = list(zip(*rest[number:], strict=True))
         numeric = [n for n, column in enumerate(columns) if all(_NUMBER.fullmatch(cell.strip()) for cell in column)]
-        if numeric and all(_names_like(row, numeric) for row in rest[:number]):
+        if numeric and all(_is_header_like(row, numeric) for row in rest[:number]):
             return number
     return 0
 
 
-def _names_like(row: Sequence[str], numeric: list[int]) -> bool:
+def _is_header_like(row: Sequence[str], numeric: list[int]) -> bool:
     cells = [cell.strip() for cell in row]
     wordy = all(cells) and all(not _NUMBER.fullmatch(cells[n]) and len(cells[n]) > 1 for n in numeric)
     return wordy and all(len(cell) <= 40 and not is_missing(cell) for cell in cells)

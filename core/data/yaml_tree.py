@@ -9,8 +9,8 @@ from typing import Any, NoReturn
 import yaml
 
 from core.exceptions import DataError
-from core.paths import TooLarge, regular_bytes
-from core.stored import DEEPEST, Flaw, refuse_monsters
+from core.json_store import DEEPEST, Flaw, refuse_unsafe
+from core.paths import TooLarge, read_regular
 
 LARGEST = 2 * 1024**2
 _PARSER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"[-+]?(\.[0-9]{1,40}|[0-9]{1,40}(\.[0-9]{0,40})?)([eE][-+]
 def read_yaml(path: Path) -> Any:
     """Read a YAML file as plain data; refuse a file that is too large or not YAML."""
     try:
-        return parse_yaml(regular_bytes(path, LARGEST), path.name)
+        return parse_yaml(read_regular(path, LARGEST), path.name)
     except TooLarge as error:
         raise DataError(str(error), file=path.name) from None
 
@@ -35,23 +35,23 @@ def read_yaml(path: Path) -> Any:
 def parse_yaml(content: bytes, file: str) -> Any:
     """Parse YAML to plain data; refuse tags, aliases, keys that are repeated or not text, and too deep nesting."""
     try:
-        found = _tree(content.decode("utf-8-sig"), file)
-        refuse_monsters(found)
+        found = _build_tree(content.decode("utf-8-sig"), file)
+        refuse_unsafe(found)
     except UnicodeDecodeError:
         raise DataError("it is not UTF-8; save it as UTF-8", file=file) from None
     except Flaw as flaw:
         raise DataError(str(flaw), file=file) from None
     except yaml.MarkedYAMLError as error:
-        raise _refused(error.problem or error.context or "it is no YAML", error.problem_mark, file) from None
+        raise _make_error(error.problem or error.context or "it is no YAML", error.problem_mark, file) from None
     except (yaml.YAMLError, ValueError) as error:
         raise DataError(f"it is no YAML: {' '.join(str(error).split()):.200}", file=file) from None
     return found
 
 
-def _tree(text: str, file: str) -> Any:
+def _build_tree(text: str, file: str) -> Any:
     tree = _Tree(file)
     for event in yaml.parse(text, Loader=_PARSER):
-        tree.take(event)
+        tree.add_event(event)
     return tree.root[0] if tree.root else None
 
 
@@ -63,33 +63,33 @@ class _Tree:
         self.open: list[tuple[dict[str, Any] | list[Any], list[str]]] = [(self.root, [])]
         """Groups and lists that have not ended, each with the name that waits for its value."""
 
-    def take(self, event: yaml.Event) -> None:
+    def add_event(self, event: yaml.Event) -> None:
         """Add the content of an event to the tree."""
         if isinstance(event, yaml.AliasEvent):
-            self._refuse(f"aliases (*{event.anchor}) are not read; put the words under slots", event)
+            self._raise_error(f"aliases (*{event.anchor}) are not read; put the words under slots", event)
         if isinstance(event, yaml.DocumentStartEvent) and self.root:
-            self._refuse("a second document begins here; a file holds one", event)
+            self._raise_error("a second document begins here; a file holds one", event)
         if isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
             self.open.pop()
         elif isinstance(event, (yaml.ScalarEvent, yaml.CollectionStartEvent)):
             if event.tag not in (None, "!", _TEXT):
-                self._refuse(f"the tag {event.tag!s:.60} is not read; take it out", event)
+                self._raise_error(f"the tag {event.tag!s:.60} is not read; take it out", event)
             inside, name = self.open[-1]
             if isinstance(inside, dict) and not name:
-                name.append(self._name(event, inside))
+                name.append(self._read_name(event, inside))
             else:
-                self._add(event, inside, name)
+                self._add_value(event, inside, name)
 
-    def _name(self, event: yaml.Event, group: dict[str, Any]) -> str:
+    def _read_name(self, event: yaml.Event, group: dict[str, Any]) -> str:
         if not isinstance(event, yaml.ScalarEvent):
-            self._refuse("a name is a text, and this is a group or a list", event)
+            self._raise_error("a name is a text, and this is a group or a list", event)
         if event.value in group:
-            self._refuse(f"{event.value:.80} stands here twice", event)
+            self._raise_error(f"{event.value:.80} stands here twice", event)
         return str(event.value)
 
-    def _add(self, event: yaml.Event, inside: dict[str, Any] | list[Any], name: list[str]) -> None:
+    def _add_value(self, event: yaml.Event, inside: dict[str, Any] | list[Any], name: list[str]) -> None:
         group: dict[str, Any] | list[Any] = {} if isinstance(event, yaml.MappingStartEvent) else []
-        value = _value(event) if isinstance(event, yaml.ScalarEvent) else group
+        value = _convert_scalar(event) if isinstance(event, yaml.ScalarEvent) else group
         if isinstance(inside, dict):
             inside[name.pop()] = value
         else:
@@ -97,13 +97,13 @@ class _Tree:
         if value is group:
             self.open.append((group, []))
             if len(self.open) > DEEPEST:
-                self._refuse(f"it is nested more than {DEEPEST} deep", event)
+                self._raise_error(f"it is nested more than {DEEPEST} deep", event)
 
-    def _refuse(self, problem: str, event: yaml.Event) -> NoReturn:
-        raise _refused(problem, event.start_mark, self.file)
+    def _raise_error(self, problem: str, event: yaml.Event) -> NoReturn:
+        raise _make_error(problem, event.start_mark, self.file)
 
 
-def _value(event: yaml.ScalarEvent) -> str | bool | int | float | None:
+def _convert_scalar(event: yaml.ScalarEvent) -> str | bool | int | float | None:
     """Convert a scalar: quoted words, and anything that is not a literal of the schema, are texts."""
     text = event.value
     if event.tag is not None or event.style not in (None, ""):
@@ -115,7 +115,7 @@ def _value(event: yaml.ScalarEvent) -> str | bool | int | float | None:
     return float(text) if _NUMBER.fullmatch(text) else str(text)
 
 
-def _refused(problem: str, mark: yaml.Mark | None, file: str) -> DataError:
+def _make_error(problem: str, mark: yaml.Mark | None, file: str) -> DataError:
     if "nesting depth" in problem:  # newer parsers have a limit of their own, far above ours
         problem = f"it is nested more than {DEEPEST} deep"
     return DataError(f"line {mark.line + 1}: {problem}" if mark else problem, file=file)

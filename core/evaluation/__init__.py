@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.lazy import open_door
+from core.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
-    from core.evaluation import comparison, differences, efficiency, intervals, neighbourhood, projection
-    from core.evaluation import representation, scores, spans, yardstick
+    from core.evaluation import comparison, split_differences, efficiency, intervals, nearest_neighbors, projection
+    from core.evaluation import class_separability, scores, span_metrics, baseline
 
-__getattr__ = open_door(__name__)
+__getattr__ = make_getattr(__name__)

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from core.evaluation.significance import ALPHA, POWER, Both, Compared, Draws, Run, compare
-from core.lazy import scipy
-from core.metrics import Metric, named
-from core.numbers import count
+from core.evaluation.significance import ALPHA, POWER, Draws, PairedDifference, Run, ScorePair, compare_classifiers
+from core.formatting import format_count
+from core.lazy_imports import scipy
+from core.metrics import Metric, get_metric
 
 _NORMAL = statistics.NormalDist()
 
@@ -59,7 +59,7 @@ class McNemar:
         apart = self.only_first + self.only_second
         return self.only_first / apart - 0.5 if apart else 0.0
 
-    def interval(self, alpha: float) -> tuple[float, float]:
+    def compute_interval(self, alpha: float) -> tuple[float, float]:
         """Return the interval of the difference at level 1 − alpha: leaves out 0 exactly where p is below alpha.
 
         The score interval of Tango (1998, equations 8 and 9), which inverts the test of every difference and not of 0
@@ -68,10 +68,10 @@ class McNemar:
         """
         if not self.rows:
             return -1.0, 1.0
-        z = self._critical(alpha)
-        return self._bound(z), self._bound(-z)
+        z = self._find_critical(alpha)
+        return self._find_bound(z), self._find_bound(-z)
 
-    def rows_needed(self, alpha: float) -> int | None:
+    def count_rows_needed(self, alpha: float) -> int | None:
         """Return rows on which a difference like this is found at alpha with 80 % power; None for a difference of 0.
 
         Solves n·δ − 1 = (z₁₋α⸝₂·√ψ + z₀.₈·√(ψ − δ²))·√n for n (Connor 1987, equation 2, with the continuity that the
@@ -85,7 +85,7 @@ class McNemar:
         wanted += _NORMAL.inv_cdf(POWER) * math.sqrt(max(0.0, apart - delta**2))
         return math.ceil(((wanted + math.sqrt(wanted**2 + 4 * delta)) / (2 * delta)) ** 2)
 
-    def _critical(self, alpha: float) -> float:
+    def _find_critical(self, alpha: float) -> float:
         """Return a value between the largest insignificant and the smallest significant |b − c| / √(b + c)."""
         normal, apart = _NORMAL.inv_cdf(1 - alpha / 2), self.only_first + self.only_second
         if not apart:
@@ -95,17 +95,19 @@ class McNemar:
         critical = (apart - 2 * found + 1) / math.sqrt(apart)
         return critical if found else max(critical, normal)
 
-    def _bound(self, z: float) -> float:
+    def _find_bound(self, z: float) -> float:
         """Return the difference with score z: the lower bound for z above 0, else the upper bound."""
         end = -1.0 if z > 0 else 1.0
         inside = end * (1 - 1e-12)
-        if (self._score(inside) - z) * end >= 0:
+        if (self._compute_score(inside) - z) * end >= 0:
             return end
         return float(
-            scipy.optimize.brentq(lambda delta: self._score(delta) - z, *sorted((inside, self.difference)), xtol=1e-12)
+            scipy.optimize.brentq(
+                lambda delta: self._compute_score(delta) - z, *sorted((inside, self.difference)), xtol=1e-12
+            )
         )
 
-    def _score(self, delta: float) -> float:
+    def _compute_score(self, delta: float) -> float:
         """Return the score: standard errors by which the observed difference exceeds a true difference delta."""
         b, c, n = self.only_first, self.only_second, self.rows
         middle = (2 * n - b + c) * delta - b - c
@@ -145,12 +147,12 @@ class Wilcoxon:
         """Return the rank-biserial correlation (Kerby 2014), −1 where all folds favour the second, 1 the first."""
         return float(np.sign(self._means).mean())
 
-    def interval(self, alpha: float) -> tuple[float, float] | None:
+    def compute_interval(self, alpha: float) -> tuple[float, float] | None:
         """Return the interval at level 1 − alpha: leaves out 0 exactly where p is below alpha; None: too few folds."""
         out = int(np.searchsorted(2 * self._below, alpha))  # sizes of the smaller rank sum that p calls significant
         return (float(self._means[out - 1]), float(self._means[-out])) if out else None
 
-    def rows_needed(self, alpha: float) -> int | None:
+    def count_rows_needed(self, alpha: float) -> int | None:
         """Return None, since more rows do not make more folds."""
         return None
 
@@ -180,7 +182,7 @@ METHOD = (
 )
 
 
-Tested = McNemar | Wilcoxon | Compared  # with interval, p and plan of one thing
+Tested = McNemar | Wilcoxon | PairedDifference  # with interval, p and plan of one thing
 
 
 @dataclass(frozen=True)
@@ -191,30 +193,34 @@ class HolmStep:
     alpha: float  # what its own p is compared with
 
 
-def judge(pairs: Mapping[Run, Both], metric: Metric, draws: Draws | None = None) -> Tested:
+def run_test(pairs: Mapping[Run, ScorePair], metric: Metric, draws: Draws | None = None) -> Tested:
     """Run the test that suits two models on the same rows, paired by seed and fold; `draws` may be shared."""
     draws = draws or Draws(metric)
     folds = sorted({fold for _, fold in pairs if fold >= 0})
     if len(folds) >= LEAST:
-        return Wilcoxon(tuple(_of_fold(pairs, fold, draws) for fold in folds))
+        return Wilcoxon(tuple(_average_fold(pairs, fold, draws) for fold in folds))
     if metric.whole_rows and len(pairs) == 1:
         (both,) = pairs.values()
-        return McNemar(*one_right(both), both.rows)
-    return compare(pairs, draws)
+        return McNemar(*count_discordant(both), both.rows)
+    return compare_classifiers(pairs, draws)
 
 
-def _of_fold(pairs: Mapping[Run, Both], fold: int, draws: Draws) -> float:
-    found = [draws.of(both.first)[0] - draws.of(both.second)[0] for run, both in pairs.items() if run[1] == fold]
+def _average_fold(pairs: Mapping[Run, ScorePair], fold: int, draws: Draws) -> float:
+    found = [
+        draws.measure_draws(both.first)[0] - draws.measure_draws(both.second)[0]
+        for run, both in pairs.items()
+        if run[1] == fold
+    ]
     return statistics.fmean(found)
 
 
-def one_right(both: Both) -> tuple[int, int]:
+def count_discordant(both: ScorePair) -> tuple[int, int]:
     """Count the rows that only the first and only the second classifier predicts correctly."""
     first, second = both.first.correct > 0, both.second.correct > 0
     return int((first & ~second).sum()), int((second & ~first).sum())
 
 
-def holm(ps: Sequence[float]) -> list[HolmStep]:
+def apply_holm(ps: Sequence[float]) -> list[HolmStep]:
     """Return Holm-corrected p (1979) and the level of each test's step, in the order given.
 
     The smallest p is compared with 0.05 / K, the next with 0.05 / (K − 1), and so on. From the first that fails on no
@@ -233,44 +239,48 @@ def adjust_holm(p: np.ndarray) -> np.ndarray:
     return found
 
 
-def better(pair: Mapping[str, Any]) -> str:
-    """Return the name of the better run of a pair (`core.runs.comparison.compare`); empty if neither is better."""
+def pick_better(pair: Mapping[str, Any]) -> str:
+    """Return the name of the better run of a pair (`core.runs.comparison.compare_models`); empty if neither is better."""
     if pair["p_holm"] >= ALPHA:
         return ""
-    return str(pair["first" if (pair["difference"] > 0) == (named(pair["metric"]).better == "higher") else "second"])
+    return str(
+        pair["first" if (pair["difference"] > 0) == (get_metric(pair["metric"]).better == "higher") else "second"]
+    )
 
 
-def same(pair: Mapping[str, Any]) -> bool:
+def is_equivalent(pair: Mapping[str, Any]) -> bool:
     """Return whether the whole interval of a difference lies within ± `SAME`."""
     interval = pair["interval"]
-    return not better(pair) and interval is not None and -SAME <= interval[0] and interval[1] <= SAME
+    return not pick_better(pair) and interval is not None and -SAME <= interval[0] and interval[1] <= SAME
 
 
-def verdict(pair: Mapping[str, Any], letters: Mapping[str, str] | None = None) -> str:
+def describe_pair(pair: Mapping[str, Any], letters: Mapping[str, str] | None = None) -> str:
     """Describe the result for a pair in words; `letters` replace the names."""
-    if winner := better(pair):
+    if winner := pick_better(pair):
         return f"{(letters or {}).get(winner, winner)} is better"
-    if same(pair):
+    if is_equivalent(pair):
         return f"the same within {SAME}"
     rows = pair["rows_needed"]
-    return f"cannot be told apart{f'; about {rough(rows)} rows needed' if rows else ''}"
+    return f"cannot be told apart{f'; about {round_rows(rows)} rows needed' if rows else ''}"
 
 
-def finding(pairs: Sequence[Mapping[str, Any]]) -> str:
+def summarize_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
     """Describe the results of all pairs for one metric in a sentence."""
-    wins = Counter(filter(None, map(better, pairs)))
+    wins = Counter(filter(None, map(pick_better, pairs)))
     if len(pairs) == 1 and not wins:
         (pair,) = pairs
         two = f"{pair['first']} and {pair['second']}"
-        return f"{two} are {verdict(pair)}." if same(pair) else f"{two} {verdict(pair)}."
+        return f"{two} are {describe_pair(pair)}." if is_equivalent(pair) else f"{two} {describe_pair(pair)}."
     if not wins:
-        return f"No two of the {len(models(pairs))} models can be told apart."
+        return f"No two of the {len(list_models(pairs))} models can be told apart."
     won: dict[tuple[str, ...], list[str]] = {}
     for name, _ in wins.most_common():
-        beaten = (str(pair["second" if pair["first"] == name else "first"]) for pair in pairs if better(pair) == name)
+        beaten = (
+            str(pair["second" if pair["first"] == name else "first"]) for pair in pairs if pick_better(pair) == name
+        )
         won.setdefault(tuple(beaten), []).append(name)
     told = [
-        f"{listed(names)} {'is' if len(names) == 1 else 'are'} better than {listed(beaten)}"
+        f"{join_names(names)} {'is' if len(names) == 1 else 'are'} better than {join_names(beaten)}"
         for beaten, names in won.items()
     ]
     open_pairs = len(pairs) - wins.total()
@@ -278,21 +288,21 @@ def finding(pairs: Sequence[Mapping[str, Any]]) -> str:
     return f"{'; '.join([*told, *rest])}."
 
 
-def models(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
+def list_models(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the names of the compared models."""
     return list(dict.fromkeys(str(pair[side]) for pair in pairs for side in ("first", "second")))
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Join names as `A, B and C`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def rough(rows: int) -> str:
+def round_rows(rows: int) -> str:
     """Round the number of rows needed to two digits, since the difference is not known more exactly."""
-    return count(round(rows, 2 - len(str(rows))))
+    return format_count(round(rows, 2 - len(str(rows))))
 
 
-def lettered(names: Sequence[str]) -> dict[str, str]:
+def assign_letters(names: Sequence[str]) -> dict[str, str]:
     """Assign A, B, C … to names for tables of pairs; numbers after Z."""
     return {name: chr(65 + place) if place < 26 else str(place + 1) for place, name in enumerate(names)}

@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from core.evaluation.intervals import RESAMPLES, percentiles
+from core.evaluation.intervals import RESAMPLES, compute_percentiles
 from core.exceptions import InputError
 
 
-def cheapest(own: np.ndarray, probability: np.ndarray, ratio: float) -> float:
+def find_cheapest(own: np.ndarray, probability: np.ndarray, ratio: float) -> float:
     """Return the threshold with the lowest cost; a row is predicted where its probability is above it.
 
     It lies half way between two neighbouring probabilities. Of several that cost the same, the one nearest to 1 / (1 +
     ratio). `own` is (n,) bool: rows of the class; `probability` (n,). Raises InputError for a bad ratio or no rows.
     """
-    verify(ratio)
+    check_cost_ratio(ratio)
     if not len(own):
         raise InputError("a threshold at a cost ratio is chosen on labelled rows; there are none")
     values, place = np.unique(np.asarray(probability, float), return_inverse=True)
@@ -38,7 +38,7 @@ def cheapest(own: np.ndarray, probability: np.ndarray, ratio: float) -> float:
     return float(limits[best[np.abs(limits[best] - 1 / (1 + ratio)).argmin()]])
 
 
-def cost(own: np.ndarray, probability: np.ndarray, ratio: float, thresholds: np.ndarray | float) -> np.ndarray:
+def compute_cost(own: np.ndarray, probability: np.ndarray, ratio: float, thresholds: np.ndarray | float) -> np.ndarray:
     """Compute the cost per row at each threshold, in false positives; the shape of `thresholds`."""
     own, chance = np.asarray(own, bool), np.asarray(probability, float)
     inside, outside = np.sort(chance[own]), np.sort(chance[~own])
@@ -47,13 +47,13 @@ def cost(own: np.ndarray, probability: np.ndarray, ratio: float, thresholds: np.
     return (ratio * missed + alarms) / len(own)
 
 
-def priced(
+def evaluate_threshold(
     own: np.ndarray, probability: np.ndarray, ratio: float, threshold: float, *, seed: int = 0
 ) -> dict[str, Any]:
     """Count the errors at a threshold and what they cost.
 
     Returns:
-        `n`, `false_negatives`, `false_positives`, `cost` per row, `interval` (95 % percentile
+        `n`, `false_negatives`, `false_positives`, `compute_cost` per row, `interval` (95 % percentile
         bootstrap over the rows; None where all resamples agree), `cost_at_half`.
     """
     own, said = np.asarray(own, bool), np.asarray(probability, float) > threshold
@@ -65,12 +65,12 @@ def priced(
         "false_negatives": missed,
         "false_positives": alarms,
         "cost": (ratio * missed + alarms) / n,
-        "interval": percentiles((ratio * drawn[:, 0] + drawn[:, 1]) / n),
-        "cost_at_half": float(cost(own, probability, ratio, 0.5)),
+        "interval": compute_percentiles((ratio * drawn[:, 0] + drawn[:, 1]) / n),
+        "cost_at_half": float(compute_cost(own, probability, ratio, 0.5)),
     }
 
 
-def verify(ratio: float) -> None:
+def check_cost_ratio(ratio: float) -> None:
     """Refuse a cost ratio that is no positive number with an InputError."""
     if not (math.isfinite(ratio) and ratio > 0):
         raise InputError(f"a cost ratio of {ratio:g}: a number above 0; 5: a miss is as bad as 5 false positives")

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from core.evaluation.predict import device_of, evaluating
+from core.evaluation.prediction import get_device, switch_to_eval
 from core.models.trace import Batch
 from core.text.token_table import TokenTable
 
@@ -26,12 +26,12 @@ WARM_UP, REPEATS, SECONDS = 3, 15, 2.0
 CPU_INFO = Path("/proc/cpuinfo")
 
 
-def parameter_count(model: nn.Module) -> int:
+def count_parameters(model: nn.Module) -> int:
     """Return the number of trainable parameters."""
     return sum(each.numel() for each in model.parameters() if each.requires_grad)
 
 
-def inference(
+def measure_inference(
     model: nn.Module, tokens: TokenTable, beside: tuple[nn.Module, TokenTable] | None = None
 ) -> dict[str, Any]:
     """Measure time and memory of a prediction from token ids to logits, on the model's device, with one CPU thread.
@@ -47,37 +47,37 @@ def inference(
     Returns:
         Of the batch `milliseconds` (median of the passes), `low` and `high` (quartiles), `rows` and `tokens` (its
         shape); `one` with the same of the single text; `memory`: bytes that weights, inputs and intermediate results
-        of the batch take at most at a time, without the libraries; `device`, and `processor` in words.
+        of the batch take at most at a time, without the libraries; `device`, and `get_processor` in words.
     """
     if beside is not None:
-        return _added(inference(model, tokens), inference(*beside))
+        return _add_measurements(measure_inference(model, tokens), measure_inference(*beside))
     order = np.argsort(tokens.lengths, kind="stable")
     spread = order[((np.arange(min(BATCH, len(order))) + 0.5) * len(order) / min(BATCH, len(order))).astype(int)]
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        one, batch = (Batch.of(tokens.padded(rows)) for rows in (order[len(order) // 2 :][:1], spread))
+        one, batch = (Batch.from_arrays(tokens.pad_rows(rows)) for rows in (order[len(order) // 2 :][:1], spread))
         return {
-            **inference_time(model, batch),
-            "one": {name: value for name, value in inference_time(model, one).items() if name != "device"},
-            "memory": peak_memory(model, batch),
-            "device": str(device_of(model)),
-            "processor": processor(device_of(model)),
+            **measure_time(model, batch),
+            "one": {name: value for name, value in measure_time(model, one).items() if name != "device"},
+            "memory": measure_memory(model, batch),
+            "device": str(get_device(model)),
+            "processor": get_processor(get_device(model)),
         }
     finally:
         torch.set_num_threads(threads)
 
 
-def _added(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    def summed(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def _add_measurements(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    def add_numbers(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
         """Return one measurement with times and memory of both added."""
         numbers = ("milliseconds", "low", "high", "memory")
         return {name: value + other[name] if name in numbers else value for name, value in one.items()}
 
-    return summed(first, second) | {"one": summed(first["one"], second["one"])}
+    return add_numbers(first, second) | {"one": add_numbers(first["one"], second["one"])}
 
 
-def inference_time(
+def measure_time(
     model: nn.Module, batch: Batch, *, warm_up: int = WARM_UP, repeats: int = REPEATS, seconds: float = SECONDS
 ) -> dict[str, Any]:
     """Measure wall-clock milliseconds of one forward pass over a batch, on the device where the model is.
@@ -85,37 +85,37 @@ def inference_time(
     Returns `milliseconds` (median of `repeats`, or of at least three in `seconds`, after `warm_up` passes that do not
     count), `low` and `high` (the quartiles), `rows` and `tokens` (the shape of the batch) and `device`.
     """
-    device = device_of(model)
+    device = get_device(model)
     batch = batch.to(device)
     times: list[float] = []
-    with evaluating(model):
+    with switch_to_eval(model):
         for _ in range(warm_up):
             model(batch)
-        _wait(device)
+        _wait_for_device(device)
         until = time.perf_counter() + seconds
         while len(times) < repeats and (len(times) < 3 or time.perf_counter() < until):
             started = time.perf_counter()
             model(batch)
-            _wait(device)
+            _wait_for_device(device)
             times.append(1000 * (time.perf_counter() - started))
     low, middle, high = statistics.quantiles(times, n=4, method="inclusive")
     rows, tokens = batch.ids.shape
     return {"milliseconds": middle, "low": low, "high": high, "rows": rows, "tokens": tokens, "device": str(device)}
 
 
-def peak_memory(model: nn.Module, batch: Batch) -> int:
+def measure_memory(model: nn.Module, batch: Batch) -> int:
     """Return peak bytes of tensors while a batch is predicted: weights, batch, intermediate results.
 
     Counted, not measured: the same on every machine. What a kernel uses inside itself is not among them.
     """
-    batch = batch.to(device_of(model))
+    batch = batch.to(get_device(model))
     given = [each for each in (*model.parameters(), *model.buffers(), *batch) if each is not None]
-    with evaluating(model), _Alive(given) as alive:
+    with switch_to_eval(model), _TensorMemoryCounter(given) as alive:
         model(batch)
     return alive.peak
 
 
-class _Alive(TorchDispatchMode):
+class _TensorMemoryCounter(TorchDispatchMode):
     """A counter of the bytes of all live tensors, from their creation until they are freed."""
 
     def __init__(self, given: Iterable[Tensor]) -> None:
@@ -134,22 +134,22 @@ class _Alive(TorchDispatchMode):
         made = operation(*given, **(named or {}))
         for tensor in tree_leaves(made):
             if isinstance(tensor, Tensor):
-                self._count(tensor.untyped_storage())
+                self._count_storage(tensor.untyped_storage())
         return made
 
-    def _count(self, storage: torch.UntypedStorage) -> None:
+    def _count_storage(self, storage: torch.UntypedStorage) -> None:
         key = storage._cdata  # views share it
         if key not in self._known:
             self._known[key] = storage.nbytes()
             self.now += self._known[key]
             self.peak = max(self.peak, self.now)
-            weakref.finalize(storage, self._drop, key).atexit = False
+            weakref.finalize(storage, self._drop_storage, key).atexit = False
 
-    def _drop(self, key: int) -> None:
+    def _drop_storage(self, key: int) -> None:
         self.now -= self._known.pop(key)
 
 
-def processor(device: torch.device) -> str:
+def get_processor(device: torch.device) -> str:
     """Return the name of the processor, such as `AMD EPYC 9R14` or `NVIDIA H100`."""
     if device.type == "cuda":
         return str(torch.cuda.get_device_name(device))
@@ -161,7 +161,7 @@ def processor(device: torch.device) -> str:
     return next(named, "") or platform.processor() or platform.machine()
 
 
-def _wait(device: torch.device) -> None:
+def _wait_for_device(device: torch.device) -> None:
     """Wait until the device has finished; otherwise only the launch would be timed."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)

@@ -1,7 +1,7 @@
 """Confidence intervals of metrics: one method for each kind of metric, whatever the number of rows.
 
 A share of rows (accuracy, precision and recall of a class) has Wilson's interval, the calibration error one made of
-these (`calibration_interval`), every other metric a percentile bootstrap over the rows.
+these (`compute_ece_interval`), every other metric a percentile bootstrap over the rows.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from core.data.table import Task
-from core.evaluation.metrics import defined
-from core.evaluation.scores import HALF, SIDES, Single, ratio, scored
-from core.lazy import scipy
+from core.data.dataset import Task
+from core.evaluation.metrics import list_defined
+from core.evaluation.scores import HALF, SIDES, SingleLabelScores, build_scores, divide_safely
+from core.lazy_imports import scipy
 from core.metrics import METRICS, Metric
 
 LEVEL = 0.95
@@ -32,7 +32,7 @@ RANKED_RESAMPLES = 200  # for metrics that sort all rows: enough for a 95 % inte
 _CELLS = 1_000_000  # weights held at once, which fit the cache of a common processor
 
 
-def over_runs(
+def combine_runs(
     values: Mapping[tuple[int, int], float],
     ranges: Mapping[tuple[int, int], Sequence[float]],
     within: tuple[float, float] = (-math.inf, math.inf),
@@ -61,7 +61,7 @@ def over_runs(
     return max(within[0], ends[0]), min(within[1], ends[1])
 
 
-def intervals(
+def compute_intervals(
     labels: np.ndarray,
     probabilities: np.ndarray,
     task: Task = "single",
@@ -78,29 +78,29 @@ def intervals(
     same in all has no interval, since they say nothing of how uncertain it is. An interval speaks of the sample of rows
     only, not of other seeds of the training. Arguments and errors as of `evaluate`; `names` are the metrics wanted.
     """
-    scores = scored(labels, probabilities, task, thresholds, ordered=ordered)
-    wanted = {name: metric for name, metric in defined(scores, task).items() if name in names}
-    known = {name: closed_interval(metric, scores) for name, metric in wanted.items()}
+    scores = build_scores(labels, probabilities, task, thresholds, ordered=ordered)
+    wanted = {name: metric for name, metric in list_defined(scores, task).items() if name in names}
+    known = {name: compute_closed_form(metric, scores) for name, metric in wanted.items()}
     values: dict[str, list[np.ndarray]] = {name: [] for name, ends in known.items() if ends is None}
-    most, done = max(map(draws_of, wanted.values()), default=0), 0
-    for weights in resamples(len(scores), seed, most) if values else ():
+    most, done = max(map(count_draws, wanted.values()), default=0), 0
+    for weights in draw_resamples(len(scores), seed, most) if values else ():
         for name, found in values.items():
-            left = draws_of(wanted[name]) - done
+            left = count_draws(wanted[name]) - done
             if left > 0:
                 found.append(wanted[name].measure(scores, weights[:left]))
         done += len(weights)
-    known |= {name: percentiles(np.concatenate(found)) for name, found in values.items()}
+    known |= {name: compute_percentiles(np.concatenate(found)) for name, found in values.items()}
     return {name: ends for name, ends in known.items() if ends is not None}
 
 
-def closed_interval(metric: Metric, scores: Any) -> list[float] | None:
+def compute_closed_form(metric: Metric, scores: Any) -> list[float] | None:
     """Return the interval of a metric with a closed formula; None if rows must be resampled."""
     if metric.whole_rows:
-        return list(wilson(float(scores.correct.sum()), len(scores)))
-    return list(calibration_interval(scores)) if metric.parts else None
+        return list(compute_wilson(float(scores.correct.sum()), len(scores)))
+    return list(compute_ece_interval(scores)) if metric.parts else None
 
 
-def percentiles(drawn: np.ndarray) -> list[float] | None:
+def compute_percentiles(drawn: np.ndarray) -> list[float] | None:
     """Return the ends of the percentile interval of draws; None if all are equal or none is defined."""
     if np.isnan(drawn).all():
         return None
@@ -108,7 +108,7 @@ def percentiles(drawn: np.ndarray) -> list[float] | None:
     return [low, high] if high - low > 1e-12 else None
 
 
-def calibration_interval(scores: Single) -> tuple[float, float]:
+def compute_ece_interval(scores: SingleLabelScores) -> tuple[float, float]:
     """Return the 95 % interval of the calibration error, the sum over bins of the gap of confidence and accuracy.
 
     Chance makes every gap larger, whichever its sign, so that the error is biased upwards, most where it is 0. Each
@@ -121,7 +121,7 @@ def calibration_interval(scores: Single) -> tuple[float, float]:
     there = rows > 0
     weight, gaps = rows[there] / n, scores.overconfidence.sum(0)[there] / n
     hits = (scores.correct @ scores.bins)[there]
-    ends = np.array([wilson(*each) for each in zip(hits, rows[there], strict=True)])
+    ends = np.array([compute_wilson(*each) for each in zip(hits, rows[there], strict=True)])
     noise = weight * np.abs(ends - (hits / rows[there])[:, None]).max(1) / _NORMAL
     error, folded = float(np.abs(gaps).sum()), 2 / math.pi
     moved = float((gaps**2 / weight).sum() - error**2) / n
@@ -129,12 +129,12 @@ def calibration_interval(scores: Single) -> tuple[float, float]:
     return max(0.0, error - chance), min(1.0, error + _NORMAL * math.sqrt((noise**2).sum() + moved))
 
 
-def draws_of(metric: Metric) -> int:
+def count_draws(metric: Metric) -> int:
     """Return the number of resamples for the interval of a metric."""
     return RANKED_RESAMPLES if metric.reads == "ranking" else RESAMPLES
 
 
-def wilson(hits: float, rows: float, level: float = LEVEL) -> tuple[float, float]:
+def compute_wilson(hits: float, rows: float, level: float = LEVEL) -> tuple[float, float]:
     """Return the score interval of the share `hits` / `rows` (Wilson 1927), valid for few rows too.
 
     If all rows are right, a bootstrap would show no uncertainty.
@@ -147,12 +147,12 @@ def wilson(hits: float, rows: float, level: float = LEVEL) -> tuple[float, float
     return max(0.0, min(share, centre - half)), min(1.0, max(share, centre + half))
 
 
-def newcombe(hits: float, rows: float, others: float, of: float) -> tuple[float, float]:
+def compute_newcombe(hits: float, rows: float, others: float, of: float) -> tuple[float, float]:
     """Return the interval of the difference of two independent shares, `hits` / `rows` − `others` / `of`.
 
     It combines their score intervals (Newcombe, Statistics in Medicine 17, 1998, method 10); valid for few rows too.
     """
-    (low, high), (below, above) = wilson(hits, rows), wilson(others, of)
+    (low, high), (below, above) = compute_wilson(hits, rows), compute_wilson(others, of)
     share, other = hits / rows, others / of
     difference = share - other
     return (
@@ -161,7 +161,7 @@ def newcombe(hits: float, rows: float, others: float, of: float) -> tuple[float,
     )
 
 
-def resamples(rows: int, seed: int, most: int = RESAMPLES) -> Iterator[np.ndarray]:
+def draw_resamples(rows: int, seed: int, most: int = RESAMPLES) -> Iterator[np.ndarray]:
     """Yield blocks (R, rows) float64, `most` of R in all: how often each row was drawn, with replacement."""
     random = np.random.default_rng(seed)
     block = max(1, _CELLS // rows)
@@ -171,41 +171,43 @@ def resamples(rows: int, seed: int, most: int = RESAMPLES) -> Iterator[np.ndarra
         yield np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(float)
 
 
-def class_intervals(labels: np.ndarray, predicted: np.ndarray, *, seed: int = 0) -> list[dict[str, list[float]]]:
+def compute_class_intervals(
+    labels: np.ndarray, predicted: np.ndarray, *, seed: int = 0
+) -> list[dict[str, list[float]]]:
     """Return the 95 % intervals of precision, recall and F1, [low, high] each, in the order of the classes.
 
-    Precision and recall are shares of rows: Wilson's. F1 has the percentile bootstrap of `intervals`, drawn as counts:
+    Precision and recall are shares of rows: Wilson's. F1 has the percentile bootstrap of `compute_intervals`, drawn as counts:
     it depends only on how many rows are right, missed and wrongly predicted, so a resample of n rows is one draw of a
     multinomial. What divides by nothing has no interval. `labels` and `predicted` are (n, C) booleans.
     """
     labels, predicted = np.asarray(labels, bool), np.asarray(predicted, bool)
     cells = np.stack([labels & predicted, labels & ~predicted, ~labels & predicted, ~labels & ~predicted]).sum(1).T
-    return [_of_counts(each, seed) for each in cells]
+    return [_compute_from_counts(each, seed) for each in cells]
 
 
-def per_class_intervals(
+def list_class_intervals(
     labels: np.ndarray,
     probabilities: np.ndarray,
     classes: Sequence[str],
     task: Task = "single",
     thresholds: np.ndarray | float = HALF,
 ) -> dict[str, dict[str, list[float]]]:
-    """Return the intervals of the measures of `metrics.per_class` for each class; arguments as there."""
-    scores = scored(labels, probabilities, task, thresholds)
-    return dict(zip(classes, class_intervals(scores.true, scores.predicted), strict=True))
+    """Return the intervals of the measures of `metrics.evaluate_classes` for each class; arguments as there."""
+    scores = build_scores(labels, probabilities, task, thresholds)
+    return dict(zip(classes, compute_class_intervals(scores.true, scores.predicted), strict=True))
 
 
-def _of_counts(cells: np.ndarray, seed: int) -> dict[str, list[float]]:
+def _compute_from_counts(cells: np.ndarray, seed: int) -> dict[str, list[float]]:
     """Return intervals from counts of true positives, false negatives, false positives and true negatives."""
     n = int(cells.sum())
     if not n:
         return {}
     right, missed, wrong = (int(each) for each in cells[:3])
     shares = {"precision": right + wrong, "recall": right + missed}
-    found = {part: list(wilson(right, rows)) for part, rows in shares.items() if rows}
+    found = {part: list(compute_wilson(right, rows)) for part, rows in shares.items() if rows}
     a, b = SIDES["f1"]
     hits, missing, said = np.random.default_rng(seed).multinomial(n, cells / n, RESAMPLES).T[:3].astype(float)
-    drawn = percentiles(ratio(hits, a * (hits + missing) + b * (hits + said), empty=np.nan))
+    drawn = compute_percentiles(divide_safely(hits, a * (hits + missing) + b * (hits + said), empty=np.nan))
     return found if drawn is None else {**found, "f1": drawn}
 
 
@@ -230,7 +232,7 @@ class Bands:
     pr: Band
 
 
-def bands(own: np.ndarray, probability: np.ndarray, seed: int = 0) -> Bands | None:
+def compute_bands(own: np.ndarray, probability: np.ndarray, seed: int = 0) -> Bands | None:
     """Return the bands of a class, (n,) bool, against the rest; None if either has no row.
 
     Recall is averaged vertically, at equal false positive rates (Fawcett 2006, "An introduction to ROC analysis",
@@ -239,7 +241,7 @@ def bands(own: np.ndarray, probability: np.ndarray, seed: int = 0) -> Bands | No
     own = np.asarray(own, bool)
     if not 0 < own.sum() < len(own):
         return None
-    hits, alarms = _groups(own, np.asarray(probability, float))
+    hits, alarms = _count_groups(own, np.asarray(probability, float))
     cells = np.concatenate([hits, alarms])
     drawn = np.random.default_rng(seed).multinomial(len(own), cells / len(own), CURVES)
     true, false = (np.cumsum(part, 1) for part in np.split(drawn, 2, axis=1))
@@ -253,15 +255,15 @@ def bands(own: np.ndarray, probability: np.ndarray, seed: int = 0) -> Bands | No
     recalls = np.unique((np.cumsum(hits) / hits.sum())[np.cumsum(hits) > 0])
     roc = [np.interp(rates, np.append(0, x), np.append(0, y)) for x, y in zip(rate, recall, strict=True)]
     pr = [y[np.searchsorted(x, recalls - 1e-12)] for x, y in zip(recall, precision, strict=True)]
-    return Bands(_band(rates, np.array(roc)), _band(recalls, np.array(pr)))
+    return Bands(_make_band(rates, np.array(roc)), _make_band(recalls, np.array(pr)))
 
 
-def _band(x: np.ndarray, curves: np.ndarray) -> Band:
+def _make_band(x: np.ndarray, curves: np.ndarray) -> Band:
     low, high = np.percentile(curves, TAILS, axis=0)
     return Band(x, low, high)
 
 
-def _groups(own: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _count_groups(own: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return (K,) counts of class rows and other rows between falling thresholds; K is at most `POINTS`.
 
     Thresholds are kept at equal distances along the curve, so that the steep piece of a rare class has its share.

@@ -7,11 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from core.data.table import Task
-from core.evaluation.scores import AREAS, BINS, HALF, SIDES, Scores, confidence_bin, ratio, reached, scored
+from core.data.dataset import Task
+from core.evaluation.scores import (
+    AREAS,
+    BINS,
+    HALF,
+    SIDES,
+    Scores,
+    build_scores,
+    count_positives,
+    divide_safely,
+    find_bins,
+)
 from core.exceptions import InputError
-from core.metrics import METRICS, Metric, Reads, metrics_of
-from core.training.scaling import Scaling
+from core.metrics import METRICS, Metric, Reads, select_metrics
+from core.training.calibration import Scaling
 from core.training.temperature import as_trained
 
 
@@ -23,7 +33,7 @@ def evaluate(
     *,
     ordered: bool = False,
 ) -> dict[str, float]:
-    """Compute every metric that is defined for these rows; `left_out` explains why others are missing.
+    """Compute every metric that is defined for these rows; `explain_left_out` explains why others are missing.
 
     Args:
         labels: (n,) class numbers, of a multi-label task (n, C) zeros and ones.
@@ -32,18 +42,18 @@ def evaluate(
         thresholds: (C,) or one for all, of a multi-label task.
         ordered: Whether the class numbers are places on a scale.
     """
-    scores = scored(labels, probabilities, task, thresholds, ordered=ordered)
+    scores = build_scores(labels, probabilities, task, thresholds, ordered=ordered)
     once = np.ones((1, len(scores)))
-    return {name: float(metric.measure(scores, once)[0]) for name, metric in defined(scores, task).items()}
+    return {name: float(metric.measure(scores, once)[0]) for name, metric in list_defined(scores, task).items()}
 
 
-def before(labels: np.ndarray, probabilities: np.ndarray, task: Task, scaling: Scaling) -> dict[str, float]:
+def evaluate_unscaled(labels: np.ndarray, probabilities: np.ndarray, task: Task, scaling: Scaling) -> dict[str, float]:
     """Compute the metrics of probabilities (loss, ece, brier) without temperature scaling; see `evaluate`."""
     found = evaluate(labels, as_trained(probabilities, scaling, task), task)
     return {name: value for name, value in found.items() if METRICS[name].reads == "probabilities"}
 
 
-def changed(probabilities: np.ndarray, task: Task, scaling: Scaling) -> int:
+def count_changed(probabilities: np.ndarray, task: Task, scaling: Scaling) -> int:
     """Count rows whose prediction temperature scaling changes; with several labels, at a threshold of 0.5."""
     trained = as_trained(probabilities, scaling, task)
     if task == "single":
@@ -51,7 +61,7 @@ def changed(probabilities: np.ndarray, task: Task, scaling: Scaling) -> int:
     return int(((probabilities > HALF) != (trained > HALF)).any(1).sum())
 
 
-def left_out(
+def explain_left_out(
     labels: np.ndarray,
     probabilities: np.ndarray,
     classes: Sequence[str],
@@ -60,33 +70,33 @@ def left_out(
     ordered: bool = False,
 ) -> dict[str, str]:
     """Return the metrics that `evaluate` leaves out for these rows, each with the reason."""
-    scores = scored(labels, probabilities, task, ordered=ordered)
-    reasons = _undefined(scores)
+    scores = build_scores(labels, probabilities, task, ordered=ordered)
+    reasons = _list_undefined(scores)
     lacking = ", ".join(f"'{classes[number]}'" for number in scores.unranked)
     words = {"ranking": f"{'no row is' if task == 'single' else 'all rows or none are'} {lacking}"}
     words["agreement"] = "every row is of one class, and predicted so"
     return {
         name: words[metric.reads] if len(scores) else "there are no rows"
-        for name, metric in metrics_of(task, ordered=scores.scale).items()
+        for name, metric in select_metrics(task, ordered=scores.scale).items()
         if not len(scores) or metric.reads in reasons
     }
 
 
-def defined(scores: Scores, task: Task) -> dict[str, Metric]:
+def list_defined(scores: Scores, task: Task) -> dict[str, Metric]:
     """Return the metrics of a task that are defined for these rows."""
-    undefined = _undefined(scores)
-    metrics = metrics_of(task, ordered=scores.scale) if len(scores) else {}
+    undefined = _list_undefined(scores)
+    metrics = select_metrics(task, ordered=scores.scale) if len(scores) else {}
     return {name: metric for name, metric in metrics.items() if metric.reads not in undefined}
 
 
-def _undefined(scores: Scores) -> set[Reads]:
+def _list_undefined(scores: Scores) -> set[Reads]:
     """Return the kinds of metric that are undefined for these rows."""
     found: set[Reads] = {"ranking"} if scores.unranked else set()
     agreed = scores.scale and len(np.union1d(scores.labels, scores.answers)) < 2
     return found | {"agreement"} if agreed else found
 
 
-def per_class(
+def evaluate_classes(
     labels: np.ndarray,
     probabilities: np.ndarray,
     classes: Sequence[str],
@@ -97,7 +107,7 @@ def per_class(
 
     Of a multi-label task also the threshold that it is predicted above.
     """
-    scores = scored(labels, probabilities, task, thresholds)
+    scores = build_scores(labels, probabilities, task, thresholds)
     if len(classes) != probabilities.shape[1]:
         raise InputError(f"{len(classes)} class names for {probabilities.shape[1]} columns of probabilities")
     once = np.ones((1, len(scores)))
@@ -106,20 +116,21 @@ def per_class(
     found: dict[str, dict[str, float]] = {}
     for number, name in enumerate(classes):
         row: dict[str, float] = {
-            part: float(ratio(hits[number], a * true[number] + b * predicted[number])) for part, (a, b) in SIDES.items()
+            part: float(divide_safely(hits[number], a * true[number] + b * predicted[number]))
+            for part, (a, b) in SIDES.items()
         }
         row["support"] = float(true[number])
         if task == "multi":
             row["threshold"] = float(limits[number])
         if 0 < true[number] < len(scores):
-            curve = reached(scores, once, number)
+            curve = count_positives(scores, once, number)
             row["roc_auc"] = float(AREAS["roc"](*curve)[0])
             row["average_precision"] = float(AREAS["precision"](*curve)[0])
         found[name] = row
     return found
 
 
-def confusion(labels: np.ndarray, predicted: np.ndarray, classes: int) -> list[list[int]]:
+def compute_confusion(labels: np.ndarray, predicted: np.ndarray, classes: int) -> list[list[int]]:
     """Return the C × C confusion matrix: labels in rows, predictions in columns."""
     cells = np.asarray(labels, np.int64) * classes + np.asarray(predicted, np.int64)
     return np.bincount(cells, minlength=classes**2).reshape(classes, classes).tolist()
@@ -128,7 +139,7 @@ def confusion(labels: np.ndarray, predicted: np.ndarray, classes: int) -> list[l
 def describe_absent(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> str:
     """Describe which classes macro averages cover, if some classes have no row; empty if all have rows.
 
-    `counts` are as `confusion` gives them.
+    `counts` are as `compute_confusion` gives them.
     """
     table = np.asarray(counts)
     absent, said = table.sum(1) == 0, table.sum(0) > 0
@@ -141,11 +152,11 @@ def describe_absent(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> 
     return f"Macro averages are over {over} of {len(classes)} classes: no row is {' or '.join(named)}{counted}."
 
 
-def calibration_bins(labels: np.ndarray, probabilities: np.ndarray) -> list[dict[str, Any]]:
+def compute_calibration(labels: np.ndarray, probabilities: np.ndarray) -> list[dict[str, Any]]:
     """Return the 15 bins behind `ece`: from, to, count, mean confidence and accuracy (None if empty)."""
-    scores = scored(labels, probabilities)
+    scores = build_scores(labels, probabilities)
     confidence = scores.probabilities.max(1, initial=0)
-    places = confidence_bin(confidence)
+    places = find_bins(confidence)
     bins = []
     for number in range(BINS):
         inside = places == number
@@ -162,13 +173,13 @@ def calibration_bins(labels: np.ndarray, probabilities: np.ndarray) -> list[dict
     return bins
 
 
-def roc_points(labels: np.ndarray, probabilities: np.ndarray, number: int) -> dict[str, list[float]]:
+def compute_roc_curve(labels: np.ndarray, probabilities: np.ndarray, number: int) -> dict[str, list[float]]:
     """Return the ROC curve of one class against the rest: fpr, tpr and threshold, corners of the curve only.
 
     Empty lists where the class or the rest has no row. The first threshold, where nothing is claimed, is 1.
     """
-    scores = scored(labels, probabilities)
-    true, false, thresholds = _curve(scores, number)
+    scores = build_scores(labels, probabilities)
+    true, false, thresholds = _count_positives(scores, number)
     if not len(true) or not true[-1] or not false[-1]:
         return {"fpr": [], "tpr": [], "threshold": []}
     true, false, thresholds = np.append(0, true), np.append(0, false), np.append(1, thresholds)
@@ -182,9 +193,9 @@ def roc_points(labels: np.ndarray, probabilities: np.ndarray, number: int) -> di
     }
 
 
-def pr_points(labels: np.ndarray, probabilities: np.ndarray, number: int) -> dict[str, list[float]]:
+def compute_pr_curve(labels: np.ndarray, probabilities: np.ndarray, number: int) -> dict[str, list[float]]:
     """Return precision, recall and threshold of a class at each distinct probability, falling; empty without rows."""
-    true, false, thresholds = _curve(scored(labels, probabilities), number)
+    true, false, thresholds = _count_positives(build_scores(labels, probabilities), number)
     if not len(true) or not true[-1]:
         return {"precision": [], "recall": [], "threshold": []}
     return {
@@ -194,10 +205,10 @@ def pr_points(labels: np.ndarray, probabilities: np.ndarray, number: int) -> dic
     }
 
 
-def _curve(scores: Scores, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _count_positives(scores: Scores, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return true and false positives at each distinct threshold, and the thresholds, falling."""
     if not len(scores.labels):
         return np.zeros(0), np.zeros(0), np.zeros(0)
-    true, false = reached(scores, np.ones((1, len(scores.labels))), number)
+    true, false = count_positives(scores, np.ones((1, len(scores.labels))), number)
     order, starts = scores.ranking[number]
     return true[0], false[0], scores.probabilities[order[starts], number]

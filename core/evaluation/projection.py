@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from core.data.splits import cut, strata
+from core.data.splits import cut_rows, find_strata
 from core.evaluation.scores import SEVERAL
 from core.exceptions import InputError, NotAvailable
-from core.lazy import scipy
+from core.lazy_imports import scipy
 
 Method = Literal["pca", "tsne", "umap"]
 METHODS: tuple[Method, ...] = typing.get_args(Method)
@@ -52,7 +52,7 @@ class ProjectionConfig:
         if self.rows < FEWEST:
             raise InputError(f"rows {self.rows}: at least {FEWEST}")
 
-    def arguments(self, n: int) -> dict[str, Any]:
+    def list_arguments(self, n: int) -> dict[str, Any]:
         """Return every setting, the method's own parameters for `n` placed rows included."""
         own: dict[Method, dict[str, Any]] = {
             "pca": {},
@@ -112,7 +112,7 @@ def fit_pca(embeddings: np.ndarray, dimensions: int) -> Pca:
     return Pca(mean, axes[:dimensions], tuple(map(float, shares)))
 
 
-def project(
+def project_split(
     embeddings: np.ndarray, labels: np.ndarray, config: ProjectionConfig, on_progress: OnProgress | None = None
 ) -> Projection:
     """Project a split onto a map and measure its quality; equal arguments give equal maps.
@@ -130,7 +130,7 @@ def project(
     """
     tell = on_progress or (lambda what, share: None)
     several = np.ndim(labels) == 2
-    labels = strata(labels) if several else np.asarray(labels, np.int64)
+    labels = find_strata(labels) if several else np.asarray(labels, np.int64)
     if len(embeddings) < FEWEST:
         raise InputError(f"{len(embeddings)} sentences: a map needs at least {FEWEST}")
     if not np.isfinite(embeddings).all():
@@ -141,22 +141,24 @@ def project(
         pca = fit_pca(embeddings, config.dimensions)
         places, explained = pca.transform(embeddings), pca.explained
     else:
-        rows = sample(labels, config.rows, config.seed)
+        rows = sample_rows(labels, config.rows, config.seed)
         tell("loading the library", None)
-        place = _tsne if config.method == "tsne" else _umap
+        place = _fit_tsne if config.method == "tsne" else _fit_umap
         places = place(np.asarray(embeddings[rows], np.float64), config, tell)
     places = np.asarray(places, np.float32)
     tell("measuring the map", None)
-    quality = measure(embeddings[rows], places, labels[rows], config.rows, config.seed, SEVERAL if several else "")
+    quality = measure_quality(
+        embeddings[rows], places, labels[rows], config.rows, config.seed, SEVERAL if several else ""
+    )
     return Projection(rows, places, quality, explained)
 
 
-def sample(labels: np.ndarray, size: int, seed: int) -> np.ndarray:
+def sample_rows(labels: np.ndarray, size: int, seed: int) -> np.ndarray:
     """Draw at most `size` rows, sorted: a seeded, stratified sample."""
-    return np.arange(len(labels)) if len(labels) <= size else cut(labels, size, seed)[0]
+    return np.arange(len(labels)) if len(labels) <= size else cut_rows(labels, size, seed)[0]
 
 
-def measure(
+def measure_quality(
     embeddings: np.ndarray, places: np.ndarray, labels: np.ndarray, size: int, seed: int, reason: str = ""
 ) -> Quality:
     """Compute silhouettes by true class before and after projection, and neighbours kept, on at most `size` rows.
@@ -165,9 +167,9 @@ def measure(
     """
     from sklearn.metrics import silhouette_samples
 
-    rows = sample(labels, size, seed)
+    rows = sample_rows(labels, size, seed)
     before, after, labels = embeddings[rows].astype(np.float64), places[rows].astype(np.float64), labels[rows]
-    preserved = neighbours_kept(before, after)
+    preserved = measure_preservation(before, after)
     classes = len(np.unique(labels))
     if reason:
         return Quality(rows, np.zeros(0), np.zeros(0), preserved, reason)
@@ -178,7 +180,7 @@ def measure(
     return Quality(rows, space, plane, preserved)
 
 
-def neighbours_kept(before: np.ndarray, after: np.ndarray, neighbours: int = NEIGHBOURS) -> float | None:
+def measure_preservation(before: np.ndarray, after: np.ndarray, neighbours: int = NEIGHBOURS) -> float | None:
     """Return the mean share of a row's neighbours in (n, d) `before` that are also neighbours in (n, k) `after`."""
     from sklearn.neighbors import NearestNeighbors
 
@@ -202,22 +204,22 @@ def place_among(
     return places[nearest].mean(0), nearest
 
 
-def _tsne(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) -> np.ndarray:
+def _fit_tsne(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) -> np.ndarray:
     """Run openTSNE (Poličar et al. 2019) from PCA, with exact neighbours: one seed, one picture."""
     try:
         import openTSNE
     except ImportError as error:
-        raise NotAvailable(_missing("openTSNE")) from error
+        raise NotAvailable(_describe_missing("openTSNE")) from error
     done = 0
 
-    def watch(iteration: int, error: float, embedding: Any) -> None:
+    def report_share(iteration: int, error: float, embedding: Any) -> None:
         """Report the share of iterations done."""
         nonlocal done
         done += EVERY
         tell("placing the sentences", min(done / (EARLY + LATE), 1.0))
 
     tell("finding neighbours", None)
-    settings = config.arguments(len(points))
+    settings = config.list_arguments(len(points))
     fitted = openTSNE.TSNE(
         n_components=config.dimensions,
         perplexity=settings["perplexity"],
@@ -228,20 +230,20 @@ def _tsne(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) -> np.
         theta=ANGLE,
         random_state=config.seed,
         n_jobs=1,  # sums over threads come in any order: the picture would differ
-        callbacks=watch,
+        callbacks=report_share,
         callbacks_every_iters=EVERY,
     ).fit(points)
     return np.asarray(fitted)
 
 
-def _umap(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) -> np.ndarray:
+def _fit_umap(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) -> np.ndarray:
     """Run umap-learn (McInnes et al. 2018)."""
     try:
         import umap
     except ImportError as error:
-        raise NotAvailable(_missing("umap-learn")) from error
+        raise NotAvailable(_describe_missing("umap-learn")) from error
     tell("placing the sentences", None)
-    settings = config.arguments(len(points))
+    settings = config.list_arguments(len(points))
     return umap.UMAP(
         n_components=config.dimensions,
         n_neighbors=settings["n_neighbors"],
@@ -251,7 +253,7 @@ def _umap(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) -> np.
     ).fit_transform(points)
 
 
-def _missing(package: str) -> str:
+def _describe_missing(package: str) -> str:
     return f"{package} is not installed here: `pip install {package}`; PCA works without it"
 
 
@@ -270,7 +272,7 @@ class Density:
     held: np.ndarray  # (CELLS, CELLS) share of the whole mass that lies where it is as dense or denser
 
 
-def density(places: np.ndarray) -> Density | None:
+def estimate_density(places: np.ndarray) -> Density | None:
     """Estimate the density of (n, 2) points; None if they do not vary in both directions.
 
     f(p) = 1/n Σ N(p; pᵢ, h² I) with h = `NARROWER` · n^(-1/6) · the root of the mean variance of both axes (Scott
@@ -280,7 +282,7 @@ def density(places: np.ndarray) -> Density | None:
     if len(points) < 2 or (np.ptp(points, axis=0) <= 0).any():
         return None
     wide = NARROWER * len(points) ** (-1 / 6) * np.sqrt(points.var(0).mean())
-    edges = [np.linspace(low - REACH * wide, high + REACH * wide, CELLS + 1) for low, high in _ends(points)]
+    edges = [np.linspace(low - REACH * wide, high + REACH * wide, CELLS + 1) for low, high in _find_ends(points)]
     counts = np.histogram2d(points[:, 1], points[:, 0], bins=[edges[1], edges[0]])[0]
     steps = [each[1] - each[0] for each in edges]
     smooth = scipy.ndimage.gaussian_filter(counts, [wide / steps[1], wide / steps[0]], mode="constant", truncate=REACH)
@@ -291,5 +293,5 @@ def density(places: np.ndarray) -> Density | None:
     return Density(middles[0], middles[1], smooth / (len(points) * steps[0] * steps[1]), held.reshape(smooth.shape))
 
 
-def _ends(points: np.ndarray) -> list[tuple[float, float]]:
+def _find_ends(points: np.ndarray) -> list[tuple[float, float]]:
     return list(zip(points.min(0).tolist(), points.max(0).tolist(), strict=True))

@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from core.data.table import Task
+from core.data.dataset import Task
 from core.exceptions import InputError
 
 HALF = 0.5  # the threshold where none is given
@@ -58,41 +58,41 @@ class Scores:
         columns = zip(self.probabilities.T, orders, strict=True)
         return [(order, np.flatnonzero(np.diff(column[order], prepend=np.inf))) for column, order in columns]
 
-    def mean(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    def compute_mean(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Return (R,) weighted means of (n,) values; NaN where all weights are 0."""
         with np.errstate(invalid="ignore"):
             return weights @ values / weights.sum(1)
 
-    def averaged(
+    def compute_average(
         self, part: Part, average: Literal["macro", "micro", "weighted", "samples"], weights: np.ndarray
     ) -> np.ndarray:
         """Return (R,) averaged precision, recall or F1; a quotient by 0 counts as 0."""
         a, b = SIDES[part]
         if average == "samples":
             hits, true, predicted = (each.sum(1) for each in self.counts)
-            return self.mean(ratio(hits, a * true + b * predicted), weights)
+            return self.compute_mean(divide_safely(hits, a * true + b * predicted), weights)
         hits, true, predicted = (weights @ each for each in self.counts)
         if average == "micro":
-            return ratio(hits.sum(1), a * true.sum(1) + b * predicted.sum(1))
-        share = true if average == "weighted" else self.averaged_over(true, predicted)
-        return ratio((ratio(hits, a * true + b * predicted) * share).sum(1), share.sum(1))
+            return divide_safely(hits.sum(1), a * true.sum(1) + b * predicted.sum(1))
+        share = true if average == "weighted" else self.mask_classes(true, predicted)
+        return divide_safely((divide_safely(hits, a * true + b * predicted) * share).sum(1), share.sum(1))
 
-    def area(
+    def compute_area(
         self, curve: Literal["roc", "precision"], average: Literal["macro", "weighted"], weights: np.ndarray
     ) -> np.ndarray:
         """Return (R,) areas under the ROC or precision-recall curve of each class against the rest, averaged."""
-        values = np.stack([AREAS[curve](*reached(self, weights, each)) for each in self.ranked], 1)
+        values = np.stack([AREAS[curve](*count_positives(self, weights, each)) for each in self.ranked], 1)
         if len(self.ranked) == 1 or average == "macro":
             return values.mean(1)
         support = np.stack([weights @ self.true[:, each] for each in self.ranked], 1)
         return (values * support).sum(1) / support.sum(1)
 
-    def averaged_over(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    def mask_classes(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         """Return (R, C): 1 for each class that macro averages cover; arguments are weights per class."""
         return np.ones_like(true)
 
 
-class Single(Scores):
+class SingleLabelScores(Scores):
     """Rows with one label each (n,), predicted as the most probable class; `ordered` classes form a scale."""
 
     def __init__(self, labels: np.ndarray, probabilities: np.ndarray, *, ordered: bool = False) -> None:
@@ -109,7 +109,7 @@ class Single(Scores):
         self.ranked = [1] if self.classes == 2 else range(self.classes)
         self.unranked = sorted(set(range(self.classes)) - set(np.unique(self.labels).tolist()))
 
-    def averaged_over(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    def mask_classes(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         """Return (R, C): 1 for each class with a label or a prediction."""
         return (true + predicted > 0).astype(float)
 
@@ -118,18 +118,18 @@ class Single(Scores):
         """Return (n,) float64 distances of label and prediction on the scale; 0 where they are equal."""
         return np.abs(self.answers - self.labels).astype(float)
 
-    def quadratic_kappa(self, weights: np.ndarray) -> np.ndarray:
+    def compute_kappa(self, weights: np.ndarray) -> np.ndarray:
         """Return (R,) 1 − observed / expected squared distance on the scale (Cohen 1968); NaN where all is one class.
 
         Of two independent draws from the margins the expected squared distance is E a² + E b² − 2 E a E b.
         """
         a, b = self.answers.astype(float), self.labels.astype(float)
-        means = [self.mean(each, weights) for each in (a, b, a**2, b**2, (a - b) ** 2)]
+        means = [self.compute_mean(each, weights) for each in (a, b, a**2, b**2, (a - b) ** 2)]
         expected = means[2] + means[3] - 2 * means[0] * means[1]
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(expected > 1e-12, 1 - means[4] / expected, np.nan)
 
-    def calibration_error(self, weights: np.ndarray) -> np.ndarray:
+    def compute_ece(self, weights: np.ndarray) -> np.ndarray:
         """Compute ECE (Guo et al. 2017): 15 equal bins of confidence, gap to accuracy, by weight of the bin."""
         with np.errstate(invalid="ignore"):
             return np.abs(weights @ self.overconfidence).sum(1) / weights.sum(1)
@@ -137,7 +137,7 @@ class Single(Scores):
     @cached_property
     def bins(self) -> np.ndarray:
         """Return (n, 15) booleans: the bin of each row's confidence."""
-        return confidence_bin(self.probabilities.max(1, initial=0))[:, None] == np.arange(BINS)
+        return find_bins(self.probabilities.max(1, initial=0))[:, None] == np.arange(BINS)
 
     @cached_property
     def overconfidence(self) -> np.ndarray:
@@ -145,7 +145,7 @@ class Single(Scores):
         return self.bins * (self.probabilities.max(1, initial=0) - self.correct)[:, None]
 
 
-class Multi(Scores):
+class MultiLabelScores(Scores):
     """Rows with any number of labels (n, C), predicted above thresholds, (C,) or one for all."""
 
     def __init__(self, labels: np.ndarray, probabilities: np.ndarray, thresholds: np.ndarray | float = HALF) -> None:
@@ -161,7 +161,7 @@ class Multi(Scores):
         self.unranked = np.flatnonzero((rows == 0) | (rows == len(self))).tolist()
 
 
-def scored(
+def build_scores(
     labels: np.ndarray,
     probabilities: np.ndarray,
     task: Task = "single",
@@ -174,7 +174,7 @@ def scored(
     `thresholds` are of several labels only, `ordered` of one: whether class numbers are places on a scale.
     """
     if task == "single":
-        return _single(labels, probabilities, ordered)
+        return _build_single(labels, probabilities, ordered)
     if probabilities.ndim != 2 or np.shape(labels) != probabilities.shape:
         raise InputError(
             f"labels of shape {np.shape(labels)} for probabilities of shape {probabilities.shape}: "
@@ -182,28 +182,28 @@ def scored(
         )
     if np.ndim(thresholds) and np.shape(thresholds) != probabilities.shape[1:]:
         raise InputError(f"{np.size(thresholds)} thresholds for {probabilities.shape[1]} labels")
-    return Multi(labels, probabilities, thresholds)
+    return MultiLabelScores(labels, probabilities, thresholds)
 
 
-def _single(labels: np.ndarray, probabilities: np.ndarray, ordered: bool) -> Single:
+def _build_single(labels: np.ndarray, probabilities: np.ndarray, ordered: bool) -> SingleLabelScores:
     if probabilities.ndim != 2 or probabilities.shape[1] < 2:
         raise InputError(f"probabilities of shape {probabilities.shape}: rows × two or more classes expected")
     if len(labels) != len(probabilities):
         raise InputError(f"{len(labels)} labels for {len(probabilities)} rows of probabilities")
     if len(labels) and not 0 <= np.min(labels) <= np.max(labels) < probabilities.shape[1]:
         raise InputError(f"labels must lie between 0 and {probabilities.shape[1] - 1}")
-    return Single(labels, probabilities, ordered=ordered)
+    return SingleLabelScores(labels, probabilities, ordered=ordered)
 
 
 NOTHING = "none of them"  # stands for the labels of a text that has none
 SEVERAL = "the texts have several labels each, so that none belongs to one class only"  # why there is no silhouette
 
 
-def confusions(
+def count_confusions(
     labels: np.ndarray, probabilities: np.ndarray, classes: Sequence[str], thresholds: np.ndarray | float = HALF
 ) -> dict[str, list[list[int]]]:
     """Return a 2 × 2 confusion matrix for each label: rows without and with it, columns not predicted and predicted."""
-    scores = scored(labels, probabilities, "multi", thresholds)
+    scores = build_scores(labels, probabilities, "multi", thresholds)
     cells = scores.true * 2 + scores.predicted
     return {
         name: np.bincount(cells[:, number], minlength=4).reshape(2, 2).tolist() for number, name in enumerate(classes)
@@ -215,20 +215,20 @@ def label_names(has: np.ndarray, classes: Sequence[str]) -> list[str]:
     return [", ".join(name for name, there in zip(classes, row, strict=True) if there) or NOTHING for row in has]
 
 
-def tuned_thresholds(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+def tune_thresholds(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
     """Return (C,) thresholds that maximise the F1 of each label on these rows; 0.5 for a label without rows.
 
     It lies in the middle between two probabilities; of several as good the one nearest to 0.5, and 0.5 itself whenever
     it is as good. The F1 on the rows it was tuned on flatters, the more so the fewer rows have the label.
     """
-    scores = scored(labels, probabilities, "multi")
+    scores = build_scores(labels, probabilities, "multi")
     once = np.ones((1, len(scores.labels)))
     found = np.full(scores.true.shape[1], HALF)
     for number, (order, starts) in enumerate(scores.ranking):
         positives = scores.true[:, number].sum()
         if not positives:
             continue
-        true, false = (each[0] for each in reached(scores, once, number))
+        true, false = (each[0] for each in count_positives(scores, once, number))
         values = scores.probabilities[order[starts], number]  # falling; the i-th and all above it are predicted
         # No threshold lets a probability of 0 pass.
         f1 = np.where(values > 0, 2 * true / (true + false + positives), 0.0)
@@ -240,12 +240,12 @@ def tuned_thresholds(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarra
     return found
 
 
-def confidence_bin(confidence: np.ndarray) -> np.ndarray:
+def find_bins(confidence: np.ndarray) -> np.ndarray:
     """Return the bin of each confidence: bin k holds k/15 < confidence <= (k+1)/15."""
     return np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
 
 
-def reached(scores: Scores, weights: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
+def count_positives(scores: Scores, weights: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
     """Return true and false positives (weights) of a class at each threshold, falling; each (R, thresholds)."""
     order, starts = scores.ranking[number]
     ranked = weights[:, order]
@@ -253,23 +253,23 @@ def reached(scores: Scores, weights: np.ndarray, number: int) -> tuple[np.ndarra
     return true, np.add.reduceat(ranked, starts, axis=1).cumsum(1) - true
 
 
-def roc_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
+def compute_roc_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
     """Return (R,) area under the ROC curve by trapezoids; NaN without positives or negatives."""
     steps = np.diff(false, axis=1, prepend=0)
     heights = true - np.diff(true, axis=1, prepend=0) / 2
-    return ratio((steps * heights).sum(1), true[:, -1] * false[:, -1], empty=np.nan)
+    return divide_safely((steps * heights).sum(1), true[:, -1] * false[:, -1], empty=np.nan)
 
 
-def precision_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
+def compute_precision_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
     """Return average precision: precision at each threshold by the recall gained there; NaN without positives."""
-    gained = np.diff(true, axis=1, prepend=0) * ratio(true, true + false)
-    return ratio(gained.sum(1), true[:, -1], empty=np.nan)
+    gained = np.diff(true, axis=1, prepend=0) * divide_safely(true, true + false)
+    return divide_safely(gained.sum(1), true[:, -1], empty=np.nan)
 
 
-AREAS = {"roc": roc_area, "precision": precision_area}
+AREAS = {"roc": compute_roc_area, "precision": compute_precision_area}
 
 
-def ratio(part: np.ndarray, whole: np.ndarray, empty: float = 0.0) -> np.ndarray:
+def divide_safely(part: np.ndarray, whole: np.ndarray, empty: float = 0.0) -> np.ndarray:
     """Return the elementwise quotient; `empty` where `whole` is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole > 0, part / whole, empty)

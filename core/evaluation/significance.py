@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from core.evaluation.intervals import LEVEL, RESAMPLES, draws_of, resamples
-from core.lazy import scipy
+from core.evaluation.intervals import LEVEL, RESAMPLES, count_draws, draw_resamples
+from core.lazy_imports import scipy
 from core.metrics import Metric
 
 _CELLS = 1_000_000  # signs held at once
@@ -28,7 +28,7 @@ Parts = Sequence[np.ndarray]
 """(n, K) of each seed: what every row adds to n times each gap. The metric is the sum of the absolute means."""
 
 
-def swapped_variance(first: Parts, second: Parts, seed: int = 0) -> float | None:
+def compute_swap_variance(first: Parts, second: Parts, seed: int = 0) -> float | None:
     """Return the variance of the metric's difference, averaged over seeds, under random swaps of rows.
 
     The paired randomisation of Fisher (1935): of equally good models each row's answers, of all seeds at once, belong
@@ -46,7 +46,7 @@ def swapped_variance(first: Parts, second: Parts, seed: int = 0) -> float | None
     spread[spread == 0] = np.inf  # nothing falls into this bin
     centre = np.stack([each.mean(0) for each in middle])
     found, unlike = [], []
-    for signs in _signs(rows, seed):
+    for signs in _draw_signs(rows, seed):
         moved = signs @ half
         unlike.append(((moved / spread) ** 2).sum(1))
         gaps = moved.reshape(len(moved), *centre.shape) / rows
@@ -56,7 +56,7 @@ def swapped_variance(first: Parts, second: Parts, seed: int = 0) -> float | None
     return float(np.quantile(np.abs(np.concatenate(found)), LEVEL) / _NORMAL) ** 2
 
 
-def _signs(rows: int, seed: int) -> Iterator[np.ndarray]:
+def _draw_signs(rows: int, seed: int) -> Iterator[np.ndarray]:
     """Yield blocks (R, rows) of −1 and 1, RESAMPLES of R in all."""
     random = np.random.default_rng(seed)
     block = max(1, _CELLS // rows)
@@ -73,7 +73,7 @@ METHOD = (
     "the test texts, which all seeds share, and with two seeds or more also the spread between seeds (Student's t); of "
     "the calibration error texts change sides by chance in place of a draw. Of one seed it is about these two trained "
     "models only. Below 10 rows that tell two models apart there is no interval."
-)  # what `compare` does, in words that stand beside its numbers
+)  # what `compare_classifiers` does, in words that stand beside its numbers
 
 LEAST = 10
 """Rows that can tell two classifiers apart; draws of fewer say too little for an interval."""
@@ -84,7 +84,7 @@ Run = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Compared:
+class PairedDifference:
     """A tested difference of two classifiers; difference, interval and p come from the same runs and rows."""
 
     difference: float  # mean over the pairs of runs
@@ -105,12 +105,12 @@ class Compared:
     @property
     def low(self) -> float | None:
         """Return the low end of the 95 % interval, which always holds the difference, and 0 exactly where p ≥ 5 %."""
-        return (self.interval(1 - LEVEL) or (None, None))[0]
+        return (self.compute_interval(1 - LEVEL) or (None, None))[0]
 
     @property
     def high(self) -> float | None:
         """Return the high end of the 95 % interval."""
-        return (self.interval(1 - LEVEL) or (None, None))[1]
+        return (self.compute_interval(1 - LEVEL) or (None, None))[1]
 
     @property
     def significant(self) -> bool:
@@ -134,18 +134,18 @@ class Compared:
         least = 1e-12
         if not self.error:
             return float(2.0 ** (1 - self.telling)) if self.difference else 1.0
-        if abs(self.difference) >= self._reach(least):
+        if abs(self.difference) >= self._compute_margin(least):
             return least
-        return float(scipy.optimize.brentq(lambda p: self._reach(p) - abs(self.difference), least, 1))
+        return float(scipy.optimize.brentq(lambda p: self._compute_margin(p) - abs(self.difference), least, 1))
 
-    def interval(self, alpha: float) -> tuple[float, float] | None:
+    def compute_interval(self, alpha: float) -> tuple[float, float] | None:
         """Return the interval at level 1 − alpha, which excludes 0 exactly if p is below alpha; None: not measured."""
         if not self.measured:
             return None
-        half = self._reach(alpha)
+        half = self._compute_margin(alpha)
         return max(-self.widest, self.difference - half), min(self.widest, self.difference + half)
 
-    def rows_needed(self, alpha: float) -> int | None:
+    def count_rows_needed(self, alpha: float) -> int | None:
         """Return rows on which a difference like this would be found at alpha with 80 % power.
 
         Both quantiles times the standard error are to fit into the difference, and the rows' share of its variance
@@ -158,14 +158,14 @@ class Compared:
         wanted = (abs(self.difference) / (quantile(1 - alpha / 2) + quantile(POWER))) ** 2 - self.of_seeds
         return math.ceil(self.rows * self.of_rows / wanted) if self.measured and wanted > 0 else None
 
-    def _reach(self, p: float) -> float:
+    def _compute_margin(self, p: float) -> float:
         """Return the distance that a chance difference exceeds with probability p."""
         of_each = -scipy.special.stdtrit([max(1, self.telling - 1), max(1, self.seeds - 1)], p / 2)
         return float(np.average(of_each, weights=[self.of_rows, self.of_seeds])) * self.error
 
 
 @dataclass(frozen=True)
-class Both:
+class ScorePair:
     """The scores of two classifiers on the same rows."""
 
     first: Any
@@ -185,19 +185,19 @@ class Draws:
     """
 
     def __init__(self, metric: Metric, draws: int = 0, seed: int = 0) -> None:
-        self.metric, self.draws, self.seed = metric, draws or draws_of(metric), seed
+        self.metric, self.draws, self.seed = metric, draws or count_draws(metric), seed
         self._kept: dict[int, tuple[Any, float, np.ndarray]] = {}
 
-    def of(self, scores: Any) -> tuple[float, np.ndarray]:
+    def measure_draws(self, scores: Any) -> tuple[float, np.ndarray]:
         """Return the metric on all rows and on each draw, (draws,), NaN where it is undefined."""
-        self.together([scores])
+        self.resample_scores([scores])
         return self._kept[id(scores)][1:]
 
-    def together(self, several: Sequence[Any]) -> None:
+    def resample_scores(self, several: Sequence[Any]) -> None:
         """Resample for several scores of the same rows at once, since drawing is half of the work."""
         new = [each for each in several if id(each) not in self._kept]
         found: list[list[np.ndarray]] = [[] for _ in new]
-        for weights in resamples(len(new[0]), self.seed, min(self.draws, RESAMPLES)) if new else ():
+        for weights in draw_resamples(len(new[0]), self.seed, min(self.draws, RESAMPLES)) if new else ():
             for each, values in zip(new, found, strict=True):
                 values.append(self.metric.measure(each, weights))
         for each, values in zip(new, found, strict=True):
@@ -205,7 +205,7 @@ class Draws:
             self._kept[id(each)] = each, once, np.concatenate(values)  # the scores too: an id lives as long as they
 
 
-def compare(pairs: Mapping[Run, Both], draws: Draws) -> Compared:
+def compare_classifiers(pairs: Mapping[Run, ScorePair], draws: Draws) -> PairedDifference:
     """Compare a metric of two classifiers on the same rows, paired by seed and fold.
 
     The variance of the mean difference has two parts. Test rows: both classifiers and all seeds of a fold see the same
@@ -217,14 +217,16 @@ def compare(pairs: Mapping[Run, Both], draws: Draws) -> Compared:
     For a sum of absolute gaps (the calibration error) rows are swapped, not drawn, unless the two gaps are not alike.
     """
     folds = {fold: [both for run, both in pairs.items() if run[1] == fold] for _, fold in pairs}
-    apart = {run: draws.of(both.first)[0] - draws.of(both.second)[0] for run, both in pairs.items()}
-    swapped = {fold: _swapped(runs, draws) for fold, runs in folds.items()}
-    of_fold = {fold: _drawn(folds[fold], draws) if found is None else found for fold, found in swapped.items()}
+    apart = {
+        run: draws.measure_draws(both.first)[0] - draws.measure_draws(both.second)[0] for run, both in pairs.items()
+    }
+    swapped = {fold: _measure_swapped(runs, draws) for fold, runs in folds.items()}
+    of_fold = {fold: _measure_drawn(folds[fold], draws) if found is None else found for fold, found in swapped.items()}
     of_rows = sum((len(runs) / len(pairs)) ** 2 * of_fold[fold] for fold, runs in folds.items())
     by_seed = [
         statistics.fmean(apart[run] for run in apart if run[0] == number) for number in {run[0] for run in apart}
     ]
-    return Compared(
+    return PairedDifference(
         statistics.fmean(apart.values()),
         of_rows,
         statistics.variance(by_seed) / len(by_seed) if len(by_seed) > 1 else 0.0,
@@ -237,16 +239,18 @@ def compare(pairs: Mapping[Run, Both], draws: Draws) -> Compared:
     )
 
 
-def _swapped(runs: Sequence[Both], draws: Draws) -> float | None:
+def _measure_swapped(runs: Sequence[ScorePair], draws: Draws) -> float | None:
     """Return the variance of the mean difference of runs on the same rows over swaps; None if rows must be drawn."""
     parts = draws.metric.parts
     if parts is None:
         return None
-    return swapped_variance([parts(both.first) for both in runs], [parts(both.second) for both in runs], draws.seed)
+    return compute_swap_variance(
+        [parts(both.first) for both in runs], [parts(both.second) for both in runs], draws.seed
+    )
 
 
-def _drawn(runs: Sequence[Both], draws: Draws) -> float:
+def _measure_drawn(runs: Sequence[ScorePair], draws: Draws) -> float:
     """Return the variance of the mean difference of runs on the same rows over resamples."""
-    drawn = np.mean([draws.of(both.first)[1] - draws.of(both.second)[1] for both in runs], axis=0)
+    drawn = np.mean([draws.measure_draws(both.first)[1] - draws.measure_draws(both.second)[1] for both in runs], axis=0)
     drawn = drawn[~np.isnan(drawn)]
     return float(drawn.var(ddof=1)) if len(drawn) > 1 else 0.0

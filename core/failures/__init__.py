@@ -4,11 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.lazy import open_door
+from core.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
-    from core.failures import analyses, code_rates, coded, coded_csv, codes, counter_examples, found_groups
-    from core.failures import label_errors, neighbours, report, rules, selection, shift, slices, table, tags
-    from core.failures import training, unsure
+    from core.failures import (
+        analyses,
+        code_prevalence,
+        row_annotations,
+        annotations_csv,
+        codebook,
+        counter_examples,
+        clusters,
+    )
+    from core.failures import (
+        label_errors,
+        neighbors,
+        report,
+        query,
+        selection,
+        dataset_shift,
+        slices,
+        predictions_table,
+        tags,
+    )
+    from core.failures import training_index, mc_dropout
 
-__getattr__ = open_door(__name__)
+__getattr__ = make_getattr(__name__)

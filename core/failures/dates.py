@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from core.data.findings import shown
-from core.evaluation.groups import MISSING, Groups
+from core.data.findings import shorten
+from core.evaluation.group_metrics import MISSING, RowGroups
 from core.exceptions import InputError
 
 _LAST = pd.Timestamp("9999-12-31 23:59:59.999999", tz="UTC")
@@ -47,7 +47,7 @@ class DateSpan(NamedTuple):
     end: pd.Timestamp
 
 
-def dates(column: pd.Series) -> pd.Series | None:
+def parse_dates(column: pd.Series) -> pd.Series | None:
     """Return a column as times in UTC, NaT where a value is no date; None: it is no column of dates.
 
     Raises InputError, which quotes a value, if its numbers can be read as day and month in two ways.
@@ -61,20 +61,20 @@ def dates(column: pd.Series) -> pd.Series | None:
     # A word such as May, or a number, is a date to pandas: one without a year is none here.
     told = words.str.contains(_TOLD) & pd.to_numeric(words, errors="coerce").isna()
     kinds = pd.Series(words[told].unique(), dtype=object)
-    if told.sum() < MOST * max(1, there.sum()) or not _seem(kinds.head(FIRST)):
+    if told.sum() < MOST * max(1, there.sum()) or not _is_date_like(kinds.head(FIRST)):
         return None
-    found = dict(zip(kinds, _read(kinds), strict=True))
+    found = dict(zip(kinds, _parse_values(kinds), strict=True))
     times = pd.to_datetime(words.map(found), utc=True)
     return times if times[there].notna().mean() >= MOST else None
 
 
-def span(text: str) -> DateSpan | None:
+def parse_span(text: str) -> DateSpan | None:
     """Return the span of a typed date; None: it is no date, or is ambiguous."""
     text = text.strip()
     iso = _ISO.fullmatch(text)
     if iso is None:
         try:
-            time = _read(pd.Series([text], dtype=object)).iloc[0] if _TOLD.search(text) else pd.NaT
+            time = _parse_values(pd.Series([text], dtype=object)).iloc[0] if _TOLD.search(text) else pd.NaT
         except InputError:
             return None
         step = _STEPS["minute" if ":" in text else "day"]
@@ -90,7 +90,7 @@ def span(text: str) -> DateSpan | None:
     return DateSpan(time, min(end, _LAST))
 
 
-def quarters(times: pd.Series) -> Groups:
+def cut_quarters(times: pd.Series) -> RowGroups:
     """Cut the rows into quarters by day, as even as equal days allow; rows without a date come last."""
     days = times.dt.tz_localize(None).dt.floor("D")
     edges = days.dropna().quantile([0.25, 0.5, 0.75]).drop_duplicates().to_numpy()
@@ -100,30 +100,30 @@ def quarters(times: pd.Series) -> Groups:
     for each in there:
         inside = days[places == each]
         names.append(MISSING if each > len(edges) else f"{inside.min():%Y-%m-%d} to {inside.max():%Y-%m-%d}")
-    return Groups(tuple(names), place.astype(np.int64))
+    return RowGroups(tuple(names), place.astype(np.int64))
 
 
-def between(times: pd.Series, low: DateSpan, high: DateSpan) -> np.ndarray:
+def is_between(times: pd.Series, low: DateSpan, high: DateSpan) -> np.ndarray:
     """Return (n,) bool: which times lie in one of two spans or between them."""
     found: np.ndarray = ((times >= low.start) & (times < high.end)).to_numpy(bool)
     return found
 
 
-def compared(times: pd.Series, sign: str, than: DateSpan) -> np.ndarray:
+def compare_times(times: pd.Series, sign: str, than: DateSpan) -> np.ndarray:
     """Return (n,) bool: which times compare to a span as `sign` says, one of < <= > >=."""
     found = {"<": times < than.start, "<=": times < than.end, ">": times >= than.end, ">=": times >= than.start}[sign]
     return found.to_numpy(bool)
 
 
-def _seem(kinds: pd.Series) -> bool:
+def _is_date_like(kinds: pd.Series) -> bool:
     """Return whether the first values are dates; later values may show which number is the month."""
     try:
-        return bool(_read(kinds).notna().mean() >= MOST)
+        return bool(_parse_values(kinds).notna().mean() >= MOST)
     except InputError:
         return True
 
 
-def _read(kinds: pd.Series) -> pd.Series:
+def _parse_values(kinds: pd.Series) -> pd.Series:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that a format was not told
         for each in _FORMATS:
@@ -138,19 +138,19 @@ def _read(kinds: pd.Series) -> pd.Series:
     apart = month.ne(day) & month.notna() & day.notna()
     if not apart.any():
         return month.fillna(day)
-    first, second = _numbers(kinds)
+    first, second = _find_largest(kinds)
     if first > _TWELVE >= second:
         return day
     if second > _TWELVE >= first:
         return month
     one, other = month[apart].iloc[0], day[apart].iloc[0]
     raise InputError(
-        f"{shown(str(kinds[apart].iloc[0]))} may be {one.day} {one:%B} or {other.day} {other:%B}; write dates as "
+        f"{shorten(str(kinds[apart].iloc[0]))} may be {one.day} {one:%B} or {other.day} {other:%B}; write dates as "
         "2026-03-31 in the data"
     )
 
 
-def _numbers(kinds: pd.Series) -> tuple[int, int]:
+def _find_largest(kinds: pd.Series) -> tuple[int, int]:
     """Return the largest first and the largest second number of dates such as 31-03-2026."""
     found = [match for each in kinds if (match := _NUMBERED.search(each))]
     return max((int(each[1]) for each in found), default=0), max((int(each[3]) for each in found), default=0)

@@ -1,7 +1,7 @@
 """Facets that filter a table with a click, and the columns and tags that distinguish a selection.
 
 A mark is measured by Cramér's V with the bias correction of Bergsma (Journal of the Korean Statistical Society 2013),
-0 to 1, of selected or not against the values (`core.evaluation.groups`: numbers in quarters, rare values together;
+0 to 1, of selected or not against the values (`core.evaluation.group_metrics`: numbers in quarters, rare values together;
 dates in quarters too); p is that of the chi-square test, after Holm over all that are ranked, and None where counts
 are too few for it (Cochran 1954: an expected one below 1, or a fifth of them below 5).
 """
@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.evaluation.comparison import holm
-from core.evaluation.groups import MISSING, QUARTERS, Groups, grouped
+from core.evaluation.comparison import apply_holm
+from core.evaluation.group_metrics import MISSING, QUARTERS, RowGroups, group_rows
 from core.exceptions import InputError
-from core.failures import rules
-from core.failures.coded import Coded
-from core.failures.dates import quarters
-from core.failures.rules import CODE, RANGE, Clause
-from core.failures.table import SEVERAL, Table
-from core.failures.tags import called
-from core.lazy import scipy
+from core.failures import query
+from core.failures.dates import cut_quarters
+from core.failures.predictions_table import SEVERAL, PredictionTable
+from core.failures.query import CODE, RANGE, Clause
+from core.failures.row_annotations import Annotations
+from core.failures.tags import name_tag
+from core.lazy_imports import scipy
 
 OUTCOME, TAG, CODES = "outcome", "tag", "code"
 LEAST = 0.5
@@ -48,7 +48,7 @@ class Facet:
     name: str  # outcome, truth, said, missed, invented, tag, code, or an own column
     options: tuple[Filter, ...]
 
-    def place(self, clause: Clause) -> int | None:
+    def find_option(self, clause: Clause) -> int | None:
         """Return the index of the option with this clause, or None."""
         return next((at for at, option in enumerate(self.options) if option.clause == clause), None)
 
@@ -56,34 +56,34 @@ class Facet:
 class Facets:
     """The facets of a table; the facet of tags is added once tags are known."""
 
-    def __init__(self, table: Table) -> None:
-        own = {name: _column(table, name) for name in table.own if table.frame[name].nunique() > 1}
+    def __init__(self, table: PredictionTable) -> None:
+        own = {name: _list_options(table, name) for name in table.own if table.frame[name].nunique() > 1}
         columns = (Facet(name, options) for name, options in own.items() if options)
         self.table = table
-        self.found: tuple[Facet, ...] = (_outcome(table), *_classes(table), *columns)
+        self.found: tuple[Facet, ...] = (_make_outcome(table), *_make_classes(table), *columns)
         # Own columns with too many values to be offered, such as ids and names: somebody types one.
         self.asked = tuple(name for name, options in own.items() if not options)
 
-    def with_tags(self, there: dict[str, np.ndarray]) -> list[Facet]:
+    def list_facets(self, there: dict[str, np.ndarray]) -> list[Facet]:
         """Return all facets in order: outcome, classes, tags, own columns."""
-        options = tuple(Filter(Clause(TAG, "=", name), called(name), has) for name, has in there.items() if has.any())
+        options = tuple(Filter(Clause(TAG, "=", name), name_tag(name), has) for name, has in there.items() if has.any())
         own = [facet for facet in self.found if facet.name in self.table.own]
         first = [facet for facet in self.found if facet.name not in self.table.own]
         return [*first, *([Facet(TAG, options)] if options else []), *own]
 
 
-def of_codes(coded: Coded, keys: Sequence[str]) -> Facet:
+def make_code_facet(coded: Annotations, keys: Sequence[str]) -> Facet:
     """Return the facet of codes: coded, noted, and each code of the codebook."""
-    has = coded.rows(keys)
+    has = coded.match_code(keys)
     found = [Filter(Clause("coded"), "coded", has), Filter(Clause("uncoded"), "not coded", ~has)]
-    noted = coded.noted(keys)
+    noted = coded.match_notes(keys)
     found += [Filter(Clause("noted"), "noted", noted), Filter(Clause("unnoted"), "without a note", ~noted)]
     names = [each.name for each in coded.book]
-    found += [Filter(Clause(CODE, "=", each), f"coded {each}", coded.rows(keys, each)) for each in names]
+    found += [Filter(Clause(CODE, "=", each), f"coded {each}", coded.match_code(keys, each)) for each in names]
     return Facet(CODES, tuple(found))
 
 
-def counts(facets: Sequence[Facet], clauses: Sequence[Clause], masks: Sequence[np.ndarray]) -> list[list[int]]:
+def count_options(facets: Sequence[Facet], clauses: Sequence[Clause], masks: Sequence[np.ndarray]) -> list[list[int]]:
     """Count, for each option of each facet, its rows that match all clauses of the other facets.
 
     `masks` are (n,) bool: where each of the `clauses` holds.
@@ -92,20 +92,20 @@ def counts(facets: Sequence[Facet], clauses: Sequence[Clause], masks: Sequence[n
     for facet in facets:
         left = np.ones(len(facet.options[0].has), bool) if facet.options else np.zeros(0, bool)
         for clause, mask in zip(clauses, masks, strict=True):
-            if facet.place(clause) is None:
+            if facet.find_option(clause) is None:
                 left &= mask
         found.append([int((option.has & left).sum()) for option in facet.options])
     return found
 
 
-def _outcome(table: Table) -> Facet:
+def _make_outcome(table: PredictionTable) -> Facet:
     wrong = table.wrong
     rows = {"wrong": wrong, "right": ~wrong, "all": np.ones(len(table), bool)}
     labels = {"all": "right or wrong"}
     return Facet(OUTCOME, tuple(Filter(Clause(name), labels.get(name, name), has) for name, has in rows.items()))
 
 
-def _classes(table: Table) -> Iterator[Facet]:
+def _make_classes(table: PredictionTable) -> Iterator[Facet]:
     has = {"truth": table.true, "said": table.said}
     if table.task == "multi":
         has |= dict(zip(SEVERAL, (table.true & ~table.said, table.said & ~table.true), strict=True))
@@ -116,59 +116,59 @@ def _classes(table: Table) -> Iterator[Facet]:
         )
 
 
-def looked_up(table: Table, columns: Sequence[str], typed: str) -> Clause:
+def find_clause(table: PredictionTable, columns: Sequence[str], typed: str) -> Clause:
     """Return the clause that finds a typed id or name: equal, else contained, in the first column that has it."""
     clauses = (Clause(name, sign, typed) for sign in ("=", "~") for name in columns)
-    return next((each for each in clauses if rules.rows([each], table).any()), Clause(columns[0], "=", typed))
+    return next((each for each in clauses if query.match_rows([each], table).any()), Clause(columns[0], "=", typed))
 
 
-def understood(table: Table, columns: Sequence[str], typed: str) -> Clause:
+def parse_search(table: PredictionTable, columns: Sequence[str], typed: str) -> Clause:
     """Return the clause for a typed search: a rule, an exact id or name, part of a text, else part of an id or name.
 
     Raises InputError if it begins as a rule does and cannot be understood.
     """
-    if rules.begins(typed, table):
-        return rules.read([typed], table)[0]
+    if query.is_rule_like(typed, table):
+        return query.parse_rules([typed], table)[0]
     text = Clause("text", "~", typed)
     every = (*(Clause(name, "=", typed) for name in columns), text, *(Clause(name, "~", typed) for name in columns))
-    return next((each for each in every if rules.rows([each], table).any()), text)
+    return next((each for each in every if query.match_rows([each], table).any()), text)
 
 
-def _column(table: Table, name: str) -> tuple[Filter, ...]:
+def _list_options(table: PredictionTable, name: str) -> tuple[Filter, ...]:
     """Return the filter options of an own column; empty if nearly all of its values differ."""
-    column, times = table.frame[name], times_of(table, name)
-    if times is None and column.is_unique and len(column) > 2 and not _measured(column):
+    column, times = table.frame[name], read_times(table, name)
+    if times is None and column.is_unique and len(column) > 2 and not _has_fractions(column):
         return ()
-    labels = grouped(column).names if times is None else quarters(times).names
-    options = tuple(option for label in labels if (option := _option(table, name, label)) is not None)
+    labels = group_rows(column).names if times is None else cut_quarters(times).names
+    options = tuple(option for label in labels if (option := _make_option(table, name, label)) is not None)
     return options if options and np.any([option.has for option in options], axis=0).mean() >= LEAST else ()
 
 
-def times_of(table: Table, name: str) -> pd.Series | None:
+def read_times(table: PredictionTable, name: str) -> pd.Series | None:
     """Return an own column as times if it has so many that they are grouped in quarters; else None."""
     try:
-        times = table.dates(name)
+        times = table.read_dates(name)
     except InputError:
         return None
     return times if times is not None and times.nunique() > QUARTERS else None
 
 
-def _measured(column: pd.Series) -> bool:
+def _has_fractions(column: pd.Series) -> bool:
     """Return whether a column holds numbers with fractions, which ids never have."""
     numbers = pd.to_numeric(column, errors="coerce")
     return bool(numbers.notna().all() and (numbers % 1 != 0).any())
 
 
-def _option(table: Table, name: str, label: str) -> Filter | None:
+def _make_option(table: PredictionTable, name: str, label: str) -> Filter | None:
     """Return the filter for a group of values; None if no rule can name it, as for rare values together."""
     low, _, high = label.partition(" to ")
     for value in ("" if label == MISSING else label, f"{low}{RANGE}{high}"):
         clause = Clause(name, "=", value)
         try:
-            (read,) = rules.read([str(clause)], table)
+            (read,) = query.parse_rules([str(clause)], table)
         except InputError:
             continue
-        if read == clause and (has := rules.rows([clause], table)).any():
+        if read == clause and (has := query.match_rows([clause], table)).any():
             return Filter(clause, label, has)
     return None
 
@@ -176,18 +176,18 @@ def _option(table: Table, name: str, label: str) -> Filter | None:
 YES, NO = "yes", "no"
 
 
-def grouped_columns(table: Table) -> dict[str, Groups]:
+def group_columns(table: PredictionTable) -> dict[str, RowGroups]:
     """Group the rows by each own column, dates in quarters, to be reused for many selections."""
-    times = {name: times_of(table, name) for name in table.own}
-    return {name: grouped(table.frame[name]) if each is None else quarters(each) for name, each in times.items()}
+    times = {name: read_times(table, name) for name in table.own}
+    return {name: group_rows(table.frame[name]) if each is None else cut_quarters(each) for name, each in times.items()}
 
 
-def marking(
-    table: Table,
+def rank_features(
+    table: PredictionTable,
     tags: Mapping[str, np.ndarray],
     chosen: np.ndarray,
     without: Collection[str] = (),
-    groups: Mapping[str, Groups] | None = None,
+    groups: Mapping[str, RowGroups] | None = None,
 ) -> list[dict[str, Any]]:
     """Rank own columns and tags by how much they differ between the `chosen` rows, (n,) bool, and the others.
 
@@ -196,7 +196,7 @@ def marking(
         tags: By name, (n,) bool.
         chosen: (n,) bool.
         without: Columns and tags by which the selection was made.
-        groups: As `grouped_columns` gives them; None: they are made.
+        groups: As `group_columns` gives them; None: they are made.
 
     Returns:
         For each `name` its `kind` (`column` or `tag`), `v`, `p` and `p_holm`, and the `value` most over-represented in
@@ -205,19 +205,19 @@ def marking(
     if chosen.all() or not chosen.any():
         return []
     found = []
-    for name, values in (grouped_columns(table) if groups is None else groups).items():
+    for name, values in (group_columns(table) if groups is None else groups).items():
         if name not in without:
-            found.append({"name": name, "kind": "column", **_of(values.place, list(values.names), chosen)})
+            found.append({"name": name, "kind": "column", **_compare_column(values.place, list(values.names), chosen)})
     for name in (name for name in tags if name not in without):
-        found.append({"name": name, "kind": "tag", **_of(tags[name].astype(np.int64), [NO, YES], chosen)})
+        found.append({"name": name, "kind": "tag", **_compare_column(tags[name].astype(np.int64), [NO, YES], chosen)})
     found = [each for each in found if each["v"] is not None]
     tested = [each for each in found if each["p"] is not None]
-    for each, step in zip(tested, holm([each["p"] for each in tested]), strict=True):
+    for each, step in zip(tested, apply_holm([each["p"] for each in tested]), strict=True):
         each["p_holm"] = step.p
     return sorted(found, key=lambda each: (-each["v"], each["name"]))
 
 
-def cramer(counts: np.ndarray) -> tuple[float, float | None]:
+def compute_cramer(counts: np.ndarray) -> tuple[float, float | None]:
     """Compute bias-corrected Cramér's V and p of (2, k) counts without an empty row or column."""
     n, (rows, columns) = counts.sum(), counts.shape
     expected = counts.sum(1, keepdims=True) * counts.sum(0, keepdims=True) / n
@@ -230,12 +230,12 @@ def cramer(counts: np.ndarray) -> tuple[float, float | None]:
     return math.sqrt(phi / least) if least > 0 else 0.0, None if few else float(scipy.special.chdtrc(free, square))
 
 
-def _of(place: np.ndarray, names: list[str], chosen: np.ndarray) -> dict[str, Any]:
+def _compare_column(place: np.ndarray, names: list[str], chosen: np.ndarray) -> dict[str, Any]:
     inside, rest = (np.bincount(place[rows], minlength=len(names)) for rows in (chosen, ~chosen))
     there = np.flatnonzero(inside + rest)
     if len(there) < 2:
         return {"v": None}
-    v, p = cramer(np.stack([inside, rest])[:, there])
+    v, p = compute_cramer(np.stack([inside, rest])[:, there])
     shares = inside / inside.sum(), rest / rest.sum()
     top = names.index(YES) if names == [NO, YES] else int((shares[0] - shares[1]).argmax())
     return {

@@ -1,7 +1,7 @@
 """Likely label errors among the training rows and in a split, and equal texts with different labels.
 
 Likely wrong labels: confident learning (Northcutt, Jiang and Chuang, JAIR 2021), by probabilities p of a model that was
-not fitted on the row. Of training rows it is TF-IDF, cross-fitted (`core.runs.taught`); of a split that the run was
+not fitted on the row. Of training rows it is TF-IDF, cross-fitted (`core.runs.distillation`); of a split that the run was
 evaluated on the mean of two: TF-IDF, fitted on the training rows, and the run itself.
 
 Rows are ranked by their self-confidence, p of the label, the least first. Of planted errors it found more than the
@@ -23,17 +23,17 @@ import numpy as np
 import pandas as pd
 
 from core import evaluation, runs
-from core.data.table import TRAIN, Dataset
-from core.evaluation.differences import indicate
+from core.data.dataset import TRAIN, Dataset
 from core.evaluation.scores import label_names
+from core.evaluation.split_differences import to_class_matrix
 from core.exceptions import DataError, NotAvailable
-from core.failures.kept import SplitAnalysis, kept
-from core.failures.table import Table, keys, read_table
+from core.failures.predictions_table import PredictionTable, hash_texts, read_table
+from core.failures.split_analysis import SplitAnalysis, cache_array
 from core.runs.analyses import Offer
-from core.runs.errands import Tell
+from core.runs.background_jobs import Tell
 from core.runs.store import RunStore
-from core.text.normalise import as_read, reading
-from core.training.scaling import UNSCALED
+from core.text.normalization import get_key_settings, make_text_keys
+from core.training.calibration import UNSCALED
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Suspects:
         return np.argsort(self.confidence, kind="stable")
 
 
-def suspects(labels: np.ndarray, probabilities: np.ndarray) -> Suspects:
+def score_labels(labels: np.ndarray, probabilities: np.ndarray) -> Suspects:
     """Measure how likely each label is wrong.
 
     Args:
@@ -59,19 +59,19 @@ def suspects(labels: np.ndarray, probabilities: np.ndarray) -> Suspects:
         probabilities: (n, C), each row's by a model that was not fitted on it.
     """
     if labels.ndim == 2:
-        return _several(labels > 0, probabilities)
+        return _score_multi(labels > 0, probabilities)
     rows, own = np.arange(len(labels)), np.asarray(labels, np.int64)
     given = probabilities[rows, own]
     others = probabilities.copy()
     others[rows, own] = -np.inf
-    thresholds = np.array([_mean(given[own == number]) for number in range(probabilities.shape[1])])
+    thresholds = np.array([_average_values(given[own == number]) for number in range(probabilities.shape[1])])
     confident = np.where(probabilities >= thresholds, probabilities, -np.inf)
     first = confident.argmax(1)
     likely = np.logical_and(np.isfinite(confident.max(1)), first != own)
     return Suspects(given, given - others.max(1), likely, np.where(likely, first, others.argmax(1)))
 
 
-def conflicts(keys: Sequence[str], labels: Sequence[object]) -> list[list[int]]:
+def group_conflicts(keys: Sequence[str], labels: Sequence[object]) -> list[list[int]]:
     """Group rows with equal `keys` but different labels, ordered by the first row of each group."""
     groups: dict[str, list[int]] = defaultdict(list)
     for row, key in enumerate(keys):
@@ -79,10 +79,10 @@ def conflicts(keys: Sequence[str], labels: Sequence[object]) -> list[list[int]]:
     return [rows for rows in groups.values() if len({labels[row] for row in rows}) > 1]
 
 
-def _several(has: np.ndarray, chances: np.ndarray) -> Suspects:
+def _score_multi(has: np.ndarray, chances: np.ndarray) -> Suspects:
     of_state = np.where(has, chances, 1 - chances)
-    with_label = np.array([_mean(column[own]) for column, own in zip(chances.T, has.T, strict=True)])
-    without = np.array([_mean(1 - column[~own]) for column, own in zip(chances.T, has.T, strict=True)])
+    with_label = np.array([_average_values(column[own]) for column, own in zip(chances.T, has.T, strict=True)])
+    without = np.array([_average_values(1 - column[~own]) for column, own in zip(chances.T, has.T, strict=True)])
     doubted = (1 - of_state >= np.where(has, without, with_label)) & (of_state < 0.5)
     likely = doubted.sum(1) > 0
     # Of a row that is likely wrong, the worst of what makes it so; else the worst of all.
@@ -91,52 +91,60 @@ def _several(has: np.ndarray, chances: np.ndarray) -> Suspects:
     return Suspects(own, 2 * own - 1, likely, worst)
 
 
-def _mean(values: np.ndarray) -> float:
+def _average_values(values: np.ndarray) -> float:
     """Return the mean, or infinity without values: no row is confidently of a class that no label names."""
     return float(values.mean()) if len(values) else np.inf
 
 
-def label_errors(table: Table, dataset: Dataset, tell: Tell) -> dict[str, Any]:
+def find_label_errors(table: PredictionTable, dataset: Dataset, tell: Tell) -> dict[str, Any]:
     """Find likely label errors among the training rows and in the table's split; see `core.api.errors`."""
     task, classes = dataset.task, dataset.classes
-    found: dict[str, Any] = {"rows": [], "likely": {}, "n": {}, "left_out": "", "conflicts": _conflicts(table, dataset)}
+    found: dict[str, Any] = {
+        "rows": [],
+        "likely": {},
+        "n": {},
+        "left_out": "",
+        "conflicts": _list_conflicts(table, dataset),
+    }
     try:
-        cross, beyond = _tfidf(table, dataset, tell)
+        cross, beyond = _predict_tfidf(table, dataset, tell)
     except DataError as error:
         return {**found, "left_out": f"TF-IDF cannot learn from these data: {error}"}
     beside = table.true if task == "multi" else table.true.argmax(1)
-    parts = {TRAIN: (dataset.splits[TRAIN]["text"].tolist(), dataset.targets(TRAIN), cross)}
+    parts = {TRAIN: (dataset.splits[TRAIN]["text"].tolist(), dataset.get_targets(TRAIN), cross)}
     parts[table.split] = (table.texts, beside, (beyond + table.probabilities) / 2)
     for split, (texts, labels, chances) in parts.items():
-        doubted = suspects(labels, chances)
+        doubted = score_labels(labels, chances)
         found["n"][split], found["likely"][split] = len(texts), int(doubted.likely.sum())
-        names = keys(texts)
+        names = hash_texts(texts)
         for row in np.flatnonzero(doubted.margin < 0).tolist():
             first: dict[str, Any] = {"split": split, "row": row, "key": names[row], "text": texts[row]}
             first["likely"] = bool(doubted.likely[row])
-            found["rows"].append({**first, **_doubt(doubted, labels, chances, classes, row)})
+            found["rows"].append({**first, **_suggest_label(doubted, labels, chances, classes, row)})
     found["rows"].sort(key=lambda row: row["p_truth"])
     return found
 
 
-def _tfidf(table: Table, dataset: Dataset, tell: Tell) -> tuple[np.ndarray, np.ndarray]:
+def _predict_tfidf(table: PredictionTable, dataset: Dataset, tell: Tell) -> tuple[np.ndarray, np.ndarray]:
     """Predict with TF-IDF: (n, C) for the training rows, cross-fitted, and (m, C) for the split."""
     text, rows, classes = table.record.config.text, len(dataset.splits[TRAIN]), len(dataset.classes)
-    yardstick, taught = evaluation.yardstick, runs.taught
+    yardstick, taught = evaluation.baseline, runs.distillation
     about = dataset.fingerprint, dataset.classes, lambda: dataset, taught.PRESET
     tell("fitting TF-IDF", 0.0)
-    tfidf, chosen = yardstick.fitted_yardstick(*about), float(yardstick.kept_yardstick(*about)["C"])
+    tfidf, chosen = yardstick.load_baseline(*about), float(yardstick.read_baseline(*about)["C"])
 
-    def crossed() -> np.ndarray:
+    def cross_fit() -> np.ndarray:
         """Return the cross-fitted probabilities of the training rows."""
         shares = (fold / (taught.FOLDS + 1) for fold in count(1))
-        return taught.cross_fitted(dataset, text, 0, lambda: tell("cross-fitting TF-IDF", next(shares)), chosen)
+        return taught.cross_fit_tfidf(dataset, text, 0, lambda: tell("cross-fitting TF-IDF", next(shares)), chosen)
 
-    cross = kept("cross-fitted", (dataset.fingerprint, reading(text), chosen), (rows, classes), crossed)
-    return cross, replace(tfidf, scaling=UNSCALED).says(table.texts)
+    cross = cache_array(
+        "cross-fitted", (dataset.fingerprint, get_key_settings(text), chosen), (rows, classes), cross_fit
+    )
+    return cross, replace(tfidf, scaling=UNSCALED).predict(table.texts)
 
 
-def _doubt(
+def _suggest_label(
     doubted: Suspects, labels: np.ndarray, chances: np.ndarray, classes: tuple[str, ...], row: int
 ) -> dict[str, Any]:
     """Return the label of a row and the more likely label; with several labels both sets, which differ in one label."""
@@ -153,18 +161,18 @@ def _doubt(
     return {**said, "p_truth": first, "p_likelier": second, "margin": margin}
 
 
-def _conflicts(table: Table, dataset: Dataset) -> list[dict[str, Any]]:
+def _list_conflicts(table: PredictionTable, dataset: Dataset) -> list[dict[str, Any]]:
     """List texts of all splits that the run reads alike but that have different labels."""
     rows, names, texts = [], [], []
     for split, frame in dataset.splits.items():
         own = frame["text"].tolist()
-        named = label_names(indicate(dataset.targets(split), len(dataset.classes)), dataset.classes)
+        named = label_names(to_class_matrix(dataset.get_targets(split), len(dataset.classes)), dataset.classes)
         texts += own
         names += named
-        each = zip(range(len(own)), keys(own), named, strict=True)
+        each = zip(range(len(own)), hash_texts(own), named, strict=True)
         rows += [{"split": split, "row": row, "key": key, "truth": name} for row, key, name in each]
     found = []
-    for group in conflicts(as_read(texts, table.record.config.text), names):
+    for group in group_conflicts(make_text_keys(texts, table.record.config.text), names):
         labels = dict(Counter(names[row] for row in group))
         found.append({"text": texts[group[0]], "labels": labels, "rows": [rows[row] for row in group]})
     return found
@@ -192,17 +200,17 @@ class LabelErrors(SplitAnalysis[dict[str, Any]]):
     def find(self, tell: Tell) -> dict[str, Any]:
         """Find the labels that are likely wrong."""
         table = read_table(self.store, self.run, self.split)
-        return label_errors(table, runs.seen.trained_on(table.record), tell)
+        return find_label_errors(table, runs.train_overlap.load_trained_data(table.record), tell)
 
 
-def doubted(store: RunStore, table: Table, on_progress: Tell | None = None) -> dict[str, Any]:
+def load_label_errors(store: RunStore, table: PredictionTable, on_progress: Tell | None = None) -> dict[str, Any]:
     """Return the likely label errors, from the cache or computed now."""
     try:
-        return LabelErrors.of(store, table.record, table.split).known(on_progress)[0]
+        return LabelErrors.from_run(store, table.record, table.split).read_or_compute(on_progress)[0]
     except NotAvailable as error:
         return {"rows": [], "likely": {}, "n": {}, "left_out": str(error), "conflicts": []}
 
 
-def doubted_rows(found: dict[str, Any]) -> pd.DataFrame:
+def list_suspect_rows(found: dict[str, Any]) -> pd.DataFrame:
     """Return the rows for which another label is more likely than their own, least certain first."""
     return pd.DataFrame(found["rows"])

@@ -1,6 +1,6 @@
 r"""Selections of sentences: the result of a click, filter or search, on pages, in links and on the command line.
 
-`wrong;truth=negative;said=positive` is one by rules (`core.failures.rules`), `ids:3b51c02f9d6e4a70` one of sentences
+`wrong;truth=negative;said=positive` is one by rules (`core.failures.query`), `ids:3b51c02f9d6e4a70` one of sentences
 that were chosen one by one; both may stand together. `split=validation` before them says of which split, where it is
 not the one that is taken by itself. A semicolon inside a rule is written `\;`.
 """
@@ -20,33 +20,33 @@ from typing import Any
 
 import numpy as np
 
-from core import quotas, stored
-from core.atomic import storage_errors, write_text
-from core.data.findings import shown
+from core import json_store, limits
+from core.atomic import convert_os_errors, write_text
+from core.data.findings import shorten
 from core.exceptions import InputError, RunDamaged
-from core.failures import rules
-from core.failures.coded import Coded
-from core.failures.codes import Codes, data_of
-from core.failures.phrases import words_of
-from core.failures.rules import IDS, RANGE, Clause
-from core.failures.table import SEVERAL, Table
-from core.failures.tags import BY_DEFINITION, Tagged, called
-from core.fingerprint import fingerprint
-from core.numbers import count
+from core.failures import query
+from core.failures.codebook import Codes, get_data_name
+from core.failures.keywords import split_phrase
+from core.failures.predictions_table import SEVERAL, PredictionTable
+from core.failures.query import IDS, RANGE, Clause
+from core.failures.row_annotations import Annotations
+from core.failures.tags import BY_DEFINITION, TableTags, name_tag
+from core.fingerprint import hash_value
+from core.formatting import format_count
 from core.runs.store import RunStore
 
 FOLDER = ".selections"  # beside the runs
 MOST = 100_000  # sentences of one selection
-MOST_KEPT = 2_000  # of them, in `quotas.SELECTED_MB` at most; those that were not used for longest go first
+MOST_KEPT = 2_000  # of them, in `limits.SELECTED_MB` at most; those that were not used for longest go first
 AGAIN_S = 3600  # after which a look at a file counts as use again: each would else be another version of it
 _NAME = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
-class Group:
+class PickedRows:
     """Sentences that were picked one by one, in reading order."""
 
-    keys: tuple[str, ...]  # as of `core.failures.table`
+    keys: tuple[str, ...]  # as of `core.failures.predictions_table`
     about: str = ""  # what they were chosen by, in words: `drawn on the map`
     texts: tuple[str, ...] = ()  # of sentences that are rows of no table, such as the cases of a test of behaviour
     labels: tuple[str, ...] = ()  # and their true labels; empty where nothing says so
@@ -55,14 +55,14 @@ class Group:
     @property
     def digest(self) -> str:
         """Return 16 hex digits; groups without `by_outcome` keep the digest of earlier versions."""
-        return fingerprint(self._stored())[:16]
+        return hash_value(self._to_dict())[:16]
 
-    def _stored(self) -> dict[str, Any]:
+    def _to_dict(self) -> dict[str, Any]:
         found = dataclasses.asdict(self)
         return found if self.by_outcome else {name: value for name, value in found.items() if name != "by_outcome"}
 
 
-def keep(store: RunStore, group: Group) -> str:
+def store_picked(store: RunStore, group: PickedRows) -> str:
     """Store sentences on disk and return the rule that selects them, `ids:…`.
 
     Raises InputError for none, too many or too large ones, StorageError if the disk is full or read-only.
@@ -70,27 +70,29 @@ def keep(store: RunStore, group: Group) -> str:
     if not 0 < len(group.keys) <= MOST:
         raise InputError(f"{len(group.keys)} sentences cannot be selected one by one; take 1 to {MOST}")
     path = store.folder / FOLDER / f"{group.digest}.json"
-    with storage_errors(path):
+    with convert_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             os.utime(path)  # used again
         except FileNotFoundError:
-            content = json.dumps(group._stored(), ensure_ascii=False, separators=(",", ":"))
-            if len(content.encode("utf-8", "replace")) > quotas.SELECTED_MB() * 1_000_000:
-                allowed = f"{count(quotas.SELECTED_MB())} {quotas.SELECTED_MB.what} ({quotas.SELECTED_MB.variable})"
+            content = json.dumps(group._to_dict(), ensure_ascii=False, separators=(",", ":"))
+            if len(content.encode("utf-8", "replace")) > limits.SELECTED_MB() * 1_000_000:
+                allowed = (
+                    f"{format_count(limits.SELECTED_MB())} {limits.SELECTED_MB.what} ({limits.SELECTED_MB.variable})"
+                )
                 raise InputError(f"this server keeps at most {allowed}; select fewer, or select by rules") from None
             write_text(path, content)
-            _clear(path.parent)
+            _clear_old(path.parent)
     return f"{IDS}:{group.digest}"
 
 
-def recall(store: RunStore, digest: str) -> Group:
+def read_picked(store: RunStore, digest: str) -> PickedRows:
     """Read stored sentences; InputError if they are missing, RunDamaged if the file cannot be read."""
     path = store.folder / FOLDER / f"{digest}.json"
     if not _NAME.fullmatch(digest):
         raise InputError(f"{IDS}:{digest!r:.40} names no sentences that were selected")
     try:
-        found = stored.read(path, Group)
+        found = json_store.read(path, PickedRows)
         with contextlib.suppress(OSError):
             if time.time() - path.stat().st_mtime > AGAIN_S:
                 os.utime(path)  # used again: the oldest go first
@@ -104,14 +106,14 @@ def recall(store: RunStore, digest: str) -> Group:
     return found
 
 
-def _clear(folder: Path) -> None:
+def _clear_old(folder: Path) -> None:
     """Delete all selections but the most recently used ones."""
     found = []
     for path in folder.glob("*.json"):
         with contextlib.suppress(OSError):
             told = path.stat()
             found.append((told.st_mtime_ns, told.st_size, path))
-    room = quotas.SELECTED_MB() * 1_000_000
+    room = limits.SELECTED_MB() * 1_000_000
     for place, (_, size, path) in enumerate(sorted(found, reverse=True)):
         room -= size
         if place >= MOST_KEPT or room < 0:
@@ -128,15 +130,15 @@ ORDERS = {
 }
 
 
-def refuse_unknown(order: str) -> None:
+def check_order(order: str) -> None:
     """Refuse an unknown sort order; an empty one keeps the order of selection, or sorts by confidence."""
     if order and order not in ORDERS:
-        raise InputError(f"no order {shown(order)}; there are {', '.join(ORDERS)}")
+        raise InputError(f"no order {shorten(order)}; there are {', '.join(ORDERS)}")
 
 
-def ordered(table: Table, places: np.ndarray, order: str) -> np.ndarray:
+def sort_rows(table: PredictionTable, places: np.ndarray, order: str) -> np.ndarray:
     """Sort (k,) rows of a table, ties in file order; an empty order changes nothing. InputError for an unknown one."""
-    refuse_unknown(order)
+    check_order(order)
     if not order:
         return places
     places = np.sort(places)
@@ -177,7 +179,7 @@ class Selection:
         return next((rule.removeprefix(f"{IDS}:") for rule in self.rules if rule.startswith(f"{IDS}:")), "")
 
 
-def parse(text: str) -> Selection:
+def parse_selection(text: str) -> Selection:
     """Parse a selection from a link; `str` restores the text."""
     found = [re.sub(r"\\(.)", r"\1", piece, flags=re.DOTALL) for piece in _PIECE.findall(text)]
     pieces = [piece.strip() for piece in found if piece.strip()]
@@ -186,37 +188,41 @@ def parse(text: str) -> Selection:
 
 
 @dataclass(frozen=True, eq=False)
-class Selected:
+class SelectedRows:
     """The rows of a selection."""
 
     clauses: tuple[Clause, ...]
     places: np.ndarray
     """(k,) rows of the table, in the order in which they were chosen, else the surest first."""
-    group: Group | None = None  # what was kept, of sentences that were chosen one by one
+    group: PickedRows | None = None  # what was kept, of sentences that were chosen one by one
 
 
-def select(
-    selection: Selection, table: Table, tags: Tagged | None, store: RunStore, codes: Coded | None = None
-) -> Selected:
+def select_rows(
+    selection: Selection,
+    table: PredictionTable,
+    tags: TableTags | None,
+    store: RunStore,
+    codes: Annotations | None = None,
+) -> SelectedRows:
     """Select rows of a table; `tags` are needed where a rule is of one, `codes` (None: everybody's) read where needed.
 
     Raises InputError for an unknown rule, tag or code, or missing sentences; RunDamaged for a damaged file of these.
     """
-    clauses = rules.read(selection.rules, table)
-    group = recall(store, selection.digest) if selection.digest else None
-    if codes is None and any(rules.of_readers(str(clause)) for clause in clauses):
-        codes = Codes(store.folder, data_of(table.record)).coded()
-    has = rules.rows(clauses, table, tags, lambda digest: recall(store, digest).keys, codes)
+    clauses = query.parse_rules(selection.rules, table)
+    group = read_picked(store, selection.digest) if selection.digest else None
+    if codes is None and any(query.is_private_rule(str(clause)) for clause in clauses):
+        codes = Codes(store.folder, get_data_name(table.record)).read_annotations()
+    has = query.match_rows(clauses, table, tags, lambda digest: read_picked(store, digest).keys, codes)
     places = np.flatnonzero(has)
     if group is None:
         order = np.argsort(-table.frame["p_said"].to_numpy()[places], kind="stable")
     else:
         at = {key: number for number, key in enumerate(group.keys)}
         order = np.argsort([at[key] for key in table.frame["key"].to_numpy()[places]], kind="stable")
-    return Selected(clauses, places[order], group)
+    return SelectedRows(clauses, places[order], group)
 
 
-def fixes_outcome(selected: Selected, table: Table) -> bool:
+def has_fixed_outcome(selected: SelectedRows, table: PredictionTable) -> bool:
     """Return whether rows were selected by outcome and all have the same one, so that their error rate says nothing.
 
     A selection by the outcome of another run, or at another threshold, may hold both.
@@ -228,31 +234,31 @@ def fixes_outcome(selected: Selected, table: Table) -> bool:
     return by_outcome and len(set(table.wrong[selected.places].tolist())) == 1
 
 
-def chosen_rows(
-    selection: Selection, table: Table, tags: Tagged | None, store: RunStore
+def match_selection(
+    selection: Selection, table: PredictionTable, tags: TableTags | None, store: RunStore
 ) -> tuple[tuple[Clause, ...], np.ndarray]:
-    """Return the clauses and an (n,) bool mask of the selected rows; raises as `select`."""
-    selected, found = select(selection, table, tags, store), np.zeros(len(table), bool)
+    """Return the clauses and an (n,) bool mask of the selected rows; raises as `select_rows`."""
+    selected, found = select_rows(selection, table, tags, store), np.zeros(len(table), bool)
     found[selected.places] = True
     return selected.clauses, found
 
 
-def in_words(clauses: Sequence[Clause], group: Group | None = None) -> str:
+def describe_selection(clauses: Sequence[Clause], group: PickedRows | None = None) -> str:
     """Describe a selection in words, such as `wrong, true negative, with “not”`."""
-    said = [_word(clause) for clause in clauses if clause.name != IDS]
+    said = [_describe_clause(clause) for clause in clauses if clause.name != IDS]
     return ", ".join([*([group.about or "chosen one by one"] if group else []), *said]) or "all"
 
 
-def _word(clause: Clause) -> str:
+def _describe_clause(clause: Clause) -> str:
     name, sign, value = clause.name, clause.sign, clause.value
     if not sign:
         return {"uncoded": "not coded", "unnoted": "without a note"}.get(name, name)
-    if name == rules.CODE:
+    if name == query.CODE:
         return f"coded {value}" if sign == "=" else f"not coded {value}"
     if name == "tag":
-        return called(value) if sign == "=" else f"no {called(value)}"
-    if name == rules.WORD:
-        words = "word" if len(words_of(value)) == 1 else "words"
+        return name_tag(value) if sign == "=" else f"no {name_tag(value)}"
+    if name == query.WORD:
+        words = "word" if len(split_phrase(value)) == 1 else "words"
         return f"{'with' if sign == '=' else 'without'} the {words} “{value}”"
     if name in SEVERAL:
         return f"{value} {name}" if sign == "=" else f"{value} not {name}"

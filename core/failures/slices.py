@@ -18,26 +18,34 @@ from typing import Any
 
 import numpy as np
 
-from core import stored
-from core.atomic import storage_errors, write_text
-from core.data.findings import shown
-from core.data.table import Task
-from core.evaluation.intervals import intervals, newcombe, per_class_intervals
-from core.evaluation.metrics import evaluate, per_class
+from core import json_store
+from core.atomic import convert_os_errors, write_text
+from core.data.dataset import Task
+from core.data.findings import shorten
+from core.evaluation.intervals import compute_intervals, compute_newcombe, list_class_intervals
+from core.evaluation.metrics import evaluate, evaluate_classes
 from core.evaluation.scores import HALF
 from core.exceptions import InputError, RunDamaged
-from core.failures.coded import Coded
-from core.failures.codes import data_of
-from core.failures.ledger import now
-from core.failures.report import rate
-from core.failures.rules import of_readers
-from core.failures.selection import Group, Selection, in_words, keep, parse, recall, select
-from core.failures.table import Table, keys, read_table
-from core.failures.tags import Tagged
-from core.fingerprint import file_version
-from core.metrics import TUNED, named
+from core.failures.annotation_store import get_timestamp
+from core.failures.codebook import get_data_name
+from core.failures.predictions_table import PredictionTable, hash_texts, read_table
+from core.failures.query import is_private_rule
+from core.failures.report import compute_rate
+from core.failures.row_annotations import Annotations
+from core.failures.selection import (
+    PickedRows,
+    Selection,
+    describe_selection,
+    parse_selection,
+    read_picked,
+    select_rows,
+    store_picked,
+)
+from core.failures.tags import TableTags
+from core.fingerprint import get_file_version
+from core.metrics import TUNED, get_metric
+from core.runs.comparison_data import MOST_VALUES, ComparisonData
 from core.runs.record import RunRecord
-from core.runs.sides import MOST_VALUES, Sides
 from core.runs.store import RunStore
 
 FOLDER = ".slices"  # beside the runs
@@ -53,12 +61,12 @@ class Slice:
     name: str
     select: str  # as a link has it
     created: str
-    group: Group | None = None  # its sentences, where they were chosen one by one
+    group: PickedRows | None = None  # its sentences, where they were chosen one by one
 
     @property
     def of_codes(self) -> bool:
         """Return whether the slice uses codes or notes, which may change although the run does not."""
-        return any(map(of_readers, parse(self.select).rules))
+        return any(map(is_private_rule, parse_selection(self.select).rules))
 
 
 WHOLE = Slice("", "all", "")  # all sentences, as if they were one
@@ -70,52 +78,54 @@ def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selecti
     A slice is of the data and not of a run; one of wrong sentences alone would not say how often they are wrong. Raises
     InputError if the name is none or taken, or there are too many slices; StorageError if it cannot be written.
     """
-    name, selection = _name(name), _of_data(selection)
-    before = slices(store, record)
+    name, selection = _clean_name(name), _drop_outcomes(selection)
+    before = read_slices(store, record)
     if same := next((each for each in before if each.name == name), None):
         if same.select == str(selection):
             return same
-        raise InputError(f"there is a slice {shown(name)} already, of {same.select}; take another name, or remove it")
+        raise InputError(f"there is a slice {shorten(name)} already, of {same.select}; take another name, or remove it")
     if len(before) >= MOST:
         raise InputError(f"there are {MOST} slices of these data, and no more are kept; remove one")
-    group = recall(store, selection.digest) if selection.digest else None
-    made = Slice(name, str(selection), now(), group)
-    _write(store, record, made)
+    group = read_picked(store, selection.digest) if selection.digest else None
+    made = Slice(name, str(selection), get_timestamp(), group)
+    _write_slice(store, record, made)
     return made
 
 
-def slices(store: RunStore, record: RunRecord) -> list[Slice]:
+def read_slices(store: RunStore, record: RunRecord) -> list[Slice]:
     """Read the slices of the data of a run, by name; RunDamaged, which names the file, if one cannot be read."""
-    found = [stored.read(path, Slice) for path in _folder(store, record).glob("*.json")]
+    found = [json_store.read(path, Slice) for path in _get_folder(store, record).glob("*.json")]
     return sorted(found, key=lambda each: each.name.casefold())
 
 
-def version(store: RunStore, record: RunRecord) -> str:
+def get_version(store: RunStore, record: RunRecord) -> str:
     """Return a text that changes when a slice of the data of a run does."""
-    return " ".join(f"{path.name} {file_version(path)}" for path in sorted(_folder(store, record).glob("*.json")))
+    return " ".join(
+        f"{path.name} {get_file_version(path)}" for path in sorted(_get_folder(store, record).glob("*.json"))
+    )
 
 
 def find_slice(store: RunStore, record: RunRecord, name: str) -> Selection:
     """Return the selection of a name and store its sentences for links; InputError if there is none."""
-    found = slices(store, record)
+    found = read_slices(store, record)
     one = next((each for each in found if each.name == name), None)
     if one is None:
-        there = f"there are {', '.join(shown(each.name) for each in found)}" if found else "there are none yet"
-        raise InputError(f"no slice {shown(name)} of the data of run '{record.run}'; {there}")
+        there = f"there are {', '.join(shorten(each.name) for each in found)}" if found else "there are none yet"
+        raise InputError(f"no slice {shorten(name)} of the data of run '{record.run}'; {there}")
     if one.group is not None:
-        keep(store, one.group)
-    return parse(one.select)
+        store_picked(store, one.group)
+    return parse_selection(one.select)
 
 
 def rename_slice(store: RunStore, record: RunRecord, name: str, to: str) -> Slice:
     """Rename a slice; InputError if there is none or the new name is taken."""
-    to, before = _name(to), slices(store, record)
+    to, before = _clean_name(to), read_slices(store, record)
     find_slice(store, record, name)
     if to != name and any(each.name == to for each in before):
-        raise InputError(f"there is a slice {shown(to)} already; take another name, or remove it")
+        raise InputError(f"there is a slice {shorten(to)} already; take another name, or remove it")
     made = dataclasses.replace(next(each for each in before if each.name == name), name=to)
     if to != name:
-        _write(store, record, made)
+        _write_slice(store, record, made)
         remove_slice(store, record, name)
     return made
 
@@ -123,46 +133,46 @@ def rename_slice(store: RunStore, record: RunRecord, name: str, to: str) -> Slic
 def remove_slice(store: RunStore, record: RunRecord, name: str) -> None:
     """Delete a slice, not its sentences; InputError if there is none."""
     find_slice(store, record, name)
-    path = _path(store, record, name)
-    with storage_errors(path):
+    path = _get_path(store, record, name)
+    with convert_os_errors(path):
         path.unlink(missing_ok=True)
 
 
-def _of_data(selection: Selection) -> Selection:
+def _drop_outcomes(selection: Selection) -> Selection:
     """Drop the outcome rules, if other rules remain."""
     left = tuple(rule for rule in selection.rules if rule not in OUTCOMES)
     return dataclasses.replace(selection, rules=left or selection.rules)
 
 
-def _name(name: str) -> str:
+def _clean_name(name: str) -> str:
     found = " ".join(name.split())
     if not found or len(found) > LONGEST or not found.isprintable():
-        raise InputError(f"{shown(found)} is no name for a slice: write 1 to {LONGEST} characters")
+        raise InputError(f"{shorten(found)} is no name for a slice: write 1 to {LONGEST} characters")
     return found
 
 
-def _write(store: RunStore, record: RunRecord, made: Slice) -> None:
-    path = _path(store, record, made.name)
-    with storage_errors(path):
+def _write_slice(store: RunStore, record: RunRecord, made: Slice) -> None:
+    path = _get_path(store, record, made.name)
+    with convert_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_text(path, json.dumps(dataclasses.asdict(made), ensure_ascii=False, indent=1))
 
 
-def _folder(store: RunStore, record: RunRecord) -> Path:
-    return store.folder / FOLDER / hashlib.sha256(data_of(record).encode()).hexdigest()[:16]
+def _get_folder(store: RunStore, record: RunRecord) -> Path:
+    return store.folder / FOLDER / hashlib.sha256(get_data_name(record).encode()).hexdigest()[:16]
 
 
-def _path(store: RunStore, record: RunRecord, name: str) -> Path:
-    return _folder(store, record) / f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.json"
+def _get_path(store: RunStore, record: RunRecord, name: str) -> Path:
+    return _get_folder(store, record) / f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.json"
 
 
-def with_slices(
+def add_slices(
     store: RunStore,
-    sides: Sides,
+    sides: ComparisonData,
     kept: Sequence[Slice],
-    read: Callable[[RunRecord, str], Table],
-    codes: Coded | None = None,
-) -> Sides:
+    read: Callable[[RunRecord, str], PredictionTable],
+    codes: Annotations | None = None,
+) -> ComparisonData:
     """Return the compared models with the rows of each slice, and notes on slices that are left out.
 
     `read` gives the table of a run and a split; without `codes` those of everybody count. Raises InputError if there
@@ -175,22 +185,22 @@ def with_slices(
     if len(kept) > MOST_VALUES:
         raise InputError(f"--by slice: {len(kept)} slices; at most {MOST_VALUES} can be compared by")
     tables = {
-        record.run: (table := read(record, sides.split), Tagged(store, table))
+        record.run: (table := read(record, sides.split), TableTags(store, table))
         for side in sides.sides
         for record in side.model.records
     }
     found: dict[str, dict[int, np.ndarray]] = {}
     notes = []
     for each in kept:
-        chosen = parse(each.select)
+        chosen = parse_selection(each.select)
         if chosen.split not in ("", sides.split):
             continue
         try:
-            rows = {run: _keys(store, each, *of_run, codes) for run, of_run in tables.items()}
+            rows = {run: _select_keys(store, each, *of_run, codes) for run, of_run in tables.items()}
         except InputError as error:
             notes.append(f"slice {each.name} is left out: {error}")
             continue
-        by_fold = _same_rows(sides, rows)
+        by_fold = _align_rows(sides, rows)
         if by_fold is None:
             notes.append(f"slice {each.name} is left out: its rules select other sentences for each run")
         elif not any(map(len, by_fold.values())):
@@ -202,13 +212,15 @@ def with_slices(
     return replace(sides, slices=found, notes=(*sides.notes, *notes))
 
 
-def _keys(store: RunStore, one: Slice, table: Table, tagged: Tagged, codes: Coded | None) -> frozenset[str]:
+def _select_keys(
+    store: RunStore, one: Slice, table: PredictionTable, tagged: TableTags, codes: Annotations | None
+) -> frozenset[str]:
     """Return the keys of the sentences that a slice selects in one run."""
-    places = select(parse(one.select), table, tagged, store, codes).places
+    places = select_rows(parse_selection(one.select), table, tagged, store, codes).places
     return frozenset(table.frame["key"].to_numpy()[places].tolist())
 
 
-def _same_rows(sides: Sides, rows: dict[str, frozenset[str]]) -> dict[int, np.ndarray] | None:
+def _align_rows(sides: ComparisonData, rows: dict[str, frozenset[str]]) -> dict[int, np.ndarray] | None:
     """Return the rows by fold, in the order shared by all sides; None if runs of a fold select different sentences."""
     found: dict[int, np.ndarray] = {}
     of_fold: dict[int, frozenset[str]] = {}
@@ -218,7 +230,7 @@ def _same_rows(sides: Sides, rows: dict[str, frozenset[str]]) -> dict[int, np.nd
             if of_fold.setdefault(fold, own) != own:
                 return None
             if fold not in found:
-                found[fold] = np.flatnonzero([key in own for key in keys(answers.texts)])
+                found[fold] = np.flatnonzero([key in own for key in hash_texts(answers.texts)])
     return found
 
 
@@ -232,18 +244,18 @@ PARTS = ("precision", "recall", "f1")
 _OF = {"precision": "said", "recall": "true"}
 
 
-def metric_names(table: Table) -> tuple[str, ...]:
+def list_metrics(table: PredictionTable) -> tuple[str, ...]:
     """Return the names of a table's metrics, prefixed by `tuned.` if labels have their own thresholds."""
     tuned = TUNED if table.task == "multi" and table.record.tuned_thresholds else ""
     return tuple(f"{tuned}{name}" for name in SHOWN[table.task])
 
 
-def measured(table: Table, places: np.ndarray) -> dict[str, Any]:
+def measure_rows(table: PredictionTable, places: np.ndarray) -> dict[str, Any]:
     """Compute metrics on (k,) rows of a table, with 95 % intervals.
 
     Returns:
-        `metrics`, name → value, and `intervals`, name → [low, high]; `per_class`, class → `support`, `precision`,
-        `recall`, `f1`, and `per_class_intervals`, in the same way; None is what is not defined on these rows. `lacks`
+        `metrics`, name → value, and `compute_intervals`, name → [low, high]; `evaluate_classes`, class → `support`, `precision`,
+        `read_picked`, `f1`, and `list_class_intervals`, in the same way; None is what is not defined on these rows. `lacks`
         says in a sentence which these are and why; empty: nothing.
     """
     record, task = table.record, table.task
@@ -252,17 +264,17 @@ def measured(table: Table, places: np.ndarray) -> dict[str, Any]:
     thresholds = np.array([(record.tuned_thresholds or {}).get(name, HALF) for name in table.classes])
     asked = labels, chances, task, thresholds
     values = evaluate(*asked, ordered=record.ordered)
-    plain = {name: named(name).name for name in metric_names(table)}
-    ends = intervals(*asked, names=set(plain.values()), ordered=record.ordered) if len(places) else {}
+    plain = {name: get_metric(name).name for name in list_metrics(table)}
+    ends = compute_intervals(*asked, names=set(plain.values()), ordered=record.ordered) if len(places) else {}
     return {
         "metrics": {name: values.get(each) for name, each in plain.items()},
         "intervals": {name: ends.get(each) for name, each in plain.items()},
-        **_classes(table, places, asked),
-        "lacks": _lacks(table, places),
+        **_evaluate_classes(table, places, asked),
+        "lacks": _explain_missing(table, places),
     }
 
 
-def against_others(wrong: np.ndarray, places: np.ndarray) -> dict[str, Any]:
+def compare_with_rest(wrong: np.ndarray, places: np.ndarray) -> dict[str, Any]:
     """Compare the error rate of (k,) rows with that of all others.
 
     Returns `others`, the rate of errors of the rest; `difference`, that of the rows less it, and its 95 %
@@ -276,16 +288,16 @@ def against_others(wrong: np.ndarray, places: np.ndarray) -> dict[str, Any]:
     return {
         "others": there / rest,
         "difference": here / len(places) - there / rest,
-        "difference_interval": list(newcombe(here, len(places), there, rest)),
+        "difference_interval": list(compute_newcombe(here, len(places), there, rest)),
     }
 
 
-def _classes(table: Table, places: np.ndarray, asked: tuple[Any, ...]) -> dict[str, Any]:
+def _evaluate_classes(table: PredictionTable, places: np.ndarray, asked: tuple[Any, ...]) -> dict[str, Any]:
     """Return, for each class, its true rows, its predicted rows and its metrics."""
     labels, chances, task, thresholds = asked
     whole = labels, chances, table.classes, task, thresholds
     counts = {"true": table.true[places].sum(0), "said": table.said[places].sum(0)}
-    values, drawn = per_class(*whole), per_class_intervals(*whole)
+    values, drawn = evaluate_classes(*whole), list_class_intervals(*whole)
     found: dict[str, dict[str, Any]] = {}
     ends: dict[str, dict[str, Any]] = {}
     for place, name in enumerate(table.classes):
@@ -296,26 +308,26 @@ def _classes(table: Table, places: np.ndarray, asked: tuple[Any, ...]) -> dict[s
     return {"per_class": found, "per_class_intervals": ends}
 
 
-def _lacks(table: Table, places: np.ndarray) -> str:
+def _explain_missing(table: PredictionTable, places: np.ndarray) -> str:
     if not len(places):
         return "There is no sentence of it, so nothing is measured."
     true, said = (has[places].any(0) for has in (table.true, table.said))
-    never, unsaid, wrongly = (_named(table, where) for where in (~true, ~said, said & ~true))
+    never, unsaid, wrongly = (_select_names(table, where) for where in (~true, ~said, said & ~true))
     found = []
     if never:
-        found.append(f"No sentence of it is {_listed(never)}: of what is not there, there is no recall.")
+        found.append(f"No sentence of it is {_join_names(never)}: of what is not there, there is no recall.")
     if unsaid:
-        found.append(f"None is said to be {_listed(unsaid)}: of what is never said, there is no precision.")
+        found.append(f"None is said to be {_join_names(unsaid)}: of what is never said, there is no precision.")
     if wrongly:
         found.append("Macro F1 counts a class as 0 that is said and never true.")
     return " ".join(found)
 
 
-def _named(table: Table, where: np.ndarray) -> list[str]:
+def _select_names(table: PredictionTable, where: np.ndarray) -> list[str]:
     return [name for name, holds in zip(table.classes, where, strict=True) if holds]
 
 
-def _listed(classes: Sequence[str]) -> str:
+def _join_names(classes: Sequence[str]) -> str:
     if len(classes) > MOST_NAMED:
         return f"any of {len(classes)} classes"
     return " or ".join([", ".join(classes[:-1]), classes[-1]] if len(classes) > 1 else classes)
@@ -325,34 +337,36 @@ _NUMBERS = ("n", "wrong", "rate", "interval", "share", "others", "difference", "
 _MEASURED = ("metrics", "intervals", "per_class", "per_class_intervals")
 
 
-def slices_report(
-    store: RunStore, table: Table, kept: Sequence[Slice], codes: Coded | None = None
+def report_slices(
+    store: RunStore, table: PredictionTable, kept: Sequence[Slice], codes: Annotations | None = None
 ) -> list[dict[str, Any]]:
     """Return rules and numbers of each slice, see `core.api.slices`; without `codes` those of everybody count."""
-    tagged = Tagged(store, table)
-    return [slice_report(store, table, tagged, each, codes) for each in kept]
+    tagged = TableTags(store, table)
+    return [report_slice(store, table, tagged, each, codes) for each in kept]
 
 
-def slice_report(store: RunStore, table: Table, tagged: Tagged, one: Slice, codes: Coded | None) -> dict[str, Any]:
+def report_slice(
+    store: RunStore, table: PredictionTable, tagged: TableTags, one: Slice, codes: Annotations | None
+) -> dict[str, Any]:
     """Return the rules and numbers of a slice; `tagged` has the tags of the table."""
-    asked = parse(one.select)
+    asked = parse_selection(one.select)
     about = {"name": one.name, "select": one.select, "created": one.created, "split": asked.split or table.split}
     try:
         if asked.split not in ("", table.split):
             table = read_table(store, table.record.run, asked.split)
-            tagged = Tagged(store, table)
+            tagged = TableTags(store, table)
         if one.group is not None:
-            keep(store, one.group)  # the slice has its sentences, the file of their selection may be gone
-        found = select(asked, table, tagged, store, codes)
+            store_picked(store, one.group)  # the slice has its sentences, the file of their selection may be gone
+        found = select_rows(asked, table, tagged, store, codes)
     except (InputError, RunDamaged) as error:
         nothing = dict.fromkeys(_NUMBERS) | {name: {} for name in _MEASURED} | {"lacks": ""}
         return {**about, "where": list(asked.rules), "said": ", ".join(asked.rules), **nothing, "problem": str(error)}
-    said = in_words(found.clauses, found.group)
+    said = describe_selection(found.clauses, found.group)
     share = len(found.places) / len(table) if len(table) else 0.0
     numbers = {
-        **rate(table.wrong[found.places]),
+        **compute_rate(table.wrong[found.places]),
         "share": share,
-        **against_others(table.wrong, found.places),
-        **measured(table, found.places),
+        **compare_with_rest(table.wrong, found.places),
+        **measure_rows(table, found.places),
     }
     return {**about, "where": list(map(str, found.clauses)), "said": said, **numbers, "problem": ""}

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.lazy import open_door
+from core.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
-    from core.interpret import belief, edits, explain, flip, push, sentence, several, stages, templates, trace_summary
-    from core.interpret import verdict
+    from core.interpret import (
+        faithfulness,
+        edits,
+        attribution,
+        counterfactual,
+        attribution_math,
+        sentence_view,
+        batched_attribution,
+        stages,
+        negation_templates,
+        trace_summary,
+    )
+    from core.interpret import faithfulness_verdict
 
-__getattr__ = open_door(__name__)
+__getattr__ = make_getattr(__name__)

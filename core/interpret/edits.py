@@ -28,14 +28,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.exceptions import InputError
-from core.interpret.trace_summary import Learned, learned, reach
+from core.formatting import format_number, format_subscript
+from core.interpret.trace_summary import LearnedLambdas, get_lambda_range, get_learned_lambdas
 from core.models.attention_config import Lexical
+from core.models.capabilities import list_capabilities
 from core.models.config import ModelConfig
-from core.models.provides import provides
-from core.numbers import number, subscript
 
 if TYPE_CHECKING:
-    from core.interpret.sentence import SentenceView
+    from core.interpret.sentence_view import SentenceView
     from core.models.trace import Intervention
 
 
@@ -74,30 +74,30 @@ class Edits:
         """Return whether anything is changed within the network."""
         return replace(self, unmixed=False) != Edits()
 
-    def value(self, layer: int, component: int) -> float | None:
+    def get_lambda(self, layer: int, component: int) -> float | None:
         """Return the λ that is set here; None if it is the learned one."""
         return next((value for *place, value in self.lambdas if place == [layer, component]), None)
 
-    def gate(self, layer: int, token: int) -> float | None:
+    def get_gate(self, layer: int, token: int) -> float | None:
         """Return the gate that is set here; None if it is the model's own."""
         return next((value for *place, value in self.gates if place == [layer, token]), None)
 
-    def with_value(self, kind: Literal["lambdas", "gates"], place: tuple[int, int], value: float) -> Edits:
+    def set_value(self, kind: Literal["lambdas", "gates"], place: tuple[int, int], value: float) -> Edits:
         """Return the edits with one λ (layer, component) or one gate (layer, token) set."""
         others = [part for part in getattr(self, kind) if part[:2] != place]
         changed: dict[str, Any] = {kind: tuple(sorted([*others, (*place, round(value, 4))]))}
         return replace(self, **changed)
 
-    def with_pieces(self, token: int, off: Iterable[int]) -> Edits:
+    def set_pieces(self, token: int, off: Iterable[int]) -> Edits:
         """Return the edits with exactly these pieces of a token silenced."""
         others = [place for place in self.pieces_off if place[0] != token]
         return replace(self, pieces_off=tuple(sorted([*others, *((token, piece) for piece in set(off))])))
 
-    def with_piece(self, token: int, piece: int) -> Edits:
+    def add_piece(self, token: int, piece: int) -> Edits:
         """Return the edits with one more piece silenced."""
         return replace(self, pieces_off=tuple(sorted({*self.pieces_off, (token, piece)})))
 
-    def with_silent(
+    def add_silenced(
         self,
         kind: Literal["heads", "components", "maps", "lexical"],
         place: tuple[int, ...] | int,
@@ -111,7 +111,7 @@ class Edits:
         changed: dict[str, Any] = {name: tuple(sorted(places)) for name, places in zip(names, kept, strict=True)}
         return replace(self, **changed)
 
-    def intervention(self) -> Intervention | None:
+    def to_intervention(self) -> Intervention | None:
         """Return the changes within the network as an intervention; None without changes."""
         if not self.inside:
             return None
@@ -129,50 +129,52 @@ class Edits:
             **silent,
         )
 
-    def encode(self) -> str:
+    def encode_line(self) -> str:
         """Write all changes as one line; empty without changes."""
-        return ",".join(line for parts in self._written().values() for line, _ in parts)
+        return ",".join(line for parts in self._write_changes().values() for line, _ in parts)
 
-    def words(self) -> str:
+    def describe_changes(self) -> str:
         """Write all changes in words: `head 2 of layer 1 off, λ₁ of layer 2 = 0.50`."""
-        kinds = self._written()
+        kinds = self._write_changes()
         first = {name: kinds[name] for name in ("heads", "components")}
         return ", ".join(words for parts in (first | kinds).values() for _, words in parts)
 
-    def _written(self) -> dict[str, list[tuple[str, str]]]:
+    def _write_changes(self) -> dict[str, list[tuple[str, str]]]:
         """Return each change as text of a line and in words, by kind, in the order of a line."""
         others = "other " * bool(self.lambdas)
         return {
             "lambdas": [
-                (f"l{at + 1}c{i}:{value:g}", f"λ{subscript(i)} of layer {at + 1} = {number(value, 2)}")
+                (f"l{at + 1}c{i}:{value:g}", f"λ{format_subscript(i)} of layer {at + 1} = {format_number(value, 2)}")
                 for at, i, value in self.lambdas
             ],
-            "factor": [(f"l:{self.factor:g}", f"all {others}λ × {number(self.factor, 2)}")] * (self.factor != 1),
+            "factor": [(f"l:{self.factor:g}", f"all {others}λ × {format_number(self.factor, 2)}")] * (self.factor != 1),
             "heads": [
                 (f"h{at + 1}.{head + 1}{how}", f"head {head + 1} of layer {at + 1} {HOW[how]}")
-                for (at, head), how in self._silent("heads")
+                for (at, head), how in self._list_silenced("heads")
             ],
             "components": [
-                (f"c{at + 1}.{i}{how}", f"A{subscript(i)} of layer {at + 1} {HOW[how]}")
-                for (at, i), how in self._silent("components")
+                (f"c{at + 1}.{i}{how}", f"A{format_subscript(i)} of layer {at + 1} {HOW[how]}")
+                for (at, i), how in self._list_silenced("components")
             ],
             "maps": [
                 (
                     f"m{at + 1}.{head + 1}.{i}{how}",
-                    f"A{subscript(i)} of head {head + 1} of layer {at + 1} {HOW[how]}",
+                    f"A{format_subscript(i)} of head {head + 1} of layer {at + 1} {HOW[how]}",
                 )
-                for (at, head, i), how in self._silent("maps")
+                for (at, head, i), how in self._list_silenced("maps")
             ],
             "gates": [
                 (
                     f"g{at + 1}.{token + 1}:{value:g}",
-                    f"gate of token {token + 1} in layer {at + 1} = {number(value, 2)}",
+                    f"gate of token {token + 1} in layer {at + 1} = {format_number(value, 2)}",
                 )
                 for at, token, value in self.gates
             ],
-            "strength": [(f"s:{self.lexical:g}", f"lexical term × {number(self.lexical, 2)}")] * (self.lexical != 1),
+            "strength": [(f"s:{self.lexical:g}", f"lexical term × {format_number(self.lexical, 2)}")]
+            * (self.lexical != 1),
             "lexical": [
-                (f"s{at + 1}{how}", f"lexical term of layer {at + 1} {HOW[how]}") for at, how in self._silent("lexical")
+                (f"s{at + 1}{how}", f"lexical term of layer {at + 1} {HOW[how]}")
+                for at, how in self._list_silenced("lexical")
             ],
             "pieces": [
                 (f"n{token + 1}.{piece + 1}", f"piece {piece + 1} of token {token + 1} silenced")
@@ -182,7 +184,7 @@ class Edits:
             "mixture": [(UNMIXED, "TF-IDF taken out")] * self.unmixed,
         }
 
-    def _silent(self, kind: str) -> list[tuple[Any, str]]:
+    def _list_silenced(self, kind: str) -> list[tuple[Any, str]]:
         """Return the parts that are off and those at their mean, each with its suffix in a line."""
         both = (("", getattr(self, f"{kind}_off")), (MEAN, getattr(self, f"{kind}_mean")))
         return [(place, how) for how, places in both for place in places]
@@ -222,7 +224,7 @@ class Editable:
     @property
     def has(self) -> str:
         """Return what can be changed and how to write it."""
-        several, low, high = self.components > 1, number(self.low, 1), number(self.high, 1)
+        several, low, high = self.components > 1, format_number(self.low, 1), format_number(self.high, 1)
         found = (
             (self.layers, f"layers 1 to {self.layers} with heads 1 to {self.heads} (h1.1)"),
             (several, f"components 0 to {self.components - 1} (c1.0, m1.1.0)"),
@@ -237,41 +239,41 @@ class Editable:
         there = [words for has, words in found if has]
         return ", ".join(there) or "nothing that can be changed when it reads this text"
 
-    def read(self, text: str) -> tuple[Edits, int]:
+    def read_link(self, text: str) -> tuple[Edits, int]:
         """Return the edits of a link, and the number of its parts that this model lacks."""
         found, left_out = UNCHANGED, 0
-        for part in _parts(text):
+        for part in _split_parts(text):
             try:
-                found = self._with(found, part)
+                found = self._apply_part(found, part)
             except InputError:
                 left_out += 1
         return found, left_out + (len(text) > LONGEST)
 
-    def asked(self, text: str) -> Edits:
+    def parse_edits(self, text: str) -> Edits:
         """Return the edits that a line describes; InputError, which says what is possible, if a part of it is not."""
         if len(text) > LONGEST:
             raise InputError(f"--edit: {LONGEST} characters at most")
         found = UNCHANGED
-        for part in _parts(text):
-            found = self._with(found, part)
+        for part in _split_parts(text):
+            found = self._apply_part(found, part)
         return found
 
-    def moved(self, text: str, levers: Mapping[str, str | None]) -> Edits:
+    def update_link(self, text: str, levers: Mapping[str, str | None]) -> Edits:
         """Return the edits of a link after some of its values were changed.
 
         `levers` has, by what a part begins with (`h1.2`, `l2c1`), the whole part, or None to leave it as trained.
         """
-        link = self.read(text)[0].encode()  # one written by hand may say the same otherwise
+        link = self.read_link(text)[0].encode_line()  # one written by hand may say the same otherwise
         kept = [part for part in link.split(",") if part.partition(":")[0] not in levers]
-        return self.read(",".join([*kept, *filter(None, levers.values())]))[0]
+        return self.read_link(",".join([*kept, *filter(None, levers.values())]))[0]
 
-    def _with(self, edits: Edits, part: str) -> Edits:
-        found = self._named(edits, part) if "=" in part else self._add(edits, part)
+    def _apply_part(self, edits: Edits, part: str) -> Edits:
+        found = self._silence_piece(edits, part) if "=" in part else self._add_part(edits, part)
         if found is None:
             raise InputError(f"--edit {part:.40}: this run has {self.has}")
         return found
 
-    def _named(self, edits: Edits, part: str) -> Edits | None:
+    def _silence_piece(self, edits: Edits, part: str) -> Edits | None:
         """Add the silencing of a piece of a word at every occurrence; None: this model has no pieces."""
         word, _, piece = (each.strip() for each in part.partition("="))
         if not any(self.pieces):
@@ -285,10 +287,10 @@ class Editable:
                 there = " ".join(own)
                 raise InputError(f"--edit {part:.40}: {word!r:.80} has no piece {piece!r:.80}; it has {there:.200}")
             for at in (at for at, name in enumerate(own) if name == piece):
-                edits = edits.with_piece(place, at)
+                edits = edits.add_piece(place, at)
         return edits
 
-    def _add(self, edits: Edits, part: str) -> Edits | None:
+    def _add_part(self, edits: Edits, part: str) -> Edits | None:
         if part == UNMIXED:
             return replace(edits, unmixed=True) if self.mixed else None
         if part == UNSEGMENTED:
@@ -296,63 +298,63 @@ class Editable:
         if match := _LAMBDA.fullmatch(part):
             layer, component, value = int(match[1]) - 1, int(match[2]), float(match[3])
             known = 0 <= layer < self.layers and 1 <= component < self.components and self.low <= value <= self.high
-            return edits.with_value("lambdas", (layer, component), value) if known else None
+            return edits.set_value("lambdas", (layer, component), value) if known else None
         if match := _FACTOR.fullmatch(part):
             value = float(match[1])
             return replace(edits, factor=value) if self.components > 1 and 0 <= value <= LARGEST else None
         if match := _GATE.fullmatch(part):
             layer, token, value = int(match[1]) - 1, int(match[2]) - 1, float(match[3])
             known = 0 <= layer < self.layers and 0 <= token < self.gated
-            return edits.with_value("gates", (layer, token), value) if known and 0 <= value <= 1 else None
+            return edits.set_value("gates", (layer, token), value) if known and 0 <= value <= 1 else None
         if match := _STRENGTH.fullmatch(part):
             value = float(match[1])
             return replace(edits, lexical=value) if self.lexical == "add" and 0 <= value <= STRONGEST else None
         if match := _PIECE.fullmatch(part):
             token, piece = int(match[1]) - 1, int(match[2]) - 1
             known = 0 <= token < len(self.pieces) and 0 <= piece < len(self.pieces[token])
-            return edits.with_piece(token, piece) if known else None
+            return edits.add_piece(token, piece) if known else None
         match = _SWITCH.fullmatch(part)
-        return self._switch(edits, match[1], mean=match[2] is not None) if match else None
+        return self._switch_part(edits, match[1], mean=match[2] is not None) if match else None
 
-    def _switch(self, edits: Edits, part: str, *, mean: bool) -> Edits | None:
+    def _switch_part(self, edits: Edits, part: str, *, mean: bool) -> Edits | None:
         layer, *rest = (int(each) for each in part[1:].split("."))
         heads, components = range(1, self.heads + 1), range(self.components)
         match part[0], rest if 1 <= layer <= self.layers else None:
             case "s", [] if self.lexical != "none":
-                return edits.with_silent("lexical", layer - 1, mean=mean)
+                return edits.add_silenced("lexical", layer - 1, mean=mean)
             case "c", [i] if i in components:
-                return edits.with_silent("components", (layer - 1, i), mean=mean)
+                return edits.add_silenced("components", (layer - 1, i), mean=mean)
             case "h", [head] if head in heads:
-                return edits.with_silent("heads", (layer - 1, head - 1), mean=mean)
+                return edits.add_silenced("heads", (layer - 1, head - 1), mean=mean)
             case "m", [head, i] if head in heads and i in components:
-                return edits.with_silent("maps", (layer - 1, head - 1, i), mean=mean)
+                return edits.add_silenced("maps", (layer - 1, head - 1, i), mean=mean)
         return None
 
 
 NOTHING = Editable(0, 0, 0, 0.0, 0.0)  # Of a model without maps
 
 
-def _parts(text: str) -> Iterator[str]:
+def _split_parts(text: str) -> Iterator[str]:
     return (part.strip() for part in text[:LONGEST].split(",") if part.strip())
 
 
-def editable(model: ModelConfig, learned: Learned) -> Editable:
+def get_editable(model: ModelConfig, learned: LearnedLambdas) -> Editable:
     """Return what can be edited in this model, independent of the text."""
     attention = model.attention
-    return Editable(model.layers, attention.heads, attention.components, *reach(attention, learned))
+    return Editable(model.layers, attention.heads, attention.components, *get_lambda_range(attention, learned))
 
 
-def allowed(model: ModelConfig, trained: SentenceView) -> Editable:
+def get_text_editable(model: ModelConfig, trained: SentenceView) -> Editable:
     """Return what can be edited in a model for this text."""
     mixed = trained.mix is not None
     if not trained.layers or not trained.tokens or trained.too_long:
         return replace(NOTHING, mixed=mixed)
     return replace(
-        editable(model, learned(trained, model.attention.subtracts)),
+        get_editable(model, get_learned_lambdas(trained, model.attention.subtracts)),
         tokens=trained.tokens,
         pieces=trained.pieces or (),
         mixed=mixed,
-        gated=len(trained.tokens) - bool(trained.filled) if "gates" in provides(model) else 0,
+        gated=len(trained.tokens) - bool(trained.filled) if "gates" in list_capabilities(model) else 0,
         lexical=model.attention.lexical,
         segments=trained.segments is not None,
     )

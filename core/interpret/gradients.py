@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from core.data.table import Task
-from core.evaluation.mix import mixed_logits
-from core.evaluation.predict import scaled
+from core.data.dataset import Task
+from core.evaluation.ensemble import blend_tensors
+from core.evaluation.prediction import scale_logits
 from core.models.baselines import ReadsVectors
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention
-from core.training.scaling import Scaling
+from core.training.calibration import Scaling
 
 REFERENCE = "every word's vector zero, its place kept"
 """Where integrated gradients start (Sundararajan, Taly and Yan 2017, section 3, for texts)."""
@@ -44,8 +44,8 @@ class Target(NamedTuple):
     def __call__(self, logits: Tensor) -> Tensor:
         """Return the log-odds of logits (B, C) → (B,): log p - log Σ others; with several labels log p - log(1 - p)."""
         if self.tfidf is not None:
-            logits = mixed_logits(logits.double(), self.tfidf.double(), self.weight, self.task)
-        z = scaled(logits, self.task, self.scaling)
+            logits = blend_tensors(logits.double(), self.tfidf.double(), self.weight, self.task)
+        z = scale_logits(logits, self.task, self.scaling)
         if self.task == "multi":
             return z[:, self.place]
         others = torch.arange(z.shape[1], device=z.device) != self.place
@@ -55,7 +55,7 @@ class Target(NamedTuple):
 Asked = Callable[[Tensor], Tensor]  # (B, C) logits → (B,): such as a `Target`
 
 
-class Integrated(NamedTuple):
+class PathAttribution(NamedTuple):
     """Integrated gradients with their completeness error."""
 
     pushes: np.ndarray  # (L,) float64
@@ -64,64 +64,64 @@ class Integrated(NamedTuple):
     steps: int
 
 
-def gradient_times_input(
+def compute_input_gradient(
     model: Embeds, batch: Batch, target: Asked, intervene: Intervention | None = None
 ) -> np.ndarray:
     """Return (L,) float64 dot products of each token's vector with its gradient, for a batch of one text."""
     from captum.attr import InputXGradient
 
-    embedded, ask = _function(model, batch, target, intervene)
-    return _of_tokens(InputXGradient(ask).attribute(embedded))
+    embedded, ask = _build_function(model, batch, target, intervene)
+    return _select_tokens(InputXGradient(ask).attribute(embedded))
 
 
-def integrated_gradients(
+def integrate_gradients(
     model: Embeds, batch: Batch, target: Asked, intervene: Intervention | None = None
-) -> Integrated:
+) -> PathAttribution:
     """Compute integrated gradients, doubling the steps until they add up or reach `MOST_STEPS`.
 
     Sundararajan, Taly and Yan (2017), "Axiomatic attribution for deep networks", equation 1.
     """
     from captum.attr import IntegratedGradients
 
-    embedded, ask = _function(model, batch, target, intervene)
+    embedded, ask = _build_function(model, batch, target, intervene)
     with torch.no_grad():
         there, here = ask(torch.cat([torch.zeros_like(embedded), embedded])).double().tolist()
     method, steps, once = IntegratedGradients(ask), STEPS, max(1, TOKENS // embedded.shape[1])
     while True:
         edges = torch.linspace(0, 1, steps // POINTS + 1, device=embedded.device)[:, None, None] * embedded.detach()
         found = method.attribute(edges[1:], edges[:-1], n_steps=POINTS, internal_batch_size=once)
-        pushes = _of_tokens(found)
+        pushes = _select_tokens(found)
         error = float(pushes.sum()) - (here - there)
         if abs(error) <= SMALL * max(1.0, abs(here - there)) or steps >= MOST_STEPS:
-            return Integrated(pushes, there, error, steps)
+            return PathAttribution(pushes, there, error, steps)
         steps *= 2
 
 
-def _function(
+def _build_function(
     model: Embeds, batch: Batch, target: Asked, intervene: Intervention | None
 ) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
     """Build the embeddings of a text (1, L, d), and a function from embeddings (n, L, d) to log-odds (n,)."""
     if model.training:
         raise RuntimeError("gradients need eval(): dropout would change what they show")
 
-    def ask(embedded: Tensor) -> Tensor:
+    def compute_log_odds(embedded: Tensor) -> Tensor:
         """Return the log-odds of embeddings (n, L, d)."""
-        texts = batch.repeated(len(embedded))
+        texts = batch.repeat_text(len(embedded))
         if intervene is None:
             return target(model(texts, embedded=embedded).logits)
         return target(model(texts, intervene=intervene, embedded=embedded).logits)
 
     with torch.no_grad():
-        embedded = _vectors(model, batch, frozenset() if intervene is None else intervene.pieces_off)
-    return embedded.requires_grad_(), ask
+        embedded = _embed_text(model, batch, frozenset() if intervene is None else intervene.pieces_off)
+    return embedded.requires_grad_(), compute_log_odds
 
 
-def _vectors(model: Embeds, batch: Batch, off: frozenset[tuple[int, int]]) -> Tensor:
+def _embed_text(model: Embeds, batch: Batch, off: frozenset[tuple[int, int]]) -> Tensor:
     """Return word embeddings (1, L, d), without pieces that are off; their tokens count the class token, if any."""
     if not off or not isinstance(model, EncoderClassifier):
-        return model.embed(batch)
-    return model.embed(batch, [frozenset((token - model.first, piece) for token, piece in off)])
+        return model.embed_tokens(batch)
+    return model.embed_tokens(batch, [frozenset((token - model.first, piece) for token, piece in off)])
 
 
-def _of_tokens(found: Tensor) -> np.ndarray:
+def _select_tokens(found: Tensor) -> np.ndarray:
     return found.detach().double().sum((0, -1)).cpu().numpy()

@@ -8,17 +8,27 @@ from typing import Literal
 
 import numpy as np
 
-from core.data.table import Task
-from core.interpret.rules import Array, Dot, Rule, Softmax, Sum, exact, linear, norm, short
+from core.data.dataset import Task
+from core.interpret.cell_formulas import (
+    Array,
+    Dot,
+    Rule,
+    Softmax,
+    Sum,
+    format_number,
+    make_linear_rule,
+    make_norm_rule,
+    to_float64,
+)
+from core.models.activation_record import Record
 from core.models.head import Head
-from core.models.record import Record
-from core.training.scaling import Scaling
+from core.training.calibration import Scaling
 
 Kind = Literal["number", "score", "weight", "count"]
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class StageMatrix:
     """A named matrix with named rows and columns."""
 
     name: str  # LaTeX
@@ -29,24 +39,24 @@ class Matrix:
     rule: Rule | None = None  # How its cells follow from others; None: it is given
     words: tuple[tuple[str, ...], ...] = ()  # (R, …) further columns of words, named behind the numbers in `columns`
 
-    def filled(self, row: int, column: int) -> str:
+    def format_cell(self, row: int, column: int) -> str:
         """Return the formula of a cell with its numbers: `0.42·1.10 + … = 2.31`; without a rule, only the number."""
         value = self.values[row, column]
-        said = str(int(value)) if self.kind == "count" else short(value)
-        return said if self.rule is None else f"{self.rule.filled(row, column)} = {said}"
+        said = str(int(value)) if self.kind == "count" else format_number(value)
+        return said if self.rule is None else f"{self.rule.format_cell(row, column)} = {said}"
 
 
 @dataclass(frozen=True)
-class Stage:
+class ForwardStage:
     """One step from the text to the answer."""
 
     key: str
     """tokens, embedding, queries, scores, terms, mask, softmax, combine, mix, heads, residual, feedforward,
     convolutions, head-attention, states, largest, weights, valences, pool, dense, logits, probabilities."""
     title: str
-    formulas: tuple[str, ...]  # LaTeX, the letters of `core.models.describe.equation`
+    formulas: tuple[str, ...]  # LaTeX, the letters of `core.models.model_description.write_equation`
     reading: str  # How to read it; of a stage that the model does not have, that it has none
-    matrices: tuple[Matrix, ...] = ()  # The last is what comes out; empty: the model has no such stage
+    matrices: tuple[StageMatrix, ...] = ()  # The last is what comes out; empty: the model has no such stage
 
     @property
     def made(self) -> np.ndarray:
@@ -55,12 +65,12 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Steps:
+class ForwardStages:
     """All stages of one text, for one layer, head and component."""
 
     text: str
     tokens: tuple[str, ...]  # As the model reads them, a class token first and padding last
-    stages: tuple[Stage, ...]
+    stages: tuple[ForwardStage, ...]
     layer: int  # From 1; 0 without layers
     head: int  # From 1; 0 without heads
     component: int  # From 0
@@ -69,12 +79,12 @@ class Steps:
     components: int
     notes: tuple[str, ...]  # What of the text is unknown or cut off
 
-    def stage(self, key: str) -> Stage:
+    def find_stage(self, key: str) -> ForwardStage:
         """Return the stage of a key; KeyError if there is none."""
         return {stage.key: stage for stage in self.stages}[key]
 
 
-def numbered(many: int) -> tuple[str, ...]:
+def name_dimensions(many: int) -> tuple[str, ...]:
     """Return the names of vector dimensions, numbered from 1."""
     return tuple(str(i) for i in range(1, many + 1))
 
@@ -82,79 +92,92 @@ def numbered(many: int) -> tuple[str, ...]:
 ONE = ("text",)
 
 
-def pooling(head: Head, record: Record, tokens: Matrix, *, lead: bool) -> list[Stage]:
+def build_pooling(head: Head, record: Record, tokens: StageMatrix, *, lead: bool) -> list[ForwardStage]:
     """Build the stage that pools tokens (L, d): the class token or the mean; `lead`: no stage shows the tokens yet."""
     many, letter = len(tokens.rows), tokens.name
     weights = np.eye(1, many) if head.first else np.full((1, many), 1 / many)
     rule = Dot(weights, tokens.values)
     formula = rf"p = {letter}_1" if head.first else rf"p = \tfrac{{1}}{{{many}}}\sum_i {letter}_i"
     of = "that of the class token" if head.first else f"the mean of its {many} tokens"
-    shown = Matrix(letter, tokens.values, tokens.rows, tokens.columns, rule=tokens.rule if lead else None)
-    pooled = Matrix("p", exact(record.values["p"].value), ONE, tokens.columns, rule=rule)
-    return [Stage("pool", "Pool", (formula,), f"One vector for the whole text: {of}.", (shown, pooled))]
+    shown = StageMatrix(letter, tokens.values, tokens.rows, tokens.columns, rule=tokens.rule if lead else None)
+    pooled = StageMatrix("p", to_float64(record.values["p"].value), ONE, tokens.columns, rule=rule)
+    return [ForwardStage("pool", "Pool", (formula,), f"One vector for the whole text: {of}.", (shown, pooled))]
 
 
-def dense_and_logits(head: Head, record: Record, pooled: Matrix, classes: tuple[str, ...]) -> Iterator[Stage]:
+def yield_classifier(
+    head: Head, record: Record, pooled: StageMatrix, classes: tuple[str, ...]
+) -> Iterator[ForwardStage]:
     """Yield the stages of the dense layer, if there is one, and of the classifier."""
     vector = pooled
     if head.dense is not None and head.dense_norm is not None:
-        m, t, names = record.values["m"], record.values["t"], numbered(head.dense.out_features)
-        before = Matrix("m", exact(m.value), ONE, names, rule=replace(linear(pooled.values, head.dense), after="relu"))
-        vector = Matrix("t", exact(t.value), ONE, names, rule=norm(before.values, head.dense_norm))
+        m, t, names = record.values["m"], record.values["t"], name_dimensions(head.dense.out_features)
+        before = StageMatrix(
+            "m",
+            to_float64(m.value),
+            ONE,
+            names,
+            rule=replace(make_linear_rule(pooled.values, head.dense), after="relu"),
+        )
+        vector = StageMatrix("t", to_float64(t.value), ONE, names, rule=make_norm_rule(before.values, head.dense_norm))
         formulas = m.formula, t.formula
         reading = "A dense layer makes new features of the pooled vector; ReLU leaves out what is below 0."
-        shown = Matrix(pooled.name, pooled.values, pooled.rows, pooled.columns)
-        yield Stage("dense", "Dense", formulas, reading, (shown, before, vector))
+        shown = StageMatrix(pooled.name, pooled.values, pooled.rows, pooled.columns)
+        yield ForwardStage("dense", "Dense", formulas, reading, (shown, before, vector))
     one = int(head.one_logit)
-    weight, bias = np.pad(exact(head.weight).T, ((0, 0), (one, 0))), np.pad(exact(head.bias), (one, 0))
-    yield logits_stage(vector, weight, bias, classes, exact(record.values["l"].value), one=head.one_logit)
+    weight, bias = np.pad(to_float64(head.weight).T, ((0, 0), (one, 0))), np.pad(to_float64(head.bias), (one, 0))
+    yield build_logits(vector, weight, bias, classes, to_float64(record.values["l"].value), one=head.one_logit)
 
 
-def logits_stage(
-    vector: Matrix,
+def build_logits(
+    vector: StageMatrix,
     weight: Array,
     bias: Array,
     classes: tuple[str, ...],
     found: Array | None = None,
     *,
     one: bool = False,
-) -> Stage:
+) -> ForwardStage:
     """Build the stage of the linear classifier over a vector (1, d), weights (d, C), and logits `found`, (1, C)."""
     rule = Dot(vector.values, weight, bias)
-    shown = Matrix(vector.name, vector.values, vector.rows, vector.columns)
-    weights = Matrix("W", weight.T, classes, vector.columns)
-    logits = Matrix("l", rule.values() if found is None else found, ONE, classes, rule=rule)
+    shown = StageMatrix(vector.name, vector.values, vector.rows, vector.columns)
+    weights = StageMatrix("W", weight.T, classes, vector.columns)
+    logits = StageMatrix("l", rule.compute_values() if found is None else found, ONE, classes, rule=rule)
     formula = rf"l = [0,\ w\cdot {vector.name} + b]" if one else rf"l = W\,{vector.name} + b"
     reading = "A row of W for each class: the more the vector looks like it, the larger the logit of the class."
     if one:
         reading = "One number: above 0 the second class is more probable, and the first has logit 0."
-    return Stage("logits", "Logits", (formula,), reading, (shown, weights, logits))
+    return ForwardStage("logits", "Logits", (formula,), reading, (shown, weights, logits))
 
 
-def probability_stage(logits: Matrix, task: Task, scaling: Scaling, mixed: tuple[float, Array] | None = None) -> Stage:
+def build_probabilities(
+    logits: StageMatrix, task: Task, scaling: Scaling, mixed: tuple[float, Array] | None = None
+) -> ForwardStage:
     """Build the stage from logits (1, C) to the probabilities of `predict`.
 
     `mixed` is the weight of the network and the logits (1, C) of TF-IDF, where its probabilities are mixed in.
     """
-    shown = Matrix(logits.name, logits.values, ONE, logits.columns)
+    shown = StageMatrix(logits.name, logits.values, ONE, logits.columns)
     matrices, formulas, letter, said = [shown], list[str](), "l", list[str]()
     if mixed is not None:
         weight, theirs = mixed
         parts = [
-            Matrix(name, rule.values(), ONE, logits.columns, "weight", rule)
-            for name, rule in (("n", _sure(logits.values, task)), ("k", _sure(theirs, task)))
+            StageMatrix(name, rule.compute_values(), ONE, logits.columns, "weight", rule)
+            for name, rule in (
+                ("n", _make_probability_rule(logits.values, task)),
+                ("k", _make_probability_rule(theirs, task)),
+            )
         ]
         both = Sum(((weight, parts[0].values), (1 - weight, parts[1].values)), logits.values.shape)
-        mixture = Matrix("m", both.values(), ONE, logits.columns, "weight", both)
+        mixture = StageMatrix("m", both.compute_values(), ONE, logits.columns, "weight", both)
         matrices += [*parts, mixture]
         back = np.log(mixture.values) - (np.log1p(-mixture.values) if task == "multi" else 0)
         letter = r"\ln m" if task == "single" else r"\ln\tfrac{m}{1-m}"
-        shown = Matrix(letter, back, ONE, logits.columns)
+        shown = StageMatrix(letter, back, ONE, logits.columns)
         formulas.append(rf"m = {weight:.2f}\,n + {1 - weight:.2f}\,k")
         said.append("The probabilities of the network, n, are mixed with those of TF-IDF, k.")
     if scaling.temperature != 1:
         letter = letter if letter == "l" else rf"({letter})"
-        added = _towards_doubt(shown.values, logits.columns, letter, task, scaling)
+        added = _apply_temperature(shown.values, logits.columns, letter, task, scaling)
         matrices += added
         shown, about = added[-1], f"The temperature T = {scaling.temperature:.2f}, fitted on validation,"
         if scaling.prior:
@@ -166,25 +189,27 @@ def probability_stage(logits: Matrix, task: Task, scaling: Scaling, mixed: tuple
             )
         letter = shown.name
         said.append(f"{about} makes the probabilities come true.")
-    rule = _sure(shown.values, task)
+    rule = _make_probability_rule(shown.values, task)
     function = "softmax" if task == "single" else "sigmoid"
     formulas.append(rf"P = \operatorname{{{function}}}({letter})")
-    matrices.append(Matrix("P", rule.values(), ONE, logits.columns, "weight", rule))
+    matrices.append(StageMatrix("P", rule.compute_values(), ONE, logits.columns, "weight", rule))
     sums = "shares that sum to 1" if task == "single" else "a probability of each label by itself"
     said.append(f"The logits become {sums}: the answer.")
-    return Stage("probabilities", "Probabilities", tuple(formulas), " ".join(said), tuple(matrices))
+    return ForwardStage("probabilities", "Probabilities", tuple(formulas), " ".join(said), tuple(matrices))
 
 
-def _towards_doubt(logits: Array, columns: tuple[str, ...], named: str, task: Task, scaling: Scaling) -> list[Matrix]:
+def _apply_temperature(
+    logits: Array, columns: tuple[str, ...], named: str, task: Task, scaling: Scaling
+) -> list[StageMatrix]:
     """Return the class prior, if the run has one, and last the logits divided by the temperature."""
     share = 1 / scaling.temperature
     if not scaling.prior:
         rule = Sum(((logits, share),), logits.shape)
-        return [Matrix(f"{named}/T", rule.values(), ONE, columns, rule=rule)]
-    rule = Sum(((logits, share), (np.array([scaling.centre(task)]), 1 - share)), logits.shape)
-    prior = Matrix(r"\pi", np.array([scaling.prior]), ("training",), columns, "weight")
-    return [prior, Matrix("z", rule.values(), ONE, columns, rule=rule)]
+        return [StageMatrix(f"{named}/T", rule.compute_values(), ONE, columns, rule=rule)]
+    rule = Sum(((logits, share), (np.array([scaling.compute_prior_logits(task)]), 1 - share)), logits.shape)
+    prior = StageMatrix(r"\pi", np.array([scaling.prior]), ("training",), columns, "weight")
+    return [prior, StageMatrix("z", rule.compute_values(), ONE, columns, rule=rule)]
 
 
-def _sure(logits: Array, task: Task) -> Rule:
+def _make_probability_rule(logits: Array, task: Task) -> Rule:
     return Softmax(logits) if task == "single" else Sum(((logits,),), logits.shape, "sigmoid")

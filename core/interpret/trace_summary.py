@@ -6,18 +6,18 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from core.formatting import format_whole_percent
 from core.models.attention_config import LAMBDA_RANGES, AttentionConfig
-from core.numbers import whole_percent
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from core.interpret.sentence import SentenceView
+    from core.interpret.sentence_view import SentenceView
 else:
-    from core.lazy import numpy as np
+    from core.lazy_imports import numpy as np
 
 
-def received(weights: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
+def average_attention(weights: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
     """Return (L,) attention received by each token: the mean over heads and queries of a map (H, L, L), maybe signed.
 
     `places` (L,): how many places each token stands for; folded padding reads as often as it has places.
@@ -29,22 +29,22 @@ ROUNDING = 0.001  # Below this a difference between two λ is not shown
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnedLambdas:
     """The λ of a model as trained."""
 
     values: tuple[tuple[float, ...], ...]  # For each layer and further component the mean over heads and tokens
     varies: bool  # Whether any differs among heads or tokens
 
 
-def learned(view: SentenceView, subtracts: bool) -> Learned:
+def get_learned_lambdas(view: SentenceView, subtracts: bool) -> LearnedLambdas:
     """Return the λ of an unedited model, from its coefficients divided by the first (1 unless rows are normed)."""
     sign = -1.0 if subtracts else 1.0
     ratios = [sign * layer.coefficients[1:] / layer.coefficients[0] for layer in view.layers]
     values = tuple(tuple(float(row.mean()) for row in layer) for layer in ratios)
-    return Learned(values, any(float(np.ptp(row)) > ROUNDING for layer in ratios for row in layer))
+    return LearnedLambdas(values, any(float(np.ptp(row)) > ROUNDING for layer in ratios for row in layer))
 
 
-def reach(attention: AttentionConfig, learned: Learned) -> tuple[float, float]:
+def get_lambda_range(attention: AttentionConfig, learned: LearnedLambdas) -> tuple[float, float]:
     """Return the range for editing a λ: it suits the constraint on λ and contains every learned value."""
     if attention.mixing == "additive":
         low, high = LAMBDA_RANGES[attention.constraint].slider
@@ -59,15 +59,15 @@ def reach(attention: AttentionConfig, learned: Learned) -> tuple[float, float]:
 HALF = 0.5  # Share of unknown words from which a text says so
 
 
-def mostly_unknown(share: float | None) -> bool:
+def is_mostly_unknown(share: float | None) -> bool:
     """Return whether at least half of the words are unknown; False if that is not known."""
     return share is not None and share >= HALF
 
 
-def unknown_note(share: float | None) -> str:
+def warn_unknown(share: float | None) -> str:
     """Return a warning about unknown words; empty if most words are known."""
     if share is None or share < HALF:
         return ""
     if share == 1:
         return "The run knows no word of this text."
-    return f"{whole_percent(share)} of the words are unknown to the run."
+    return f"{format_whole_percent(share)} of the words are unknown to the run."

@@ -10,22 +10,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.models.attend import attend_explicit, attend_fused
-from core.models.banded import attend_banded
-from core.models.changes import Changes, Lexicon
+from core.models.activation_record import Record
+from core.models.attention_kernels import attend_explicit, attend_fused
+from core.models.banded_attention import attend_banded
 from core.models.config import DENSE_TRACE
-from core.models.mixing import Additive, Differential, DifferentialV2, Single
-from core.models.record import Record
-from core.models.support import support_mask
-from core.models.terms import Reading, Terms, rotate
+from core.models.layer_interventions import Changes, LexicalChanges
+from core.models.mixing import Additive, Differential, DifferentialV2, SingleMap
+from core.models.score_terms import AttentionInputs, Terms, apply_rotary
+from core.models.sparse_mask import build_support_mask
 from core.models.trace import Intervention, LayerTrace
 
-Mixing = Single | Differential | DifferentialV2 | Additive
+Mixing = SingleMap | Differential | DifferentialV2 | Additive
 
 DENSE = 256  # With a window: up to here a masked dense call is faster than the banded one
 
 
-class Heads(nn.Module):
+class AttentionCore(nn.Module):
     """The attention between given queries, keys and values of heads and their outputs."""
 
     heads: int
@@ -37,11 +37,11 @@ class Heads(nn.Module):
     head_norm: nn.RMSNorm | None
     temperature: nn.Parameter | None
 
-    def say(
+    def compute_outputs(
         self,
         x: Tensor,
         scores: tuple[Tensor, Tensor, Tensor],
-        reading: Reading,
+        reading: AttentionInputs,
         keys: Tensor,
         changes: Changes | None,
         *,
@@ -53,10 +53,12 @@ class Heads(nn.Module):
         made of, and the values (B, H, L, d/H); `keys` (B, L) bool are those of `reading.keep` that may be read.
         """
         (q, k, v), record = scores, reading.record
-        c, silent = self._coefficients(x, changes, record)
-        out, seen = self._attend(q, k, v, c, reading.keep, keys, trace=trace)
+        c, silent = self._compute_coefficients(x, changes, record)
+        out, seen = self._compute_attention(q, k, v, c, reading.keep, keys, trace=trace)
         if silent is not None:
-            left = _token_mean(self._attend(q, k, v, silent, reading.keep, keys, trace=False)[0], reading.keep)
+            left = _average_tokens(
+                self._compute_attention(q, k, v, silent, reading.keep, keys, trace=False)[0], reading.keep
+            )
             out = out + left
             record(r"\overline{o}", left)
         record("o", out, r"o_i = \sum_j P_{ij}\,v_j")
@@ -65,9 +67,9 @@ class Heads(nn.Module):
             if record:
                 record(r"\hat{o}", out, rf"\hat{{o}}_i = {self.mixing.scale:.2f}\,\operatorname{{RMSNorm}}(o_i)")
         if changes is not None:
-            off, level = changes.silent_heads(self.heads, out.device)
-            out = torch.where(off | level, _token_mean(out, reading.keep) * level, out)
-            out = changes.head_outputs(out, reading.donor)
+            off, level = changes.find_silent_heads(self.heads, out.device)
+            out = torch.where(off | level, _average_tokens(out, reading.keep) * level, out)
+            out = changes.patch_head_outputs(out, reading.donor)
         if not trace:
             return out, seen
         B, H, L, _ = v.shape
@@ -79,7 +81,7 @@ class Heads(nn.Module):
             record(r"\tilde{o}", out)
         return out, seen
 
-    def scalars(self) -> dict[str, float]:
+    def get_scalars(self) -> dict[str, float]:
         """Return the learned numbers of this layer that have a meaning of their own."""
         named: dict[str, Tensor | None] = {"tau": self.temperature}
         lexical, gate = self.terms.lexical, self.terms.gate
@@ -92,41 +94,41 @@ class Heads(nn.Module):
             named |= {f"strength_{number}": each for number, each in enumerate(strengths, start=1)}
         return {name: value.item() for name, value in named.items() if value is not None}
 
-    def _attend(
+    def _compute_attention(
         self, q: Tensor, k: Tensor, v: Tensor, c: Tensor, keep: Tensor, keys: Tensor, *, trace: bool
     ) -> tuple[Tensor, LayerTrace]:
         """Return (B, H, L, d/H) and a trace with maps and support only; `keys` are the readable ones of `keep`."""
         L = q.shape[3]
         seen = LayerTrace(maps=None, coefficients=c, hidden=v, head_outputs=v)
         area = self.terms.support
-        positions = None if area is None or area.covers(L) else area.globals(keep, self.index)
+        positions = None if area is None or area.can_see_all(L) else area.draw_globals(keep, self.index)
         if positions is None or area is None:
             support = None
         elif L > (DENSE_TRACE if trace else DENSE):
             return attend_banded(q, k, v, c, keys, positions, window=area.window), seen
         else:
-            support = support_mask(keep, positions, area.window)
+            support = build_support_mask(keep, positions, area.window)
         if not trace:
             return attend_fused(q, k, v, c, keys, support), seen
         out, maps = attend_explicit(q, k, v, c, keys, support)
         return out, replace(seen, maps=maps, support=support)
 
-    def _coefficients(self, x: Tensor, changes: Changes | None, record: Record) -> tuple[Tensor, Tensor | None]:
+    def _compute_coefficients(self, x: Tensor, changes: Changes | None, record: Record) -> tuple[Tensor, Tensor | None]:
         """Return changed coefficients (B|1, N, H|1, L|1, 1), and those of maps reduced to their mean."""
         c: Tensor = self.mixing(x, record)
         if changes is not None:
-            c = changes.lambdas(c, self.mixing.sign)
+            c = changes.change_lambdas(c, self.mixing.sign)
         if record:
             record("lambda", self.mixing.sign * c[:, 1:])
         if self.row_norm:
             c = c / c.abs().sum(1, keepdim=True)
         if changes is None:
             return c, None
-        off, level = changes.silent_maps(self.components, self.heads, c.device)
+        off, level = changes.find_silent_maps(self.components, self.heads, c.device)
         return c * ~(off | level), c * level if bool(level.any()) else None
 
 
-class Attention(Heads):
+class Attention(AttentionCore):
     """Multi-head attention over N components that share one set of values.
 
     Order of the parts of a score: normalise, rotate, temperature, Hadamard factor, then gate and lexical term.
@@ -158,25 +160,25 @@ class Attention(Heads):
         self.mixing = mixing
         self.terms = terms
         self.temperature = nn.Parameter(torch.ones(1)) if terms.qk_norm else None
-        for name, module in terms.modules().items():
+        for name, module in terms.list_modules().items():
             self.add_module(name, module)
         self.head_norm = nn.RMSNorm(width // heads, eps=1e-5) if head_norm else None
 
     def forward(
-        self, x: Tensor, reading: Reading, *, trace: bool, intervene: Sequence[Intervention]
+        self, x: Tensor, reading: AttentionInputs, *, trace: bool, intervene: Sequence[Intervention]
     ) -> tuple[Tensor, LayerTrace | None]:
         """Map x (B, L, d) to (B, L, d) and, on request, the trace (its `hidden` is filled by the layer)."""
         B, L, d = x.shape
         H, record = self.heads, reading.record
         changes = Changes(intervene, self.index) if intervene else None
         log_gate = self._log_gate(x, reading, changes)
-        open_keys = None if changes is None else ~changes.closed(reading.keep)
+        open_keys = None if changes is None else ~changes.find_closed_keys(reading.keep)
         keys = reading.keep if open_keys is None else reading.keep & open_keys
-        lexical = None if changes is None else changes.lexical(x)
-        q, k = self._scores(x, reading, log_gate, lexical)
+        lexical = None if changes is None else changes.get_lexical_changes(x)
+        q, k = self._build_scores(x, reading, log_gate, lexical)
         v = self.value(x).view(B, L, H, d // H).transpose(1, 2)  # (B, H, L, d/H)
         trace = trace or bool(record)
-        out, seen = self.say(x, (q, k, v), reading, keys, changes, trace=trace)
+        out, seen = self.compute_outputs(x, (q, k, v), reading, keys, changes, trace=trace)
         y = self.out(out.transpose(1, 2).reshape(B, L, d))
         if not trace:
             return y, None
@@ -187,12 +189,12 @@ class Attention(Heads):
             seen,
             hidden=y,
             gates=log_gate if log_gate is None else log_gate.exp() * (1 if open_keys is None else open_keys),
-            terms={} if seen.maps is None else self.terms.shown(reading, lexical),
+            terms={} if seen.maps is None else self.terms.trace_terms(reading, lexical),
             temperature=self.temperature,
         )
 
-    def _scores(
-        self, x: Tensor, reading: Reading, log_gate: Tensor | None, lexical: Lexicon | None
+    def _build_scores(
+        self, x: Tensor, reading: AttentionInputs, log_gate: Tensor | None, lexical: LexicalChanges | None
     ) -> tuple[Tensor, Tensor]:
         """Return Q' and K' (B, N, H, L, e'): everything that a score is made of."""
         B, L, _ = x.shape
@@ -203,20 +205,20 @@ class Attention(Heads):
         if self.temperature is not None:
             q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
         if self.terms.rotary:
-            q, k = rotate(q), rotate(k)
+            q, k = apply_rotary(q), apply_rotary(k)
         q = q / math.sqrt(q.shape[-1]) if self.temperature is None else q * self.temperature
-        q, k = self.terms.multiplied(q, k, reading, lexical)
-        columns = self.terms.columns(reading, log_gate, lexical)
-        found = append(q, k, columns)
+        q, k = self.terms.apply_factors(q, k, reading, lexical)
+        columns = self.terms.build_columns(reading, log_gate, lexical)
+        found = append_columns(q, k, columns)
         if record:
             record("s'", found[0] @ found[1].transpose(-1, -2))
             for name, pair in columns.items():
                 query, key = (each.expand(*q.shape[:4], -1) for each in pair)
                 products = zip(query[..., None].unbind(-2), key.mT[..., None, :].unbind(-3), strict=True)
-                record.part("added")(name, query @ key.transpose(-1, -2), parts=tuple(products))
+                record.get_part("added")(name, query @ key.transpose(-1, -2), parts=tuple(products))
         return found
 
-    def _log_gate(self, x: Tensor, reading: Reading, changes: Changes | None) -> Tensor | None:
+    def _log_gate(self, x: Tensor, reading: AttentionInputs, changes: Changes | None) -> Tensor | None:
         """Return (B, L): 0 at a class token, and where an intervention closes the gate, which the key mask does."""
         if self.terms.gate is None:
             return None
@@ -224,10 +226,10 @@ class Attention(Heads):
         if reading.class_token:
             first = torch.arange(log_gate.shape[1], device=log_gate.device) == 0
             log_gate = log_gate.masked_fill(first, 0.0)
-        return log_gate if changes is None else changes.gates(log_gate)
+        return log_gate if changes is None else changes.change_gates(log_gate)
 
 
-def append(q: Tensor, k: Tensor, columns: Mapping[str, tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+def append_columns(q: Tensor, k: Tensor, columns: Mapping[str, tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
     """Append columns to q and k (B, N, H, L, e), each broadcast to (B, N, H, L, .)."""
     if not columns:
         return q, k
@@ -235,7 +237,7 @@ def append(q: Tensor, k: Tensor, columns: Mapping[str, tuple[Tensor, Tensor]]) -
     return tuple(torch.cat([x, *(each.expand(*x.shape[:4], -1) for each in more)], -1) for x, more in both)  # type: ignore[return-value]
 
 
-def _token_mean(x: Tensor, keep: Tensor) -> Tensor:
+def _average_tokens(x: Tensor, keep: Tensor) -> Tensor:
     """Average x (B, H, L, dv) over the real tokens of each text: (B, H, 1, dv), 0 for a text without tokens."""
     weight = keep.to(x.dtype)[:, None, :, None]
     return (x * weight).sum(2, keepdim=True) / weight.sum(2, keepdim=True).clamp(min=1)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from core.exceptions import ConfigError
-from core.models.formula import Line, Term
+from core.models.latex_terms import EquationLine, Term
 from core.settings import LARGEST_SEED, Group, Need, Trial, check_needs, check_ranges, setting
 
 Constraint = Literal["01", "pm1", "pos", "free"]
@@ -69,7 +69,7 @@ SIGMA_ADDED = Need(
 )
 
 
-def _additive(what: str) -> Need:
+def _require_additive(what: str) -> Need:
     return Need(lambda part: part.mixing == "additive", f"only mixing 'additive' has {what}; choose mixing=additive")
 
 
@@ -96,14 +96,14 @@ class AttentionConfig:
         "range of lambda",
         MAPS,
         "Additive only, the range of lambda: 01 = [0,1] · pm1 = [-1,1] · pos = [0,inf) · free.",
-        needs=(_additive("it"), FURTHER_MAPS),
+        needs=(_require_additive("it"), FURTHER_MAPS),
     )
     learn_beta: bool = setting(
         False,
         "learned beta",
         MAPS,
         "Additive only: learn the bias term beta of lambda instead of keeping it fixed.",
-        needs=(_additive("a beta"), FURTHER_MAPS),
+        needs=(_require_additive("a beta"), FURTHER_MAPS),
     )
     lambda_per_head: bool = setting(
         False,
@@ -341,21 +341,21 @@ class AttentionConfig:
         """Return the number of lambdas of a layer and component."""
         return self.heads if self.lambda_per_head else 1
 
-    def qk(self, width: int) -> int:
+    def get_qk_width(self, width: int) -> int:
         """Return the total width of the queries of one component in a model of this width."""
         return width // 2 if self.qk_width == "half" else width
 
 
-def terms(part: AttentionConfig, width: int) -> tuple[Term, ...]:
+def list_terms(part: AttentionConfig, width: int) -> tuple[Term, ...]:
     """List the terms of a score and of visibility, in the order in which they act; `width` is the model's d."""
     return tuple(term for say in TERMS if (term := say(part, width)))
 
 
-def _rotary(part: AttentionConfig, width: int) -> Term | None:
+def _describe_rotary(part: AttentionConfig, width: int) -> Term | None:
     if not part.rotary:
         return None
-    turned = rf"R_i:\ (2m,2m{{+}}1)\ \text{{turned by}}\ i\,/\,10000^{{2m/{part.qk(width) // part.heads}}}"
-    line = Line(turned, "Rotary positions: scores see distances only.")
+    turned = rf"R_i:\ (2m,2m{{+}}1)\ \text{{turned by}}\ i\,/\,10000^{{2m/{part.get_qk_width(width) // part.heads}}}"
+    line = EquationLine(turned, "Rotary positions: scores see distances only.")
     return Term(
         "rotary",
         "queries and keys turned by their place",
@@ -364,7 +364,7 @@ def _rotary(part: AttentionConfig, width: int) -> Term | None:
     )
 
 
-def _qk_norm(part: AttentionConfig, width: int) -> Term | None:
+def _describe_qk_norm(part: AttentionConfig, width: int) -> Term | None:
     if not part.qk_norm:
         return None
     at = part.superscript
@@ -377,7 +377,7 @@ def _qk_norm(part: AttentionConfig, width: int) -> Term | None:
     )
 
 
-def _gate(part: AttentionConfig, width: int) -> Term | None:
+def _describe_gate(part: AttentionConfig, width: int) -> Term | None:
     if not part.gate:
         return None
     if part.lexicon_gate:
@@ -391,27 +391,29 @@ def _gate(part: AttentionConfig, width: int) -> Term | None:
         f"each key weighed between 0 and 1{guided}",
         width + 1 + part.lexicon_gate,
         lambda formula: formula._replace(added=rf"{formula.added} + \log g_j"),
-        lines=(Line(rf"g_j = \operatorname{{sigmoid}}(x_j\cdot w_g + b{opened})", words),),
+        lines=(EquationLine(rf"g_j = \operatorname{{sigmoid}}(x_j\cdot w_g + b{opened})", words),),
     )
 
 
-def _lexical(part: AttentionConfig, width: int) -> Term | None:
+def _describe_lexical(part: AttentionConfig, width: int) -> Term | None:
     if part.lexical == "none":
         return None
-    line = _sigma(part)
-    where, reach = _reach(part)
+    line = _define_sigma(part)
+    where, reach = _describe_reach(part)
     number = "" if part.lexical_strength == 1 else rf"{part.lexical_strength:g}\,"
     strength = number if not part.learn_strength else "" if part.lexicons > 1 else r"s\,"
     if part.lexical == "hadamard":
-        detail = f"content scores times the product of two words' polarities{_each(part)}, {where}"
+        detail = f"content scores times the product of two words' polarities{_describe_lexicons(part)}, {where}"
         factor = rf"\,{strength}\sigma_{{ij}}{reach}"
         return Term("σ multiplied", detail, write=lambda formula: formula._replace(factor=factor), lines=(line,))
     sigma = (
-        rf"\frac{{\sigma_{{ij}}}}{{\sqrt{{{part.qk(width) // part.heads}}}}}" if part.lexical_scaled else r"\sigma_{ij}"
+        rf"\frac{{\sigma_{{ij}}}}{{\sqrt{{{part.get_qk_width(width) // part.heads}}}}}"
+        if part.lexical_scaled
+        else r"\sigma_{ij}"
     )
     return Term(
         "σ added" + " in the last head" * (part.lexical_heads == "last") + ", scaled" * part.lexical_scaled,
-        f"product of two words' polarities{_each(part)}, {where}"
+        f"product of two words' polarities{_describe_lexicons(part)}, {where}"
         + ", over √(head width)" * part.lexical_scaled
         + "; strength learned" * part.learn_strength,
         part.lexicons * part.learn_strength,
@@ -420,27 +422,27 @@ def _lexical(part: AttentionConfig, width: int) -> Term | None:
     )
 
 
-def _each(part: AttentionConfig) -> str:
+def _describe_lexicons(part: AttentionConfig) -> str:
     return f" in each of {part.lexicons} lexicons, added up" * (part.lexicons > 1)
 
 
-def _sigma(part: AttentionConfig) -> Line:
+def _define_sigma(part: AttentionConfig) -> EquationLine:
     """Define sigma as a line of the equation."""
     learned = " The strength s is learned" * part.learn_strength
     known = r",\quad \rho=(\rho^{+},\rho^{0},\rho^{-})"
     if part.lexicons == 1:
         words = "The polarities of two tokens in the lexicon; 1/3 each where it knows nothing."
-        return Line(rf"\sigma_{{ij}} = \rho_i\cdot\rho_j{known}", words + learned + "." * part.learn_strength)
+        return EquationLine(rf"\sigma_{{ij}} = \rho_i\cdot\rho_j{known}", words + learned + "." * part.learn_strength)
     strength = r"s_k\," * part.learn_strength
     where = rf"\,[h \equiv k \bmod {part.lexicons}]" if part.lexical_heads == "apart" else ""
     words = f"The polarities of two tokens in each of {part.lexicons} lexicons; 1/3 each where it knows nothing."
-    return Line(
+    return EquationLine(
         rf"\sigma_{{ij}} = \sum_{{k=1}}^{{{part.lexicons}}} {strength}\rho_i^{{(k)}}\cdot\rho_j^{{(k)}}{where}{known}",
         words + " A strength s_k is learned for each." * part.learn_strength,
     )
 
 
-def _reach(part: AttentionConfig) -> tuple[str, str]:
+def _describe_reach(part: AttentionConfig) -> tuple[str, str]:
     """Describe which heads and maps sigma reaches, in words and as a condition of the equation."""
     last, one = part.lexical_heads == "last", part.lexical_component >= 0
     heads = {"all": "all heads", "last": "the last head", "apart": "each lexicon in heads of its own"}
@@ -449,7 +451,7 @@ def _reach(part: AttentionConfig) -> tuple[str, str]:
     return words, rf"\,[{', '.join(conditions)}]" if conditions else ""
 
 
-def _window(part: AttentionConfig, width: int) -> Term | None:
+def _describe_window(part: AttentionConfig, width: int) -> Term | None:
     if not part.window:
         return None
     drawn = f", and {part.random_globals} random ones" if part.random_globals else ""
@@ -458,7 +460,7 @@ def _window(part: AttentionConfig, width: int) -> Term | None:
         f"{part.window} neighbours; first, last and {part.random_globals} random tokens see all",
         write=lambda formula: formula._replace(seen=r"j \in S_i"),
         lines=(
-            Line(
+            EquationLine(
                 rf"S_i = \{{j : |i-j|\le {part.window // 2}\}} \cup G",
                 f"Whom token i sees; G, the first and the last token{drawn}, see all and are seen by all.",
             ),
@@ -467,10 +469,10 @@ def _window(part: AttentionConfig, width: int) -> Term | None:
 
 
 TERMS: tuple[Callable[[AttentionConfig, int], Term | None], ...] = (
-    _rotary,
-    _qk_norm,
-    _gate,
-    _lexical,
-    _window,
+    _describe_rotary,
+    _describe_qk_norm,
+    _describe_gate,
+    _describe_lexical,
+    _describe_window,
 )
-"""What makes a score, and who sees whom; how maps combine is said in `core.models.coefficients`."""
+"""What makes a score, and who sees whom; how maps combine is said in `core.models.mixing_terms`."""

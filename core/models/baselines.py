@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from core.exceptions import InputError
+from core.models.activation_record import SILENT, Record
+from core.models.capabilities import BASELINES
 from core.models.dropout import Dropout
 from core.models.head import Convolution, Head
-from core.models.positions import MARK, Segments, segments
-from core.models.provides import BASELINES
-from core.models.record import SILENT, Record
-from core.models.terms import valence
+from core.models.positions import MARK, Segments, number_segments
+from core.models.score_terms import compute_valence
 from core.models.trace import Batch, HeadTrace, Intervene, Intervention, Output, Trace
 
 
@@ -27,19 +27,19 @@ class Plain(nn.Module):
     first = 0  # The place of the first token of a text
     mark: int | None = None  # The id that stands between the texts of a pair; None: it reads single texts
 
-    def lambdas(self) -> list[Tensor | None]:
+    def get_lambdas(self) -> list[Tensor | None]:
         """Return an empty list: there are no layers with a lambda."""
         return []
 
-    def lambda_parameters(self) -> set[str]:
+    def name_lambda_parameters(self) -> set[str]:
         """Return an empty set: no parameter makes a lambda."""
         return set()
 
-    def scalars(self) -> dict[str, list[float]]:
+    def get_scalars(self) -> dict[str, list[float]]:
         """Return an empty dictionary: no learned number has a meaning of its own."""
         return {}
 
-    def check(self, *, trace: bool, intervene: Intervene) -> None:
+    def check_call(self, *, trace: bool, intervene: Intervene) -> None:
         """Raise RuntimeError for a trace in training mode, InputError where an intervention would change something."""
         if trace and self.training:
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")
@@ -49,9 +49,9 @@ class Plain(nn.Module):
 
 
 class ReadsVectors(Plain):
-    """A baseline of an embedding, one vector of the text (`pool`), dropout and a head; padding is never read.
+    """A baseline of an embedding, one vector of the text (`pool_tokens`), dropout and a head; padding is never read.
 
-    `segments` gives what a token has for standing in the first or the second text of a pair; None: nothing.
+    `number_segments` gives what a token has for standing in the first or the second text of a pair; None: nothing.
     """
 
     dropout: Dropout
@@ -66,12 +66,12 @@ class ReadsVectors(Plain):
         """Return the id between the texts of a pair; None: the model reads single texts."""
         return None if self.segments is None else MARK
 
-    def embed(self, batch: Batch) -> Tensor:
+    def embed_tokens(self, batch: Batch) -> Tensor:
         """Return (B, L, d): the vector of each token, without the vector of its segment."""
         found: Tensor = self.embedding(batch.ids)
         return found
 
-    def pool(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
+    def pool_tokens(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
         """Pool x (B, L, d), keep (B, L) to the head's input (B, d'), and return the convolutions by kernel width."""
         raise NotImplementedError
 
@@ -90,12 +90,12 @@ class ReadsVectors(Plain):
             RuntimeError: if a trace is asked for in training mode.
             InputError: if the intervention changes anything.
         """
-        self.check(trace=trace, intervene=intervene)
-        x = self.embed(batch) if embedded is None else embedded
+        self.check_call(trace=trace, intervene=intervene)
+        x = self.embed_tokens(batch) if embedded is None else embedded
         x = x if self.segments is None else x + self.segments(batch.ids)
-        vector, branches = self.pool(x, batch.keep, record)
+        vector, branches = self.pool_tokens(x, batch.keep, record)
         pooled = self.dropout(vector)
-        own = record.part("head")
+        own = record.get_part("head")
         read = self.head(pooled[:, None], batch.keep.new_ones(len(pooled), 1), trace=False, record=own)
         head = HeadTrace(branches, None) if branches else None
         return Output(read.logits, read.pooled, Trace((), x, batch.keep, head=head) if trace else None)
@@ -116,7 +116,7 @@ class BiLSTM(ReadsVectors):
         self.lstm = nn.LSTM(width, states, layers, batch_first=True, bidirectional=True, dropout=between)
         self.dropout, self.head = Dropout(dropout), head
 
-    def pool(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
+    def pool_tokens(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
         """Return (B, 2 * states): the top layer's last states, forward first."""
         lengths = keep.sum(1)
         packed = pack_padded_sequence(
@@ -147,7 +147,7 @@ class ConvolutionClassifier(ReadsVectors):
         self.branches = nn.ModuleDict({str(k): Convolution(width=width, channels=channels, kernel=k) for k in kernels})
         self.dropout, self.head = Dropout(dropout), head
 
-    def pool(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
+    def pool_tokens(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
         """Return (B, kernels * channels): the maximum of each filter; and (B, L, channels) of each width."""
         away = ~keep[..., None]
         branches = {int(k): F.relu(branch(x, keep)).masked_fill(away, 0) for k, branch in self.branches.items()}
@@ -179,22 +179,22 @@ class LexiconClassifier(Plain):
             RuntimeError: if the batch carries no polarities, or a trace is asked for in training mode.
             InputError: if the intervention changes anything.
         """
-        self.check(trace=trace, intervene=intervene)
-        features = self.features(batch)
-        valences = self._valences(batch)[..., None]
+        self.check_call(trace=trace, intervene=intervene)
+        features = self.compute_features(batch)
+        valences = self._compute_valences(batch)[..., None]
         seen = Trace((), valences, batch.keep, polarity=batch.polarity) if trace else None
         return Output(features @ self.weight + self.bias, features, seen)
 
-    def features(self, batch: Batch) -> Tensor:
+    def compute_features(self, batch: Batch) -> Tensor:
         """Return (B, 2): sum and mean of the valences of a text's tokens; RuntimeError without polarities."""
-        total = self._valences(batch).sum(1)
+        total = self._compute_valences(batch).sum(1)
         return torch.stack([total, total / batch.keep.sum(1).clamp(min=1)], 1)
 
-    def _valences(self, batch: Batch) -> Tensor:
+    def _compute_valences(self, batch: Batch) -> Tensor:
         """Return (B, L): positive minus negative, from -1 to 1 of each lexicon; 0 where padded."""
         if batch.polarity is None:
             raise RuntimeError("a lexicon baseline needs the polarity of the tokens")
-        return valence(batch.polarity).to(self.weight) * batch.keep
+        return compute_valence(batch.polarity).to(self.weight) * batch.keep
 
 
 class BagOfNgrams(Plain):
@@ -213,17 +213,17 @@ class BagOfNgrams(Plain):
 
     def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervene = None) -> Output:
         """Classify a batch; the model has nothing to trace or to change, and `pooled` is the logits."""
-        self.check(trace=trace, intervene=intervene)
-        rows, grams, values = self._features(batch)
+        self.check_call(trace=trace, intervene=intervene)
+        rows, grams, values = self._compute_features(batch)
         starts = torch.searchsorted(rows, torch.arange(len(batch.ids), device=rows.device))
         logits = self.bias + F.embedding_bag(grams, self.weight, starts, mode="sum", per_sample_weights=values)
         return Output(logits=logits, pooled=logits)
 
-    def _features(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+    def _compute_features(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Return row of a text, row of the weights and value, sorted by the first; each (M,)."""
-        return self._weigh(batch)
+        return self._weigh_ngrams(batch)
 
-    def _weigh(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+    def _weigh_ngrams(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Return row, n-gram and normalised TF-IDF value of each distinct n-gram, sorted by row; each (M,)."""
         vocabulary = len(self.get_buffer("idf"))
         row = torch.arange(len(batch.ids), device=batch.ids.device)[:, None]
@@ -248,10 +248,10 @@ class BagOfPairs(BagOfNgrams):
         super().__init__(vocabulary=vocabulary, classes=classes)
         self.weight = nn.Parameter(torch.zeros(self.BLOCKS * vocabulary, classes))
 
-    def _features(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        vocabulary, second = len(self.get_buffer("idf")), segments(batch.ids).bool()
+    def _compute_features(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        vocabulary, second = len(self.get_buffer("idf")), number_segments(batch.ids).bool()
         of_text = batch.keep & (batch.ids != MARK)
-        texts = [self._weigh(batch._replace(keep=of_text & part)) for part in (~second, second)]
+        texts = [self._weigh_ngrams(batch._replace(keep=of_text & part)) for part in (~second, second)]
         keys = [rows * vocabulary + grams for rows, grams, _ in texts]
         every, place = torch.unique(torch.cat(keys), return_inverse=True)
         places = place.split([len(each) for each in keys])

@@ -8,7 +8,7 @@ from typing import Literal
 
 from core.exceptions import ConfigError
 from core.models.attention_config import AttentionConfig
-from core.settings import Group, Need, check_needs, check_ranges, declared, setting, valued
+from core.settings import Group, Need, check_needs, check_ranges, collect_settings, get_value, setting
 
 Family = Literal["encoder", "pretrained", "bilstm", "cnn", "tfidf-logreg", "tfidf-nb", "tfidf-svm", "lexicon"]
 Position = Literal["none", "sinusoidal", "polarity-aware"]
@@ -86,7 +86,7 @@ class HeadConfig:
     )
 
     def __post_init__(self) -> None:
-        self.widths()
+        self.parse_widths()
         check_ranges(self, "model.head")
         check_needs(self, "model.head")
 
@@ -95,7 +95,7 @@ class HeadConfig:
         """Return whether the head is only pooling and one linear map."""
         return not (self.kernels or self.attention_heads or self.dense)
 
-    def widths(self) -> tuple[int, ...]:
+    def parse_widths(self) -> tuple[int, ...]:
         """Return the kernel widths; ConfigError unless they are different whole numbers from 1 to 31."""
         parts = [part.strip() for part in self.kernels.split(",")] if self.kernels.strip() else []
         known = all(part.isascii() and part.isdigit() and len(part) <= 2 and 1 <= int(part) <= 31 for part in parts)
@@ -203,11 +203,15 @@ class ModelConfig:
     def _check_family(self) -> None:
         """Refuse a setting that would have no effect on this family."""
         read = READS[self.family]
-        for each in declared(ModelConfig):
-            if (value := valued(self, each.name)) != each.default and each.name != "family" and each.name not in read:
+        for each in collect_settings(ModelConfig):
+            if (
+                (value := get_value(self, each.name)) != each.default
+                and each.name != "family"
+                and each.name not in read
+            ):
                 what = f"of the model it reads {', '.join(read)}" if read else "it reads no setting of the model"
                 raise ConfigError(f"model.{each.name}={value!s:.80}: no effect on model.family={self.family}; {what}")
-        if self.family == "cnn" and not self.head.widths():
+        if self.family == "cnn" and not self.head.parse_widths():
             raise ConfigError("model.head.kernels: a CNN without windows sees nothing; choose model.head.kernels=3,4,5")
 
     def _check_backbone(self) -> None:
@@ -243,7 +247,7 @@ class ModelConfig:
 
     def _check_head(self) -> None:
         """Check that the heads of the head's attention divide d + kernels * channels."""
-        joined = self.width + len(self.head.widths()) * self.head.channels
+        joined = self.width + len(self.head.parse_widths()) * self.head.channels
         heads = self.head.attention_heads
         if heads and joined % heads:
             near = min((n for n in range(1, 65) if joined % n == 0), key=lambda n: abs(n - heads))
@@ -274,7 +278,7 @@ class ModelConfig:
     @property
     def normalizes_batches(self) -> bool:
         """Return whether training uses batch statistics: the convolutions of the head have batch normalisation."""
-        return self.layered and bool(self.head.widths())
+        return self.layered and bool(self.head.parse_widths())
 
     @property
     def by_steps(self) -> bool:
@@ -282,11 +286,11 @@ class ModelConfig:
         return self.family in ("encoder", "pretrained", "bilstm", "cnn")
 
 
-def rests(name: str, model: ModelConfig) -> str:
+def explain_no_effect(name: str, model: ModelConfig) -> str:
     """Explain why a dotted setting of the model (`attention.gate`) has no effect here; empty: it has one."""
     if model.family != "encoder" and name != "family" and name not in READS[model.family]:
         return f"no effect on model.family={model.family}"
     room, _, _ = name.rpartition(".")
     group = getattr(model, room) if room else model
-    need = next(each for each in declared(ModelConfig) if each.name == name).idle(group)
+    need = next(each for each in collect_settings(ModelConfig) if each.name == name).find_unmet_need(group)
     return need.explain(group) if need else ""

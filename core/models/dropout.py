@@ -36,7 +36,7 @@ class Dropout(nn.Module):
         return x * kept.mul_(LEVELS / (LEVELS - dropped))
 
 
-class Dropping(nn.Module):
+class ActiveDropout(nn.Module):
     """A dropout layer that is on in evaluation mode too, with its own generator: other draws are unaffected."""
 
     def __init__(self, p: float, generator: torch.Generator) -> None:
@@ -51,17 +51,17 @@ class Dropping(nn.Module):
         return x * kept / (1 - self.p)
 
 
-def dropping(model: Network, seed: int) -> Network:
+def activate_dropout(model: Network, seed: int) -> Network:
     """Return a copy with dropout always on, seeded; the dropout inside torch's own LSTM stays off."""
     other, generator = copy.deepcopy(model), torch.Generator().manual_seed(seed)
     for module in list(other.modules()):
         for name, child in module.named_children():
             if isinstance(child, Dropout):
-                setattr(module, name, Dropping(child.p, generator))
+                setattr(module, name, ActiveDropout(child.p, generator))
     return other
 
 
-def shuffled(model: Network, seed: int) -> Network:
+def shuffle_weights(model: Network, seed: int) -> Network:
     """Return a copy in which the numbers of each weight tensor are permuted; buffers are unchanged.
 
     Adebayo et al. (2018), "Sanity checks for saliency maps", randomise weights anew; here each tensor keeps its own

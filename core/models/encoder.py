@@ -11,11 +11,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.exceptions import InputError
-from core.models.attention import Attention, Heads
+from core.models.activation_record import SILENT, Record
+from core.models.attention import Attention, AttentionCore
 from core.models.attention_config import Lexical
-from core.models.changes import Changes
 from core.models.dropout import Dropout
 from core.models.head import Head
+from core.models.layer_interventions import Changes
 from core.models.positions import (
     CLASS_TAG,
     MARK,
@@ -23,11 +24,10 @@ from core.models.positions import (
     PolarityAware,
     Segments,
     Sinusoidal,
-    segments,
-    silenced,
+    number_segments,
+    silence_ngrams,
 )
-from core.models.record import SILENT, Record
-from core.models.terms import NEUTRAL, Reading
+from core.models.score_terms import NEUTRAL, AttentionInputs
 from core.models.trace import Batch, Intervene, Intervention, LayerTrace, Output, Trace
 
 
@@ -53,7 +53,7 @@ class Layer(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(
-        self, x: Tensor, reading: Reading, *, trace: bool, intervene: Sequence[Intervention]
+        self, x: Tensor, reading: AttentionInputs, *, trace: bool, intervene: Sequence[Intervention]
     ) -> tuple[Tensor, LayerTrace | None]:
         """Map x (B, L, d) to (B, L, d) and, on request, the trace."""
         before, record = x, reading.record
@@ -72,7 +72,7 @@ class Layer(nn.Module):
             record("sum", summed, parts=((middle,), (rewritten,)))
             record("z", x)
         if intervene:
-            x = Changes(intervene, self.attention.index).hidden(x, reading.donor)
+            x = Changes(intervene, self.attention.index).patch_hidden(x, reading.donor)
         return x, None if seen is None else dataclasses.replace(seen, hidden=x)
 
 
@@ -80,7 +80,7 @@ class EncoderClassifier(nn.Module):
     """A small transformer that reads a text and gives one logit per class.
 
     `scale` multiplies the embedding: sqrt(d) for a table drawn from N(0, 1/d), so that words and positions weigh
-    alike. `positions`, `ngrams` and `segments` give what is added to a token; None: nothing. `final_norm` follows the
+    alike. `positions`, `ngrams` and `number_segments` give what is added to a token; None: nothing. `final_norm` follows the
     last layer of pre-norm models. If the head reads the first token, a learned class token is put before every text.
     `fill`: every text is filled up to so many tokens and nothing is masked, as the released code of 7ess-Xin does; 0:
     padding is masked and adds nothing. `provides` names what this model can show; pages ask this and never the class.
@@ -143,43 +143,45 @@ class EncoderClassifier(nn.Module):
         """
         if trace and self.training:
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")
-        batch, keep = self.complete(batch)
+        batch, keep = self.complete_batch(batch)
         changes = (intervene,) if isinstance(intervene, Intervention) else tuple(intervene or ())
         if len(changes) not in (0, 1, len(batch.ids)):
             raise ValueError(f"{len(changes)} interventions for {len(batch.ids)} texts: one for all or one for each")
         for each in changes:
-            self._check(each, batch)
+            self._check_intervention(each, batch)
             _check_donor(each, batch, donor)
         off = [each.pieces_off for each in changes]
-        own = record.part("embedding")
+        own = record.get_part("embedding")
         segments_off = [each.segments_off for each in changes]
-        entering = self._enter(self.embed(batch, off, own), batch, embedded, segments_off, own)
+        entering = self._build_input(self.embed_tokens(batch, off, own), batch, embedded, segments_off, own)
         given = () if donor is None else donor.layers
         inside = trace or similarity
-        x, seen = self._read(entering, batch, trace=inside, intervene=changes, donor=given, record=record)
-        read = self.head(x, batch.keep, trace=trace, record=record.part("head"))
-        logits = self._of_tokens(read.logits) if self.head.each_token else read.logits
+        x, seen = self._run_layers(entering, batch, trace=inside, intervene=changes, donor=given, record=record)
+        read = self.head(x, batch.keep, trace=trace, record=record.get_part("head"))
+        logits = self._select_tokens(read.logits) if self.head.each_token else read.logits
         shown = None
         if trace:
             shown = Trace(
                 layers=tuple(seen),
                 embedded=entering,
                 keep=keep,
-                positions={} if self.positions is None else self.positions.factors(),
+                positions={} if self.positions is None else self.positions.get_factors(),
                 tags=batch.tags,
                 polarity=batch.polarity,
                 head=read.trace,
-                grams=None if self.ngrams is None or batch.grams is None else silenced(batch.grams, off),
-                segments=None if self.segments is None else segments(batch.ids),
+                grams=None if self.ngrams is None or batch.grams is None else silence_ngrams(batch.grams, off),
+                segments=None if self.segments is None else number_segments(batch.ids),
             )
-        alike = map_similarity(seen, batch.keep) if similarity else None
+        alike = compute_map_similarity(seen, batch.keep) if similarity else None
         return Output(logits=logits, pooled=read.pooled, trace=shown, similarity=alike)
 
-    def _of_tokens(self, logits: Tensor) -> Tensor:
+    def _select_tokens(self, logits: Tensor) -> Tensor:
         """Select the tokens of the texts from the logits (B, L', C) of a completed batch: (B, L, C)."""
         return logits[:, self.first : logits.shape[1] - self.last]
 
-    def embed(self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT) -> Tensor:
+    def embed_tokens(
+        self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT
+    ) -> Tensor:
         """Return (B, L, d): the vector of each token, with n-grams (but those that are `off`), without position."""
         x: Tensor = self.embedding(batch.ids)
         record("E", x)
@@ -189,27 +191,29 @@ class EncoderClassifier(nn.Module):
             record(r"\overline{G}", grams, r"\overline{G}_i = \tfrac{1}{K_i}\sum_k G_{h(g_{ik})}")
         return x * self.scale
 
-    def vectors(self, batch: Batch) -> Tensor:
+    def encode_tokens(self, batch: Batch) -> Tensor:
         """Return (B, L, d): each token of the batch as the head reads it, without a class token."""
-        completed, _ = self.complete(batch)
-        x, _ = self._read(self._enter(self.embed(completed), completed), completed, trace=False, intervene=())
+        completed, _ = self.complete_batch(batch)
+        x, _ = self._run_layers(
+            self._build_input(self.embed_tokens(completed), completed), completed, trace=False, intervene=()
+        )
         return x[:, self.first :]
 
-    def lambdas(self) -> list[Tensor | None]:
+    def get_lambdas(self) -> list[Tensor | None]:
         """Return per layer (N-1, S), or None where lambda depends on the input; an empty list for plain attention."""
-        return [attention.mixing.lambdas() for attention in self._attentions] if "lambda" in self.provides else []
+        return [attention.mixing.get_lambdas() for attention in self._attentions] if "lambda" in self.provides else []
 
-    def lambda_parameters(self) -> set[str]:
+    def name_lambda_parameters(self) -> set[str]:
         """Return the names of the parameters of lambda: they are not decayed (NDT, section on training)."""
         return {name for name, _ in self.named_parameters() if ".mixing." in name}
 
-    def scalars(self) -> dict[str, list[float]]:
+    def get_scalars(self) -> dict[str, list[float]]:
         """Return learned numbers with a meaning of their own: per layer (tau, strength), or one per model (alpha)."""
         found: dict[str, list[float]] = {}
         for attention in self._attentions:
-            for name, value in attention.scalars().items():
+            for name, value in attention.get_scalars().items():
                 found.setdefault(name, []).append(value)
-        factors = {} if self.positions is None else self.positions.factors()
+        factors = {} if self.positions is None else self.positions.get_factors()
         return found | {name: [factor.item()] for name, factor in factors.items()}
 
     @property
@@ -253,17 +257,17 @@ class EncoderClassifier(nn.Module):
         lexical = self._attentions[0].terms.lexical
         return "none" if lexical is None else lexical.kind
 
-    def depth(self, name: str) -> int:
+    def find_depth(self, name: str) -> int:
         """Return the depth of the parameter of this name: 0 the embedding, then the layers from 1, then the head."""
         if name.startswith(("embedding.", "ngrams.", "positions.", "segments.")) or name == "class_token":
             return 0
         return int(name.split(".")[1]) + 1 if name.startswith("layers.") else len(self.layers) + 1
 
     @property
-    def _attentions(self) -> list[Heads]:
+    def _attentions(self) -> list[AttentionCore]:
         return [layer.attention for layer in cast(Iterable[Layer], self.layers)]
 
-    def complete(self, batch: Batch) -> tuple[Batch, Tensor]:
+    def complete_batch(self, batch: Batch) -> tuple[Batch, Tensor]:
         """Return the batch as the layers read it, and which of its positions are real tokens (B, L)."""
         if self.fill and batch.ids.shape[1] < self.fill:
             more = self.fill - batch.ids.shape[1]
@@ -281,7 +285,7 @@ class EncoderClassifier(nn.Module):
         real = batch.keep
         return (batch._replace(keep=torch.ones_like(real)) if self.fill else batch), real
 
-    def _read(
+    def _run_layers(
         self,
         x: Tensor,
         batch: Batch,
@@ -292,10 +296,10 @@ class EncoderClassifier(nn.Module):
         record: Record = SILENT,
     ) -> tuple[Tensor, list[Any]]:
         """Return (B, L, d) after all layers and the last norm, and the trace of each layer or None."""
-        reading = Reading(batch.keep, batch.polarity, self.class_token is not None, tuple(donor))
+        reading = AttentionInputs(batch.keep, batch.polarity, self.class_token is not None, tuple(donor))
         seen = []
         for index, layer in enumerate(self.layers):
-            own = dataclasses.replace(reading, record=record.of(index)) if record else reading
+            own = dataclasses.replace(reading, record=record.get_layer(index)) if record else reading
             x, shown = layer(x, own, trace=trace, intervene=intervene)
             seen.append(shown)
         last = self.final_norm(x)
@@ -303,7 +307,7 @@ class EncoderClassifier(nn.Module):
         record("h", last)
         return last, seen
 
-    def _enter(
+    def _build_input(
         self,
         x: Tensor,
         batch: Batch,
@@ -326,7 +330,7 @@ class EncoderClassifier(nn.Module):
         record("x", x)
         return self.dropout(x)
 
-    def _check(self, intervene: Intervention, batch: Batch) -> None:
+    def _check_intervention(self, intervene: Intervention, batch: Batch) -> None:
         attention, length = self._attentions[0], batch.ids.shape[1]
         maps = intervene.maps_off | intervene.maps_mean
         if intervene.pieces_off:
@@ -389,7 +393,7 @@ def _check_donor(intervene: Intervention, batch: Batch, donor: Trace | None) -> 
         raise InputError(f"intervention from a donor: it has {theirs} tokens, and the text {ours}")
 
 
-def map_similarity(layers: Sequence[LayerTrace], keep: Tensor) -> Tensor:
+def compute_map_similarity(layers: Sequence[LayerTrace], keep: Tensor) -> Tensor:
     """Return the mean cosine between equal rows of two component maps, over pairs, heads, real queries, layers: ().
 
     Raises:

@@ -7,8 +7,8 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from core.models.activation_record import SILENT, Record
 from core.models.dropout import Dropout
-from core.models.record import SILENT, Record
 
 KINDS = {"relu": "ReLU", "gelu": "GELU"}
 

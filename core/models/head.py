@@ -10,9 +10,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.exceptions import ConfigError
-from core.models.attend import attend_explicit, attend_fused
+from core.models.activation_record import SILENT, Record
+from core.models.attention_kernels import attend_explicit, attend_fused
 from core.models.dropout import Dropout
-from core.models.record import SILENT, Record
 from core.models.trace import HeadTrace
 
 
@@ -89,7 +89,7 @@ class Head(nn.Linear):
             x, maps = self.attention(x, keep, trace=trace, record=record)
         read = x
         if not self.each_token:
-            read = x[:, 0] if self.first else masked_mean(x, keep)
+            read = x[:, 0] if self.first else average_tokens(x, keep)
         record("p", read)
         if self.dense is not None and self.dense_norm is not None:
             raised = F.relu(self.dense(read))
@@ -100,7 +100,7 @@ class Head(nn.Linear):
         if self.one_logit:
             logits = F.pad(logits, (1, 0))
         record("l", logits)
-        pooled = masked_mean(read, keep) if self.each_token else read
+        pooled = average_tokens(read, keep) if self.each_token else read
         return HeadOutput(logits, pooled, HeadTrace(branches, maps) if trace else None)
 
 
@@ -178,7 +178,7 @@ class HeadAttention(nn.Module):
         return y, maps
 
 
-def masked_mean(x: Tensor, keep: Tensor) -> Tensor:
+def average_tokens(x: Tensor, keep: Tensor) -> Tensor:
     """Average x (B, L, d) over the real tokens of each text: (B, d), zeros where there are none."""
     weight = keep.to(x.dtype)
     return torch.einsum("bl,bld->bd", weight, x) / weight.sum(1, keepdim=True).clamp(min=1)

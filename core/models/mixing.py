@@ -13,9 +13,9 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from core.models.activation_record import SILENT, Record
 from core.models.attention_config import Constraint
-from core.models.coefficients import ADDITIVE, DIFFERENTIAL, OF_TOKEN
-from core.models.record import SILENT, Record
+from core.models.mixing_terms import ADDITIVE, DIFFERENTIAL, OF_TOKEN
 
 LAMBDA_STD = 0.02
 _CONSTRAIN: dict[Constraint, Callable[[Tensor], Tensor]] = {
@@ -26,7 +26,7 @@ _CONSTRAIN: dict[Constraint, Callable[[Tensor], Tensor]] = {
 }
 
 
-class Single(nn.Module):
+class SingleMap(nn.Module):
     """Plain attention: one component, c = 1."""
 
     sign = 1.0
@@ -36,7 +36,7 @@ class Single(nn.Module):
         """Return (1, 1, 1, 1, 1) for any input."""
         return x.new_ones(1, 1, 1, 1, 1)
 
-    def lambdas(self) -> Tensor | None:
+    def get_lambdas(self) -> Tensor | None:
         """Return (0, 1): there is no lambda."""
         return torch.empty(0, 1)
 
@@ -55,12 +55,12 @@ class Differential(nn.Module):
 
     def __init__(self, *, layer: int, head_width: int, sets: int, start: float | None = None) -> None:
         super().__init__()
-        self.lambda_init = differential_lambda(layer) if start is None else start
+        self.lambda_init = compute_lambda_init(layer) if start is None else start
         self.scale = 1 - self.lambda_init
         self.lambda_q = nn.Parameter(torch.randn(2, sets, head_width) * 0.1)
         self.lambda_k = nn.Parameter(torch.randn(2, sets, head_width) * 0.1)
 
-    def lambdas(self) -> Tensor | None:
+    def get_lambdas(self) -> Tensor | None:
         """Return (1, S)."""
         first, second = (self.lambda_q * self.lambda_k).sum(-1).exp()
         return (first - second + self.lambda_init)[None]
@@ -71,7 +71,7 @@ class Differential(nn.Module):
             first, second = (self.lambda_q * self.lambda_k).sum(-1).exp()[:, None, None, :, None]  # (1, 1, S, 1)
             parts = (first,), (-1.0, second), (self.lambda_init,)
             record(r"\lambda", first - second + self.lambda_init, DIFFERENTIAL, parts)
-        return _coefficients(self.lambdas(), self.sign)
+        return _build_coefficients(self.get_lambdas(), self.sign)
 
 
 class DifferentialV2(nn.Module):
@@ -84,7 +84,7 @@ class DifferentialV2(nn.Module):
         super().__init__()
         self.logit = nn.Linear(width, heads, bias=False)
 
-    def lambdas(self) -> Tensor | None:
+    def get_lambdas(self) -> Tensor | None:
         """Return None: they depend on the input; the trace's coefficients show them."""
         return None
 
@@ -130,7 +130,7 @@ class Additive(nn.Module):
         super().__init__()
         extra = range(1, components)
         shape = (components - 1, sets, width // 4)
-        ends = [alpha_beta(constraint, layer, j, start) for j in extra]
+        ends = [compute_alpha_beta(constraint, layer, j, start) for j in extra]
         alpha, beta = (torch.tensor([[end[i]] * sets for end in ends]).view(components - 1, sets) for i in (0, 1))
         self.constraint = constraint
         self.lambda_q = nn.Parameter(torch.randn(shape) * LAMBDA_STD)
@@ -143,21 +143,21 @@ class Additive(nn.Module):
             self.beta = nn.Parameter(beta)
         else:
             self.register_buffer("beta", beta)
-        self.scale = 1 / (1 + sum(initial_lambda(constraint, layer, j, start) for j in extra))
+        self.scale = 1 / (1 + sum(compute_initial_lambda(constraint, layer, j, start) for j in extra))
 
-    def lambdas(self) -> Tensor | None:
+    def get_lambdas(self) -> Tensor | None:
         """Return (N-1, S), or None where they depend on the input."""
-        return None if self.from_input else self._between(self.lambda_k)
+        return None if self.from_input else self._compute_lambda(self.lambda_k)
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
         """Return 1 and lambda_1 ... lambda_{N-1}: (1, N, S, 1, 1), or (B, N, S, L, 1) of each token of x (B, L, d)."""
         if not self.from_input:
-            return _coefficients(self._between(self.lambda_k, record), self.sign)
+            return _build_coefficients(self._compute_lambda(self.lambda_k, record), self.sign)
         keys = torch.einsum("bld,dnse->blnse", x, self.lambda_k)
-        lam = self._between(keys, record).permute(0, 2, 3, 1)[..., None]
+        lam = self._compute_lambda(keys, record).permute(0, 2, 3, 1)[..., None]
         return torch.cat([torch.ones_like(lam[:, :1]), lam], 1)
 
-    def _between(self, k: Tensor, record: Record = SILENT) -> Tensor:
+    def _compute_lambda(self, k: Tensor, record: Record = SILENT) -> Tensor:
         """Return lambda (…, N-1, S) of the keys (…, N-1, S, d/4)."""
         f = _CONSTRAIN[self.constraint]
         p = (f(self.lambda_q) * f(k)).mean(-1)
@@ -169,7 +169,7 @@ class Additive(nn.Module):
         return found
 
 
-def _coefficients(lambdas: Tensor | None, sign: float) -> Tensor:
+def _build_coefficients(lambdas: Tensor | None, sign: float) -> Tensor:
     if lambdas is None:
         raise RuntimeError("lambda depends on the input")
     return torch.cat([torch.ones_like(lambdas[:1]) if len(lambdas) else lambdas.new_ones(1, 1), sign * lambdas])[
@@ -177,31 +177,33 @@ def _coefficients(lambdas: Tensor | None, sign: float) -> Tensor:
     ]
 
 
-def differential_lambda(layer: int) -> float:
+def compute_lambda_init(layer: int) -> float:
     """Return lambda_init of the Differential Transformer for a 1-based layer: 0.2, 0.3555, … towards 0.8."""
     return 0.8 - 0.6 * math.exp(-0.3 * (layer - 1))
 
 
-def target_lambda(layer: int, component: int) -> float:
+def compute_lambda_target(layer: int, component: int) -> float:
     """Return the value that lambda starts around; at most 0.8.
 
-    The paper prints no start. This table and the ends of `alpha_beta` were fitted afterwards to the lambdas that its
+    The paper prints no start. This table and the ends of `compute_alpha_beta` were fitted afterwards to the lambdas that its
     Tables II, IV, VI and VIII report after training, so that lambdas which end near those say nothing by it.
     """
     if component == 1:
-        return differential_lambda(layer)
+        return compute_lambda_init(layer)
     return min(0.8, 0.2 * 0.8 ** (component - 1) * 1.25 ** (layer - 1))
 
 
-def alpha_beta(constraint: Constraint, layer: int, component: int, start: float | None = None) -> tuple[float, float]:
+def compute_alpha_beta(
+    constraint: Constraint, layer: int, component: int, start: float | None = None
+) -> tuple[float, float]:
     """Return the two ends between which p mixes lambda, left open by the paper.
 
     Without a start a fit to the paper's learned lambdas; with one the widest ends that p at the start puts there and
     that keep lambda in its range (a distance of 1 where the range has no end).
     """
     if start is not None:
-        return _around(constraint, start)
-    target = target_lambda(layer, component)
+        return _center_alpha_beta(constraint, start)
+    target = compute_lambda_target(layer, component)
     if constraint == "01":
         return min(target, 0.3), 0.1375 + 0.009 * (layer - 1)
     if constraint == "pm1":
@@ -213,15 +215,15 @@ def alpha_beta(constraint: Constraint, layer: int, component: int, start: float 
     return target + min(target, 0.4), target
 
 
-def _around(constraint: Constraint, start: float) -> tuple[float, float]:
+def _center_alpha_beta(constraint: Constraint, start: float) -> tuple[float, float]:
     """Return alpha and beta for a start inside the range: p is 1/4 in [0,1] and 0 elsewhere."""
     if constraint == "01":
         return (4 * start, 0.0) if start <= 0.25 else (1.0, (4 * start - 1) / 3)
     return start + (1 - abs(start) if constraint == "pm1" else 1.0), start
 
 
-def initial_lambda(constraint: Constraint, layer: int, component: int, start: float | None = None) -> float:
+def compute_initial_lambda(constraint: Constraint, layer: int, component: int, start: float | None = None) -> float:
     """Return lambda before training up to the spread of the vectors: p is f(0)^2, 1/4 for the sigmoid, else 0."""
-    alpha, beta = alpha_beta(constraint, layer, component, start)
+    alpha, beta = compute_alpha_beta(constraint, layer, component, start)
     p = 0.25 if constraint == "01" else 0.0
     return p * alpha + (1 - p) * beta

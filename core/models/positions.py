@@ -10,21 +10,21 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.exceptions import InputError
-from core.models.record import SILENT, Record
+from core.models.activation_record import SILENT, Record
 
 TAGS = 12  # Universal parts of speech; ids 1 to 12, 0 where unknown or padded
 CLASS_TAG = TAGS + 1
 TAG_STD = 0.02
 
 
-def sinusoid(length: int, width: int, device: torch.device) -> Tensor:
+def compute_sinusoid(length: int, width: int, device: torch.device) -> Tensor:
     """Return sinusoidal positions (L, d): sine in even columns, cosine in odd ones, base 10000."""
     position = torch.arange(length, dtype=torch.float32, device=device)[:, None]
     rate = torch.exp(torch.arange(0, width, 2, dtype=torch.float32, device=device) * (-math.log(10_000) / width))
     return torch.stack([(position * rate).sin(), (position * rate).cos()], -1).flatten(1)
 
 
-def recency(keep: Tensor, width: int) -> Tensor:
+def compute_recency(keep: Tensor, width: int) -> Tensor:
     """Return [sin(pi i / n), cos(pi i / n)] repeated to d columns (B, L, d), i = 1 … n in a text of n tokens.
 
     SentiFormer, eq. 3. The cosine is -1 at the last token and nowhere else.
@@ -39,12 +39,12 @@ class Sinusoidal(nn.Module):
 
     def forward(self, x: Tensor, keep: Tensor, tags: Tensor | None, record: Record = SILENT) -> Tensor:
         """Return the addition (L, d) to x (B, L, d)."""
-        waves = sinusoid(x.shape[1], x.shape[2], x.device)
+        waves = compute_sinusoid(x.shape[1], x.shape[2], x.device)
         if record:
             record(r"p^{\sin}", waves[None], r"p^{\sin}_i", ((1.0,),))
         return waves
 
-    def factors(self) -> dict[str, Tensor]:
+    def get_factors(self) -> dict[str, Tensor]:
         """Return an empty dictionary: there is no learned factor."""
         return {}
 
@@ -70,12 +70,12 @@ class PolarityAware(nn.Module):
 
         Texts in a language without a tagger have no tags: then every tag is unknown, and the third term adds nothing.
         """
-        waves = sinusoid(x.shape[1], x.shape[2], x.device)
+        waves = compute_sinusoid(x.shape[1], x.shape[2], x.device)
         p = self.alpha * waves
         if record:
             record(r"p^{\sin}", waves[None], r"\alpha\,p^{\sin}_i", ((self.alpha,),))
         if self.beta is not None:
-            near = recency(keep, x.shape[2])
+            near = compute_recency(keep, x.shape[2])
             p = p + self.beta * near
             record("r", near, r"\beta\,r_i", ((self.beta,),))
         if self.tags is not None and self.gamma is not None:
@@ -85,7 +85,7 @@ class PolarityAware(nn.Module):
                 record(r"E^{\mathrm{tag}}", rows, r"\gamma\,E^{\mathrm{tag}}_i", ((self.gamma,),))
         return p
 
-    def factors(self) -> dict[str, Tensor]:
+    def get_factors(self) -> dict[str, Tensor]:
         """Return the learned factors by name, each (1,)."""
         named = {"alpha": self.alpha, "beta": self.beta, "gamma": self.gamma}
         return {name: factor for name, factor in named.items() if factor is not None}
@@ -109,7 +109,7 @@ class CharacterNGrams(nn.Module):
         if grams is None:
             raise InputError("this model reads character n-grams of words, and these texts come without them")
         count = (grams > 0).sum(-1, keepdim=True)
-        grams = silenced(grams, off)
+        grams = silence_ngrams(grams, off)
         there = grams > 0
         ends = there.sum(-1).flatten().cumsum(0)
         starts = torch.cat([ends.new_zeros(1), ends[:-1]])
@@ -118,7 +118,7 @@ class CharacterNGrams(nn.Module):
         return total.view(*grams.shape[:2], -1) / count.clamp(min=1)
 
 
-def silenced(grams: Tensor, off: Sequence[frozenset[tuple[int, int]]]) -> Tensor:
+def silence_ngrams(grams: Tensor, off: Sequence[frozenset[tuple[int, int]]]) -> Tensor:
     """Return (B, L, K) with 0 for each silenced (token, n-gram), the same ones in all texts or some in each."""
     if not any(off):
         return grams
@@ -133,7 +133,7 @@ MARK = 2
 """The id of the mark between two texts in every tokenizer of ours; it is the last token of the first text."""
 
 
-def segments(ids: Tensor, mark: int = MARK) -> Tensor:
+def number_segments(ids: Tensor, mark: int = MARK) -> Tensor:
     """Return (B, L) int64: 0 up to the first mark, 1 behind it; all 0 in a single text."""
     marks = (ids == mark).long()
     return (marks.cumsum(1) - marks).clamp(max=1)
@@ -149,7 +149,7 @@ class Segments(nn.Module):
 
     def forward(self, ids: Tensor, off: Collection[bool] = ()) -> Tensor:
         """Return (B, L, d) of ids (B, L), with zeros where `off` (one for all texts, or one each) is true."""
-        found: Tensor = self.table(segments(ids))
+        found: Tensor = self.table(number_segments(ids))
         if any(off):
             found = found * torch.tensor([not each for each in off], device=ids.device)[:, None, None]
         return found

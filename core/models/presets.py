@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.models import departures
+from core.models import deviations
 from core.models.attention_config import LAMBDA_RANGES, Constraint
 from core.models.config import AttentionConfig, HeadConfig, ModelConfig
-from core.models.departures import Departure
+from core.models.deviations import Departure
 
 NDT = "NDT, arXiv 2603.20704"
 SENTIFORMER = "SentiFormer"
@@ -39,13 +39,13 @@ class Preset:
     """Where it departs from its paper on purpose, and what it chose where the paper leaves something open."""
 
 
-def _ndt_body(attention: AttentionConfig) -> ModelConfig:
+def _make_ndt_config(attention: AttentionConfig) -> ModelConfig:
     """Return pre-norm RMSNorm and SwiGLU 384, as the parameter counts of Table X imply."""
     return ModelConfig(attention=attention, norm="rms", feedforward="swiglu", ff_width=384)
 
 
-def _additive(constraint: Constraint, components: int) -> ModelConfig:
-    return _ndt_body(
+def _make_additive(constraint: Constraint, components: int) -> ModelConfig:
+    return _make_ndt_config(
         AttentionConfig(heads=2, qk_width="half", components=components, mixing="additive", constraint=constraint)
     )
 
@@ -80,7 +80,7 @@ PRETRAINED_RECIPE: dict[str, Any] = {
 }
 
 
-def _sentiformer(line: str, *, source: str, gate: bool = True, window: int = 64, **changes: Any) -> Preset:
+def _make_sentiformer(line: str, *, source: str, gate: bool = True, window: int = 64, **changes: Any) -> Preset:
     """Return the full system with one part changed."""
     model = ModelConfig(
         width=256,
@@ -92,16 +92,16 @@ def _sentiformer(line: str, *, source: str, gate: bool = True, window: int = 64,
     )
     tags = {"text.tagger": "auto"} if model.needs_tags else {}
     own = (
-        *(departures.GATE if gate else ()),
-        *(departures.WINDOW if window else ()),
-        *((departures.RECENCY,) if model.position == "polarity-aware" and model.recency else ()),
-        *((departures.TAGGER,) if tags else ()),
-        *departures.SENTIFORMER,
+        *(deviations.GATE if gate else ()),
+        *(deviations.WINDOW if window else ()),
+        *((deviations.RECENCY,) if model.position == "polarity-aware" and model.recency else ()),
+        *((deviations.TAGGER,) if tags else ()),
+        *deviations.SENTIFORMER,
     )
     return Preset(model, "sentiformer", f"{SENTIFORMER}, {source}", line, {**SENTIFORMER_RECIPE, **tags}, own)
 
 
-def _tweet(version: str, phase: int) -> Preset:
+def _make_tweet(version: str, phase: int) -> Preset:
     """Return one row of Table I: layers, width, heads, effective feed-forward width, max. length, batch, epochs."""
     layers, width, heads, ff_width, length, batch, epochs = _TWEET[version]
     second = phase == 2
@@ -133,19 +133,21 @@ def _tweet(version: str, phase: int) -> Preset:
     inside = "rotary positions, cosine scores with a learned temperature" if second else "sinusoidal positions"
     line = f"{_TWEET_NAMES[version]}: {layers} layers, width {width}, {heads} heads; {inside}."
     source = f"{TWEET}, Table I, {version.upper()}, phase {phase}"
-    return Preset(model, "tweet_encoder_7essxin", source, line, settings, _tweet_departures(version, width, ff_width))
+    return Preset(
+        model, "tweet_encoder_7essxin", source, line, settings, _list_tweet_deviations(version, width, ff_width)
+    )
 
 
-def _tweet_departures(version: str, width: int, ff_width: int) -> tuple[Departure, ...]:
-    own = [departures.V8_WIDTH] if version == "v8" else []
+def _list_tweet_deviations(version: str, width: int, ff_width: int) -> tuple[Departure, ...]:
+    own = [deviations.V8_WIDTH] if version == "v8" else []
     if ff_width == width and version != "v8":
-        own.append(departures.HALVED._replace(instead=str(2 * width)))
+        own.append(deviations.HALVED._replace(instead=str(2 * width)))
     if version == "v5":
-        own.append(departures.V5_ROWS)
+        own.append(deviations.V5_ROWS)
     if released := _RELEASED_VOCABULARY.get(version):
-        said = departures.RELEASED_VOCABULARY.paper.format(f"{released:,}")
-        own.append(departures.RELEASED_VOCABULARY._replace(paper=said, instead=str(released)))
-    return (*departures.TWEET, *own)
+        said = deviations.RELEASED_VOCABULARY.paper.format(f"{released:,}")
+        own.append(deviations.RELEASED_VOCABULARY._replace(paper=said, instead=str(released)))
+    return (*deviations.TWEET, *own)
 
 
 _TWEET = {
@@ -175,14 +177,14 @@ _TWEET_NAMES = {
 }
 
 
-def _lexical(line: str, **attention: Any) -> Preset:
+def _make_lexical(line: str, **attention: Any) -> Preset:
     """Return a backbone from scratch with one way to use the lexicon."""
     model = ModelConfig(
         width=256, layers=4, attention=AttentionConfig(heads=4, **attention), ff_width=512, pooling="cls"
     )
     lexicon = {"text.lexicon": "vader"} if model.needs_lexicon else {}
-    own = (*departures.LEXICAL, *departures.SIGMA) if lexicon else departures.LEXICAL
-    own = (*own, departures.HADAMARD) if model.attention.lexical == "hadamard" else own
+    own = (*deviations.LEXICAL, *deviations.SIGMA) if lexicon else deviations.LEXICAL
+    own = (*own, deviations.HADAMARD) if model.attention.lexical == "hadamard" else own
     return Preset(model, "lexical_attention", f"{LEXICAL}, Table 1", line, {"text.max_length": 128, **lexicon}, own)
 
 
@@ -198,12 +200,12 @@ INCEPTIVE_RECIPE: dict[str, Any] = {
 INCEPTIVE_HEAD: dict[str, Any] = {"kernels": "2,3,5,7", "channels": 64, "attention_heads": 8, "dense": 512}
 
 
-def _inceptive(line: str, *, source: str = "Table 7", **head: Any) -> Preset:
+def _make_inceptive(line: str, *, source: str = "Table 7", **head: Any) -> Preset:
     """Return a small encoder with the paper's head."""
     model = ModelConfig(head=HeadConfig(**head))
-    own = (*departures.INCEPTIVE, *(departures.CONVOLUTIONS if model.head.kernels else ()))
-    own = (*own, departures.HEADS) if model.head.attention_heads else own
-    own = (*own, departures.NO_HEAD_DROPOUT) if model.head.linear else own
+    own = (*deviations.INCEPTIVE, *(deviations.CONVOLUTIONS if model.head.kernels else ()))
+    own = (*own, deviations.HEADS) if model.head.attention_heads else own
+    own = (*own, deviations.NO_HEAD_DROPOUT) if model.head.linear else own
     return Preset(model, "inceptive", f"{INCEPTIVE}, {source}", line, INCEPTIVE_RECIPE, own)
 
 
@@ -215,87 +217,91 @@ PRESETS: dict[str, Preset] = {
         "ndt",
         f"{NDT}, section 2 (Vanilla)",
         "Plain transformer encoder: LayerNorm, ReLU 256, four heads.",
-        departures=departures.NDT,
+        departures=deviations.NDT,
     ),
     "vanilla-swiglu": Preset(
-        _ndt_body(AttentionConfig()),
+        _make_ndt_config(AttentionConfig()),
         "ndt",
         "control, not in the paper",
         "Plain attention in the body of NDT (RMSNorm, SwiGLU 384): separates attention from feed-forward.",
-        departures=departures.NDT,
+        departures=deviations.NDT,
     ),
     "differential": Preset(
-        _ndt_body(AttentionConfig(heads=2, qk_width="half", components=2, mixing="differential", head_norm=True)),
+        _make_ndt_config(
+            AttentionConfig(heads=2, qk_width="half", components=2, mixing="differential", head_norm=True)
+        ),
         "ndt",
         "Differential Transformer, arXiv 2410.05258, as baseline of NDT; bidirectional",
         "Two maps, the second subtracted with a learned lambda; per-head norm.",
-        departures=departures.DIFFERENTIAL,
+        departures=deviations.DIFFERENTIAL,
     ),
     "differential-v2": Preset(
-        _ndt_body(AttentionConfig(heads=2, qk_width="half", components=2, mixing="differential-v2")),
+        _make_ndt_config(AttentionConfig(heads=2, qk_width="half", components=2, mixing="differential-v2")),
         "ndt",
         "Differential Transformer V2 (official repository); bidirectional",
         "Two maps, lambda a sigmoid of the token, one per head; no per-head norm.",
-        departures=departures.DIFFERENTIAL,
+        departures=deviations.DIFFERENTIAL,
     ),
     **{
         f"ndt-{constraint}-n{n}": Preset(
-            _additive(constraint, n),
+            _make_additive(constraint, n),
             "ndt",
             f"{NDT}, eqs. 2-7, {between.plain}, N={n}",
             f"{n} maps added, lambda in {between.plain}.",
-            departures=departures.ADDITIVE,
+            departures=deviations.ADDITIVE,
         )
         for constraint, between in LAMBDA_RANGES.items()
         for n in (2, 3, 4)
     },
-    "sentiformer": _sentiformer(
+    "sentiformer": _make_sentiformer(
         "Gated attention over neighbours and a few global tokens; positions with recency and part of speech.",
         source="section 1",
     ),
-    "sentiformer-sinusoidal": _sentiformer(
+    "sentiformer-sinusoidal": _make_sentiformer(
         "Ablation: plain sinusoidal positions.", source="Table II", position="sinusoidal"
     ),
-    "sentiformer-no-gate": _sentiformer("Ablation: no gate on the keys.", source="Table II", gate=False),
-    "sentiformer-full": _sentiformer("Ablation: every token sees every other.", source="Table II", window=0),
-    "sentiformer-no-norm": _sentiformer("Ablation: no layer normalisation.", source="Table II", norm="none"),
-    "sentiformer-no-pos": _sentiformer(
+    "sentiformer-no-gate": _make_sentiformer("Ablation: no gate on the keys.", source="Table II", gate=False),
+    "sentiformer-full": _make_sentiformer("Ablation: every token sees every other.", source="Table II", window=0),
+    "sentiformer-no-norm": _make_sentiformer("Ablation: no layer normalisation.", source="Table II", norm="none"),
+    "sentiformer-no-pos": _make_sentiformer(
         "Positions without part of speech.", source="control, not in the paper", pos_tags=False
     ),
-    "sentiformer-no-recency": _sentiformer(
+    "sentiformer-no-recency": _make_sentiformer(
         "Positions without recency.", source="control, not in the paper", recency=False
     ),
-    **{f"tweet-{version}-p{phase}": _tweet(version, phase) for version in _TWEET for phase in (1, 2)},
-    "lexical-none": _lexical("The backbone alone: no lexicon."),
-    "lexical-all": _lexical("Sigma added in all heads.", lexical="add"),
-    "lexical-all-scaled": _lexical(
+    **{f"tweet-{version}-p{phase}": _make_tweet(version, phase) for version in _TWEET for phase in (1, 2)},
+    "lexical-none": _make_lexical("The backbone alone: no lexicon."),
+    "lexical-all": _make_lexical("Sigma added in all heads.", lexical="add"),
+    "lexical-all-scaled": _make_lexical(
         "Sigma added in all heads, divided by sqrt(head width).", lexical="add", lexical_scaled=True
     ),
-    "lexical-last": _lexical("Sigma added in the last head of every layer.", lexical="add", lexical_heads="last"),
-    "lexical-last-scaled": _lexical(
+    "lexical-last": _make_lexical("Sigma added in the last head of every layer.", lexical="add", lexical_heads="last"),
+    "lexical-last-scaled": _make_lexical(
         "Sigma added in the last head, divided by sqrt(head width).",
         lexical="add",
         lexical_heads="last",
         lexical_scaled=True,
     ),
-    "lexical-hadamard": _lexical("Baseline: scores multiplied by sigma (Xia et al. 2021).", lexical="hadamard"),
+    "lexical-hadamard": _make_lexical("Baseline: scores multiplied by sigma (Xia et al. 2021).", lexical="hadamard"),
     **{
-        f"inceptive-{c}": _inceptive(
+        f"inceptive-{c}": _make_inceptive(
             f"Convolutions of widths 2, 3, 5 and 7 with {c} channels each, attention, a dense layer.",
             source="section 3",
             **{**INCEPTIVE_HEAD, "channels": c},
         )
         for c in (16, 32, 64, 128)
     },
-    "inceptive-no-attention": _inceptive(
+    "inceptive-no-attention": _make_inceptive(
         "Ablation: the head without its attention.", **{**INCEPTIVE_HEAD, "attention_heads": 0}
     ),
-    "inceptive-no-dense": _inceptive("Ablation: the head without its dense layer.", **{**INCEPTIVE_HEAD, "dense": 0}),
-    "inceptive-mean": _inceptive("Control: mean of the encoder's tokens.", source="control, not in the paper"),
-    "inceptive-mean-dense": _inceptive(
+    "inceptive-no-dense": _make_inceptive(
+        "Ablation: the head without its dense layer.", **{**INCEPTIVE_HEAD, "dense": 0}
+    ),
+    "inceptive-mean": _make_inceptive("Control: mean of the encoder's tokens.", source="control, not in the paper"),
+    "inceptive-mean-dense": _make_inceptive(
         "Control: mean and a dense layer, no convolutions.", source="control, not in the paper", dense=512
     ),
-    "inceptive-single": _inceptive(
+    "inceptive-single": _make_inceptive(
         "Control: one convolution of width 3 in place of four.",
         source="control, not in the paper",
         **{**INCEPTIVE_HEAD, "kernels": "3"},
@@ -306,7 +312,7 @@ PRESETS: dict[str, Preset] = {
         f"{SENTIFORMER}, section V (BiLSTM, 2 layers of 256); its dropout is not stated",
         "Two layers read the words one after the other in both directions; the last state of each answers.",
         {"training.lr": 1e-3},
-        departures.BASELINE_TRAINING,
+        deviations.BASELINE_TRAINING,
     ),
     "cnn": Preset(
         ModelConfig(family="cnn", width=300, head=HeadConfig(kernels="3,4,5", channels=100), dropout=0.5),
@@ -314,7 +320,7 @@ PRESETS: dict[str, Preset] = {
         f"{SENTIFORMER}, Table I (CNN, widths 3, 4, 5); Kim (2014)",
         "Looks for patterns of three to five words, wherever they stand.",
         {"training.lr": 1e-3},
-        (*departures.BASELINE_TRAINING, departures.FILTERS),
+        (*deviations.BASELINE_TRAINING, deviations.FILTERS),
     ),
     "tfidf-logreg": Preset(
         ModelConfig(family="tfidf-logreg"),
@@ -365,11 +371,11 @@ PRESETS: dict[str, Preset] = {
         "Devlin et al. (2019), section 4.1 and A.3: fine-tuning; any encoder of the BERT family",
         "An encoder that others have trained on much text, fine-tuned: --set model.backbone=NAME.",
         PRETRAINED_RECIPE,
-        departures.PRETRAINED,
+        deviations.PRETRAINED,
     ),
 }
 
 
-def paper_of(preset: str) -> str:
+def find_paper(preset: str) -> str:
     """Return the key of the paper that a preset is from; empty for a name that is no preset."""
     return PRESETS[preset].paper if preset in PRESETS else ""

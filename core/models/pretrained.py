@@ -1,7 +1,7 @@
 """A pretrained encoder with our head, terms, trace and interventions.
 
 Its blocks are modules of another library, handed over by whoever has read them from files. Each asks an attention
-function for what its heads say, and hands on what it is called with: `attend` is that function, and a `Call` travels
+function for what its heads say, and hands on what it is called with: `compute_attention` is that function, and a `Call` travels
 through the block to it, so that nothing is hung on a model that others ask at the same time.
 """
 
@@ -16,15 +16,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from core.models.attention import Heads, append
-from core.models.changes import Changes
+from core.models.activation_record import SILENT, Record
+from core.models.attention import AttentionCore, append_columns
 from core.models.dropout import Dropout
 from core.models.encoder import EncoderClassifier
 from core.models.head import Head
-from core.models.mixing import Single
-from core.models.positions import segments
-from core.models.record import SILENT, Record
-from core.models.terms import NEUTRAL, Reading, Terms
+from core.models.layer_interventions import Changes
+from core.models.mixing import SingleMap
+from core.models.positions import number_segments
+from core.models.score_terms import NEUTRAL, AttentionInputs, Terms
 from core.models.trace import Batch, Intervention, LayerTrace
 
 KNOWN = 2
@@ -45,19 +45,19 @@ class Body(NamedTuple):
 
     entering: nn.Module  # (inputs_embeds=(B, L, e)) → (B, L, e): positions, types, norm; has `word_embeddings`
     project: nn.Module  # (B, L, e) → (B, L, d)
-    blocks: Sequence[nn.Module]  # (B, L, d), mask → (B, L, d), each with its attention asked of `attend`
+    blocks: Sequence[nn.Module]  # (B, L, d), mask → (B, L, d), each with its attention asked of `compute_attention`
     specials: Specials
 
 
-class Injected(Heads):
+class BackboneAttention(AttentionCore):
     """Attention over the queries, keys and values of a backbone's block: one component, with a lexical term of ours."""
 
     def __init__(self, *, heads: int, terms: Terms, index: int) -> None:
         super().__init__()
         self.heads, self.components, self.index, self.row_norm = heads, 1, index, False
-        self.mixing, self.terms = Single(), terms
+        self.mixing, self.terms = SingleMap(), terms
         self.head_norm, self.temperature = None, None
-        for name, module in terms.modules().items():
+        for name, module in terms.list_modules().items():
             self.add_module(name, module)
 
     def forward(
@@ -72,26 +72,26 @@ class Injected(Heads):
         if not call.trace and not call.intervene and (lexical is None or lexical.silent):
             return F.scaled_dot_product_attention(q, k, v, attn_mask=reading.keep[:, None, None], scale=scale), None
         changes = Changes(call.intervene, self.index) if call.intervene else None
-        changed = None if changes is None else changes.lexical(q)
-        q, k = self.terms.multiplied((q * scale)[:, None], k[:, None], reading, changed)
-        columns = self.terms.columns(reading, None, changed)
-        q, k = append(q, k, columns)
-        out, seen = self.say(v, (q, k, v), reading, reading.keep, changes, trace=call.trace)
-        return out, dataclasses.replace(seen, terms=self.terms.shown(reading, changed)) if call.trace else None
+        changed = None if changes is None else changes.get_lexical_changes(q)
+        q, k = self.terms.apply_factors((q * scale)[:, None], k[:, None], reading, changed)
+        columns = self.terms.build_columns(reading, None, changed)
+        q, k = append_columns(q, k, columns)
+        out, seen = self.compute_outputs(v, (q, k, v), reading, reading.keep, changes, trace=call.trace)
+        return out, dataclasses.replace(seen, terms=self.terms.trace_terms(reading, changed)) if call.trace else None
 
 
 @dataclass
 class Call:
     """One call of one block, and its trace."""
 
-    attention: Injected
-    reading: Reading
+    attention: BackboneAttention
+    reading: AttentionInputs
     trace: bool
     intervene: Sequence[Intervention]
     seen: LayerTrace | None = None
 
 
-def attend(
+def compute_attention(
     module: nn.Module,
     query: Tensor,
     key: Tensor,
@@ -110,18 +110,18 @@ def attend(
 class BackboneLayer(nn.Module):
     """One block of a backbone, with its attention."""
 
-    def __init__(self, *, block: nn.Module, attention: Injected) -> None:
+    def __init__(self, *, block: nn.Module, attention: BackboneAttention) -> None:
         super().__init__()
         self.block, self.attention = block, attention
 
     def forward(
-        self, x: Tensor, reading: Reading, *, trace: bool, intervene: Sequence[Intervention]
+        self, x: Tensor, reading: AttentionInputs, *, trace: bool, intervene: Sequence[Intervention]
     ) -> tuple[Tensor, LayerTrace | None]:
         """Map x (B, L, d) to (B, L, d) and, on request, the trace."""
         call = Call(self.attention, reading, trace, intervene)
         x = self.block(x, None, call=call)
         if intervene:
-            x = Changes(intervene, self.attention.index).hidden(x, reading.donor)
+            x = Changes(intervene, self.attention.index).patch_hidden(x, reading.donor)
         return x, None if call.seen is None else dataclasses.replace(call.seen, hidden=x)
 
 
@@ -135,7 +135,7 @@ class PretrainedClassifier(EncoderClassifier):
         self,
         *,
         body: Body,
-        attentions: Sequence[Injected],
+        attentions: Sequence[BackboneAttention],
         head: Head,
         width: int,
         provides: frozenset[str],
@@ -150,7 +150,7 @@ class PretrainedClassifier(EncoderClassifier):
         self.segments, self.pairs = None, pairs
         self.final_norm: nn.Module = nn.Identity()
         self.vector_width, self.provides = width, provides
-        _with_our_dropout(self)
+        _replace_dropout(self)
 
     @property
     def first(self) -> int:
@@ -172,28 +172,30 @@ class PretrainedClassifier(EncoderClassifier):
         """Return d."""
         return self.vector_width
 
-    def embed(self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT) -> Tensor:
+    def embed_tokens(
+        self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT
+    ) -> Tensor:
         """Return (B, L, e): the row of each token, without its position."""
-        found: Tensor = self.entering.get_submodule("word_embeddings")(self.rows(batch.ids))
+        found: Tensor = self.entering.get_submodule("word_embeddings")(self.map_to_rows(batch.ids))
         return found
 
-    def rows(self, ids: Tensor) -> Tensor:
+    def map_to_rows(self, ids: Tensor) -> Tensor:
         """Return (B, L): the rows in the backbone's own word table."""
         special = torch.tensor(self.specials[:KNOWN], device=ids.device)
         return torch.where(ids < KNOWN, special[ids.clamp(max=KNOWN - 1)], ids - KNOWN)
 
-    def types(self, ids: Tensor) -> Tensor:
+    def number_types(self, ids: Tensor) -> Tensor:
         """Return (B, L) of completed texts: 1 in the second text of a pair, for a family that was trained with two."""
         table = getattr(self.entering, "token_type_embeddings", None)
         if self.mark is None or table is None or table.num_embeddings < 2:
             return torch.zeros_like(ids)
-        return segments(ids, self.mark)
+        return number_segments(ids, self.mark)
 
-    def depth(self, name: str) -> int:
+    def find_depth(self, name: str) -> int:
         """Return the depth of a parameter: 0 the words and places, then the layers from 1, the head."""
-        return 0 if name.startswith(("entering.", "project.")) else super().depth(name)
+        return 0 if name.startswith(("entering.", "project.")) else super().find_depth(name)
 
-    def complete(self, batch: Batch) -> tuple[Batch, Tensor]:
+    def complete_batch(self, batch: Batch) -> tuple[Batch, Tensor]:
         """Add [CLS] before every text and [SEP] behind it; padding follows."""
         length = batch.keep.sum(1, keepdim=True)
         ids = F.pad(batch.ids, (1, 1))
@@ -203,7 +205,7 @@ class PretrainedClassifier(EncoderClassifier):
         polarity = None if batch.polarity is None else F.pad(batch.polarity, (0, 0, 1, 1), value=NEUTRAL)
         return Batch(ids, keep, polarity=polarity), keep
 
-    def _enter(
+    def _build_input(
         self,
         x: Tensor,
         batch: Batch,
@@ -216,12 +218,12 @@ class PretrainedClassifier(EncoderClassifier):
             text = F.pad(batch.keep[:, 2:], (1, 1))  # [CLS] and the last real place, [SEP], are none
             x = torch.where(text[..., None], F.pad(embedded, (0, 0, 1, 1)), x)
         typed = getattr(self.entering, "token_type_embeddings", None) is not None
-        given = {"token_type_ids": self.types(batch.ids) * batch.keep} if typed else {}
+        given = {"token_type_ids": self.number_types(batch.ids) * batch.keep} if typed else {}
         entered: Tensor = self.project(self.entering(input_ids=None, inputs_embeds=x, **given))
         return entered
 
 
-def _with_our_dropout(model: nn.Module) -> None:
+def _replace_dropout(model: nn.Module) -> None:
     """Replace torch's dropout by ours, which is faster and can be left on."""
     for module in list(model.modules()):
         for name, child in module.named_children():

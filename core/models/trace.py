@@ -29,7 +29,7 @@ class Batch(NamedTuple):
     they are not read."""
 
     @classmethod
-    def of(cls, arrays: Iterable[Any]) -> Batch:
+    def from_arrays(cls, arrays: Iterable[Any]) -> Batch:
         """Return a batch of NumPy arrays in the order of the fields, None where there is none, without copying."""
         return cls(*(None if each is None else torch.from_numpy(each) for each in arrays))  # type: ignore[arg-type]
 
@@ -37,11 +37,11 @@ class Batch(NamedTuple):
         """Return the same batch on a device."""
         return Batch(*(None if each is None else each.to(device) for each in self))  # type: ignore[arg-type]
 
-    def repeated(self, times: int) -> Batch:
+    def repeat_text(self, times: int) -> Batch:
         """Return so many rows of one text, without copying."""
         return Batch(*(None if each is None else each.expand(times, *each.shape[1:]) for each in self))  # type: ignore[arg-type]
 
-    def part(self, rows: slice) -> Batch:
+    def select_texts(self, rows: slice) -> Batch:
         """Return some of the texts, as wide as before."""
         return Batch(*(None if each is None else each[rows] for each in self))  # type: ignore[arg-type]
 
@@ -140,7 +140,7 @@ class Intervention:
     hidden_from: frozenset[tuple[int, int]] = frozenset()  # (layer, token): here it gives what it gave of a donor
     heads_from: frozenset[tuple[int, int]] = frozenset()  # (layer, head): what it says is what it said of the donor
 
-    def lexical_factor(self, layer: int) -> float:
+    def get_lexical_factor(self, layer: int) -> float:
         """Return the factor on the added lexical term of a layer."""
         return 0.0 if layer in self.lexical_off | self.lexical_mean else self.lexical_scale
 

@@ -4,11 +4,32 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.lazy import open_door
+from core.lazy_imports import make_getattr
 
 if TYPE_CHECKING:
-    from core.runs import answers, archive, bodies, comparison, differences, experiment, jobs, judged, layers
-    from core.runs import lineage, load, predictions, projections, report, results, seen, sides, store, sweep
-    from core.runs import sweep_drive, sweep_table, tagged, tagged_texts, taught, worker
+    from core.runs import (
+        labeled_predictions,
+        archive,
+        backbone_modules,
+        comparison,
+        data_shift,
+        pipeline,
+        training_jobs,
+        evaluation_data,
+        layers,
+    )
+    from core.runs import (
+        lineage,
+        load,
+        predictions,
+        projections,
+        report,
+        results,
+        train_overlap,
+        comparison_data,
+        store,
+        sweep,
+    )
+    from core.runs import sweep_drive, sweep_table, word_tagging, tag_predictions, distillation, worker
 
-__getattr__ = open_door(__name__)
+__getattr__ = make_getattr(__name__)

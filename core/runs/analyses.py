@@ -17,12 +17,12 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 
-from core import stored
+from core import json_store
 from core.atomic import write_text
 from core.cache import cache_folder
 from core.exceptions import RunDamaged
-from core.runs import errands
-from core.runs.errands import Files, Tell
+from core.runs import background_jobs
+from core.runs.background_jobs import Files, Tell
 from core.runs.store import RunStore, is_starter
 
 Found = TypeVar("Found")
@@ -68,8 +68,8 @@ class Analysis(Files, ABC, Generic[Found]):
     def read(self) -> Found | None:
         """Return the stored result; None: there is none, or the file cannot be read."""
         try:
-            tree = stored.read_tree(self.path("json"))
-            checked = stored.check(tree, self.shape, file=self.path("json"))
+            tree = json_store.read_tree(self.get_path("json"))
+            checked = json_store.check_value(tree, self.shape, file=self.get_path("json"))
         except (FileNotFoundError, RunDamaged):
             return None
         found: Found = checked if hasattr(checked, "__struct_fields__") else tree  # a shape may name some fields only
@@ -78,11 +78,11 @@ class Analysis(Files, ABC, Generic[Found]):
     def write(self, found: Found, seconds: float) -> None:
         """Store a result that took so many seconds."""
         tree = json.dumps(found, ensure_ascii=False, allow_nan=False, default=msgspec.to_builtins)
-        write_text(self.path("json"), tree)
+        write_text(self.get_path("json"), tree)
 
     def compute(self, on_progress: Tell | None = None) -> Found:
         """Compute the result in this process, publish the progress, and store it."""
-        with errands.telling(self, on_progress) as tell:
+        with background_jobs.publish_progress(self, on_progress) as tell:
             began = time.monotonic()
             found = self.find(tell)
             self.write(found, time.monotonic() - began)
@@ -93,11 +93,11 @@ class Analysis(Files, ABC, Generic[Found]):
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            logging.getLogger(__name__).warning("%s is not stored: %s", self.path("json"), error)
+            logging.getLogger(__name__).warning("%s is not stored: %s", self.get_path("json"), error)
             return self.find(on_progress or (lambda what, share: None))
         return self.compute(on_progress)
 
-    def known(self, on_progress: Tell | None = None) -> tuple[Found, bool]:
+    def read_or_compute(self, on_progress: Tell | None = None) -> tuple[Found, bool]:
         """Return the result and whether it was stored; a missing or damaged one is computed now."""
         try:
             found = self.read()
@@ -107,10 +107,10 @@ class Analysis(Files, ABC, Generic[Found]):
 
     def start(self) -> None:
         """Start a background process that computes it; InputError: the queue of this server is full."""
-        errands.start(self.store, self, errands.sentiscope(*self.words), self.name)
+        background_jobs.start_job(self.store, self, background_jobs.build_command(*self.words), self.name)
 
 
-def home(run: Path, kind: str, stem: str, cached: str = "") -> Path:
+def locate_folder(run: Path, kind: str, stem: str, cached: str = "") -> Path:
     """Return the folder of a result of this `stem`: in its run, or in the cache since starters are never changed.
 
     What a starter came with is read in its own folder; `cached` names the folder in the cache where it is not `kind`.

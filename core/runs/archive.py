@@ -20,16 +20,16 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from core import data, quotas
-from core.atomic import storage_errors, write_bytes, write_text
+from core import data, limits
+from core.atomic import convert_os_errors, write_bytes, write_text
 from core.config import RunConfig
-from core.data import apart
-from core.data.config import listed
-from core.data.sources import named
+from core.data import sandbox
+from core.data.config import join_list
+from core.data.sources import is_registered
 from core.exceptions import DataError, InputError, NotAvailable, RunDamaged
-from core.numbers import count
-from core.paths import ELSEWHERE, HERE, regular_bytes, resolve
-from core.runs.borrowed import BACKBONE, Borrowed, plain
+from core.formatting import format_count
+from core.paths import ELSEWHERE, HERE, read_regular, resolve_path
+from core.runs.backbone_weights import BACKBONE, BackboneRecord, strip_location
 from core.runs.record import (
     EMBEDDINGS,
     EVALUATION,
@@ -44,7 +44,7 @@ from core.runs.record import (
     Results,
     RunRecord,
 )
-from core.runs.store import STARTER, RunStore, slug
+from core.runs.store import STARTER, RunStore, make_slug
 from core.text.lexicon import VADER
 from core.training.config import TFIDF
 from core.training.history import read_history
@@ -74,16 +74,16 @@ def export_run(store: RunStore, run: str) -> bytes:
     Raises InputError while it is trained, and RunDamaged if a file of it cannot be read, so that nobody could take it
     in.
     """
-    record, folder = store.read(run), store.path(run)
+    record, folder = store.read(run), store.get_path(run)
     if record.status in ("queued", "running"):
         raise InputError(f"run '{run}' is {record.status}; export it when it has ended")
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
-        for name, path in (*_known_files(folder), *_shared_lineage(folder, record)):
+        for name, path in (*_find_known_files(folder), *_find_shared_lineage(folder, record)):
             info = zipfile.ZipInfo(f"{run}/{name}")
             info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             try:
-                archive.writestr(info, _travelling(name, path))
+                archive.writestr(info, _read_exported(name, path))
             except (OSError, ValueError) as error:
                 reason = getattr(error, "strerror", None) or error
                 raise RunDamaged(f"{path}: cannot be read: {reason}; the run is not exported") from error
@@ -104,11 +104,11 @@ def import_run(store: RunStore, source: Path) -> str:
     A starter that comes back is a run like any other. Raises InputError, and writes nothing, if it is no run or not to
     be trusted.
     """
-    source = resolve(str(source), HERE, folders=True)
+    source = resolve_path(str(source), HERE, folders=True)
     if source.is_dir():
-        with _landing(store, slug(source.absolute().name)) as landing:
+        with _make_temp_folder(store, make_slug(source.absolute().name)) as landing:
             _copy_folder(source, landing)
-            return _settle(store, landing)
+            return _move_into_store(store, landing)
     try:
         with source.open("rb") as stream:
             return import_zip(store, stream, source.name)
@@ -120,21 +120,21 @@ def import_zip(store: RunStore, stream: IO[bytes], name: str) -> str:
     """Import a zip file of this name from an open stream; see `import_run`."""
     try:
         with zipfile.ZipFile(stream) as archive:
-            entries = _entries(archive, name)
-            with _landing(store, _top(entries) or slug(Path(name).stem)) as landing:
-                _unpack(archive, entries, landing, name)
-                return _settle(store, landing)
+            entries = _list_entries(archive, name)
+            with _make_temp_folder(store, _find_root(entries) or make_slug(Path(name).stem)) as landing:
+                _unpack_files(archive, entries, landing, name)
+                return _move_into_store(store, landing)
     except _BROKEN as error:
         raise InputError(f"{name}: is not a zip file that can be read ({error})") from error
 
 
-def _travelling(name: str, path: Path) -> bytes:
+def _read_exported(name: str, path: Path) -> bytes:
     if name == BACKBONE:
-        return Borrowed.read(path.parent).plain().to_json().encode()
-    return regular_bytes(path, LIMIT)
+        return BackboneRecord.read(path.parent).strip_path().to_json().encode()
+    return read_regular(path, LIMIT)
 
 
-def _known_files(folder: Path) -> Iterator[tuple[str, Path]]:
+def _find_known_files(folder: Path) -> Iterator[tuple[str, Path]]:
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder).as_posix()
         if _is_known(inside) and path.is_file():
@@ -143,7 +143,7 @@ def _known_files(folder: Path) -> Iterator[tuple[str, Path]]:
             yield inside, path
 
 
-def _shared_lineage(folder: Path, record: RunRecord) -> Iterator[tuple[str, Path]]:
+def _find_shared_lineage(folder: Path, record: RunRecord) -> Iterator[tuple[str, Path]]:
     from core.runs.lineage import find_files
 
     if lacking := tuple(name for name in record.lineage if not (folder / LINEAGE / name).is_file()):
@@ -156,7 +156,7 @@ def _is_known(inside: str) -> bool:
     return inside in KNOWN or any(pattern.fullmatch(inside) for pattern in _INSIDE)
 
 
-def _entries(archive: zipfile.ZipFile, name: str) -> dict[PurePosixPath, zipfile.ZipInfo]:
+def _list_entries(archive: zipfile.ZipFile, name: str) -> dict[PurePosixPath, zipfile.ZipInfo]:
     """Return the files of an archive by path; refuse it if one leads outside."""
     infos = archive.infolist()
     if len(infos) > FILES:
@@ -178,15 +178,15 @@ def _entries(archive: zipfile.ZipFile, name: str) -> dict[PurePosixPath, zipfile
             raise InputError(f"{name}: the entry '{info.filename}' is there twice")
         entries[path] = info
     if sum(info.file_size for info in entries.values()) > LIMIT:
-        raise InputError(f"{name}: {_too_large()}")
+        raise InputError(f"{name}: {_explain_too_large()}")
     return entries
 
 
-def _too_large() -> str:
+def _explain_too_large() -> str:
     return f"unpacks to more than {LIMIT // 1024**2} MB, more than a run has"
 
 
-def _top(entries: dict[PurePosixPath, zipfile.ZipInfo]) -> str:
+def _find_root(entries: dict[PurePosixPath, zipfile.ZipInfo]) -> str:
     """Return the folder that holds the one record; empty if it is at the top."""
     records = [path for path in entries if path.name == RECORD and len(path.parts) <= 2]
     if len(records) != 1:
@@ -195,9 +195,11 @@ def _top(entries: dict[PurePosixPath, zipfile.ZipInfo]) -> str:
     return records[0].parts[0] if len(records[0].parts) == 2 else ""
 
 
-def _unpack(archive: zipfile.ZipFile, entries: dict[PurePosixPath, zipfile.ZipInfo], landing: Path, name: str) -> None:
+def _unpack_files(
+    archive: zipfile.ZipFile, entries: dict[PurePosixPath, zipfile.ZipInfo], landing: Path, name: str
+) -> None:
     """Write the known files; the size is counted while reading, whatever the archive claims."""
-    top, left = _top(entries), LIMIT
+    top, left = _find_root(entries), LIMIT
     for path, info in entries.items():
         inside = path.relative_to(top).as_posix() if top and path.parts[0] == top else path.as_posix()
         if not _is_known(inside):
@@ -208,12 +210,12 @@ def _unpack(archive: zipfile.ZipFile, entries: dict[PurePosixPath, zipfile.ZipIn
             while block := stream.read(_BLOCK):
                 left -= len(block)
                 if left < 0:
-                    raise InputError(f"{name}: {_too_large()}")
+                    raise InputError(f"{name}: {_explain_too_large()}")
                 out.write(block)
 
 
 def _copy_folder(source: Path, landing: Path) -> None:
-    files = list(_known_files(source))
+    files = list(_find_known_files(source))
     if RECORD not in dict(files):
         raise InputError(f"{source}: has no {RECORD}, so it is no run directory")
     if sum(path.stat().st_size for _, path in files) > LIMIT:
@@ -224,10 +226,10 @@ def _copy_folder(source: Path, landing: Path) -> None:
 
 
 @contextlib.contextmanager
-def _landing(store: RunStore, name: str) -> Iterator[Path]:
+def _make_temp_folder(store: RunStore, name: str) -> Iterator[Path]:
     hidden = store.folder / f".import-{os.getpid()}-{os.urandom(4).hex()}"
-    landing = hidden / (slug(slug(name).removeprefix(STARTER)) or "imported")
-    with storage_errors(store.folder):
+    landing = hidden / (make_slug(make_slug(name).removeprefix(STARTER)) or "imported")
+    with convert_os_errors(store.folder):
         try:
             landing.mkdir(parents=True)
             yield landing
@@ -235,35 +237,35 @@ def _landing(store: RunStore, name: str) -> Iterator[Path]:
             shutil.rmtree(hidden, ignore_errors=True)
 
 
-def pathless(config: RunConfig) -> RunConfig:
+def remove_paths(config: RunConfig) -> RunConfig:
     """Return settings without any path, since an archive must not name files of this machine.
 
     Names of data sets and of the lexicon that comes along are no paths. A run that taught is another one than a run of
     its name here.
     """
     name, lexicons, teacher = config.data.name, config.text.lexicons, config.training.teacher
-    rows: dict[str, Any] = {} if named(name) else {"name": _elsewhere(name)}
+    rows: dict[str, Any] = {} if is_registered(name) else {"name": _hide_location(name)}
     if examples := config.data.examples:
-        rows["examples"] = _elsewhere(examples)
-    if lineage := config.data.learned():
-        rows["lineage"] = listed(_elsewhere(path) for path in lineage)
+        rows["examples"] = _hide_location(examples)
+    if lineage := config.data.parse_lineage():
+        rows["lineage"] = join_list(_hide_location(path) for path in lineage)
     text, model, training = config.text, config.model, config.training
     if set(lexicons) - {VADER}:
-        told = [each if each == VADER else _elsewhere(each) for each in lexicons]
+        told = [each if each == VADER else _hide_location(each) for each in lexicons]
         again = [f" ({told[:place].count(name) + 1})" * (name in told[:place]) for place, name in enumerate(told)]
         text = dataclasses.replace(text, lexicon=",".join(map("".join, zip(told, again, strict=True))))
     if model.backbone:
-        model = dataclasses.replace(model, backbone=plain(model.backbone))
+        model = dataclasses.replace(model, backbone=strip_location(model.backbone))
     if teacher not in ("", TFIDF):
-        training = dataclasses.replace(training, teacher=_elsewhere(teacher))
+        training = dataclasses.replace(training, teacher=_hide_location(teacher))
     return RunConfig(dataclasses.replace(config.data, **rows), text, model, training)
 
 
-def _elsewhere(name: str) -> str:
+def _hide_location(name: str) -> str:
     return ELSEWHERE + (re.split(r"[/\\]", name.removeprefix(ELSEWHERE).rstrip("/\\"))[-1] or "a folder")
 
 
-def _settle(store: RunStore, landing: Path) -> str:
+def _move_into_store(store: RunStore, landing: Path) -> str:
     aside = RunStore(landing.parent)
     try:
         record = aside.read(landing.name)
@@ -273,16 +275,16 @@ def _settle(store: RunStore, landing: Path) -> str:
         raise InputError(f"the run is {record.status} elsewhere; bring it here when it has ended")
     for path in sorted(each for name in (PREDICTIONS, TAGS) for each in landing.glob(f"{EVALUATION}/*/{name}")):
         try:
-            apart.check_parquet(path)
+            sandbox.check_parquet(path)
         except DataError as error:
             raise InputError(f"{path.parent.relative_to(landing.parent)}{os.sep}{error}") from error
     if unreadable := read_history(landing / HISTORY).unreadable:
         raise InputError(unreadable.replace(f"{landing}{os.sep}", ""))
-    config = pathless(record.config)
-    aside.write(dataclasses.replace(record, process=None, config=config, results=_results(record)))
-    _settle_backbone(landing)
+    config = remove_paths(record.config)
+    aside.write(dataclasses.replace(record, process=None, config=config, results=_clean_results(record)))
+    _clean_backbone(landing)
     _check_lineage(landing)
-    _count(store, landing)
+    _check_quota(store, landing)
     for number in range(1, 100_000):
         run = landing.name if number == 1 else f"{landing.name}-{number}"
         with contextlib.suppress(FileExistsError):
@@ -290,16 +292,16 @@ def _settle(store: RunStore, landing: Path) -> str:
             if os.name == "nt":
                 (store.folder / run).rmdir()
             os.replace(landing, store.folder / run)
-            store.update(run, config=_with_lineage(config, store.folder / run))  # its own name is in its record
+            store.update(run, config=_relocate_lineage(config, store.folder / run))  # its own name is in its record
             return run
     raise InputError(f"no free name for run '{landing.name}'")
 
 
-def _results(record: RunRecord) -> Results:
+def _clean_results(record: RunRecord) -> Results:
     owed = record.results.get("backbone")
     if owed is None:
         return record.results
-    return {**record.results, "backbone": {**owed, "name": plain(owed["name"])}}
+    return {**record.results, "backbone": {**owed, "name": strip_location(owed["name"])}}
 
 
 def _check_lineage(landing: Path) -> None:
@@ -310,30 +312,30 @@ def _check_lineage(landing: Path) -> None:
             raise InputError(f"{landing.name}/{LINEAGE}/{error}") from error
 
 
-def _with_lineage(config: RunConfig, folder: Path) -> RunConfig:
-    names = [name.removeprefix(ELSEWHERE) for name in config.data.learned()]
+def _relocate_lineage(config: RunConfig, folder: Path) -> RunConfig:
+    names = [name.removeprefix(ELSEWHERE) for name in config.data.parse_lineage()]
     found = [str(folder / LINEAGE / name) if _is_known(f"{LINEAGE}/{name}") else ELSEWHERE + name for name in names]
-    return dataclasses.replace(config, data=dataclasses.replace(config.data, lineage=listed(found)))
+    return dataclasses.replace(config, data=dataclasses.replace(config.data, lineage=join_list(found)))
 
 
-def _settle_backbone(landing: Path) -> None:
+def _clean_backbone(landing: Path) -> None:
     if (landing / BACKBONE).is_file():
         try:
-            Borrowed.read(landing).plain().write(landing)
+            BackboneRecord.read(landing).strip_path().write(landing)
         except RunDamaged as error:
             raise InputError(str(error).replace(f"{landing}{os.sep}", "")) from error
 
 
-def _count(store: RunStore, landing: Path) -> None:
+def _check_quota(store: RunStore, landing: Path) -> None:
     """Record the size of an import, and refuse one beyond the quota of this server."""
     size = sum(path.stat().st_size for path in landing.rglob("*") if path.is_file())
     before = 0
     for mark in store.folder.glob(f"*/{IMPORTED}"):
         with contextlib.suppress(OSError, ValueError):
             before += int(mark.read_bytes())
-    if before + size > quotas.IMPORTED_MB() * 1_000_000:
+    if before + size > limits.IMPORTED_MB() * 1_000_000:
         raise InputError(
-            f"this server takes in at most {count(quotas.IMPORTED_MB())} {quotas.IMPORTED_MB.what} "
-            f"({quotas.IMPORTED_MB.variable}), and {count(before // 1_000_000)} are here; delete some first"
+            f"this server takes in at most {format_count(limits.IMPORTED_MB())} {limits.IMPORTED_MB.what} "
+            f"({limits.IMPORTED_MB.variable}), and {format_count(before // 1_000_000)} are here; delete some first"
         )
     write_text(landing / IMPORTED, str(size))

@@ -19,12 +19,12 @@ import safetensors
 
 from core.config import SETTINGS
 from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
-from core.fingerprint import file_fingerprint
+from core.fingerprint import hash_file
+from core.formatting import format_count
+from core.json_store import parse_json, read_tree
 from core.models.presets import PRESETS
-from core.numbers import count
-from core.paths import ELSEWHERE, regular_bytes
-from core.recipes import backbone_of
-from core.stored import read_tree, tree
+from core.paths import ELSEWHERE, read_regular
+from core.recipes import get_backbone
 
 SETTING = "model.backbone"
 FOLDER = "SENTISCOPE_BACKBONES"
@@ -74,8 +74,8 @@ class Backbone:
     @cached_property
     def architecture(self) -> dict[str, Any]:
         """Return its `config.json`."""
-        found = self._json(CONFIG)
-        if not is_known(found):
+        found = self._read_json(CONFIG)
+        if not is_supported(found):
             raise DataError(
                 f"is of the kind {found.get('model_type')!r:.40}; used are {', '.join(FAMILIES)}",
                 file=str(self.folder / CONFIG),
@@ -87,7 +87,7 @@ class Backbone:
         """Return its family."""
         return str(self.architecture["model_type"])
 
-    def number(self, name: str) -> int:
+    def read_number(self, name: str) -> int:
         """Return a positive whole number of its `config.json`."""
         least = int(name != "pad_token_id")
         value = self.architecture.get(name, 0 if least == 0 else None)
@@ -98,19 +98,19 @@ class Backbone:
     @property
     def longest(self) -> int:
         """Return how many tokens of a text fit, besides [CLS] and [SEP]."""
-        before = self.number("pad_token_id") + 1 if FAMILIES[self.kind].offset else 0
-        return self.number("max_position_embeddings") - before - BEGUN - ENDED
+        before = self.read_number("pad_token_id") + 1 if FAMILIES[self.kind].offset else 0
+        return self.read_number("max_position_embeddings") - before - BEGUN - ENDED
 
     @property
     def settings(self) -> dict[str, Any]:
         """Return the settings of its sizes."""
         family = FAMILIES[self.kind]
         return {
-            "model.width": self.number(family.width),
-            "model.layers": self.number(family.layers),
-            "model.attention.heads": self.number(family.heads),
-            "model.ff_width": self.number(family.ff_width),
-            "text.max_vocab": self.number("vocab_size"),
+            "model.width": self.read_number(family.width),
+            "model.layers": self.read_number(family.layers),
+            "model.attention.heads": self.read_number(family.heads),
+            "model.ff_width": self.read_number(family.ff_width),
+            "text.max_vocab": self.read_number("vocab_size"),
         }
 
     @property
@@ -123,7 +123,7 @@ class Backbone:
                 file=str(self.folder / ADAPTER),
             )
         whole = self.folder / WEIGHTS
-        paths = self._parts() if not _is_file(whole) and _is_file(self.folder / INDEX) else [whole]
+        paths = self._list_parts() if not _is_file(whole) and _is_file(self.folder / INDEX) else [whole]
         missing = [path for path in paths if not _is_file(path)]
         if missing or not paths:
             there = [name for name in PICKLES if _is_file(self.folder / name)]
@@ -134,11 +134,11 @@ class Backbone:
                 else ";"
             )
             lacking = missing[0] if missing else self.folder / WEIGHTS
-            raise DataError(f"not there{beside} {self._get()}", file=str(lacking))
+            raise DataError(f"not there{beside} {self._explain_download()}", file=str(lacking))
         return paths
 
-    def _parts(self) -> list[Path]:
-        named = self._json(INDEX).get("weight_map")
+    def _list_parts(self) -> list[Path]:
+        named = self._read_json(INDEX).get("weight_map")
         parts = set[str]()
         for part in named.values() if isinstance(named, dict) else [named]:
             if not isinstance(part, str) or Path(part).name != part:
@@ -160,7 +160,7 @@ class Backbone:
                 if _is_file(self.folder / SENTENCEPIECE)
                 else ";"
             )
-            raise DataError(f"not there{beside} {self._get()}", file=str(self.folder / TOKENIZER))
+            raise DataError(f"not there{beside} {self._explain_download()}", file=str(self.folder / TOKENIZER))
         return None
 
     def check(self) -> None:
@@ -178,36 +178,36 @@ class Backbone:
         for path in self.weights:
             _check_whole(path)
 
-    def digests(self) -> dict[str, str]:
+    def hash_weights(self) -> dict[str, str]:
         """Return the SHA-256 of each weight file."""
-        return {path.name: file_fingerprint(path) for path in self.weights}
+        return {path.name: hash_file(path) for path in self.weights}
 
-    def _json(self, name: str) -> dict[str, Any]:
+    def _read_json(self, name: str) -> dict[str, Any]:
         path = self.folder / name
         try:
-            content = regular_bytes(path, SMALL)
+            content = read_regular(path, SMALL)
         except FileNotFoundError:
-            raise DataError(f"not there; {self._get()}", file=str(path)) from None
+            raise DataError(f"not there; {self._explain_download()}", file=str(path)) from None
         except (OSError, ValueError) as error:
             raise DataError(f"cannot be read: {error!s:.200}", file=str(path)) from error
         try:
-            found = tree(content)
+            found = parse_json(content)
         except ValueError:  # which quotes a line: the file may be a link to one that is nobody's business
             raise DataError("cannot be read: it is no JSON", file=str(path)) from None
         if not isinstance(found, dict):
             raise DataError("is no JSON object", file=str(path))
         return found
 
-    def _get(self) -> str:
-        return getting(self.name)
+    def _explain_download(self) -> str:
+        return explain_download(self.name)
 
 
-def getting(name: str) -> str:
+def explain_download(name: str) -> str:
     """Explain to a person how to get a backbone."""
-    return f"on a machine with a network `{download(name)}` gets it, and {FOLDER}=FOLDER makes it known"
+    return f"on a machine with a network `{get_download_command(name)}` gets it, and {FOLDER}=FOLDER makes it known"
 
 
-def download(name: str) -> str:
+def get_download_command(name: str) -> str:
     """Return the command that downloads a backbone from the hub."""
     hub = name if "/" in name and not Path(name).is_absolute() and not name.startswith((".", "~")) else "OWNER/NAME"
     return f"hf download {hub} {CONFIG} {TOKENIZER} {WEIGHTS} --local-dir FOLDER/{hub}"
@@ -221,36 +221,38 @@ def check_installed() -> None:
         )
 
 
-def find(name: str) -> Backbone:
+def find_backbone(name: str) -> Backbone:
     """Find a backbone by name or folder: in `SENTISCOPE_BACKBONES`, in the hub's cache, or as a path.
 
     ConfigError says where was looked and how to get it.
     """
     called = name.removeprefix(ELSEWHERE)
-    for folder in _places(called):
+    for folder in _list_candidates(called):
         if _is_file(folder / CONFIG):
             return Backbone(called, folder)
-    if _is_a_name(called) and _is_folder(_expanded(called)):
-        raise ConfigError(f"{SETTING}={called:.200}: there is no {CONFIG} in this folder; {getting(called)}")
-    looked = ", ".join(filter(None, (_said(own_folder(), FOLDER), f"the hub's cache ({hub_cache()})")))
-    raise ConfigError(f"{SETTING}={called:.200}: found neither as a folder nor in {looked}; {getting(called)}")
+    if _is_a_name(called) and _is_folder(_expand_user(called)):
+        raise ConfigError(f"{SETTING}={called:.200}: there is no {CONFIG} in this folder; {explain_download(called)}")
+    looked = ", ".join(
+        filter(None, (_describe_folder(get_own_folder(), FOLDER), f"the hub's cache ({get_hub_cache()})"))
+    )
+    raise ConfigError(f"{SETTING}={called:.200}: found neither as a folder nor in {looked}; {explain_download(called)}")
 
 
-def listed() -> list[Backbone]:
+def list_backbones() -> list[Backbone]:
     """List the backbones that are found by name, in `SENTISCOPE_BACKBONES` first."""
     found: dict[str, Backbone] = {}
-    for name, folder in (*_own(), *_cached()):
+    for name, folder in (*_list_own(), *_list_cached()):
         found.setdefault(name, Backbone(name, folder))
     return list(found.values())
 
 
-def own_folder() -> Path | None:
+def get_own_folder() -> Path | None:
     """Return `SENTISCOPE_BACKBONES`; None if it is not set."""
     chosen = os.environ.get(FOLDER)
     return Path(chosen).expanduser() if chosen else None
 
 
-def hub_cache() -> Path:
+def get_hub_cache() -> Path:
     """Return the folder where the hub's own tools store their downloads."""
     if chosen := os.environ.get("HF_HUB_CACHE"):
         return Path(chosen).expanduser()
@@ -258,27 +260,27 @@ def hub_cache() -> Path:
     return Path(os.environ.get("HF_HOME") or cache / "huggingface").expanduser() / "hub"
 
 
-def borrows(preset: str) -> bool:
+def is_pretrained(preset: str) -> bool:
     """Return whether a preset needs a backbone."""
     return preset in PRESETS and PRESETS[preset].model.family == "pretrained"
 
 
-def with_backbone(preset: str, settings: Mapping[str, Any], recipe: str = "") -> dict[str, Any]:
+def add_backbone_sizes(preset: str, settings: Mapping[str, Any], recipe: str = "") -> dict[str, Any]:
     """Add the sizes of the backbone that the settings or else the recipe name.
 
     Raises InputError where none is named or it cannot be used, or a size is given beside it; NotAvailable without its
     library.
     """
-    if not borrows(preset):
+    if not is_pretrained(preset):
         return dict(settings)
-    name = str(settings.get(SETTING) or backbone_of(recipe, preset).get(SETTING, ""))
+    name = str(settings.get(SETTING) or get_backbone(recipe, preset).get(SETTING, ""))
     if not name:
         raise ConfigError(
             f"{SETTING}: a pretrained encoder is needed, by name or as a folder; `sentiscope backbones list` shows "
             f"those that are here, --set {SETTING}=NAME chooses one"
         )
     check_installed()
-    backbone = find(name)
+    backbone = find_backbone(name)
     backbone.check()
     own = backbone.settings
     for each in own:
@@ -287,30 +289,30 @@ def with_backbone(preset: str, settings: Mapping[str, Any], recipe: str = "") ->
     return {**settings, **own}
 
 
-def verified(name: str, folder: str, digests: Mapping[str, str], run: str) -> Backbone:
+def find_run_backbone(name: str, folder: str, digests: Mapping[str, str], run: str) -> Backbone:
     """Find the backbone of a run, with the very same weights: at its old place, or wherever its name is found.
 
     Of a run that came from elsewhere no folder is known, and only those are looked through that this machine names.
     RunDamaged says what to do where it is gone or another one.
     """
     called = name.removeprefix(ELSEWHERE)
-    root = own_folder()
-    places = (Path(folder), *_places(called)) if folder else tuple(_by_name(called))
+    root = get_own_folder()
+    places = (Path(folder), *_list_candidates(called)) if folder else tuple(_find_by_name(called))
     last = Path(called).name
     for place in (*places, *([root / last] if root and last not in ("", "..") else [])):
         found = Backbone(called, place)
         if all(_is_file(place / file) for file in digests) and _is_file(place / CONFIG):
-            if found.digests() == dict(digests):
+            if found.hash_weights() == dict(digests):
                 return found
     told = ", ".join(f"{file} (SHA-256 {digest[:12]}…)" for file, digest in digests.items())
     raise RunDamaged(
         f"run '{run}' keeps no copy of the weights that it did not change: they are those of the backbone '{called}', "
         f"{told}, which is {f'not at {folder} any more and found nowhere else; put it back' if folder else 'not here'}"
-        f", or {getting(called)}"
+        f", or {explain_download(called)}"
     )
 
 
-def is_known(architecture: Mapping[str, Any]) -> bool:
+def is_supported(architecture: Mapping[str, Any]) -> bool:
     """Return whether a `config.json` is that of a supported family."""
     kind = architecture.get("model_type")
     return isinstance(kind, str) and kind in FAMILIES
@@ -340,23 +342,23 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def _said(folder: Path | None, variable: str) -> str:
+def _describe_folder(folder: Path | None, variable: str) -> str:
     return f"{variable} ({folder})" if folder else f"{variable} (not set)"
 
 
-def _places(name: str) -> Iterator[Path]:
+def _list_candidates(name: str) -> Iterator[Path]:
     if _is_a_name(name):
-        yield from _by_name(name)
-        yield _expanded(name)
+        yield from _find_by_name(name)
+        yield _expand_user(name)
 
 
-def _by_name(name: str) -> Iterator[Path]:
+def _find_by_name(name: str) -> Iterator[Path]:
     """Yield places inside the folders of backbones; no name leads outside."""
     if not _is_a_name(name) or Path(name).is_absolute() or ".." in Path(name).parts:
         return
-    if root := own_folder():
+    if root := get_own_folder():
         yield from (root / name, root / name.replace("/", "--"), root / Path(name).name)
-    yield from _snapshots(hub_cache() / f"models--{name.replace('/', '--')}")
+    yield from _list_snapshots(get_hub_cache() / f"models--{name.replace('/', '--')}")
 
 
 def _is_a_name(text: str) -> bool:
@@ -366,14 +368,14 @@ def _is_a_name(text: str) -> bool:
     )
 
 
-def _expanded(name: str) -> Path:
+def _expand_user(name: str) -> Path:
     try:
         return Path(name).expanduser()
     except RuntimeError:  # ~ of somebody who is not there
         return Path(name)
 
 
-def _snapshots(folder: Path) -> Iterator[Path]:
+def _list_snapshots(folder: Path) -> Iterator[Path]:
     main = folder / "refs" / "main"
     with contextlib.suppress(OSError, ValueError):
         if _is_file(main):
@@ -383,8 +385,8 @@ def _snapshots(folder: Path) -> Iterator[Path]:
             yield from sorted((folder / "snapshots").iterdir())
 
 
-def _own() -> Iterator[tuple[str, Path]]:
-    root = own_folder()
+def _list_own() -> Iterator[tuple[str, Path]]:
+    root = get_own_folder()
     if root is None or not root.is_dir():
         return
     for path in sorted((*root.glob(f"*/{CONFIG}"), *root.glob(f"*/*/{CONFIG}"))):
@@ -393,9 +395,9 @@ def _own() -> Iterator[tuple[str, Path]]:
         yield path.parent.relative_to(root).as_posix(), path.parent
 
 
-def _cached() -> Iterator[tuple[str, Path]]:
-    for folder in sorted(hub_cache().glob("models--*")):
-        for snapshot in _snapshots(folder):
+def _list_cached() -> Iterator[tuple[str, Path]]:
+    for folder in sorted(get_hub_cache().glob("models--*")):
+        for snapshot in _list_snapshots(folder):
             if _is_file(snapshot / CONFIG) and _is_ours(snapshot / CONFIG):
                 yield folder.name.removeprefix("models--").replace("--", "/"), snapshot
                 break
@@ -407,10 +409,10 @@ def _is_ours(config: Path) -> bool:
         found = read_tree(config)
     except (OSError, ValueError, RunDamaged):
         return False
-    return isinstance(found, dict) and is_known(found)
+    return isinstance(found, dict) and is_supported(found)
 
 
-def described(backbone: Backbone) -> dict[str, Any]:
+def describe_backbone(backbone: Backbone) -> dict[str, Any]:
     """Describe a backbone, and whether it can be used, as plain data.
 
     `name`, `folder`, `kind`, `layers`, `width`, `heads`, `vocabulary`, `longest`, `bytes` of its weights, `ok`,
@@ -434,6 +436,6 @@ def described(backbone: Backbone) -> dict[str, Any]:
     return found
 
 
-def size_in_words(size: int) -> str:
+def format_size(size: int) -> str:
     """Format bytes for a person."""
-    return f"{count(round(size / 1e6))} MB"
+    return f"{format_count(round(size / 1e6))} MB"

@@ -12,23 +12,30 @@ from typing import Any
 
 import numpy as np
 
-from core.data.table import TEST
-from core.evaluation.comparison import Tested, better, holm, judge, listed, one_right
-from core.evaluation.groups import FEWEST
-from core.evaluation.intervals import closed_interval, over_runs, percentiles
-from core.evaluation.metrics import defined, left_out
+from core.data.dataset import TEST
+from core.evaluation.comparison import Tested, apply_holm, count_discordant, join_names, pick_better, run_test
+from core.evaluation.group_metrics import FEWEST
+from core.evaluation.intervals import combine_runs, compute_closed_form, compute_percentiles
+from core.evaluation.metrics import explain_left_out, list_defined
 from core.evaluation.scores import Scores
-from core.evaluation.significance import Both, Draws, Run
+from core.evaluation.significance import Draws, Run, ScorePair
 from core.exceptions import InputError, SentiscopeError
-from core.metrics import USUAL, named, refuse_unknown, title
-from core.numbers import count
-from core.runs.answers import Answers, both, taken
-from core.runs.seen import trained_on
-from core.runs.sides import MOST_VALUES, SLICE, Side, Sides, paired, read_sides
+from core.formatting import format_count
+from core.metrics import USUAL, format_title, get_metric, refuse_unknown
+from core.runs.comparison_data import (
+    MOST_VALUES,
+    SLICE,
+    ComparisonData,
+    ModelPredictions,
+    match_runs,
+    read_comparison_data,
+)
+from core.runs.labeled_predictions import Answers, combine_scores, select_rows
 from core.runs.store import RunStore
+from core.runs.train_overlap import load_trained_data
 
 
-def compare(sides: Sides, *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> dict[str, Any]:
+def compare_models(sides: ComparisonData, *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> dict[str, Any]:
     """Test every pair, and every value of the columns `by`, corrected for the number of tests, as plain data.
 
     `runs` (`name`, `model`, `mixture` in words, `runs`, `seeds`, `folds`, `metrics`: by name `mean`, `deviation` over
@@ -44,34 +51,38 @@ def compare(sides: Sides, *, metrics: Sequence[str] = (), by: Sequence[str] = ()
     task = sides.sides[0].model.records[0].task
     names = list(dict.fromkeys(metrics)) or [USUAL[task][0]]
     refuse_unknown(names)
-    measured = [_Measured(sides, name) for name in names]
+    measured = [_MetricComparison(sides, name) for name in names]
     baseline, notes = _predict_baseline(sides.sides[0]) if by else ({}, ())
-    tests = family([found for column in by for each in measured for found in each.by(column, baseline=baseline)])
+    tests = describe_family(
+        [found for column in by for each in measured for found in each.compare_values(column, baseline=baseline)]
+    )
     return {
-        "runs": [_shown(side, measured) for side in sides.sides],
+        "runs": [_describe_model(side, measured) for side in sides.sides],
         "data": sides.data,
         "split": sides.split,
         "n": sides.rows,
-        "pairs": family([found for each in measured for found in each.pairs()]),
+        "pairs": describe_family([found for each in measured for found in each.compare_pairs()]),
         "by": tests,
         "notes": [*sides.notes, *notes, *(note for each in measured for note in each.describe_left_out())],
     }
 
 
-def by_column(sides: Sides, first: Side, second: Side, metric: str, column: str) -> list[dict[str, Any]]:
-    """Compare one pair on the rows of each value of a column, a family of tests; rows as in `by` of `compare`."""
-    return family(list(_Measured(sides, metric).by(column, [(first, second)])))
+def compare_by_column(
+    sides: ComparisonData, first: ModelPredictions, second: ModelPredictions, metric: str, column: str
+) -> list[dict[str, Any]]:
+    """Compare one pair on the rows of each value of a column, a family of tests; rows as in `by` of `compare_models`."""
+    return describe_family(list(_MetricComparison(sides, metric).compare_values(column, [(first, second)])))
 
 
 Found = tuple[dict[str, Any], Tested]
 
 
-def family(found: Sequence[Found]) -> list[dict[str, Any]]:
+def describe_family(found: Sequence[Found]) -> list[dict[str, Any]]:
     """Describe tests that are read together, with p after Holm, as plain data."""
-    steps = holm([test.p for _, test in found])
+    steps = apply_holm([test.p for _, test in found])
     rows = []
     for (about, test), step in zip(found, steps, strict=True):
-        interval = test.interval(step.alpha)
+        interval = test.compute_interval(step.alpha)
         rows.append(
             {
                 **about,
@@ -81,23 +92,23 @@ def family(found: Sequence[Found]) -> list[dict[str, Any]]:
                 "p": test.p,
                 "p_holm": step.p,
                 "effect": test.effect,
-                "rows_needed": test.rows_needed(step.alpha),
+                "rows_needed": test.count_rows_needed(step.alpha),
             }
         )
     return rows
 
 
-class _Measured:
+class _MetricComparison:
     """One metric of all sides; the resamples of a run serve all of its pairs."""
 
-    def __init__(self, sides: Sides, name: str) -> None:
-        self.sides, self.name, self.metric = sides, name, named(name)
+    def __init__(self, sides: ComparisonData, name: str) -> None:
+        self.sides, self.name, self.metric = sides, name, get_metric(name)
         self.draws = Draws(self.metric)
         self.unmeasurable: dict[str, dict[str, None]] = {}
         """Column → its values on whose rows the metric says nothing, in order."""
         self.values: dict[str, set[str]] = {}
         self.scores: dict[str, dict[Run, Scores]] = {
-            side.name: {run: answers.scores(name) for run, answers in side.answers.items()} for side in sides.sides
+            side.name: {run: answers.to_scores(name) for run, answers in side.answers.items()} for side in sides.sides
         }
         self._refuse_undefined()
 
@@ -106,21 +117,23 @@ class _Measured:
         if record.task not in self.metric.tasks:
             raise InputError(f"--metric {self.name}: not defined for these runs; the nearest is {self.metric.nearest}")
         for run, scores in self.scores[first.name].items():
-            if self._defined(scores) and not self._is_measurable(scores):
+            if self._is_defined(scores) and not self._is_measurable(scores):
                 raise InputError(f"--metric {self.name}: all rows have one label, where it says nothing; use accuracy")
             if not self._is_measurable(scores):
                 given = first.answers[run]
-                why = left_out(given.labels, given.probabilities, record.classes, record.task, ordered=record.ordered)
+                why = explain_left_out(
+                    given.labels, given.probabilities, record.classes, record.task, ordered=record.ordered
+                )
                 reason = why.get(self.metric.name, "only of classes in an order")
                 raise InputError(f"--metric {self.name}: not defined on these rows: {reason}")
 
-    def _defined(self, scores: Scores) -> bool:
-        return self.metric.name in defined(scores, self.sides.sides[0].model.records[0].task)
+    def _is_defined(self, scores: Scores) -> bool:
+        return self.metric.name in list_defined(scores, self.sides.sides[0].model.records[0].task)
 
     def _is_measurable(self, scores: Scores) -> bool:
         """Return whether the metric is defined on these rows and is more than accuracy under another name."""
         alone = scores.labels.ndim == 1 and len(np.unique(scores.labels)) < 2
-        return self._defined(scores) and not (alone and self.metric.across_classes)
+        return self._is_defined(scores) and not (alone and self.metric.across_classes)
 
     def describe_left_out(self) -> Iterator[str]:
         """Yield a sentence for each column whose values were partly left out; InputError: all were."""
@@ -128,31 +141,34 @@ class _Measured:
             about = "on rows of one label, or without a row of some class, it says nothing"
             if set(values) == self.values[column]:
                 raise InputError(f"--metric {self.name} --by {column}: {about}, and all values are such; use accuracy")
-            yield f"{title(self.name)} by {column} is left out for {listed(list(values))}: {about}."
+            yield f"{format_title(self.name)} by {column} is left out for {join_names(list(values))}: {about}."
 
-    def pairs(self) -> Iterator[Found]:
+    def compare_pairs(self) -> Iterator[Found]:
         """Compare every two models on all of their rows."""
-        self._draw()
+        self._draw_resamples()
         for first, second in itertools.combinations(self.sides.sides, 2):
             pairs = {
-                run: both(self.scores[first.name][one], self.scores[second.name][other], self.name)
-                for run, one, other in paired(first, second)
+                run: combine_scores(self.scores[first.name][one], self.scores[second.name][other], self.name)
+                for run, one, other in match_runs(first, second)
             }
-            yield self._judged(first, second, pairs, {})
+            yield self._judge_pairs(first, second, pairs, {})
 
-    def by(
-        self, column: str, pairs: Sequence[tuple[Side, Side]] = (), baseline: Mapping[int, Answers] | None = None
+    def compare_values(
+        self,
+        column: str,
+        pairs: Sequence[tuple[ModelPredictions, ModelPredictions]] = (),
+        baseline: Mapping[int, Answers] | None = None,
     ) -> Iterator[Found]:
         """Compare every two models for each value of a column; values where the metric is undefined are left out."""
         for first, second in pairs or itertools.combinations(self.sides.sides, 2):
-            runs = list(paired(first, second))
-            places = _fold_rare({one: self._places(first, one, column) for _, one, _ in runs}, column)
+            runs = list(match_runs(first, second))
+            places = _fold_rare({one: self._group_rows(first, one, column) for _, one, _ in runs}, column)
             self.values[column] = {value for found in places.values() for value in found}
             for value in sorted(self.values[column]):
                 parts = {
-                    run: both(
-                        taken(first.answers[one], places[one][value]).scores(self.name),
-                        taken(second.answers[other], places[one][value]).scores(self.name),
+                    run: combine_scores(
+                        select_rows(first.answers[one], places[one][value]).to_scores(self.name),
+                        select_rows(second.answers[other], places[one][value]).to_scores(self.name),
                         self.name,
                     )
                     for run, one, other in runs
@@ -165,72 +181,77 @@ class _Measured:
                     continue
                 rows = {run[1]: each.rows for run, each in parts.items()}
                 about = {"column": column, "value": value, "n": sum(rows.values())}
-                about |= {"first_value": self._mean(parts, "first"), "second_value": self._mean(parts, "second")}
+                about |= {
+                    "first_value": self._average_runs(parts, "first"),
+                    "second_value": self._average_runs(parts, "second"),
+                }
                 if baseline is not None:
                     rows_of = {run[1]: found[value] for run, found in places.items() if value in found}
                     told = [
-                        self._measure(taken(baseline[fold], rows_of[fold]).scores(self.name))
+                        self._measure(select_rows(baseline[fold], rows_of[fold]).to_scores(self.name))
                         for fold in baseline
                         if fold in rows_of
                     ]
                     about["baseline_value"] = statistics.fmean(told) if told else None
-                yield self._judged(first, second, parts, about)
+                yield self._judge_pairs(first, second, parts, about)
 
-    def _places(self, side: Side, run: Run, column: str) -> dict[str, np.ndarray]:
+    def _group_rows(self, side: ModelPredictions, run: Run, column: str) -> dict[str, np.ndarray]:
         """Return the rows of each value of a column, or of each slice; a row may have several slices."""
         if column != SLICE or not self.sides.slices:
-            return _values(side.answers[run], column)
+            return _group_by_value(side.answers[run], column)
         found = {name: folds[run[1]] for name, folds in self.sides.slices.items()}
         return {name: rows for name, rows in found.items() if len(rows)}
 
-    def _mean(self, pairs: Mapping[Run, Both], side: str) -> float:
+    def _average_runs(self, pairs: Mapping[Run, ScorePair], side: str) -> float:
         return statistics.fmean(self._measure(getattr(each, side)) for each in pairs.values())
 
-    def _judged(self, first: Side, second: Side, pairs: Mapping[Run, Both], about: dict[str, Any]) -> Found:
-        right = [one_right(each) for each in pairs.values()]
+    def _judge_pairs(
+        self, first: ModelPredictions, second: ModelPredictions, pairs: Mapping[Run, ScorePair], about: dict[str, Any]
+    ) -> Found:
+        right = [count_discordant(each) for each in pairs.values()]
         counts = {"only_first_right": sum(one for one, _ in right), "only_second_right": sum(two for _, two in right)}
         known = {"first": first.name, "second": second.name, "metric": self.name, **about, **counts}
-        return known, judge(pairs, self.metric, self.draws)
+        return known, run_test(pairs, self.metric, self.draws)
 
-    def _draw(self) -> None:
+    def _draw_resamples(self) -> None:
         if self.metric.whole_rows and all(len(side.answers) == 1 for side in self.sides.sides):
             return
         for fold in {fold for _, fold in self.sides.sides[0].answers}:
-            self.draws.together(
+            self.draws.resample_scores(
                 [each for found in self.scores.values() for run, each in found.items() if run[1] == fold]
             )
 
-    def summary(self, side: Side) -> dict[str, Any]:
+    def summarize_model(self, side: ModelPredictions) -> dict[str, Any]:
         """Return the mean over runs, its deviation over seeds, and its interval as on Overview; None: undefined."""
         scores = self.scores[side.name]
         values = {run: self._measure(each) for run, each in scores.items()}
-        known = {run: self._interval(each) for run, each in scores.items()}
+        known = {run: self._compute_interval(each) for run, each in scores.items()}
         ranges = {run: ends for run, ends in known.items() if ends is not None}
         return {
             "mean": statistics.fmean(values.values()),
             "deviation": statistics.stdev(values.values()) if len(values) > 1 else None,
-            "interval": list(over_runs(values, ranges, self.metric.range)) if len(ranges) == len(values) else None,
+            "interval": list(combine_runs(values, ranges, self.metric.range)) if len(ranges) == len(values) else None,
         }
 
-    def _interval(self, scores: Scores) -> list[float] | None:
-        closed = closed_interval(self.metric, scores)
-        return percentiles(self.draws.of(scores)[1]) if closed is None else closed
+    def _compute_interval(self, scores: Scores) -> list[float] | None:
+        closed = compute_closed_form(self.metric, scores)
+        return compute_percentiles(self.draws.measure_draws(scores)[1]) if closed is None else closed
 
     def _measure(self, scores: Scores) -> float:
         return float(self.metric.measure(scores, np.ones((1, len(scores))))[0])
 
 
-def _predict_baseline(side: Side) -> tuple[dict[int, Answers], tuple[str, ...]]:
+def _predict_baseline(side: ModelPredictions) -> tuple[dict[int, Answers], tuple[str, ...]]:
     """Return the predictions of TF-IDF, fitted on a model's training data, by fold; or a note on why there are none."""
-    from core.evaluation.yardstick import yardstick_answers  # imports torch, which figures do without
+    from core.evaluation.baseline import predict_new_texts  # imports torch, which figures do without
 
     found: dict[int, Answers] = {}
     for (_, fold), own in side.answers.items():
         if fold not in found:
             record = own.record
-            given = record.data_fingerprint, record.classes, own.texts, functools.partial(trained_on, record)
+            given = record.data_fingerprint, record.classes, own.texts, functools.partial(load_trained_data, record)
             try:
-                chances = yardstick_answers(*given)
+                chances = predict_new_texts(*given)
             except SentiscopeError as error:
                 return {}, (f"TF-IDF is left out: {error}.",)
             tuned = record.results.get("yardstick", {}).get("tuned", {})
@@ -249,7 +270,7 @@ def _fold_rare(places: dict[Run, dict[str, np.ndarray]], column: str) -> dict[Ru
     rare = {value for value, n in rows.items() if n < FEWEST}
     if len(rare) < 2:
         return places
-    name = f"{count(len(rare))} others"
+    name = f"{format_count(len(rare))} others"
     return {
         run: {value: each for value, each in found.items() if value not in rare}
         | {name: np.sort(np.concatenate([each for value, each in found.items() if value in rare]))}
@@ -258,7 +279,7 @@ def _fold_rare(places: dict[Run, dict[str, np.ndarray]], column: str) -> dict[Ru
     }
 
 
-def _values(answers: Answers, column: str) -> dict[str, np.ndarray]:
+def _group_by_value(answers: Answers, column: str) -> dict[str, np.ndarray]:
     """Return the positions of the rows of each value of a column, as text."""
     if column == "label" and answers.labels.ndim == 1:
         found = np.array(answers.record.classes, object)[answers.labels]
@@ -269,11 +290,11 @@ def _values(answers: Answers, column: str) -> dict[str, np.ndarray]:
         raise InputError(f"--by {column}: these rows have no such column; they have {there}")
     values = sorted(set(found))
     if len(values) > MOST_VALUES:
-        raise InputError(f"--by {column}: {count(len(values))} values; name a column with at most {MOST_VALUES}")
+        raise InputError(f"--by {column}: {format_count(len(values))} values; name a column with at most {MOST_VALUES}")
     return {value: np.flatnonzero(found == value) for value in values}
 
 
-def _shown(side: Side, measured: Sequence[_Measured]) -> dict[str, Any]:
+def _describe_model(side: ModelPredictions, measured: Sequence[_MetricComparison]) -> dict[str, Any]:
     record = side.model.records[0]
     return {
         "name": side.name,
@@ -282,11 +303,11 @@ def _shown(side: Side, measured: Sequence[_Measured]) -> dict[str, Any]:
         "runs": [record.run for record in side.model.runs.values()],
         "seeds": side.model.seeds,
         "folds": side.model.folds,
-        "metrics": {each.name: each.summary(side) for each in measured},
+        "metrics": {each.name: each.summarize_model(side) for each in measured},
     }
 
 
-def ties(store: RunStore, models: Sequence[Sequence[str]], metric: str) -> list[list[int]]:
+def find_ties(store: RunStore, models: Sequence[Sequence[str]], metric: str) -> list[list[int]]:
     """Test every pair of models on the test split, Holm over all pairs; `models` are the runs of each, best first.
 
     Returns places in `models` that follow each other and of which no two can be told apart; each group as large as it
@@ -294,14 +315,14 @@ def ties(store: RunStore, models: Sequence[Sequence[str]], metric: str) -> list[
     predictions cannot be read.
     """
     place = {run: number for number, runs in enumerate(models) for run in runs}
-    sides = read_sides(store, [*place], split=TEST)
+    sides = read_comparison_data(store, [*place], split=TEST)
     names = {side.name: place[side.model.records[0].run] for side in sides.sides}
-    found = compare(sides, metrics=[metric])["pairs"]
-    apart = {frozenset((names[pair["first"]], names[pair["second"]])) for pair in found if better(pair)}
-    return in_a_row(len(models), apart)
+    found = compare_models(sides, metrics=[metric])["pairs"]
+    apart = {frozenset((names[pair["first"]], names[pair["second"]])) for pair in found if pick_better(pair)}
+    return find_tied_ranges(len(models), apart)
 
 
-def in_a_row(count: int, apart: Iterable[frozenset[int]]) -> list[list[int]]:
+def find_tied_ranges(count: int, apart: Iterable[frozenset[int]]) -> list[list[int]]:
     """Return the longest stretches of 0 … count − 1 without a pair that is apart."""
     known, groups, done = set(apart), list[list[int]](), 0
     for first in range(count):

@@ -7,16 +7,16 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from core.config import RunConfig, compose, flat, parse_settings
+from core.config import RunConfig, compose, flatten_config, parse_settings
 from core.data.config import DataConfig
-from core.data.sources import named, suited
+from core.data.sources import is_registered, suggest_settings
 from core.exceptions import SentiscopeError
-from core.models.presets import paper_of
-from core.recipes import RECIPES, Applied, apply
-from core.runs.backbones import with_backbone
+from core.models.presets import find_paper
+from core.recipes import RECIPES, AppliedRecipe, apply_recipe
+from core.runs.backbones import add_backbone_sizes
 from core.runs.record import RunRecord
-from core.runs.start import with_start
 from core.runs.store import RunStore
+from core.runs.warm_start import add_start_settings
 
 
 def configure(
@@ -31,20 +31,20 @@ def configure(
 
     With `training.start` the tokenizer and the body of the model are those of that run, of `store`, unless set.
     """
-    return configured(data, model, settings, recipe, store=store)[0]
+    return configure_with_recipe(data, model, settings, recipe, store=store)[0]
 
 
-def configured(
+def configure_with_recipe(
     data: str, model: str, settings: Mapping[str, Any] | None, recipe: str, *, store: RunStore | None = None
-) -> tuple[RunConfig, Applied]:
+) -> tuple[RunConfig, AppliedRecipe]:
     """Return the settings as `configure`, and which of the recipe's were applied."""
-    if not named(data) and not os.path.exists(os.path.expanduser(data)):  # Path would raise for one too long
-        from core.data.load import load
+    if not is_registered(data) and not os.path.exists(os.path.expanduser(data)):  # Path would raise for one too long
+        from core.data.load import load_dataset
 
-        load(DataConfig(name=data))  # raises with the nearest name
-    given, fits = with_start(settings or {}, store or RunStore()), suited(data, paper_of(model))
-    given = with_backbone(model, given, recipe)
-    found = apply(recipe, model, {"data.name": data, **given}, fits)
+        load_dataset(DataConfig(name=data))  # raises with the nearest name
+    given, fits = add_start_settings(settings or {}, store or RunStore()), suggest_settings(data, find_paper(model))
+    given = add_backbone_sizes(model, given, recipe)
+    found = apply_recipe(recipe, model, {"data.name": data, **given}, fits)
     if recipe:
         ours = [name for name in RECIPES[recipe].settings if name in given and name not in (settings or {})]
         found.left_out.update(dict.fromkeys(ours, "the run that this training starts from has its own"))
@@ -59,16 +59,16 @@ def train_command(record: RunRecord, store: RunStore | None = None) -> tuple[str
     store, note = store or RunStore(), ""
     recipe = record.recipe
     try:
-        settings = _lacking(record, recipe, store)
+        settings = _find_lacking(record, recipe, store)
     except SentiscopeError:  # what it starts from, its data or its recipe is not here: every setting is written out
         recipe = ""
-        settings = _differences(record.config, compose(record.preset))
+        settings = _find_differences(record.config, compose(record.preset))
     words = ["sentiscope", "train", f"--data={record.config.data.name}", f"--model={record.preset}"]
     words += [f"--recipe={recipe}"] if recipe else []
-    words += [f"--set={name}={_typed(value)}" for name, value in settings.items() if name != "data.name"]
+    words += [f"--set={name}={_format_value(value)}" for name, value in settings.items() if name != "data.name"]
     command = shlex.join(words)
     try:
-        lost = _differences(record.config, read_command(command, store))
+        lost = _find_differences(record.config, read_command(command, store))
         note = f"It cannot say {', '.join(lost)}." if lost else ""
     except SentiscopeError as error:
         note = f"It cannot be run here: {error}."
@@ -85,15 +85,15 @@ def read_command(command: str, store: RunStore) -> RunConfig:
         else:
             given[name] = value
     recipe = given.get("recipe", "")
-    return configured(given["data"], given["model"], parse_settings(settings), recipe, store=store)[0]
+    return configure_with_recipe(given["data"], given["model"], parse_settings(settings), recipe, store=store)[0]
 
 
-def _lacking(record: RunRecord, recipe: str, store: RunStore) -> dict[str, Any]:
+def _find_lacking(record: RunRecord, recipe: str, store: RunStore) -> dict[str, Any]:
     """Return the settings that the command needs to reproduce those of the record."""
     wanted, settings = record.config, dict[str, Any]()
     for _ in range(3):  # a setting that is given can bring others along, as `training.start` does
-        made, _ = configured(wanted.data.name, record.preset, settings, recipe, store=store)
-        lacking = _differences(wanted, made)
+        made, _ = configure_with_recipe(wanted.data.name, record.preset, settings, recipe, store=store)
+        lacking = _find_differences(wanted, made)
         if not lacking:
             break
         settings |= lacking
@@ -103,10 +103,12 @@ def _lacking(record: RunRecord, recipe: str, store: RunStore) -> dict[str, Any]:
 _GIVEN = ("data.name", "data.lineage")
 
 
-def _differences(wanted: RunConfig, made: RunConfig) -> dict[str, Any]:
-    found: Mapping[str, Any] = flat(made)
-    return {name: value for name, value in flat(wanted).items() if found[name] != value and name not in _GIVEN}
+def _find_differences(wanted: RunConfig, made: RunConfig) -> dict[str, Any]:
+    found: Mapping[str, Any] = flatten_config(made)
+    return {
+        name: value for name, value in flatten_config(wanted).items() if found[name] != value and name not in _GIVEN
+    }
 
 
-def _typed(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,7 +1,7 @@
 """Costs of a run: parameters, training time, disk, and speed and memory of a prediction on this machine.
 
 A run measures itself when it is finished (`inference` in its record). What was trained elsewhere, by an older version,
-or comes with Sentiscope is measured here once, by `measure`, and kept in the cache. `efficiency` loads no model.
+or comes with Sentiscope is measured here once, by `measure_costs`, and kept in the cache. `read_efficiency` loads no model.
 Imports nothing heavy.
 """
 
@@ -14,13 +14,13 @@ from typing import cast
 from core import evaluation
 from core.cache import cache_folder
 from core.exceptions import InputError, NotAvailable
-from core.fingerprint import file_version, fingerprint
+from core.fingerprint import get_file_version, hash_value
 from core.runs.analyses import Analysis, Offer
-from core.runs.errands import Tell
-from core.runs.predictions import evaluated_splits, lacks_texts, read_predictions
+from core.runs.background_jobs import Tell
+from core.runs.predictions import explain_lacking_texts, list_evaluated_splits, read_predictions
 from core.runs.record import EVALUATION, PREDICTIONS, SPEAKING, WEIGHTS, Inference, RunRecord, refuse_tagged
-from core.runs.store import RunStore, this_machine
-from core.training.history import finite
+from core.runs.store import RunStore, get_machine_id
+from core.training.history import replace_nonfinite
 
 TIMED = {"milliseconds", "tokens"}
 WHOLE = TIMED | {"rows", "one", "memory", "device", "processor", "machine"}
@@ -46,12 +46,12 @@ class Efficiency:
     where: str = ""
 
 
-def efficiency(store: RunStore, record: RunRecord) -> Efficiency:
+def read_efficiency(store: RunStore, record: RunRecord) -> Efficiency:
     """Return the known costs of a run on this machine."""
-    folder = store.path(record.run)
+    folder = store.get_path(record.run)
     disk = sum((folder / name).stat().st_size for name in SPEAKING if (folder / name).is_file())
     known = Efficiency(record.parameters, record.seconds, disk)
-    if (found := _here(store, record)) is None:
+    if (found := _find_stored(store, record)) is None:
         return known
     one = found["one"]
     return dataclasses.replace(
@@ -64,20 +64,20 @@ def efficiency(store: RunStore, record: RunRecord) -> Efficiency:
     )
 
 
-def version(store: RunStore, run: str) -> str:
+def get_version(store: RunStore, run: str) -> str:
     """Return a text that changes when a measurement is stored."""
-    return file_version(Speed.of(store, run).path("json"))
+    return get_file_version(Speed.from_run(store, run).get_path("json"))
 
 
-def measure(store: RunStore, run: str) -> Efficiency:
+def measure_costs(store: RunStore, run: str) -> Efficiency:
     """Return the costs of a run; those of a prediction are measured and stored if they are unknown.
 
     Raises InputError if there is no such run, or it has no weights or predictions yet.
     """
     record = store.read(run)
-    if _here(store, record) is None:
-        Speed.of(store, run).compute()
-    return efficiency(store, record)
+    if _find_stored(store, record) is None:
+        Speed.from_run(store, run).compute()
+    return read_efficiency(store, record)
 
 
 @dataclass(frozen=True)
@@ -91,11 +91,11 @@ class Speed(Analysis[Inference]):
     offer = Offer("Measure", "Measuring", "It could not be measured", "It takes seconds and is kept")
 
     @classmethod
-    def of(cls, store: RunStore, run: str) -> Speed:
+    def from_run(cls, store: RunStore, run: str) -> Speed:
         """Name the file after the weights and the machine, on which the speed depends."""
-        folder = store.path(run).absolute()
-        about = {"run": folder, "weights": file_version(folder / WEIGHTS), "machine": this_machine()}
-        return cls(cache_folder() / "efficiency", fingerprint(about), store, run)
+        folder = store.get_path(run).absolute()
+        about = {"run": folder, "weights": get_file_version(folder / WEIGHTS), "machine": get_machine_id()}
+        return cls(cache_folder() / "efficiency", hash_value(about), store, run)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -105,30 +105,32 @@ class Speed(Analysis[Inference]):
     def find(self, tell: Tell) -> Inference:
         """Measure it in this process."""
         tell("predicting on one thread", None)
-        return cast(Inference, finite({**_measured(self.store, self.run), "machine": this_machine()}))
+        return cast(
+            Inference, replace_nonfinite({**_measure_inference(self.store, self.run), "machine": get_machine_id()})
+        )
 
 
-def _measured(store: RunStore, run: str) -> dict[str, object]:
-    from core.text.token_table import token_table
+def _measure_inference(store: RunStore, run: str) -> dict[str, object]:
+    from core.text.token_table import build_token_table
 
-    folder = store.path(run)
-    splits = evaluated_splits(folder)
+    folder = store.get_path(run)
+    splits = list_evaluated_splits(folder)
     refuse_tagged(store.read(run))
     if not splits:
         raise InputError(f"run '{run}' is {store.read(run).status} and has no predictions: nothing can be measured yet")
-    if why := lacks_texts(folder, store.read(run)):
+    if why := explain_lacking_texts(folder, store.read(run)):
         raise NotAvailable(f"speed and memory cannot be measured: {why[:1].lower()}{why[1:]}")
     split = "test" if "test" in splits else splits[-1]
     texts = read_predictions(folder / EVALUATION / split / PREDICTIONS)["text"].tolist()
     from core.runs.load import load_run
 
     loaded = load_run(store, run)
-    beside = None if loaded.mix is None else (loaded.mix.model, token_table(loaded.mix.tokenizer, texts))
-    return evaluation.efficiency.inference(loaded.model, token_table(loaded.tokenizer, texts), beside)
+    beside = None if loaded.mix is None else (loaded.mix.model, build_token_table(loaded.mix.tokenizer, texts))
+    return evaluation.efficiency.measure_inference(loaded.model, build_token_table(loaded.tokenizer, texts), beside)
 
 
-def _here(store: RunStore, record: RunRecord) -> Inference | None:
-    for found in (record.results.get("inference"), Speed.of(store, record.run).read()):
-        if found and found.keys() >= WHOLE and found["machine"] == this_machine() and found["one"].keys() >= TIMED:
+def _find_stored(store: RunStore, record: RunRecord) -> Inference | None:
+    for found in (record.results.get("inference"), Speed.from_run(store, record.run).read()):
+        if found and found.keys() >= WHOLE and found["machine"] == get_machine_id() and found["one"].keys() >= TIMED:
             return found
     return None

@@ -1,7 +1,7 @@
 """Layer-wise separability of the classes of a split, kept in the cache of the machine.
 
 layers/<hash>.json: how clearly the classes lie apart at each stage, and the rows that were read; layers/<hash>.npy:
-their vectors, (layers + 1, m, d) float32 (`core.evaluation.representation`). <hash> is the SHA-256 of the weights, the
+their vectors, (layers + 1, m, d) float32 (`core.evaluation.class_separability`). <hash> is the SHA-256 of the weights, the
 tokenizer and the predictions (texts and labels) of the split.
 """
 
@@ -18,22 +18,22 @@ from core import data, evaluation
 from core.atomic import write_bytes
 from core.cache import cache_folder
 from core.exceptions import InputError, NotAvailable, RunDamaged
-from core.fingerprint import file_fingerprint, fingerprint
-from core.models.provides import HEAD, provides, spaces
-from core.paths import regular_bytes
+from core.fingerprint import hash_file, hash_value
+from core.json_store import LARGEST
+from core.models.capabilities import HEAD, list_capabilities, list_spaces
+from core.paths import read_regular
 from core.runs.analyses import Analysis, Offer
-from core.runs.errands import Tell
-from core.runs.predictions import evaluated_splits, lacks_texts, read_predictions, read_vectors
+from core.runs.background_jobs import Tell
+from core.runs.predictions import explain_lacking_texts, list_evaluated_splits, read_predictions, read_vectors
 from core.runs.record import EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, refuse_tagged
 from core.runs.store import RunStore
-from core.stored import LARGEST
 
 if TYPE_CHECKING:
     import numpy as np
 
     from core.models.encoder import EncoderClassifier
 else:
-    from core.lazy import numpy as np
+    from core.lazy_imports import numpy as np
 
 FOLDER = "layers"
 VERSION = 1
@@ -41,8 +41,8 @@ VERSION = 1
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
-class Stage(msgspec.Struct):
-    """A stage of a model, as `core.evaluation.representation.StageSeparability`."""
+class LayerStage(msgspec.Struct):
+    """A stage of a model, as `core.evaluation.class_separability.StageSeparability`."""
 
     name: str
     width: int
@@ -53,7 +53,7 @@ class Stage(msgspec.Struct):
 class Layers(msgspec.Struct):
     """The separability of the classes at each stage of a model."""
 
-    stages: tuple[Stage, ...]
+    stages: tuple[LayerStage, ...]
     """Embedding, every layer, head."""
     rows: tuple[int, ...]
     total: int
@@ -81,26 +81,26 @@ class LayerFiles(Analysis[Layers]):
     )
 
     @classmethod
-    def of(cls, store: RunStore, run: str, split: str) -> LayerFiles:
+    def from_run(cls, store: RunStore, run: str, split: str) -> LayerFiles:
         """Name the file after the weights, the tokenizer and the predictions of the split.
 
         Raises InputError for no such run or split, and NotAvailable if the model has no layers, or its weights are not
         there.
         """
-        record, folder = store.read(run), store.path(run)
+        record, folder = store.read(run), store.get_path(run)
         refuse_tagged(record)
-        if "hidden" not in provides(record.config.model):
+        if "hidden" not in list_capabilities(record.config.model):
             raise NotAvailable(f"{record.preset} has no layers of attention to look at one by one")
-        if split not in (there := evaluated_splits(folder)):
+        if split not in (there := list_evaluated_splits(folder)):
             found = ", ".join(there) or "none"
             raise InputError(f"run '{run}' has no predictions of a split '{split}'; it has {found}")
-        if why := lacks_texts(folder, record):
+        if why := explain_lacking_texts(folder, record):
             raise NotAvailable(why)
         if not (folder / WEIGHTS).is_file():
             raise NotAvailable(f"run '{run}' has no weights, so that its layers can read nothing")
         of = (folder / WEIGHTS, folder / TOKENIZER, folder / EVALUATION / split / PREDICTIONS)
-        depends = {"version": VERSION, "split": split, "files": list(map(file_fingerprint, of))}
-        return cls(cache_folder() / FOLDER, fingerprint(depends), store, run, split)
+        depends = {"version": VERSION, "split": split, "files": list(map(hash_file, of))}
+        return cls(cache_folder() / FOLDER, hash_value(depends), store, run, split)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -115,32 +115,35 @@ class LayerFiles(Analysis[Layers]):
         tell("loading the model", None)
         from core.runs.load import load_run
 
-        folder, loaded = self.store.path(self.run), load_run(self.store, self.run)
+        folder, loaded = self.store.get_path(self.run), load_run(self.store, self.run)
         pooled, labels = read_vectors(folder, self.split, loaded.record.classes)
-        strata = data.splits.strata(labels) if labels.ndim == 2 else labels
-        rows = evaluation.projection.sample(strata, evaluation.projection.ROWS, 0)
+        strata = data.splits.find_strata(labels) if labels.ndim == 2 else labels
+        rows = evaluation.projection.sample_rows(strata, evaluation.projection.ROWS, 0)
         texts = read_predictions(folder / EVALUATION / self.split / PREDICTIONS)["text"].astype(str)
         model, sampled = cast("EncoderClassifier", loaded.model), [texts.iloc[row] for row in rows]
-        how = evaluation.representation
+        how = evaluation.class_separability
         read = how.read_layers(
             model, loaded.tokenizer, sampled, lambda share: tell("reading the sentences", 0.8 * share)
         )
-        places = [*zip(spaces(loaded.record.config.model)[1:], read, strict=True), (HEAD, pooled[rows])]
+        places = [*zip(list_spaces(loaded.record.config.model)[1:], read, strict=True), (HEAD, pooled[rows])]
         found = []
         for place, (name, points) in enumerate(places):
             tell("measuring the layers", 0.8 + 0.2 * place / len(places))
-            found.append(Stage(**dataclasses.asdict(how.measure(name, points, labels[rows]))))
+            found.append(LayerStage(**dataclasses.asdict(how.measure_separability(name, points, labels[rows]))))
         content = io.BytesIO()
         np.save(content, read, allow_pickle=False)
-        write_bytes(self.path("npy"), content.getvalue())
-        chance, reason = evaluation.neighbourhood.purity_by_chance(labels[rows]), how.without_silhouette(labels)
+        write_bytes(self.get_path("npy"), content.getvalue())
+        chance, reason = (
+            evaluation.nearest_neighbors.compute_chance_purity(labels[rows]),
+            how.explain_no_silhouette(labels),
+        )
         return Layers(tuple(found), tuple(rows.tolist()), len(labels), chance, reason)
 
     def read(self) -> Layers | None:
         """Return the stored measurements, if their vectors are there too."""
-        return super().read() if self.path("npy").is_file() else None
+        return super().read() if self.get_path("npy").is_file() else None
 
-    def vectors(self, stage: str) -> tuple[np.ndarray, np.ndarray]:
+    def load_vectors(self, stage: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows that were read, and (m, d) their vectors at a stage other than the head.
 
         Raises NotAvailable if nobody has read them, and RunDamaged if the file does not fit; removing it mends that.
@@ -148,9 +151,9 @@ class LayerFiles(Analysis[Layers]):
         known = self.read()
         if known is None:
             raise NotAvailable(f"its layers have not been read: sentiscope layers {self.run} --split {self.split}")
-        path, names = self.path("npy"), [each.name for each in known.stages]
+        path, names = self.get_path("npy"), [each.name for each in known.stages]
         try:
-            found = np.load(io.BytesIO(regular_bytes(path, LARGEST)), allow_pickle=False)
+            found = np.load(io.BytesIO(read_regular(path, LARGEST)), allow_pickle=False)
             if found.shape[:2] != (len(names) - 1, len(known.rows)):
                 raise ValueError("it does not fit the rows")
             return np.array(known.rows, np.int64), found[names.index(stage)]

@@ -10,16 +10,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from core.atomic import storage_errors, write_bytes
+from core.atomic import convert_os_errors, write_bytes
 from core.config import RunConfig
-from core.data.config import DataConfig, listed
+from core.data.config import DataConfig, join_list
+from core.data.dataset import TRAIN
 from core.data.lineage import LARGEST, NAME, write_lineage
-from core.data.table import TRAIN
 from core.exceptions import NotAvailable, SentiscopeError
-from core.paths import regular_bytes
+from core.paths import read_regular
 from core.runs.record import IMPORTED, LINEAGE, RunRecord
-from core.runs.seen import trained_on
 from core.runs.store import RunStore
+from core.runs.train_overlap import load_trained_data
 from core.training.config import TFIDF
 
 
@@ -51,14 +51,14 @@ def find_files(folder: Path, record: RunRecord) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def inherit_lineage(store: RunStore, config: RunConfig, into: Path) -> Lineage:
+def collect_lineage(store: RunStore, config: RunConfig, into: Path) -> Lineage:
     """Return the lineage of the parents of a training; the files are put into the folder `into`."""
     found = [_read_parent(store, parent, into) for parent in find_parents(config)]
-    return _join(found)
+    return _join_lineages(found)
 
 
 @contextlib.contextmanager
-def planned_lineage(store: RunStore, config: RunConfig) -> Iterator[tuple[DataConfig, list[str]]]:
+def plan_lineage(store: RunStore, config: RunConfig) -> Iterator[tuple[DataConfig, list[str]]]:
     """Yield the data settings with which a planned training would leave out its parents' training texts.
 
     Yields settings, whose files are gone afterwards, and what `describe_unknown` says of the parents. Raises
@@ -67,44 +67,44 @@ def planned_lineage(store: RunStore, config: RunConfig) -> Iterator[tuple[DataCo
     for parent in find_parents(config):
         store.read(parent)
     with tempfile.TemporaryDirectory(prefix="sentiscope-") as folder:
-        found = inherit_lineage(store, config, Path(folder))
-        data = dataclasses.replace(config.data, lineage=listed(map(str, found.files)))
+        found = collect_lineage(store, config, Path(folder))
+        data = dataclasses.replace(config.data, lineage=join_list(map(str, found.files)))
         yield data, describe_unknown(found.unknown)
 
 
 def describe_removed(store: RunStore, config: RunConfig) -> tuple[str, ...]:
     """Describe how many rows of validation and test a planned training would leave out, and unknown parents.
 
-    Raises as `planned_lineage` and `core.data.load.load`: too few rows would be left, for one.
+    Raises as `plan_lineage` and `core.data.load.load_dataset`: too few rows would be left, for one.
     """
-    from core.data.load import load
+    from core.data.load import load_dataset
 
     if not find_parents(config):
         return ()
-    with planned_lineage(store, config) as (data, unknown):
-        return tuple(note for note in (*load(data).notes, *unknown) if note.startswith(NAME))
+    with plan_lineage(store, config) as (data, unknown):
+        return tuple(note for note in (*load_dataset(data).notes, *unknown) if note.startswith(NAME))
 
 
 def _read_parent(store: RunStore, run: str, into: Path, child: RunRecord | None = None) -> Lineage:
     """Return the lineage of a run, computed for an old one; a run that is not older than its `child` is no parent."""
     unknown = Lineage((), (run,))
     try:
-        record, folder = store.read(run), store.path(run)
+        record, folder = store.read(run), store.get_path(run)
         if child is not None and record.created >= child.created:
             return unknown
         if record.lineage:
-            return Lineage(tuple(_keep(path, into) for path in find_files(folder, record)), record.lineage_unknown)
-        texts = trained_on(record).splits[TRAIN]["text"].tolist()
+            return Lineage(tuple(_link_file(path, into) for path in find_files(folder, record)), record.lineage_unknown)
+        texts = load_trained_data(record).splits[TRAIN]["text"].tolist()
     except SentiscopeError:
         return unknown
     own = Lineage((write_lineage(into / LINEAGE, texts),), ())
     parents = find_parents(record.config)
     if (folder / IMPORTED).is_file():  # there, these names were those of other runs
-        return _join([own, Lineage((), tuple(parents))])
-    return _join([own, *(_read_parent(store, parent, into, record) for parent in parents)])
+        return _join_lineages([own, Lineage((), tuple(parents))])
+    return _join_lineages([own, *(_read_parent(store, parent, into, record) for parent in parents)])
 
 
-def _join(found: Sequence[Lineage]) -> Lineage:
+def _join_lineages(found: Sequence[Lineage]) -> Lineage:
     files = dict.fromkeys(path for each in found for path in each.files)
     return Lineage(tuple(files), tuple(dict.fromkeys(name for each in found for name in each.unknown)))
 
@@ -116,14 +116,14 @@ def describe_unknown(runs: Sequence[str]) -> list[str]:
     return [f"{NAME}: not known what {names} learned from: {why}"] if runs else []
 
 
-def _keep(path: Path, into: Path) -> Path:
+def _link_file(path: Path, into: Path) -> Path:
     """Link a file into the folder of a run; copy it where the disk allows no link."""
     own = into / LINEAGE / path.name
     if not own.is_file():
-        with storage_errors(own):
+        with convert_os_errors(own):
             own.parent.mkdir(exist_ok=True)
         try:
             os.link(path, own)
         except OSError:
-            write_bytes(own, regular_bytes(path, LARGEST))
+            write_bytes(own, read_regular(path, LARGEST))
     return own

@@ -13,38 +13,38 @@ import numpy as np
 import torch
 
 from core.config import compose
-from core.evaluation.mix import Mix
-from core.evaluation.predict import ByPassage, Predictions, by_passage, predict_texts
-from core.evaluation.representation import read_layers
-from core.evaluation.yardstick import CHARACTERS
+from core.evaluation.baseline import CHARACTERS
+from core.evaluation.class_separability import read_layers
+from core.evaluation.ensemble import Ensemble
+from core.evaluation.prediction import PassagePredictions, Predictions, predict_passages, predict_texts
 from core.exceptions import InputError, RunDamaged
+from core.interpret.ablation import AblationEffects, silence_parts
+from core.interpret.activation_patching import Patches, patch_activations
+from core.interpret.attribution import Explanation, Methods, explain_by_methods, explain_text
+from core.interpret.background_thread import OnProgress, choose_batch_size, ignore_progress
+from core.interpret.counterfactual import MOST_READINGS, Search, search_flip
 from core.interpret.edits import UNCHANGED as NO_EDITS
-from core.interpret.edits import Edits, allowed
-from core.interpret.explain import Explanation, Methods, explain, side_by_side
-from core.interpret.flip import MOST_READINGS, Search, search
-from core.interpret.lambdas import LambdaCurves, lambda_curves
-from core.interpret.parts import Parts, parts
-from core.interpret.patch import Patches, patch
-from core.interpret.reader import UNCHANGED, Reader
-from core.interpret.sentence import SentenceView, inspect_text
-from core.interpret.stages import Steps
-from core.interpret.steps import steps
-from core.interpret.templates import Reach, Step, reach
-from core.interpret.watched import OnProgress, at_once, silent
-from core.models.build import Model, build
+from core.interpret.edits import Edits, get_text_editable
+from core.interpret.explain_context import UNCHANGED, ExplainContext
+from core.interpret.forward_pass import compute_stages
+from core.interpret.lambda_response import LambdaCurves, compute_lambda_curves
+from core.interpret.negation_templates import FilledTemplate, TemplatePredictions, predict_template
+from core.interpret.sentence_view import SentenceView, inspect_text
+from core.interpret.stages import ForwardStages
+from core.models.builder import Model, build_model
+from core.models.capabilities import HEAD, list_spaces
 from core.models.config import ModelConfig
-from core.models.describe import parameters
-from core.models.dropout import dropping, shuffled
+from core.models.dropout import activate_dropout, shuffle_weights
 from core.models.encoder import EncoderClassifier
-from core.models.provides import HEAD, spaces
+from core.models.model_description import count_parameters
 from core.models.trace import Intervene, Intervention
-from core.runs.borrowed import Borrowed, unchanged
+from core.runs.backbone_weights import BackboneRecord, list_frozen
 from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord, refuse_passages, refuse_tagged
 from core.runs.store import RunStore
-from core.runs.weights import check_size, missing, read_weights
+from core.runs.weights import check_size, find_missing, read_weights
 from core.text.tokenizer import Tokenizer
-from core.text.tokenizers import load_tokenizer
-from core.training.adamw import freeze
+from core.text.tokenizer_factory import load_tokenizer
+from core.training.adamw import freeze_layers
 from core.training.history import read_history
 
 Change = Intervention | None
@@ -64,13 +64,13 @@ class LoadedRun:
     model: Model
     tokenizer: Tokenizer
     folder: Path
-    tell: OnProgress = silent
+    tell: OnProgress = ignore_progress
 
     @functools.cached_property
-    def mix(self) -> Mix | None:
+    def mix(self) -> Ensemble | None:
         """Return the mixture of its predictions, read at first use; None: there is none."""
         weight = self.record.mix_weight
-        return None if weight is None else Mix(*read_mixed_in(self.folder, self.record), weight)
+        return None if weight is None else Ensemble(*read_mixed_in(self.folder, self.record), weight)
 
     def predict(
         self,
@@ -85,50 +85,61 @@ class LoadedRun:
 
         With `intervene`, something is changed inside the network, for all texts or for each; `unmixed` leaves it alone
         where something is mixed in. `passage`: read longer texts passage by passage of so many words
-        (`core.evaluation.predict`), with nothing changed inside; 0: each as a whole. `whole`: what TF-IDF reads in
+        (`core.evaluation.prediction`), with nothing changed inside; 0: each as a whole. `whole`: what TF-IDF reads in
         place of each of `texts`.
         """
         task = self.record.task
         if passage:
             if intervene is not None:
                 raise InputError("what is changed inside names places of a text that is read as a whole: no passages")
-            return self.by_passage(texts, passage, unmixed=unmixed).whole
+            return self.predict_by_passage(texts, passage, unmixed=unmixed).whole
         read = functools.partial(predict_texts, self.model, self.tokenizer, task=task)
-        found = read(texts, intervene=intervene) if self.tell is silent else self._heard(read, texts, intervene)
+        found = (
+            read(texts, intervene=intervene)
+            if self.tell is ignore_progress
+            else self._predict_in_portions(read, texts, intervene)
+        )
         if self.mix is not None and not unmixed:
-            found = self.mix.into(found, whole or texts, task)
-        return found.at(self.record.scaling, task)
+            found = self.mix.blend_predictions(found, whole or texts, task)
+        return found.apply_scaling(self.record.scaling, task)
 
-    def by_passage(self, texts: Sequence[str], words: int, *, unmixed: bool = False) -> ByPassage:
+    def predict_by_passage(self, texts: Sequence[str], words: int, *, unmixed: bool = False) -> PassagePredictions:
         """Predict texts by the mean over their passages of so many words, and each passage; InputError: pairs."""
         refuse_passages(self.record)
         read = functools.partial(self.predict, unmixed=unmixed)
-        return by_passage(read, texts, words).at(self.record.scaling, self.record.task)
+        return predict_passages(read, texts, words).apply_scaling(self.record.scaling, self.record.task)
 
-    def vector(self, text: str, space: str = "") -> np.ndarray:
+    def compute_vector(self, text: str, space: str = "") -> np.ndarray:
         """Return (d,) of a text: the head's input, or the mean over the tokens at a stage of `core.runs.layers`."""
         if not space:
             found: np.ndarray = self.predict([text]).pooled[0]
             return found
-        names = spaces(self.record.config.model)[1:]
+        names = list_spaces(self.record.config.model)[1:]
         if space not in names:
             raise InputError(f"space {space!r}: run '{self.record.run}' has {', '.join((HEAD, *names))}")
         read: np.ndarray = read_layers(cast(EncoderClassifier, self.model), self.tokenizer, [text])
         return read[names.index(space), 0]
 
-    def _heard(self, read: Callable[..., Predictions], texts: Sequence[str], intervene: Intervene) -> Predictions:
+    def _predict_in_portions(
+        self, read: Callable[..., Predictions], texts: Sequence[str], intervene: Intervene
+    ) -> Predictions:
         """Predict in portions so small that progress is reported often: tokens first, then each batch."""
         longest = max(map(len, texts), default=0)
-        batch, portion = at_once(longest, self.tokenizer.max_length), max(1, CHARACTERS_HEARD // (longest + 1))
+        batch, portion = (
+            choose_batch_size(longest, self.tokenizer.max_length),
+            max(1, CHARACTERS_HEARD // (longest + 1)),
+        )
         found = []
         for start in range(0, max(1, len(texts)), portion):
             some = slice(start, start + portion)
             change = intervene[some] if isinstance(intervene, Sequence) else intervene
-            tell = functools.partial(self._tell_of, start / max(1, len(texts)), min(1.0, portion / max(1, len(texts))))
+            tell = functools.partial(
+                self._report_share, start / max(1, len(texts)), min(1.0, portion / max(1, len(texts)))
+            )
             found.append(read(texts[some], intervene=change, batch_size=batch, on_batch=tell))
-        return Predictions.joined(found)
+        return Predictions.concatenate(found)
 
-    def _tell_of(self, before: float, part: float, share: float) -> None:
+    def _report_share(self, before: float, part: float, share: float) -> None:
         self.tell("", before + part * share)
 
     def inspect(self, text: str, intervene: Change = None, *, unmixed: bool = False) -> SentenceView:
@@ -146,22 +157,22 @@ class LoadedRun:
             unmixed=unmixed,
         )
 
-    def edits(self, text: str, line: str) -> Edits:
+    def parse_edits(self, text: str, line: str) -> Edits:
         """Return the internal changes that a line (`core.interpret.edits`) makes for a text; InputError lists them."""
         if not line.strip():
             return NO_EDITS
-        return allowed(self.record.config.model, self.inspect(text)).asked(line)
+        return get_text_editable(self.record.config.model, self.inspect(text)).parse_edits(line)
 
     def explain(
         self, text: str, method: str = "deletion", target: str = "", intervene: Change = None, *, unmixed: bool = False
     ) -> Explanation:
-        """Return the effect of each word on the log-odds of a class, by one of `core.interpret.explain.METHODS`.
+        """Return the effect of each word on the log-odds of a class, by one of `core.interpret.attribution.METHODS`.
 
         With `intervene` and `unmixed` as the model that is changed so reads the text, and what is left of it.
         """
-        return explain(self.reader(intervene, unmixed=unmixed), text, method, target)
+        return explain_text(self.make_reader(intervene, unmixed=unmixed), text, method, target)
 
-    def side_by_side(
+    def compare_methods(
         self,
         text: str,
         target: str = "",
@@ -171,7 +182,7 @@ class LoadedRun:
         named: Sequence[str] = (),
     ) -> Iterator[Methods]:
         """Yield the explanations by every method, or those named, one more with each step, and their agreement."""
-        return side_by_side(self.reader(intervene, unmixed=unmixed), text, target, named)
+        return explain_by_methods(self.make_reader(intervene, unmixed=unmixed), text, target, named)
 
     def patch(
         self, text: str, donor: str, target: str = "", intervene: Change = None, *, unmixed: bool = False
@@ -180,23 +191,27 @@ class LoadedRun:
 
         Raises InputError also for texts of different lengths.
         """
-        return patch(self.reader(intervene, unmixed=unmixed), text, donor, target)
+        return patch_activations(self.make_reader(intervene, unmixed=unmixed), text, donor, target)
 
-    def parts(self, text: str, target: str = "", intervene: Change = None, *, unmixed: bool = False) -> Parts:
+    def measure_parts(
+        self, text: str, target: str = "", intervene: Change = None, *, unmixed: bool = False
+    ) -> AblationEffects:
         """Return the effect of ablating each part of the model on the log-odds of a class, on top of `intervene`."""
-        return parts(self.reader(intervene, unmixed=unmixed), text, target)
+        return silence_parts(self.make_reader(intervene, unmixed=unmixed), text, target)
 
-    def lambdas(self, text: str, target: str = "", change: Change = None, *, unmixed: bool = False) -> LambdaCurves:
+    def measure_lambdas(
+        self, text: str, target: str = "", change: Change = None, *, unmixed: bool = False
+    ) -> LambdaCurves:
         """Return the effect of each λ on the log-odds of a class over its whole range; `change` is kept."""
         first = next(iter(read_history(self.folder / HISTORY).rows), {})
         starts = first.get("lambda") or () if first.get("step") == 0 else ()
         known = () if any(value is None for layer in starts for value in layer) else starts
         attention = self.record.config.model.attention
-        return lambda_curves(
-            self.reader(), text, attention, target, starts=known, change=change or UNCHANGED, unmixed=unmixed
+        return compute_lambda_curves(
+            self.make_reader(), text, attention, target, starts=known, change=change or UNCHANGED, unmixed=unmixed
         )
 
-    def steps(
+    def trace_steps(
         self,
         text: str,
         layer: int | None = None,
@@ -205,14 +220,14 @@ class LoadedRun:
         intervene: Change = None,
         *,
         unmixed: bool = False,
-    ) -> Steps:
+    ) -> ForwardStages:
         """Return the forward pass of a text as stages; layer and head from 1, component from 0.
 
         Raises NotAvailable if the text has no token, or too many.
         """
-        return steps(self.reader(intervene, unmixed=unmixed), text, layer, head, component)
+        return compute_stages(self.make_reader(intervene, unmixed=unmixed), text, layer, head, component)
 
-    def flips(
+    def find_counterfactual(
         self,
         text: str,
         target: str = "",
@@ -223,35 +238,35 @@ class LoadedRun:
         unmixed: bool = False,
     ) -> Iterator[Search]:
         """Search for the smallest change of a text that changes the predicted label, and yield the progress."""
-        return search(self.reader(intervene, unmixed=unmixed), text, target, readings, stopped)
+        return search_flip(self.make_reader(intervene, unmixed=unmixed), text, target, readings, stopped)
 
-    def reach(self, asked: Sequence[Step], target: str) -> Reach:
-        """Return the predictions of a template with more and more words inserted (`core.interpret.templates.steps`)."""
-        return reach(self.reader(), asked, target)
+    def predict_template(self, asked: Sequence[FilledTemplate], target: str) -> TemplatePredictions:
+        """Return the predictions of a template with more and more words inserted (`core.interpret.negation_templates.fill_template`)."""
+        return predict_template(self.make_reader(), asked, target)
 
-    def watched(self, tell: OnProgress) -> LoadedRun:
+    def copy_with_progress(self, tell: OnProgress) -> LoadedRun:
         """Return a copy that reports the progress of slow work to `tell`; an exception of `tell` stops it."""
         other = dataclasses.replace(self, tell=tell)
         vars(other)["mix"] = self.mix
         return other
 
-    def randomised(self, seed: int = 0) -> LoadedRun:
+    def randomize_weights(self, seed: int = 0) -> LoadedRun:
         """Return the run with its weights in random order, also those of the mixture: it has learned nothing."""
-        other = dataclasses.replace(self, model=shuffled(self.model, seed))
+        other = dataclasses.replace(self, model=shuffle_weights(self.model, seed))
         if self.mix is not None:
-            vars(other)["mix"] = dataclasses.replace(self.mix, model=shuffled(self.mix.model, seed))
+            vars(other)["mix"] = dataclasses.replace(self.mix, model=shuffle_weights(self.mix.model, seed))
         return other
 
-    def dropping(self, seed: int = 0) -> LoadedRun:
+    def enable_dropout(self, seed: int = 0) -> LoadedRun:
         """Return the run with dropout left on, seeded: each reading lacks other parts of the network."""
-        other = dataclasses.replace(self, model=dropping(self.model, seed))
+        other = dataclasses.replace(self, model=activate_dropout(self.model, seed))
         vars(other)["mix"] = self.mix
         return other
 
-    def reader(self, intervene: Change = None, *, unmixed: bool = False) -> Reader:
+    def make_reader(self, intervene: Change = None, *, unmixed: bool = False) -> ExplainContext:
         """Return its functions for explanations of its predictions, as trained or changed inside."""
         record = self.record
-        return Reader(
+        return ExplainContext(
             predict=functools.partial(self.predict, unmixed=unmixed),
             inspect=functools.partial(self.inspect, intervene=intervene, unmixed=unmixed),
             model=self.model,
@@ -271,63 +286,63 @@ def load_run(store: RunStore, run: str, *, tags: bool = False) -> LoadedRun:
 
     Raises RunNotFound, InputError for a run that tags words unless `tags`, and RunDamaged with the name of a file.
     """
-    record, folder = store.read(run), store.path(run)
+    record, folder = store.read(run), store.get_path(run)
     if not tags:
         refuse_tagged(record)
-    model, tokenizer = _read(folder, record.config.model, record)
+    model, tokenizer = _read_model(folder, record.config.model, record)
     return LoadedRun(record, model.requires_grad_(False), tokenizer, folder)
 
 
 def read_mixed_in(folder: Path, record: RunRecord) -> tuple[Model, Tokenizer]:
     """Read the TF-IDF model that is mixed into the answers of a run; RunDamaged names the file."""
-    return _read(folder / MIX, compose(CHARACTERS).model, record)
+    return _read_model(folder / MIX, compose(CHARACTERS).model, record)
 
 
-def _read(folder: Path, config: ModelConfig, record: RunRecord) -> tuple[Model, Tokenizer]:
+def _read_model(folder: Path, config: ModelConfig, record: RunRecord) -> tuple[Model, Tokenizer]:
     for name in (TOKENIZER, WEIGHTS):
         if not (folder / name).is_file():
-            raise RunDamaged(f"{folder / name}: not there; {_why(record)}")
+            raise RunDamaged(f"{folder / name}: not there; {_explain_missing(record)}")
     tokenizer = load_tokenizer(folder / TOKENIZER)
     if config.family == "pretrained":
-        return _borrowing(folder, config, record, tokenizer).eval(), tokenizer
+        return _read_pretrained(folder, config, record, tokenizer).eval(), tokenizer
     size, length, classes = tokenizer.size, tokenizer.max_length, len(record.classes)
     pairs, tags = tokenizer.pairs, record.task == "tokens"
 
-    check_size(folder / WEIGHTS, parameters(config, vocabulary=size, classes=classes))
+    check_size(folder / WEIGHTS, count_parameters(config, vocabulary=size, classes=classes))
     # On the device "meta" it would take no memory, and torch would import its compiler for that: 3 s of each process.
-    model = build(config, vocabulary=size, classes=classes, max_length=length, pairs=pairs, each_token=tags)
-    if lost := sorted(missing(model, folder / WEIGHTS)):
+    model = build_model(config, vocabulary=size, classes=classes, max_length=length, pairs=pairs, each_token=tags)
+    if lost := sorted(find_missing(model, folder / WEIGHTS)):
         raise RunDamaged(f"{folder / WEIGHTS}: belongs to another model: {lost[0]} is not there")
     read_weights(model, folder / WEIGHTS)
     return model.eval(), tokenizer
 
 
-def _borrowing(folder: Path, config: ModelConfig, record: RunRecord, tokenizer: Tokenizer) -> Model:
+def _read_pretrained(folder: Path, config: ModelConfig, record: RunRecord, tokenizer: Tokenizer) -> Model:
     """Read a model whose unchanged weights, if there are any, are read from the folder of its backbone."""
-    known, classes = Borrowed.read(folder), len(record.classes)
+    known, classes = BackboneRecord.read(folder), len(record.classes)
     known.check(config, record.run)
 
     pairs, tags = tokenizer.pairs, record.task == "tokens"
 
     def make_model(place: Path | None) -> Model:
         """Build the model with the weights of a folder; None: with random ones."""
-        body = known.body(config.dropout, tokenizer, place)
-        return build(config, vocabulary=0, classes=classes, body=body, pairs=pairs, each_token=tags)
+        body = known.build_body(config.dropout, tokenizer, place)
+        return build_model(config, vocabulary=0, classes=classes, body=body, pairs=pairs, each_token=tags)
 
     with torch.device("meta"):  # for names and shapes alone
         shell = make_model(None)
-    freeze(shell, record.config.training)
+    freeze_layers(shell, record.config.training)
     check_size(folder / WEIGHTS, 0)
-    without = missing(shell, folder / WEIGHTS)
-    if lost := sorted(without ^ unchanged(shell)):
+    without = find_missing(shell, folder / WEIGHTS)
+    if lost := sorted(without ^ list_frozen(shell)):
         why = "is not there" if lost[0] in without else "is there, and stands in the files of its backbone"
         raise RunDamaged(f"{folder / WEIGHTS}: belongs to another model: {lost[0]} {why}")
-    model = make_model(known.backbone(record.run).folder if without else None)
+    model = make_model(known.find_backbone(record.run).folder if without else None)
     read_weights(model, folder / WEIGHTS, without)
     return model
 
 
-def _why(record: RunRecord) -> str:
+def _explain_missing(record: RunRecord) -> str:
     """Explain when a missing file will be there, or what to do."""
     if record.status in ("queued", "running"):
         return f"run '{record.run}' is {record.status} and writes it after the first epoch"

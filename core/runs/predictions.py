@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def evaluated_splits(run: Path) -> list[str]:
+def list_evaluated_splits(run: Path) -> list[str]:
     """Return the splits for which a run directory has predictions, in alphabetical order."""
     return sorted(path.parent.name for path in (run / EVALUATION).glob(f"*/{PREDICTIONS}"))
 
 
-def evaluated_split(store: RunStore, run: str, split: str) -> str:
+def choose_split(store: RunStore, run: str, split: str) -> str:
     """Return the given split if the run has predictions on it; empty: test, or the last that was evaluated."""
-    splits = evaluated_splits(store.path(run))
+    splits = list_evaluated_splits(store.get_path(run))
     refuse_tagged(store.read(run))
     chosen = split or ("test" if "test" in splits else next(reversed(splits), ""))
     if chosen not in splits:
@@ -54,49 +54,49 @@ def read_predictions(path: Path) -> pd.DataFrame:
     if "text" in table:
         return table
     try:
-        return _joined(path, table)
+        return _join_texts(path, table)
     except (NotAvailable, RunNotFound):
         absent = [f"(row {row} of {path.parent.name}: its text is not kept with this run)" for row in range(len(table))]
         table.insert(min(1, len(table.columns)), "text", absent)
         return table
 
 
-def lacks_texts(folder: Path, record: RunRecord) -> str:
+def explain_lacking_texts(folder: Path, record: RunRecord) -> str:
     """Explain why the texts of a run cannot be shown here, and what to do; an empty text: they can."""
     if record.config.data.texts:
         return ""
     try:
-        for split in evaluated_splits(folder):
-            _texts(folder, split)
+        for split in list_evaluated_splits(folder):
+            _read_texts(folder, split)
     except (NotAvailable, RunNotFound) as error:
         return f"It was made without its texts, and {error}; with the data set here they are shown again"
     return ""
 
 
-def _joined(path: Path, table: pd.DataFrame) -> pd.DataFrame:
+def _join_texts(path: Path, table: pd.DataFrame) -> pd.DataFrame:
     """Add texts and own columns as in a run that stores them; NotAvailable: the data set is not here, or changed."""
-    from core.runs.results import own_columns
+    from core.runs.results import select_own_columns
 
-    rows = _texts(path.parents[2], path.parent.name)
+    rows = _read_texts(path.parents[2], path.parent.name)
     if len(rows) != len(table):
         raise NotAvailable(f"{path}: {len(table)} predictions, but {len(rows)} rows in the data set")
     table.insert(1, "text", rows["text"].to_numpy())
-    return table.assign(**own_columns(rows, set(table.columns)))
+    return table.assign(**select_own_columns(rows, set(table.columns)))
 
 
 @functools.lru_cache(maxsize=8)
-def _texts(folder: Path, split: str) -> pd.DataFrame:
-    from core.runs.seen import trained_on
+def _read_texts(folder: Path, split: str) -> pd.DataFrame:
+    from core.runs.train_overlap import load_trained_data
 
-    splits = trained_on(RunStore(folder.parent).read(folder.name)).splits
+    splits = load_trained_data(RunStore(folder.parent).read(folder.name)).splits
     if split not in splits:
         raise NotAvailable(f"the data set has no split '{split}'")
     return splits[split]
 
 
-def embedded_splits(store: RunStore, run: str) -> list[str]:
+def list_embedded_splits(store: RunStore, run: str) -> list[str]:
     """Return the splits of a run whose embeddings are stored, in alphabetical order."""
-    found = (store.path(run) / EVALUATION).glob(f"*/{EMBEDDINGS}")
+    found = (store.get_path(run) / EVALUATION).glob(f"*/{EMBEDDINGS}")
     return sorted(path.parent.name for path in found if (path.parent / PREDICTIONS).is_file())
 
 

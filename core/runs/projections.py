@@ -17,40 +17,40 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 
-from core import evaluation, stored
+from core import evaluation, json_store
 from core.atomic import write_bytes, write_text
 from core.exceptions import InputError, RunDamaged
-from core.fingerprint import file_fingerprint, fingerprint
-from core.models.provides import HEAD, spaces
-from core.paths import regular_bytes
-from core.runs.analyses import Analysis, Offer, home
-from core.runs.errands import Tell
+from core.fingerprint import hash_file, hash_value
+from core.json_store import LARGEST
+from core.models.capabilities import HEAD, list_spaces
+from core.paths import read_regular
+from core.runs.analyses import Analysis, Offer, locate_folder
+from core.runs.background_jobs import Tell
 from core.runs.layers import LayerFiles
-from core.runs.predictions import embedded_splits, read_vectors
+from core.runs.predictions import list_embedded_splits, read_vectors
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, refuse_tagged
 from core.runs.store import RunStore
-from core.stored import LARGEST
 
 if TYPE_CHECKING:
     import numpy as np
 
     from core.evaluation.projection import OnProgress, Projection, ProjectionConfig
 else:
-    from core.lazy import numpy as np
+    from core.lazy_imports import numpy as np
 
 FOLDER = "projections"
 
 
-class _Worth(msgspec.Struct):
+class _MapQuality(msgspec.Struct):
     reason: str
     neighbours_kept: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
 
 
-class _About(msgspec.Struct):
+class _MapRecord(msgspec.Struct):
     """The part of a map's .json that is read again."""
 
     sha256: str
-    quality: _Worth
+    quality: _MapQuality
     explained: tuple[Annotated[float, msgspec.Meta(ge=0, le=1)], ...]
 
 
@@ -64,7 +64,7 @@ class Space(NamedTuple):
     """(m,) true class numbers, or (m, C) zeros and ones."""
 
 
-def summary(made: Projection) -> dict[str, Any]:
+def summarize_map(made: Projection) -> dict[str, Any]:
     """Return the quality of a map as plain data."""
     quality = made.quality
     return {
@@ -98,27 +98,27 @@ class MapFiles(Analysis["Projection"]):
         )
 
     @classmethod
-    def of(cls, store: RunStore, run: str, split: str, config: ProjectionConfig) -> MapFiles:
+    def from_run(cls, store: RunStore, run: str, split: str, config: ProjectionConfig) -> MapFiles:
         """Name the file after the settings, embeddings and labels that the map is made from.
 
         Raises InputError if the run has no embeddings of that split.
         """
-        folder, record = store.path(run), store.read(run)
+        folder, record = store.get_path(run), store.read(run)
         source = folder / EVALUATION / split
         refuse_tagged(record)
         if split != Path(split).name or not (source / EMBEDDINGS).is_file() or not (source / PREDICTIONS).is_file():
-            found = ", ".join(embedded_splits(store, run)) or "none: it is not evaluated yet"
+            found = ", ".join(list_embedded_splits(store, run)) or "none: it is not evaluated yet"
             raise InputError(f"run '{run}' has no embeddings of a split '{split}'; it has {found}")
-        if config.space and config.space not in (there := spaces(record.config.model)[1:]):
+        if config.space and config.space not in (there := list_spaces(record.config.model)[1:]):
             raise InputError(f"space {config.space!r}: run '{run}' has {', '.join((HEAD, *there))}")
         settings = {name: value for name, value in dataclasses.asdict(config).items() if name != "space" or value}
         depends = {
             **settings,
-            "embeddings": file_fingerprint(source / EMBEDDINGS),
-            "predictions": file_fingerprint(source / PREDICTIONS),
+            "embeddings": hash_file(source / EMBEDDINGS),
+            "predictions": hash_file(source / PREDICTIONS),
         }
-        stem = fingerprint(depends)
-        return cls(home(folder, FOLDER, stem, "maps"), stem, store, run, split, config)
+        stem = hash_value(depends)
+        return cls(locate_folder(folder, FOLDER, stem, "maps"), stem, store, run, split, config)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ class MapFiles(Analysis["Projection"]):
     @property
     def layers(self) -> LayerFiles:
         """Return the analysis of the layers, for a map of a layer."""
-        return LayerFiles.of(self.store, self.run, self.split)
+        return LayerFiles.from_run(self.store, self.run, self.split)
 
     def find(self, tell: Tell) -> Projection:
         """Read the vectors and compute the map.
@@ -140,24 +140,24 @@ class MapFiles(Analysis["Projection"]):
         library.
         """
         if self.config.space:
-            self.layers.known(tell)
+            self.layers.read_or_compute(tell)
         tell("reading the embeddings", None)
-        return project_space(self.space(self.store.read(self.run).classes), self.config, tell)
+        return project_space(self.read_space(self.store.read(self.run).classes), self.config, tell)
 
-    def space(self, classes: tuple[str, ...]) -> Space:
+    def read_space(self, classes: tuple[str, ...]) -> Space:
         """Return the vectors of the map; NotAvailable: the layers of the model have not been read."""
-        vectors, labels = read_vectors(self.store.path(self.run), self.split, classes)
+        vectors, labels = read_vectors(self.store.get_path(self.run), self.split, classes)
         if not self.config.space:
             return Space(np.arange(len(vectors)), vectors, labels)
-        rows, vectors = self.layers.vectors(self.config.space)
+        rows, vectors = self.layers.load_vectors(self.config.space)
         return Space(rows, vectors, labels[rows])
 
     def read(self) -> Projection | None:
         """Return the stored map; None: there is none. RunDamaged: computing it again repairs its files."""
-        path = self.path("npy")
+        path = self.get_path("npy")
         try:
-            about = stored.read(self.path("json"), _About)
-            content = regular_bytes(path, LARGEST)
+            about = json_store.read(self.get_path("json"), _MapRecord)
+            content = read_regular(path, LARGEST)
             if hashlib.sha256(content).hexdigest() != about.sha256:
                 raise ValueError("its content is not what was written")
             table = np.load(io.BytesIO(content), allow_pickle=False)
@@ -185,18 +185,18 @@ class MapFiles(Analysis["Projection"]):
         np.save(content, table, allow_pickle=False)
         about = {
             "split": self.split,
-            "arguments": self.config.arguments(len(found.rows)),
+            "arguments": self.config.list_arguments(len(found.rows)),
             "n": len(found.rows),
             "explained": list(found.explained),
-            "quality": summary(found),
+            "quality": summarize_map(found),
             "seconds": round(seconds, 1),
             "sha256": hashlib.sha256(content.getvalue()).hexdigest(),
         }
-        write_bytes(self.path("npy"), content.getvalue())
-        write_text(self.path("json"), json.dumps(about, indent=1, allow_nan=False) + "\n")
+        write_bytes(self.get_path("npy"), content.getvalue())
+        write_text(self.get_path("json"), json.dumps(about, indent=1, allow_nan=False) + "\n")
 
 
 def project_space(space: Space, config: ProjectionConfig, on_progress: OnProgress | None = None) -> Projection:
-    """Project a space as `core.evaluation.projection.project` does, with rows of the split."""
-    made = evaluation.projection.project(space.vectors, space.labels, config, on_progress)
+    """Project a space as `core.evaluation.projection.project_split` does, with rows of the split."""
+    made = evaluation.projection.project_split(space.vectors, space.labels, config, on_progress)
     return dataclasses.replace(made, rows=space.rows[made.rows])

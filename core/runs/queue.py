@@ -3,7 +3,7 @@
 `<runs>/.queue/` holds one file per waiting process, named so that the oldest run sorts first, and one file per slot.
 A process trains while it holds the lock of a slot. What takes seconds (maps, yardsticks) has slots of its own.
 
-Who waits is a bare interpreter that knows this module and nothing else (`in_turn`, 5 MB). It becomes what it waited for
+Who waits is a bare interpreter that knows this module and nothing else (`wrap_command`, 5 MB). It becomes what it waited for
 by exec: the process number stays, and so do the locks, whose handles it leaves to the new program. Tried on POSIX
 systems; Windows uses msvcrt's locks, and there, where no process can become another, trainings wait in their worker
 and what takes seconds begins at once.
@@ -19,8 +19,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from core import quotas
-from core.atomic import storage_errors
+from core import limits
+from core.atomic import convert_os_errors
 from core.exceptions import Cancelled, ConfigError, InputError, SentiscopeError
 
 POLL_SECONDS = 0.3
@@ -35,33 +35,33 @@ HELD = "SENTISCOPE_HELD"
 """Numbers of the locked handles that a process which waited leaves to the program that it becomes."""
 
 
-def cores() -> int:
+def count_cores() -> int:
     """Return the CPU cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def limit() -> int:
+def get_limit() -> int:
     """Return how many runs may train at once: SENTISCOPE_JOBS, else half of the cores; ConfigError: no such number."""
     chosen = os.environ.get("SENTISCOPE_JOBS", "")
     if not chosen:
-        return max(1, cores() // 2)
+        return max(1, count_cores() // 2)
     if not chosen.isdecimal() or int(chosen) < 1:
         raise ConfigError(f"SENTISCOPE_JOBS={chosen!r}: a whole number, at least 1")
     return int(chosen)
 
 
-def threads() -> int:
+def count_threads() -> int:
     """Return the CPU threads of one run, so that all that may train at once share the machine."""
-    return max(1, cores() // limit())
+    return max(1, count_cores() // get_limit())
 
 
 @contextlib.contextmanager
-def only_process(run: Path, wait: float = 0.0) -> Iterator[int]:
+def lock_run(run: Path, wait: float = 0.0) -> Iterator[int]:
     """Hold a run's directory for this process, waiting at most `wait` seconds; yield the handle of its lock.
 
     Raises InputError if another process has it.
     """
-    with opened(run / ".lock") as handle:
+    with open_lock(run / ".lock") as handle:
         until = time.monotonic() + wait
         while not try_lock(handle):
             if time.monotonic() >= until:
@@ -71,54 +71,54 @@ def only_process(run: Path, wait: float = 0.0) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def slot(
+def wait_for_slot(
     runs: Path, run: str, created: str, stopped: Callable[[], bool] = lambda: False, kind: str = TRAINING
 ) -> Iterator[int]:
-    """Wait until this run may train, the oldest `created` first, and yield the handle of one of `limit()` slots.
+    """Wait until this run may train, the oldest `created` first, and yield the handle of one of `get_limit()` slots.
 
     `stopped` is asked before anything else and while waiting; Cancelled if it says so.
     """
-    folder = _folder(runs)
+    folder = _make_folder(runs)
     ticket = folder / f"{kind}ticket-{''.join(filter(str.isdigit, created))}-{run}"
     with contextlib.ExitStack() as held:
-        mine = _left_to_us(folder, kind, held)
+        mine = _find_inherited_slot(folder, kind, held)
         if mine is None:
-            with _ticket(ticket):
-                mine = _wait(ticket, kind, stopped, held)
+            with _hold_ticket(ticket):
+                mine = _wait_turn(ticket, kind, stopped, held)
         yield mine
 
 
 def check_room(runs: Path, kind: str = TRAINING) -> None:
     """Refuse another waiting process beyond the quota of the server; raises InputError."""
-    allowed = quotas.WAITING if kind == TRAINING else quotas.SHORT_WAITING
-    if (waiting := len(_tickets(runs / FOLDER, kind))) < allowed():
+    allowed = limits.WAITING if kind == TRAINING else limits.SHORT_WAITING
+    if (waiting := len(_list_tickets(runs / FOLDER, kind))) < allowed():
         return
-    clear(runs)
-    if (waiting := len(_tickets(runs / FOLDER, kind))) >= allowed():
+    clear_tickets(runs)
+    if (waiting := len(_list_tickets(runs / FOLDER, kind))) >= allowed():
         raise InputError(
             f"{waiting} {allowed.what}, and this server allows {allowed()} ({allowed.variable}); "
             "try again when some have begun, or cancel some"
         )
 
 
-def clear(runs: Path) -> None:
+def clear_tickets(runs: Path) -> None:
     """Delete tickets of dead processes and slots beyond the current limit."""
     folder = runs / FOLDER
     for kind in (TRAINING, SHORT):
-        most = {f"{kind}slot-{number}" for number in range(limit())}
+        most = {f"{kind}slot-{number}" for number in range(get_limit())}
         for path in [
-            *_tickets(folder, kind),
+            *_list_tickets(folder, kind),
             *(each for each in folder.glob(f"{kind}slot-*") if each.name not in most),
         ]:
             _clear_away(path)
 
 
-def in_turn(
+def wrap_command(
     command: Sequence[str], runs: Path, name: str, created: str, kind: str, run: Path | None = None, request: str = ""
 ) -> list[str]:
     """Return the command of a small process that waits for its turn and then becomes `command`.
 
-    It holds the directory `run` from the beginning (`only_process`), if any. When the file `request` appears there,
+    It holds the directory `run` from the beginning (`lock_run`), if any. When the file `request` appears there,
     which SIGTERM makes, `command` begins out of turn and without a slot, to write down that it was cancelled.
     """
     if os.name == "nt":
@@ -127,8 +127,8 @@ def in_turn(
     return [sys.executable, "-I", "-S", "-c", code, str(runs), name, created, kind, str(run or ""), request, *command]
 
 
-def become() -> None:
-    """Run the process of `in_turn`."""
+def execute_in_turn() -> None:
+    """Run the process of `wrap_command`."""
     runs, name, created, kind, run, request, *command = sys.argv[1:]
     cancel = Path(run) / request if request else None
     if cancel:
@@ -138,10 +138,10 @@ def become() -> None:
     with contextlib.ExitStack() as kept:
         try:
             if run:
-                held.append(kept.enter_context(only_process(Path(run), START_SECONDS)))
+                held.append(kept.enter_context(lock_run(Path(run), START_SECONDS)))
             with contextlib.suppress(Cancelled):
                 stopped = cancel.exists if cancel else lambda: False
-                held.append(kept.enter_context(slot(Path(runs), name, created, stopped, kind)))
+                held.append(kept.enter_context(wait_for_slot(Path(runs), name, created, stopped, kind)))
         except SentiscopeError as error:
             sys.exit(f"sentiscope: {error}")
         for handle in held:
@@ -150,21 +150,21 @@ def become() -> None:
         os.execv(command[0], command)
 
 
-def _wait(ticket: Path, kind: str, stopped: Callable[[], bool], held: contextlib.ExitStack) -> int:
+def _wait_turn(ticket: Path, kind: str, stopped: Callable[[], bool], held: contextlib.ExitStack) -> int:
     while True:
         if stopped():
             raise Cancelled("cancelled while waiting in the queue")
-        place = _place(ticket, kind)
-        if place == 0 and (mine := _take(ticket.parent, kind, held)) is not None:
+        place = _count_older(ticket, kind)
+        if place == 0 and (mine := _take_slot(ticket.parent, kind, held)) is not None:
             return mine
         time.sleep(min(SLOWEST_SECONDS, POLL_SECONDS * (1 + place / 8)))
 
 
 @contextlib.contextmanager
-def _ticket(path: Path) -> Iterator[None]:
+def _hold_ticket(path: Path) -> Iterator[None]:
     """Hold a locked file that shows the waiting process to others; it is made again if another process removed it."""
     while True:
-        with opened(path) as handle:
+        with open_lock(path) as handle:
             while not try_lock(handle):
                 time.sleep(0.01)
             if not _is_there(handle, path):
@@ -177,20 +177,20 @@ def _ticket(path: Path) -> Iterator[None]:
             return
 
 
-def _tickets(folder: Path, kind: str) -> list[Path]:
+def _list_tickets(folder: Path, kind: str) -> list[Path]:
     return sorted(folder.glob(f"{kind}ticket-*"))
 
 
-def _place(ticket: Path, kind: str) -> int:
+def _count_older(ticket: Path, kind: str) -> int:
     """Count the older tickets; 0 if none is held: those of dead processes are deleted."""
-    older = [other for other in _tickets(ticket.parent, kind) if other.name < ticket.name]
+    older = [other for other in _list_tickets(ticket.parent, kind) if other.name < ticket.name]
     return 0 if all(_clear_away(other) for other in older) else len(older)
 
 
 def _clear_away(path: Path) -> bool:
     """Delete a file that no process holds; return whether it is gone."""
     try:
-        with opened(path) as handle:
+        with open_lock(path) as handle:
             if not try_lock(handle):
                 return False
             path.unlink()
@@ -205,10 +205,10 @@ def _is_there(handle: int, path: Path) -> bool:
     return False
 
 
-def _take(folder: Path, kind: str, held: contextlib.ExitStack) -> int | None:
-    for number in range(limit()):
+def _take_slot(folder: Path, kind: str, held: contextlib.ExitStack) -> int | None:
+    for number in range(get_limit()):
         own, path = contextlib.ExitStack(), folder / f"{kind}slot-{number}"
-        handle = own.enter_context(opened(path))
+        handle = own.enter_context(open_lock(path))
         if try_lock(handle) and _is_there(handle, path):
             held.push(own)
             return handle
@@ -216,16 +216,16 @@ def _take(folder: Path, kind: str, held: contextlib.ExitStack) -> int | None:
     return None
 
 
-def _left_to_us(folder: Path, kind: str, held: contextlib.ExitStack) -> int | None:
+def _find_inherited_slot(folder: Path, kind: str, held: contextlib.ExitStack) -> int | None:
     """Return the slot that this process got before it became this program, if it did."""
     for path in folder.glob(f"{kind}slot-*"):
-        if (handle := _inherited(path)) is not None:
+        if (handle := _get_inherited(path)) is not None:
             held.callback(os.close, handle)
             return handle
     return None
 
 
-def _inherited(path: Path) -> int | None:
+def _get_inherited(path: Path) -> int | None:
     """Return the handle of a file among those inherited by this program; children will not inherit it."""
     left = os.environ.get(HELD, "").split()
     for number in left:
@@ -236,18 +236,18 @@ def _inherited(path: Path) -> int | None:
     return None
 
 
-def _folder(runs: Path) -> Path:
+def _make_folder(runs: Path) -> Path:
     folder = runs / FOLDER
-    with storage_errors(folder):
+    with convert_os_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[int]:
+def open_lock(path: Path) -> Iterator[int]:
     """Open a file, or use the handle inherited by this program if there is one; closing it frees its lock."""
-    with storage_errors(path):
-        left = _inherited(path)
+    with convert_os_errors(path):
+        left = _get_inherited(path)
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644) if left is None else left
     try:
         yield handle

@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal, TypedDict
 from msgspec import Meta
 
 from core.config import RunConfig
+from core.data.dataset import Task
 from core.data.findings import ReadingDecision
-from core.data.table import Task
 from core.exceptions import InputError
+from core.json_store import Count, Figure, Seconds, flatten_tree
 from core.metrics import INTERVAL_VERSION
 from core.metrics import METRICS as MEASURES
 from core.paths import ELSEWHERE
-from core.stored import Count, Figure, Seconds, leaves
-from core.training.scaling import Scaling
+from core.training.calibration import Scaling
 
 Status = Literal["queued", "running", "done", "failed", "cancelled", "damaged"]
 
@@ -36,7 +36,7 @@ LINEAGE = "lineage"
 PREDICTIONS, EMBEDDINGS, METRICS = "predictions.parquet", "embeddings.npy", "metrics.json"
 """Of a split, in `evaluation/<split>/`; see core.runs.results."""
 TAGS = "tags.parquet"
-"""In place of predictions and embeddings, where each word has a tag; see core.runs.tagged."""
+"""In place of predictions and embeddings, where each word has a tag; see core.runs.word_tagging."""
 PROBABILITY = "probability:"
 """Before the class name, the column of its probability in the predictions."""
 LABEL = "label:"
@@ -91,7 +91,7 @@ class Position(TypedDict, total=False):
     """From the first step on: a fingerprint, so that its speed predicts the next run's."""
 
 
-class Tuned(TypedDict, total=False):
+class TunedThresholds(TypedDict, total=False):
     """Thresholds of a multi-label task by label, chosen on validation, and the numbers that they change."""
 
     thresholds: dict[str, Annotated[float, Meta(ge=0, le=1)]]
@@ -107,7 +107,7 @@ class TunedYardstick(TypedDict, total=False):
 
 
 class Yardstick(TypedDict, total=False):
-    """The TF-IDF baseline with logistic regression on the same data; see core.evaluation.yardstick."""
+    """The TF-IDF baseline with logistic regression on the same data; see core.evaluation.baseline."""
 
     model: str
     C: Figure
@@ -133,8 +133,8 @@ class Temperature(TypedDict, total=False):
     """By split, what reads probabilities without it: loss, ece, brier."""
 
 
-class Mixed(TypedDict, total=False):
-    """TF-IDF mixed into the predictions of the network; see core.evaluation.mix."""
+class TfidfMixture(TypedDict, total=False):
+    """TF-IDF mixed into the predictions of the network; see core.evaluation.ensemble."""
 
     model: str
     weight: Annotated[float, Meta(ge=0, le=1)]
@@ -166,7 +166,7 @@ class Inference(Timing, total=False):
     """A fingerprint: times of different machines are not compared."""
 
 
-class Started(TypedDict, total=False):
+class WarmStart(TypedDict, total=False):
     """The parts of a model that were copied from the run that it started from."""
 
     run: str
@@ -180,8 +180,8 @@ class Started(TypedDict, total=False):
     """Tokens that are new."""
 
 
-class OfBackbone(TypedDict, total=False):
-    """The share of a model that is its backbone's; see core.runs.borrowed."""
+class BackboneShare(TypedDict, total=False):
+    """The share of a model that is its backbone's; see core.runs.backbone_weights."""
 
     name: str
     digests: dict[str, str]
@@ -191,7 +191,7 @@ class OfBackbone(TypedDict, total=False):
     """of so many."""
 
 
-class Along(TypedDict):
+class IncludedExamples(TypedDict):
     """Counter-examples that a training included."""
 
     rows: Count
@@ -209,7 +209,7 @@ class MaskedWords(TypedDict, total=False):
 
 
 class Silhouette(TypedDict, total=False):
-    """The separation of the classes of a split; see core.evaluation.representation."""
+    """The separation of the classes of a split; see core.evaluation.class_separability."""
 
     rows: Count
     of: Count
@@ -231,14 +231,14 @@ Results = TypedDict(
         "scalars": dict[str, list[Figure]],
         "gates": list[list[Figure]],
         "silhouette": dict[str, Silhouette],
-        "start": Started,
-        "backbone": OfBackbone,
-        "examples": Along,
+        "start": WarmStart,
+        "backbone": BackboneShare,
+        "examples": IncludedExamples,
         "masked": MaskedWords,
         "inference": Inference,
         "neutral_share": dict[str, Figure | None],
-        "tuned": Tuned,
-        "mix": Mixed,
+        "tuned": TunedThresholds,
+        "mix": TfidfMixture,
         "temperature": Temperature,
         "yardstick": Yardstick,
         "C": Figure,
@@ -326,7 +326,7 @@ class RunRecord:
     @property
     def mixture(self) -> str:
         """Describe the TF-IDF mixture of its predictions; empty without one."""
-        return mixture([self])
+        return describe_mixture([self])
 
     @property
     def described(self) -> str:
@@ -358,10 +358,10 @@ class RunRecord:
     @property
     def strange(self) -> list[str]:
         """Return the dotted names of fields of a newer version, unknown to this one."""
-        return list(leaves(self.newer))
+        return list(flatten_tree(self.newer))
 
 
-def mixture(records: Iterable[RunRecord]) -> str:
+def describe_mixture(records: Iterable[RunRecord]) -> str:
     """Describe the mixture of runs that differ in their seeds: from the smallest weight to the largest."""
     weights = sorted({f"{record.mix_weight:.2f}" for record in records if record.mix_weight is not None})
     return f"mixed with TF-IDF, w = {' to '.join(dict.fromkeys((weights[0], weights[-1])))}" if weights else ""
@@ -382,7 +382,7 @@ def refuse_passages(record: RunRecord) -> None:
         raise InputError(f"--passage: run '{record.run}' reads two texts side by side, each as a whole")
 
 
-def upgrade_intervals(results: Results) -> Results:
+def update_intervals(results: Results) -> Results:
     """Return results whose intervals follow today's methods (`core.evaluation.intervals.METHOD`).
 
     Records without a version have a percentile bootstrap for every metric. Shares are computed anew from their value
@@ -393,28 +393,28 @@ def upgrade_intervals(results: Results) -> Results:
         return results
     rows = {split: known.get("of", 0) for split, known in results.get("silhouette", {}).items()}
     found: Results = {**results, "interval_version": INTERVAL_VERSION}
-    found["intervals"] = _upgrade(results["intervals"], results.get("metrics", {}), rows)
+    found["intervals"] = _update_ranges(results["intervals"], results.get("metrics", {}), rows)
     if "intervals" in results.get("tuned", {}):
         tuned = results["tuned"]
-        found["tuned"] = {**tuned, "intervals": _upgrade(tuned["intervals"], tuned.get("metrics", {}), rows)}
+        found["tuned"] = {**tuned, "intervals": _update_ranges(tuned["intervals"], tuned.get("metrics", {}), rows)}
     return found
 
 
-def _upgrade(intervals: Intervals, metrics: Metrics, rows: dict[str, int]) -> Intervals:
+def _update_ranges(intervals: Intervals, metrics: Metrics, rows: dict[str, int]) -> Intervals:
     return {
         split: {
             name: new
             for name, ends in ranges.items()
-            if (new := _interval(name, ends, metrics.get(split, {}).get(name), rows.get(split, 0))) is not None
+            if (new := _update_interval(name, ends, metrics.get(split, {}).get(name), rows.get(split, 0))) is not None
         }
         for split, ranges in intervals.items()
     }
 
 
-def _interval(name: str, ends: list[float], value: Any, rows: int) -> list[float] | None:
+def _update_interval(name: str, ends: list[float], value: Any, rows: int) -> list[float] | None:
     metric = MEASURES.get(name)
     if metric is not None and metric.whole_rows:
-        from core.evaluation.intervals import wilson  # NumPy: lists of runs are read without it
+        from core.evaluation.intervals import compute_wilson  # NumPy: lists of runs are read without it
 
-        return list(wilson(round(value * rows), rows)) if rows and value is not None else None
+        return list(compute_wilson(round(value * rows), rows)) if rows and value is not None else None
     return None if (metric is not None and metric.parts) or ends[0] == ends[1] else ends

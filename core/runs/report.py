@@ -9,33 +9,33 @@ from typing import Any
 
 import numpy as np
 
+from core.data.dataset import VALIDATION, Task, encode_targets
 from core.data.findings import plural
 from core.data.lineage import find_learned
-from core.data.table import VALIDATION, Task, targets
-from core.evaluation import metrics, mix, scores
-from core.evaluation.comparison import listed
-from core.evaluation.costs import cheapest, priced
-from core.evaluation.groups import by_value, column_of, grouped
-from core.evaluation.intervals import intervals, per_class_intervals
-from core.evaluation.predict import Predictions
+from core.evaluation import ensemble, metrics, scores
+from core.evaluation.baseline import YARDSTICKS, predict_new_texts, read_baseline
+from core.evaluation.comparison import join_names
+from core.evaluation.costs import evaluate_threshold, find_cheapest
+from core.evaluation.group_metrics import evaluate_groups, group_rows, read_column
+from core.evaluation.intervals import compute_intervals, list_class_intervals
+from core.evaluation.prediction import Predictions
 from core.evaluation.scores import HALF
-from core.evaluation.yardstick import YARDSTICKS, kept_yardstick, yardstick_answers
 from core.exceptions import InputError, NotAvailable, SentiscopeError
-from core.interpret.trace_summary import mostly_unknown
+from core.formatting import format_count, format_whole_percent
+from core.interpret.trace_summary import is_mostly_unknown
 from core.metrics import METRICS
-from core.numbers import count, whole_percent
-from core.runs import seen
-from core.runs.answers import read_answers
-from core.runs.differences import row_differences
-from core.runs.judged import Judged, predictions_of
+from core.runs import train_overlap
+from core.runs.data_shift import compare_run_rows
+from core.runs.evaluation_data import EvaluationData, predict_rows
+from core.runs.labeled_predictions import read_answers
 from core.runs.lineage import find_files, find_parents
 from core.runs.load import LoadedRun
-from core.runs.predictions import evaluated_splits
+from core.runs.predictions import list_evaluated_splits
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.settings import LARGEST_SEED
-from core.text.words import passages
-from core.training.further_texts import nonsense
+from core.text.words import split_passages
+from core.training.augmentation import generate_nonsense
 from core.training.temperature import LEAST
 
 FEW = 30
@@ -47,82 +47,85 @@ DOUBT_SEED = LARGEST_SEED + 1
 OnProgress = Callable[[str, float], None]
 
 
-def report(
+def build_report(
     loaded: LoadedRun,
-    given: Judged,
+    given: EvaluationData,
     *,
     by: str = "",
-    lines: Mapping[str, Line] | None = None,
+    lines: Mapping[str, CostThreshold] | None = None,
     on_progress: OnProgress = lambda what, share: None,
 ) -> dict[str, Any]:
-    """Measure a run on rows, as plain data; `lines` are the thresholds at cost ratios by class, for `costs`.
+    """Measure a run on rows, as plain data; `lines` are the thresholds at cost ratios by class, for `compute_costs`.
 
     With `by`, a column of the rows, also for each of its values; InputError: there is no such column. `on_progress` is
     told what is done, and may raise to stop.
     """
     record, rows = loaded.record, given.rows
-    column = column_of(rows, by, record.classes) if by else None
-    labels = targets(rows, len(record.classes), record.task)
+    column = read_column(rows, by, record.classes) if by else None
+    labels = encode_targets(rows, len(record.classes), record.task)
     on_progress("asking the model", 0.05)
-    said = predictions_of(loaded, given)
+    said = predict_rows(loaded, given)
     found = said.probabilities
     on_progress("looking for texts that it was trained on", 0.3)
-    trained, reading = _find_learned(loaded), seen.read(loaded.tokenizer, rows["text"].tolist())
+    trained, reading = _find_learned(loaded), train_overlap.encode_texts(loaded.tokenizer, rows["text"].tolist())
     known, unknown = _find_seen(loaded, rows["text"].tolist(), reading, trained)
     on_progress("intervals", 0.5)
-    measured = {**_about(record, given), **measure(record, labels, found)}
-    measured |= {"seen_in_training": _seen(record, known, unknown), "truncated": _truncated(loaded, reading, given)}
-    measured["unknown_words"] = _unknown(loaded, rows["text"].tolist())
-    measured["calibration"] = _calibration(record, labels, found, measured["metrics"])
-    measured["differences"] = _differences(record, trained, given)
-    measured["doubt"] = doubt(loaded, rows["text"].tolist(), trained)
-    measured["mix"] = _mix(record, labels, said)
-    measured["unseen"] = _unseen(record, labels, found, known)
+    measured = {**_describe_data(record, given), **measure_predictions(record, labels, found)}
+    measured |= {
+        "seen_in_training": _count_seen(record, known, unknown),
+        "truncated": _count_truncated(loaded, reading, given),
+    }
+    measured["unknown_words"] = _count_unknown(loaded, rows["text"].tolist())
+    measured["calibration"] = _describe_calibration(record, labels, found, measured["metrics"])
+    measured["differences"] = _compare_with_train(record, trained, given)
+    measured["doubt"] = measure_doubt(loaded, rows["text"].tolist(), trained)
+    measured["mix"] = _describe_mix(record, labels, said)
+    measured["unseen"] = _measure_unseen(record, labels, found, known)
     if lines:
-        measured["costs"] = costs(record, lines, labels, found)
+        measured["costs"] = compute_costs(record, lines, labels, found)
     on_progress("asking TF-IDF, which is fitted once for each data set", 0.6)
-    measured["yardsticks"] = _yardsticks(record, trained, rows["text"].tolist(), labels)
+    measured["yardsticks"] = _measure_baselines(record, trained, rows["text"].tolist(), labels)
     if column is not None:
         on_progress(f"by {by}", 0.9)
-        groups, (thresholds, _) = grouped(column), at_best(record)
+        groups, (thresholds, _) = group_rows(column), get_thresholds(record)
         measured["by"] = {
             "column": by,
             "folded_values": groups.folded,
             "folded_rows": groups.folded_rows,
-            "values": by_value(groups, labels, found, record.task, thresholds, ordered=record.ordered),
+            "values": evaluate_groups(groups, labels, found, record.task, thresholds, ordered=record.ordered),
         }
-    return {**measured, "warnings": warnings(measured)}
+    return {**measured, "warnings": list_warnings(measured)}
 
 
-def measure(record: RunRecord, labels: np.ndarray, probabilities: np.ndarray) -> dict[str, Any]:
-    """Return `metrics`, `intervals`, `left_out`, `per_class` and `confusion`.
+def measure_predictions(record: RunRecord, labels: np.ndarray, probabilities: np.ndarray) -> dict[str, Any]:
+    """Return `metrics`, `compute_intervals`, `left_out`, `per_class` and `confusion`.
 
     Of several labels also `tuned`: the same at the thresholds that the run chose on its validation split, or None.
     `labels` are (n,) class numbers or (n, C) zeros and ones, `probabilities` (n, C).
     """
     classes, task, given = record.classes, record.task, (labels, probabilities)
-    found = _at(record, HALF, *given)
-    found["left_out"] = metrics.left_out(*given, classes, task, ordered=record.ordered)
+    found = _measure_at(record, HALF, *given)
+    found["left_out"] = metrics.explain_left_out(*given, classes, task, ordered=record.ordered)
     if task == "single":
-        return {**found, "confusion": metrics.confusion(labels, probabilities.argmax(1), len(classes))}
-    thresholds, names = at_best(record)
-    found["confusion"] = scores.confusions(*given, classes)
+        return {**found, "confusion": metrics.compute_confusion(labels, probabilities.argmax(1), len(classes))}
+    thresholds, names = get_thresholds(record)
+    found["confusion"] = scores.count_confusions(*given, classes)
     if names is None:
         return {**found, "tuned": None}
-    tuned = _at(record, thresholds, *given)
+    tuned = _measure_at(record, thresholds, *given)
     return {
         **found,
-        "tuned": {"thresholds": names, **tuned, "confusion": scores.confusions(*given, classes, thresholds)},
+        "tuned": {"thresholds": names, **tuned, "confusion": scores.count_confusions(*given, classes, thresholds)},
     }
 
 
-def at_best(record: RunRecord) -> tuple[np.ndarray | float, dict[str, float] | None]:
+def get_thresholds(record: RunRecord) -> tuple[np.ndarray | float, dict[str, float] | None]:
     """Return the thresholds of a multi-label run, in class order and by label; else 0.5 and None."""
     names = record.tuned_thresholds
     return (HALF, None) if names is None else (np.array([names.get(name, HALF) for name in record.classes]), names)
 
 
-def warnings(measured: Mapping[str, Any]) -> list[str]:
+def list_warnings(measured: Mapping[str, Any]) -> list[str]:
     """List what a person must know before quoting these numbers, a sentence each."""
     found, cut = [], measured["truncated"]
     if measured["n"] < FEW:
@@ -131,26 +134,28 @@ def warnings(measured: Mapping[str, Any]) -> list[str]:
     if measured["task"] == "single" and (absent := metrics.describe_absent(measured["confusion"], measured["labels"])):
         found.append(absent)
     at = measured.get("tuned") or measured
-    if alike := [METRICS[name].title_for(measured["task"]) for name in at["metrics"] if name not in at["intervals"]]:
-        found.append(f"No interval of {listed(alike)}: every resample of these rows gives the same number.")
+    if alike := [METRICS[name].choose_title(measured["task"]) for name in at["metrics"] if name not in at["intervals"]]:
+        found.append(f"No interval of {join_names(alike)}: every resample of these rows gives the same number.")
     found.extend(_warn_of_training(measured))
     found.extend(measured.get("differences", {}).get("warnings", ()))
     if cut["rows"]:
-        rows = f"{plural(cut['rows'], 'text')} ({_share(cut['share'])})"
+        rows = f"{plural(cut['rows'], 'text')} ({_format_share(cut['share'])})"
         is_longer = "is" if cut["rows"] == 1 else "are"
         if cut["passages"]:
             is_longer = "has a passage" if cut["rows"] == 1 else "have passages"
         way = "A smaller --passage" if cut["passages"] else "--passage WORDS"
         whole = f" {way} reads them whole, part by part." if cut["in_passages"] else ""
         found.append(
-            f"{rows} {is_longer} longer than {count(cut['most'])} tokens; the run reads the beginning only.{whole}"
+            f"{rows} {is_longer} longer than {format_count(cut['most'])} tokens; the run reads the beginning only.{whole}"
         )
     if unknown := measured["unknown_words"]["rows"]:
-        rows = f"{plural(unknown, 'text')} ({_share(measured['unknown_words']['share'])})"
+        rows = f"{plural(unknown, 'text')} ({_format_share(measured['unknown_words']['share'])})"
         found.append(f"{rows} {'has' if unknown == 1 else 'have'} half of the words or more unknown to the run.")
     if folded := measured.get("by", {}).get("folded_values"):
         rows = plural(measured["by"]["folded_rows"], "row")
-        found.append(f"{count(folded)} values of '{measured['by']['column']}' with few rows ({rows}) stand together.")
+        found.append(
+            f"{format_count(folded)} values of '{measured['by']['column']}' with few rows ({rows}) stand together."
+        )
     return found
 
 
@@ -160,10 +165,10 @@ def _warn_of_training(measured: Mapping[str, Any]) -> Iterator[str]:
         unknown = "It is not known which rows the run was trained on, and there is no TF-IDF to compare with"
         yield f"{unknown}: {seen_before['left_out']}."
     elif seen_before["rows"]:
-        rows = f"{plural(seen_before['rows'], 'row')} ({_share(seen_before['share'])})"
+        rows = f"{plural(seen_before['rows'], 'row')} ({_format_share(seen_before['share'])})"
         is_read = "is read like a text" if seen_before["rows"] == 1 else "are read like texts"
         who = ", or a run that it started from or learned from," if seen_before["ancestors"] else ""
-        yield f"{rows} {is_read} that the run{who} was trained on.{_without(measured['unseen'], measured)}"
+        yield f"{rows} {is_read} that the run{who} was trained on.{_describe_unseen(measured['unseen'], measured)}"
     if seen_before["rows"] is not None and (why := measured["yardsticks"].get("left_out")):
         yield f"There is no TF-IDF to compare with: {why}."
     if seen_before["unknown"]:
@@ -171,28 +176,28 @@ def _warn_of_training(measured: Mapping[str, Any]) -> Iterator[str]:
         yield f"It is not known what {names} learned from: texts of these rows may be among it."
 
 
-def _calibration(
+def _describe_calibration(
     record: RunRecord, labels: np.ndarray, found: np.ndarray, measured: Mapping[str, float]
 ) -> dict[str, Any]:
     """Describe the temperature of a run: probability metrics with it and as trained, and changed predictions."""
-    trained = metrics.before(labels, found, record.task, record.scaling)
+    trained = metrics.evaluate_unscaled(labels, found, record.task, record.scaling)
     told: dict[str, Any] = {
         "temperature": record.temperature,
         "prior": record.results.get("temperature", {}).get("prior"),
         "rows": record.results.get("temperature", {}).get("rows"),
         "calibrated": {name: measured[name] for name in trained},
         "as_trained": trained,
-        "changed": metrics.changed(found, record.task, record.scaling),
+        "changed": metrics.count_changed(found, record.task, record.scaling),
     }
-    return {**told, "note": _temperature(told)}
+    return {**told, "note": _explain_temperature(told)}
 
 
-def _temperature(told: Mapping[str, Any]) -> str:
+def _explain_temperature(told: Mapping[str, Any]) -> str:
     if told["rows"] is None:
         return ""
     rows = plural(told["rows"], "validation row")
     if told["rows"] < LEAST:
-        there = count(told["rows"])
+        there = format_count(told["rows"])
         return f"Probabilities are as trained: a temperature takes {LEAST} rows of validation, and there are {there}."
     name = "ece" if "ece" in told["as_trained"] else "loss"
     errors = (f"{told[each][name]:.3f}" for each in ("calibrated", "as_trained") if name in told[each])
@@ -204,21 +209,23 @@ def _temperature(told: Mapping[str, Any]) -> str:
     return f"Temperature {told['temperature']:.2f}{towards}, fitted on {rows}: {METRICS[name].title.lower()} {now}."
 
 
-def _differences(record: RunRecord, trained: seen.TrainingTexts | str, given: Judged) -> dict[str, Any]:
+def _compare_with_train(
+    record: RunRecord, trained: train_overlap.TrainingTexts | str, given: EvaluationData
+) -> dict[str, Any]:
     name = given.split if given.data == record.config.data.name else Path(given.data).name
     try:
         if isinstance(trained, str):
             raise NotAvailable(trained)
-        return row_differences(record, lambda: trained.dataset, given.rows, name)
+        return compare_run_rows(record, lambda: trained.dataset, given.rows, name)
     except NotAvailable as error:
         return {"name": name, "known": "training", "measures": [], "warnings": [], "left_out": str(error)}
 
 
-def _mix(record: RunRecord, labels: np.ndarray, said: Predictions) -> dict[str, Any] | None:
+def _describe_mix(record: RunRecord, labels: np.ndarray, said: Predictions) -> dict[str, Any] | None:
     """Describe the mixture of the predictions, with the metrics of `network` and `tfidf` alone; None: no mixture."""
     if said.parts is None:
         return None
-    weight, parts = record.mix_weight, mix.alone(said.parts, labels, record.task, ordered=record.ordered)
+    weight, parts = record.mix_weight, ensemble.evaluate_parts(said.parts, labels, record.task, ordered=record.ordered)
     name = "accuracy" if record.task == "single" else "f1_macro"
     numbers = (f"{part} {parts[key][name]:.3f}" for key, part in (("network", "the network"), ("tfidf", "TF-IDF")))
     note = (
@@ -227,7 +234,7 @@ def _mix(record: RunRecord, labels: np.ndarray, said: Predictions) -> dict[str, 
     return {"weight": weight, **parts, "note": note}
 
 
-def _about(record: RunRecord, given: Judged) -> dict[str, Any]:
+def _describe_data(record: RunRecord, given: EvaluationData) -> dict[str, Any]:
     return {
         "run": record.run,
         "data": given.data,
@@ -241,25 +248,28 @@ def _about(record: RunRecord, given: Judged) -> dict[str, Any]:
     }
 
 
-def _at(
+def _measure_at(
     record: RunRecord, thresholds: np.ndarray | float, labels: np.ndarray, probabilities: np.ndarray
 ) -> dict[str, Any]:
     given = labels, probabilities, record.classes, record.task, thresholds
-    ranges = per_class_intervals(*given)
-    classes = {name: {**row, "intervals": ranges[name]} for name, row in metrics.per_class(*given).items()}
-    return {**_values(record, thresholds, labels, probabilities), "per_class": classes}
+    ranges = list_class_intervals(*given)
+    classes = {name: {**row, "intervals": ranges[name]} for name, row in metrics.evaluate_classes(*given).items()}
+    return {**_compute_metrics(record, thresholds, labels, probabilities), "per_class": classes}
 
 
-def _values(
+def _compute_metrics(
     record: RunRecord, thresholds: np.ndarray | float, labels: np.ndarray, probabilities: np.ndarray
 ) -> dict[str, dict[str, Any]]:
     given: tuple[np.ndarray, np.ndarray, Task, np.ndarray | float] = labels, probabilities, record.task, thresholds
     ordered = record.ordered
-    return {"metrics": metrics.evaluate(*given, ordered=ordered), "intervals": intervals(*given, ordered=ordered)}
+    return {
+        "metrics": metrics.evaluate(*given, ordered=ordered),
+        "intervals": compute_intervals(*given, ordered=ordered),
+    }
 
 
-def _find_learned(loaded: LoadedRun) -> seen.TrainingTexts | str:
-    learned = seen.TrainingTexts(loaded.record, loaded.tokenizer)
+def _find_learned(loaded: LoadedRun) -> train_overlap.TrainingTexts | str:
+    learned = train_overlap.TrainingTexts(loaded.record, loaded.tokenizer)
     try:
         learned.keys  # noqa: B018 - loads the data where the keys are not kept
     except NotAvailable as error:
@@ -267,8 +277,8 @@ def _find_learned(loaded: LoadedRun) -> seen.TrainingTexts | str:
     return learned
 
 
-def _yardsticks(
-    record: RunRecord, trained: seen.TrainingTexts | str, texts: list[str], labels: np.ndarray
+def _measure_baselines(
+    record: RunRecord, trained: train_overlap.TrainingTexts | str, texts: list[str], labels: np.ndarray
 ) -> dict[str, Any]:
     """Measure TF-IDF by preset, of several labels also `tuned` at its own thresholds; or say why not in `left_out`."""
     if isinstance(trained, str):
@@ -277,23 +287,23 @@ def _yardsticks(
     for model in YARDSTICKS:
         about = record.data_fingerprint, record.classes, lambda: trained.dataset, model
         try:
-            given = labels, yardstick_answers(*about[:2], texts, *about[2:])
-            thresholds = kept_yardstick(*about).get("tuned", {}).get("thresholds")
+            given = labels, predict_new_texts(*about[:2], texts, *about[2:])
+            thresholds = read_baseline(*about).get("tuned", {}).get("thresholds")
         except NotAvailable as error:  # the texts have gone, and what was fitted on them was cleared away
             return {"left_out": str(error)}
-        found[model] = _values(record, HALF, *given)
+        found[model] = _compute_metrics(record, HALF, *given)
         if thresholds:
             own = np.array([thresholds[name] for name in record.classes])
-            found[model]["tuned"] = _values(record, own, *given)
+            found[model]["tuned"] = _compute_metrics(record, own, *given)
     return found
 
 
 def _find_seen(
-    loaded: LoadedRun, texts: list[str], reading: seen.Reading, trained: seen.TrainingTexts | str
+    loaded: LoadedRun, texts: list[str], reading: train_overlap.EncodedTexts, trained: train_overlap.TrainingTexts | str
 ) -> tuple[np.ndarray | str, tuple[str, ...]]:
     """Find the rows that the run or an ancestor learned, (n,) bool or why not, and runs with unknown texts."""
     record = loaded.record
-    known = trained if isinstance(trained, str) else seen.in_training(reading, trained)
+    known = trained if isinstance(trained, str) else train_overlap.find_overlap(reading, trained)
     if not record.lineage:
         return known, tuple(find_parents(record.config))
     try:
@@ -303,64 +313,72 @@ def _find_seen(
     return (learned if isinstance(known, str) else known | learned), record.lineage_unknown
 
 
-def _seen(record: RunRecord, known: np.ndarray | str, unknown: tuple[str, ...]) -> dict[str, Any]:
+def _count_seen(record: RunRecord, known: np.ndarray | str, unknown: tuple[str, ...]) -> dict[str, Any]:
     about = {"ancestors": find_parents(record.config), "unknown": list(unknown)}
     if isinstance(known, str):
         return {"rows": None, "share": None, "left_out": known, **about}
     return {"rows": int(known.sum()), "share": float(known.mean()), **about}
 
 
-def _unseen(
+def _measure_unseen(
     record: RunRecord, labels: np.ndarray, probabilities: np.ndarray, known: np.ndarray | str
 ) -> dict[str, Any] | None:
     if isinstance(known, str) or not known.any() or known.all():
         return None
-    thresholds, _ = at_best(record)
-    return {"n": int((~known).sum()), **_values(record, thresholds, labels[~known], probabilities[~known])}
+    thresholds, _ = get_thresholds(record)
+    return {"n": int((~known).sum()), **_compute_metrics(record, thresholds, labels[~known], probabilities[~known])}
 
 
-def _unknown(loaded: LoadedRun, texts: list[str]) -> dict[str, Any]:
-    shares = [loaded.tokenizer.unknown_share(text) for text in texts]
+def _count_unknown(loaded: LoadedRun, texts: list[str]) -> dict[str, Any]:
+    shares = [loaded.tokenizer.compute_unknown_share(text) for text in texts]
     if None in shares:
         why = "byte pairs read every word from known pieces"
         return {"rows": None, "share": None, "left_out": why}
-    rows = sum(map(mostly_unknown, shares))
+    rows = sum(map(is_mostly_unknown, shares))
     return {"rows": rows, "share": rows / len(texts)}
 
 
-def _truncated(loaded: LoadedRun, reading: seen.Reading, given: Judged) -> dict[str, Any]:
+def _count_truncated(loaded: LoadedRun, reading: train_overlap.EncodedTexts, given: EvaluationData) -> dict[str, Any]:
     cut = reading.cut.copy()
     for row in np.flatnonzero(cut) if given.passage else ():
-        cut[row] = seen.read(loaded.tokenizer, passages(given.rows["text"][row], given.passage)).cut.any()
+        cut[row] = train_overlap.encode_texts(
+            loaded.tokenizer, split_passages(given.rows["text"][row], given.passage)
+        ).cut.any()
     about = {"passages": bool(given.passage), "in_passages": not loaded.record.pairs}
     return {"rows": int(cut.sum()), "share": float(cut.mean()), "most": loaded.tokenizer.max_length, **about}
 
 
-def _without(unseen: Mapping[str, Any] | None, measured: Mapping[str, Any]) -> str:
+def _describe_unseen(unseen: Mapping[str, Any] | None, measured: Mapping[str, Any]) -> str:
     if unseen is None:
         return " So these figures say nothing of new texts."
     name = "accuracy" if measured["task"] == "single" else "f1_macro"
     whole = (measured.get("tuned") or measured)["metrics"][name]
     ends = " to ".join(f"{100 * each:.1f}" for each in unseen["intervals"].get(name, ()))
     said = f"{METRICS[name].title} is {100 * unseen['metrics'][name]:.1f} %{ends and f' ({ends})'}"
-    return f" {said} on the other {count(unseen['n'])}, and {100 * whole:.1f} % on all."
+    return f" {said} on the other {format_count(unseen['n'])}, and {100 * whole:.1f} % on all."
 
 
-def _share(share: float) -> str:
-    return "less than 1 %" if share < 0.005 else whole_percent(share)
+def _format_share(share: float) -> str:
+    return "less than 1 %" if share < 0.005 else format_whole_percent(share)
 
 
-def doubt(loaded: LoadedRun, texts: Sequence[str], trained: seen.TrainingTexts | str) -> dict[str, Any]:
+def measure_doubt(
+    loaded: LoadedRun, texts: Sequence[str], trained: train_overlap.TrainingTexts | str
+) -> dict[str, Any]:
     """Count the made-up texts of unknown words that get the class prior, within `NEAR_PRIOR`.
 
     Half of the words have letters of `texts`; `trained`, or why it is not there, gives the prior of a run that has none
     in its record. Returns `rows`, how many were asked; `near`, the share answered so; `prior` by class; `note`, the
     same in words. Or `left_out`, why not, and an empty `note`.
     """
-    prior = _doubt_prior(loaded.record, trained)
+    prior = _get_doubt_prior(loaded.record, trained)
     if prior is None:
         return {"left_out": trained, "note": ""}
-    made = [text for text in nonsense(texts, MADE_UP, DOUBT_SEED) if loaded.tokenizer.unknown_share(text) in (1, None)]
+    made = [
+        text
+        for text in generate_nonsense(texts, MADE_UP, DOUBT_SEED)
+        if loaded.tokenizer.compute_unknown_share(text) in (1, None)
+    ]
     if not made:
         return {"left_out": "the run knows a word of every made-up text", "note": ""}
     away = np.abs(loaded.predict(made).probabilities - np.array(prior)).max(1)
@@ -370,12 +388,12 @@ def doubt(loaded: LoadedRun, texts: Sequence[str], trained: seen.TrainingTexts |
         "rows": rows,
         "near": near,
         "prior": dict(zip(loaded.record.classes, prior, strict=True)),
-        "note": f"Of {plural(rows, 'text')} of made-up words {whole_percent(near)} are answered within "
+        "note": f"Of {plural(rows, 'text')} of made-up words {format_whole_percent(near)} are answered within "
         f"{NEAR_PRIOR:.2f} of the class prior ({like}).",
     }
 
 
-def _doubt_prior(record: RunRecord, trained: seen.TrainingTexts | str) -> Sequence[float] | None:
+def _get_doubt_prior(record: RunRecord, trained: train_overlap.TrainingTexts | str) -> Sequence[float] | None:
     """Return the prior that doubt means for a run: uniform if classes weigh the same; None: unknown."""
     classes = len(record.classes)
     if record.scaling.prior:
@@ -386,7 +404,7 @@ def _doubt_prior(record: RunRecord, trained: seen.TrainingTexts | str) -> Sequen
 
 
 @dataclass(frozen=True)
-class Line:
+class CostThreshold:
     """The threshold of a class for which one kind of error costs more than the other."""
 
     ratio: float
@@ -395,7 +413,7 @@ class Line:
     validation: dict[str, Any]
 
 
-def lines(store: RunStore, record: RunRecord, ratios: Mapping[str, float]) -> dict[str, Line]:
+def choose_thresholds(store: RunStore, record: RunRecord, ratios: Mapping[str, float]) -> dict[str, CostThreshold]:
     """Choose for each class the cheapest threshold on validation, at its cost ratio of a false negative to a positive.
 
     Raises InputError for no class of the run, a ratio that is no positive number, or if validation was not evaluated.
@@ -404,20 +422,20 @@ def lines(store: RunStore, record: RunRecord, ratios: Mapping[str, float]) -> di
         raise InputError(f"--cost {strange[0]}: no class of run '{record.run}'; it has {', '.join(record.classes)}")
     if not ratios:
         return {}
-    if VALIDATION not in evaluated_splits(store.path(record.run)):
+    if VALIDATION not in list_evaluated_splits(store.get_path(record.run)):
         raise InputError(f"--cost: run '{record.run}' has no predictions of validation, on which a threshold is chosen")
     answers, found = read_answers(store, record, VALIDATION), {}
     for name, ratio in ratios.items():
-        given = of_class(record, name, answers.labels, answers.probabilities)
-        threshold = cheapest(*given, ratio)
-        found[name] = Line(ratio, threshold, priced(*given, ratio, threshold))
+        given = select_class(record, name, answers.labels, answers.probabilities)
+        threshold = find_cheapest(*given, ratio)
+        found[name] = CostThreshold(ratio, threshold, evaluate_threshold(*given, ratio, threshold))
     return found
 
 
-def costs(
-    record: RunRecord, chosen: Mapping[str, Line], labels: np.ndarray, probabilities: np.ndarray
+def compute_costs(
+    record: RunRecord, chosen: Mapping[str, CostThreshold], labels: np.ndarray, probabilities: np.ndarray
 ) -> dict[str, dict[str, Any]]:
-    """Compute costs at thresholds of `lines`: `ratio`, `threshold`, `core.evaluation.costs.priced`, on `validation`.
+    """Compute costs at thresholds of `choose_thresholds`: `ratio`, `threshold`, `core.evaluation.costs.evaluate_threshold`, on `validation`.
 
     `labels` are (n,) class numbers or (n, C) zeros and ones, `probabilities` (n, C).
     """
@@ -425,14 +443,14 @@ def costs(
         name: {
             "ratio": line.ratio,
             "threshold": line.threshold,
-            **priced(*of_class(record, name, labels, probabilities), line.ratio, line.threshold),
+            **evaluate_threshold(*select_class(record, name, labels, probabilities), line.ratio, line.threshold),
             "validation": line.validation,
         }
         for name, line in chosen.items()
     }
 
 
-def of_class(
+def select_class(
     record: RunRecord, name: str, labels: np.ndarray, probabilities: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return (n,) booleans of class membership, and (n,) the predicted probability of the class."""

@@ -21,26 +21,33 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.atomic import storage_errors, write_bytes, write_text
-from core.data.table import Task, targets
+from core.atomic import convert_os_errors, write_bytes, write_text
+from core.data.dataset import Task, encode_targets
 from core.evaluation import scores
-from core.evaluation.intervals import intervals
-from core.evaluation.metrics import before, calibration_bins, confusion, evaluate, left_out, per_class
-from core.evaluation.mix import alone
-from core.evaluation.predict import Predictions
-from core.evaluation.representation import silhouette
+from core.evaluation.class_separability import compute_silhouettes
+from core.evaluation.ensemble import evaluate_parts
+from core.evaluation.intervals import compute_intervals
+from core.evaluation.metrics import (
+    compute_calibration,
+    compute_confusion,
+    evaluate,
+    evaluate_classes,
+    evaluate_unscaled,
+    explain_left_out,
+)
+from core.evaluation.prediction import Predictions
 from core.evaluation.scores import HALF
-from core.metrics import thresholded
+from core.metrics import select_thresholded
 from core.runs.record import EMBEDDINGS, EVALUATION, LABEL, METRICS, PREDICTIONS, PROBABILITY
-from core.training.history import finite
-from core.training.scaling import UNSCALED, Scaling
+from core.training.calibration import UNSCALED, Scaling
+from core.training.history import replace_nonfinite
 
 ANSWERS = ("row", "label", "predicted")
 """Columns of a prediction table that a run without texts keeps, besides those of labels and probabilities."""
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class EvaluatedSplit:
     """One split with the predictions of the model."""
 
     split: str
@@ -55,7 +62,7 @@ class Evaluated:
     @functools.cached_property
     def labels(self) -> np.ndarray:
         """Return (n,) int64, or (n, C) of a multi-label task."""
-        return targets(self.frame, len(self.classes), self.task)
+        return encode_targets(self.frame, len(self.classes), self.task)
 
     @functools.cached_property
     def metrics(self) -> dict[str, float]:
@@ -65,18 +72,18 @@ class Evaluated:
     @functools.cached_property
     def as_trained(self) -> dict[str, float]:
         """Return the metrics that read probabilities, without the temperature."""
-        return before(self.labels, self.predictions.probabilities, self.task, self.scaling)
+        return evaluate_unscaled(self.labels, self.predictions.probabilities, self.task, self.scaling)
 
     @functools.cached_property
     def parts(self) -> dict[str, dict[str, float]]:
         """Return the metrics of the parts of a mixture, `network` and `tfidf`; empty without one."""
         parts = self.predictions.parts
-        return {} if parts is None else alone(parts, self.labels, self.task, ordered=self.ordered)
+        return {} if parts is None else evaluate_parts(parts, self.labels, self.task, ordered=self.ordered)
 
     @functools.cached_property
     def intervals(self) -> dict[str, list[float]]:
         """Return the interval of each metric."""
-        return intervals(self.labels, self.predictions.probabilities, self.task, ordered=self.ordered)
+        return compute_intervals(self.labels, self.predictions.probabilities, self.task, ordered=self.ordered)
 
     @functools.cached_property
     def tuned(self) -> tuple[dict[str, float], dict[str, list[float]]]:
@@ -84,33 +91,37 @@ class Evaluated:
         if self.thresholds is None:
             return {}, {}
         given = self.labels, self.predictions.probabilities, self.task, self.thresholds
-        values, ranges = evaluate(*given), intervals(*given, names=thresholded())
-        return {name: values[name] for name in thresholded() if name in values}, ranges
+        values, ranges = evaluate(*given), compute_intervals(*given, names=select_thresholded())
+        return {name: values[name] for name in select_thresholded() if name in values}, ranges
 
     @functools.cached_property
     def silhouette(self) -> dict[str, Any]:
         """Return the separation of the classes in the embeddings, or the reason where it is undefined."""
         if self.task == "multi":
             return {"rows": 0, "of": len(self.frame), "left_out": scores.SEVERAL}
-        return silhouette(self.predictions.pooled, self.labels, self.classes).summary()
+        return compute_silhouettes(self.predictions.pooled, self.labels, self.classes).summarize()
 
 
-def write_split(run: Path, evaluated: Evaluated, *, texts: bool = True, half: bool = False) -> None:
+def write_split(run: Path, evaluated: EvaluatedSplit, *, texts: bool = True, half: bool = False) -> None:
     """Write the three files of a split, with `texts` or without; `half`: embeddings in half precision."""
     folder = run / EVALUATION / evaluated.split
-    with storage_errors(folder):
+    with convert_os_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     table, vectors = io.BytesIO(), io.BytesIO()
-    found = prediction_table(evaluated.frame, evaluated.predictions.probabilities, evaluated.classes, evaluated.task)
-    (found if texts else without_texts(found)).to_parquet(table, index=False)
+    found = build_prediction_table(
+        evaluated.frame, evaluated.predictions.probabilities, evaluated.classes, evaluated.task
+    )
+    (found if texts else drop_texts(found)).to_parquet(table, index=False)
     pooled = evaluated.predictions.pooled
     np.save(vectors, pooled.astype(np.float16) if half else pooled, allow_pickle=False)
     write_bytes(folder / PREDICTIONS, table.getvalue())
     write_bytes(folder / EMBEDDINGS, vectors.getvalue())
-    write_text(folder / METRICS, json.dumps(finite(_figures(evaluated)), indent=1, ensure_ascii=False) + "\n")
+    write_text(
+        folder / METRICS, json.dumps(replace_nonfinite(_build_metrics(evaluated)), indent=1, ensure_ascii=False) + "\n"
+    )
 
 
-def prediction_table(
+def build_prediction_table(
     frame: pd.DataFrame, probabilities: np.ndarray, classes: Sequence[str], task: Task = "single"
 ) -> pd.DataFrame:
     """Return a row per text: its number, text, label and prediction by name, probabilities, the data's own columns.
@@ -118,7 +129,7 @@ def prediction_table(
     Of a multi-label task all labels with a comma between, those above 0.5 as predicted, and a 0/1 column each. A column
     of the data that has the name of one of ours is called `data:NAME`.
     """
-    labels = targets(frame, len(classes), task)
+    labels = encode_targets(frame, len(classes), task)
     bits = {}
     if task == "single":
         label, predicted = ([classes[number] for number in each] for each in (labels, probabilities.argmax(1)))
@@ -133,25 +144,25 @@ def prediction_table(
         **bits,
         **{f"{PROBABILITY}{name}": probabilities[:, number] for number, name in enumerate(classes)},
     }
-    return pd.DataFrame({**ours, **own_columns(frame, set(ours))})
+    return pd.DataFrame({**ours, **select_own_columns(frame, set(ours))})
 
 
-def own_columns(frame: pd.DataFrame, ours: Collection[str]) -> dict[str, pd.Series]:
+def select_own_columns(frame: pd.DataFrame, ours: Collection[str]) -> dict[str, pd.Series]:
     """Return the data's own columns for a prediction table, renamed where `ours` has the same name."""
     return {
-        f"data:{name}" if name in ours else str(name): column.map(_storable) if column.dtype == object else column
+        f"data:{name}" if name in ours else str(name): column.map(_to_storable) if column.dtype == object else column
         for name, column in frame.items()
         if name not in ("text", "label")
     }
 
 
-def without_texts(table: pd.DataFrame) -> pd.DataFrame:
+def drop_texts(table: pd.DataFrame) -> pd.DataFrame:
     """Return only row, label, prediction and probabilities of a prediction table: other columns may hold texts too."""
     ours = [name for name in table if name in ANSWERS or str(name).startswith((LABEL, PROBABILITY))]
     return table[ours]
 
 
-def _figures(evaluated: Evaluated) -> dict[str, Any]:
+def _build_metrics(evaluated: EvaluatedSplit) -> dict[str, Any]:
     labels, probabilities, classes = evaluated.labels, evaluated.predictions.probabilities, evaluated.classes
     common = {
         "split": evaluated.split,
@@ -161,33 +172,33 @@ def _figures(evaluated: Evaluated) -> dict[str, Any]:
         "temperature": {"value": evaluated.scaling.temperature, "as_trained": evaluated.as_trained},
         "intervals": evaluated.intervals,
         "silhouette": evaluated.silhouette,
-        "left_out": left_out(labels, probabilities, classes, evaluated.task, ordered=evaluated.ordered),
-        "per_class": per_class(labels, probabilities, classes, evaluated.task),
+        "left_out": explain_left_out(labels, probabilities, classes, evaluated.task, ordered=evaluated.ordered),
+        "per_class": evaluate_classes(labels, probabilities, classes, evaluated.task),
     }
     if evaluated.task == "multi":
-        return {**common, **_multi_label(evaluated)}
+        return {**common, **_measure_multi_label(evaluated)}
     return {
         **common,
-        "confusion": confusion(labels, probabilities.argmax(1), len(classes)),
-        "calibration": calibration_bins(labels, probabilities),
+        "confusion": compute_confusion(labels, probabilities.argmax(1), len(classes)),
+        "calibration": compute_calibration(labels, probabilities),
     }
 
 
-def _multi_label(evaluated: Evaluated) -> dict[str, Any]:
+def _measure_multi_label(evaluated: EvaluatedSplit) -> dict[str, Any]:
     labels, probabilities, classes = evaluated.labels, evaluated.predictions.probabilities, evaluated.classes
-    found = {"confusion": scores.confusions(labels, probabilities, classes)}
+    found = {"confusion": scores.count_confusions(labels, probabilities, classes)}
     if evaluated.thresholds is None:
         return found
     metrics, ranges = evaluated.tuned
     tuned = {
         "metrics": metrics,
         "intervals": ranges,
-        "per_class": per_class(labels, probabilities, classes, evaluated.task, evaluated.thresholds),
-        "confusion": scores.confusions(labels, probabilities, classes, evaluated.thresholds),
+        "per_class": evaluate_classes(labels, probabilities, classes, evaluated.task, evaluated.thresholds),
+        "confusion": scores.count_confusions(labels, probabilities, classes, evaluated.thresholds),
     }
     return {**found, "tuned": tuned}
 
 
-def _storable(value: Any) -> str:
+def _to_storable(value: Any) -> str:
     """Convert mixed values to text that Parquet can hold: lone surrogates become a replacement mark."""
     return str(value).encode("utf-8", "replace").decode()

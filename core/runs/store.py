@@ -26,26 +26,26 @@ import msgspec
 import psutil
 
 import core
-from core import stored
-from core.atomic import storage_errors, write_text
+from core import json_store
+from core.atomic import convert_os_errors, write_text
 from core.config import RunConfig
-from core.data.sources import named
+from core.data.sources import is_registered
 from core.exceptions import ConfigError, InputError, RunDamaged, RunNotFound
-from core.fingerprint import fingerprint
-from core.numbers import shorten
-from core.recipes import NO_RECIPE, Applied
-from core.runs.record import CANCEL, LARGEST, LONGEST, RECORD, Process, RunRecord, upgrade_intervals
+from core.fingerprint import hash_value
+from core.formatting import shorten_text
+from core.recipes import NO_RECIPE, AppliedRecipe
+from core.runs.record import CANCEL, LARGEST, LONGEST, RECORD, Process, RunRecord, update_intervals
 
 STARTER = "starter-"
 
 
-def runs_dir() -> Path:
+def get_runs_dir() -> Path:
     """Return the folder of own runs: SENTISCOPE_RUNS, else `trained` in the working directory."""
     chosen = os.environ.get("SENTISCOPE_RUNS")
     return Path(chosen).expanduser().absolute() if chosen else Path.cwd() / "trained"
 
 
-def starters_dir() -> Path:
+def get_starters_dir() -> Path:
     """Return the folder of starter runs: SENTISCOPE_STARTERS, else of the installation, `trained` in a checkout."""
     if chosen := os.environ.get("SENTISCOPE_STARTERS"):
         return Path(chosen).expanduser().absolute()
@@ -54,14 +54,14 @@ def starters_dir() -> Path:
     return installed if installed.is_dir() else package.parent / "trained"
 
 
-def starters() -> list[Path]:
+def list_starters() -> list[Path]:
     """Return the directories of all starter runs, by name."""
-    return sorted(path for path in starters_dir().glob(f"{STARTER}*") if path.is_dir())
+    return sorted(path for path in get_starters_dir().glob(f"{STARTER}*") if path.is_dir())
 
 
 def is_starter(path: Path) -> bool:
     """Return whether this is the directory of a starter run."""
-    return path.name.startswith(STARTER) and path.parent.resolve() == starters_dir().resolve()
+    return path.name.startswith(STARTER) and path.parent.resolve() == get_starters_dir().resolve()
 
 
 def refuse_reserved(name: str) -> None:
@@ -78,8 +78,8 @@ class RunStore:
     """All runs of one directory, and the starters. Holds no state: every call looks at the disk."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Open a folder, which need not exist yet; without `folder`: `runs_dir()`, and also the starter runs."""
-        self.folder = runs_dir() if folder is None else folder
+        """Open a folder, which need not exist yet; without `folder`: `get_runs_dir()`, and also the starter runs."""
+        self.folder = get_runs_dir() if folder is None else folder
         self.starters = folder is None
 
     def create(
@@ -90,7 +90,7 @@ class RunStore:
         parent: str = "",
         *,
         exactly: bool = False,
-        recipe: Applied = NO_RECIPE,
+        recipe: AppliedRecipe = NO_RECIPE,
     ) -> RunRecord:
         """Create a queued run, of the sweep `parent` if any; a `name` that is in use gets a number appended.
 
@@ -98,13 +98,15 @@ class RunStore:
         by that name means this run. Raises InputError also for a name that only a starter can have, or without a letter
         or digit.
         """
-        if exactly and name and (not slug(name) or set(name) & {"/", "\\"}):
+        if exactly and name and (not make_slug(name) or set(name) & {"/", "\\"}):
             raise InputError(f"{name!r} is no name for a run: it needs a letter or a digit, and no slash")
-        config = dataclasses.replace(config, data=dataclasses.replace(config.data, name=anywhere(config.data.name)))
+        config = dataclasses.replace(config, data=dataclasses.replace(config.data, name=to_absolute(config.data.name)))
         now = datetime.datetime.now(datetime.UTC)
-        stem = slug(name) or slug(f"{Path(config.data.name).stem}-{preset}-s{config.training.seed}-{now:%Y%m%d-%H%M%S}")
+        stem = make_slug(name) or make_slug(
+            f"{Path(config.data.name).stem}-{preset}-s{config.training.seed}-{now:%Y%m%d-%H%M%S}"
+        )
         refuse_reserved(stem)
-        with storage_errors(self.folder):
+        with convert_os_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             for number in range(1, 100_000):
                 run = stem if number == 1 else f"{stem}-{number}"
@@ -112,35 +114,39 @@ class RunStore:
                     (self.folder / run).mkdir()
                     break
                 if exactly and name:
-                    raise InputError(_taken(run))
+                    raise InputError(_explain_taken(run))
         when, used = now.isoformat(timespec="microseconds"), recipe.name
         record = RunRecord(run, preset, "queued", config, when, recipe=used, left_out=recipe.left_out, parent=parent)
         self.write(record)
         return record
 
-    def path(self, run: str) -> Path:
+    def get_path(self, run: str) -> Path:
         """Return the directory of a run; RunNotFound: there is none, or no run can have the name."""
-        path = self._place(run)
+        path = self._locate_run(run)
         if not _NAME.fullmatch(run) or not path.is_dir():
-            raise RunNotFound(f"no run '{run}' in {self.folder}{self._nearest(run)} `sentiscope runs list` shows all")
+            raise RunNotFound(
+                f"no run '{run}' in {self.folder}{self._suggest_names(run)} `sentiscope runs list` shows all"
+            )
         return path
 
     def is_starter(self, run: str) -> bool:
         """Return whether a run comes with Sentiscope and cannot be changed."""
-        return is_starter(self._place(run))
+        return is_starter(self._locate_run(run))
 
-    def _place(self, run: str) -> Path:
+    def _locate_run(self, run: str) -> Path:
         own = self.folder / run
-        return starters_dir() / run if self.starters and run.startswith(STARTER) and not own.is_dir() else own
+        return get_starters_dir() / run if self.starters and run.startswith(STARTER) and not own.is_dir() else own
 
-    def _nearest(self, run: str) -> str:
-        bare = {path.removeprefix(STARTER): path for path in self._paths()} | {path: path for path in self._paths()}
+    def _suggest_names(self, run: str) -> str:
+        bare = {path.removeprefix(STARTER): path for path in self._list_paths()} | {
+            path: path for path in self._list_paths()
+        }
         near = dict.fromkeys(bare[name] for name in difflib.get_close_matches(run, bare))
         return f"; did you mean {' or '.join(map(repr, near))}?" if near else ";"
 
-    def own(self, run: str) -> Path:
+    def get_writable_path(self, run: str) -> Path:
         """Return the directory of a run that may be changed; InputError: it is a starter run."""
-        path = self.path(run)
+        path = self.get_path(run)
         if is_starter(path):
             raise InputError(
                 f"run '{run}' comes with Sentiscope and stays as it is; train one of your own: "
@@ -153,7 +159,7 @@ class RunStore:
 
         Raises RunNotFound, and RunDamaged with the file and the reason if its record cannot be read.
         """
-        return _as_it_is(self.path(run))
+        return _read_checked(self.get_path(run))
 
     def list(self) -> list[RunRecord]:
         """List every run, newest first; a damaged one has status `damaged` and its reason, and default settings.
@@ -161,15 +167,17 @@ class RunStore:
         Of two runs of the same name the own one hides the starter.
         """
         records = []
-        for path in self._paths().values():
+        for path in self._list_paths().values():
             try:
-                records.append(_as_it_is(path))
+                records.append(_read_checked(path))
             except RunDamaged as error:
-                records.append(_damaged(Path(path), str(error)))
+                records.append(_make_damaged(Path(path), str(error)))
         return sorted(records, key=lambda record: (record.created, record.run), reverse=True)
 
-    def _paths(self) -> dict[str, str]:
-        return {path.name: str(path) for path in (starters() if self.starters else ())} | _directories(self.folder)
+    def _list_paths(self) -> dict[str, str]:
+        return {path.name: str(path) for path in (list_starters() if self.starters else ())} | _list_directories(
+            self.folder
+        )
 
     def write(self, record: RunRecord) -> None:
         """Replace the record of a run; if it cannot be written, the old one is kept.
@@ -177,54 +185,55 @@ class RunStore:
         Raises RunNotFound, InputError for a starter run or a text that is too long, and StorageError.
         """
         tree = dataclasses.asdict(record)
-        tree["reason"] = shorten(record.reason, LONGEST)
-        tree["data_notes"] = [shorten(note, LONGEST) for note in record.data_notes]
+        tree["reason"] = shorten_text(record.reason, LONGEST)
+        tree["data_notes"] = [shorten_text(note, LONGEST) for note in record.data_notes]
         newer = tree.pop("newer")
-        tree = stored.together({"schema": SCHEMA, **tree}, newer)
+        tree = json_store.merge_unknown({"schema": SCHEMA, **tree}, newer)
         try:
-            stored.refuse_monsters(tree, LONGEST)
-        except stored.Flaw as flaw:
+            json_store.refuse_unsafe(tree, LONGEST)
+        except json_store.Flaw as flaw:
             raise InputError(f"run '{record.run}': {flaw}") from flaw
         write_text(
-            self.own(record.run) / RECORD, json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+            self.get_writable_path(record.run) / RECORD,
+            json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
         )
 
     def update(self, run: str, **changes: Any) -> RunRecord:
         """Change fields of the record on disk; return the new record."""
-        record = dataclasses.replace(_parse(self.own(run)), **changes)
+        record = dataclasses.replace(_read_cached(self.get_writable_path(run)), **changes)
         self.write(record)
         return record
 
-    def removable(self, run: str) -> Path:
+    def get_removable_path(self, run: str) -> Path:
         """Return the directory of a run that may be deleted; InputError: it is being trained, or a starter run."""
-        path = self.own(run)
+        path = self.get_writable_path(run)
         with contextlib.suppress(RunDamaged):
-            record = _parse(path)
-            if record.status in ("queued", "running") and alive(record.process):
+            record = _read_cached(path)
+            if record.status in ("queued", "running") and is_alive(record.process):
                 raise InputError(f"run '{run}' is {record.status}; cancel it first: `sentiscope runs cancel {run}`")
         return path
 
     def remove(self, run: str) -> None:
         """Delete a run with all its files; raises as `removable`."""
-        path = self.removable(run)
+        path = self.get_removable_path(run)
         hidden = self.folder / f".removed-{run}-{os.getpid()}"
-        with storage_errors(path):
+        with convert_os_errors(path):
             path.rename(hidden)  # gone from every list at once, even if deleting is cut short
             shutil.rmtree(hidden)
 
-    def cancel_requested(self, run: str) -> bool:
+    def is_cancel_requested(self, run: str) -> bool:
         """Return whether this run was asked to stop."""
         return (self.folder / run / CANCEL).exists()
 
 
-def _directories(folder: Path) -> dict[str, str]:
+def _list_directories(folder: Path) -> dict[str, str]:
     """Return possible run directories, paths by name; as texts, which are much faster than Path objects here."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         return {entry.name: entry.path for entry in entries if _NAME.fullmatch(entry.name) and entry.is_dir()}
     return {}
 
 
-def this_process() -> Process:
+def get_own_process() -> Process:
     """Return the calling process, as records name it."""
     return describe_process(os.getpid())
 
@@ -243,12 +252,12 @@ def _count_ticks(pid: int) -> int:
 
 
 @functools.cache
-def this_machine() -> str:
+def get_machine_id() -> str:
     """Return an anonymous identifier of this machine, since runs are shared with others."""
-    return fingerprint({"host": socket.gethostname()})
+    return hash_value({"host": socket.gethostname()})
 
 
-def alive(process: Process | None) -> bool:
+def is_alive(process: Process | None) -> bool:
     """Return whether the process works; a zombie does not, and one of another machine is assumed to."""
     if process is None:
         return False
@@ -270,19 +279,19 @@ def resume_hint(run: str) -> str:
     return f"`sentiscope train --resume {run}` continues it"
 
 
-def _taken(run: str) -> str:
+def _explain_taken(run: str) -> str:
     return (
         f"there is a run '{run}' already; choose another name or remove it (`sentiscope runs rm {run}`); "
         f"if it did not end, {resume_hint(run)}"
     )
 
 
-def _as_it_is(path: Path | str) -> RunRecord:
-    record = _parse(path)
-    if record.status != "running" or alive(record.process):
+def _read_checked(path: Path | str) -> RunRecord:
+    record = _read_cached(path)
+    if record.status != "running" or is_alive(record.process):
         return record
     # It may have written its end and gone between our two looks.
-    record = _parse(path)
+    record = _read_cached(path)
     if record.status != "running":
         return record
     number = f" (number {record.process.pid})" if record.process else ""
@@ -291,7 +300,7 @@ def _as_it_is(path: Path | str) -> RunRecord:
 
 
 @dataclass(frozen=True)
-class _Read:
+class _CachedRecord:
     """The record in a file at one moment."""
 
     version: tuple[int, int, int]
@@ -313,15 +322,15 @@ class _Memory:
     """The records that this process has read, the oldest dropped first. Threads share it."""
 
     def __init__(self) -> None:
-        self._records: OrderedDict[str, _Read] = OrderedDict()
+        self._records: OrderedDict[str, _CachedRecord] = OrderedDict()
         self._bytes, self._lock = 0, threading.Lock()
 
-    def get(self, file: str) -> _Read | None:
+    def get(self, file: str) -> _CachedRecord | None:
         """Return the last known content of a file, if it is still cached."""
         with self._lock:
             return self._records.get(file)
 
-    def keep(self, file: str, read: _Read) -> None:
+    def keep(self, file: str, read: _CachedRecord) -> None:
         """Cache a record, within the limits."""
         with self._lock:
             if before := self._records.pop(file, None):
@@ -335,7 +344,7 @@ class _Memory:
 _MEMORY = _Memory()
 
 
-def _parse(path: Path | str) -> RunRecord:
+def _read_cached(path: Path | str) -> RunRecord:
     """Return the checked record on disk, read again only when its file has changed: every writer replaces the file."""
     file = f"{path}{os.sep}{RECORD}"
     try:
@@ -347,33 +356,33 @@ def _parse(path: Path | str) -> RunRecord:
     version = about.st_mtime_ns, about.st_size, about.st_ino
     known = _MEMORY.get(file)
     if known is None or known.version != version:
-        known = _Read(version, _fresh(Path(file)))
+        known = _CachedRecord(version, _read_file(Path(file)))
         _MEMORY.keep(file, known)
     if isinstance(known.found, str):
         raise RunDamaged(known.found)
     return known.found
 
 
-def _fresh(file: Path) -> RunRecord | str:
+def _read_file(file: Path) -> RunRecord | str:
     try:
-        return _record(stored.read_tree(file, limit=LARGEST), file)
+        return _build_record(json_store.read_tree(file, limit=LARGEST), file)
     except FileNotFoundError:
         return f"{file}: missing"
     except RunDamaged as error:
-        return shorten(str(error), LONGEST)
+        return shorten_text(str(error), LONGEST)
     except ConfigError as error:
-        return shorten(f"{file}: cannot be read: config.{error}", LONGEST)
+        return shorten_text(f"{file}: cannot be read: config.{error}", LONGEST)
 
 
-def _record(tree: Any, file: Path) -> RunRecord:
-    tree = stored.of_schema(tree, SCHEMA, file=file)
+def _build_record(tree: Any, file: Path) -> RunRecord:
+    tree = json_store.strip_schema(tree, SCHEMA, file=file)
     # A field of this name in a file is one of a newer version, not ours.
     given = {**{name: value for name, value in tree.items() if name != "newer"}, "run": file.parent.name}
     config = given.get("config")
     if isinstance(config, dict) and isinstance(data := config.get("data"), dict):
         # A run that is older than the newest rule keeps the one that cut its rows.
         given["config"] = {**config, "data": {"split_rule": 1, **data}}
-    record = stored.check(given, RunRecord, file=file, longest=LONGEST)
+    record = json_store.check_value(given, RunRecord, file=file, longest=LONGEST)
     if len(set(record.classes)) < len(record.classes):
         raise RunDamaged(f"{file}: classes has to name each class once: {', '.join(record.classes)}")
     prior = record.results.get("temperature", {}).get("prior")
@@ -381,22 +390,24 @@ def _record(tree: Any, file: Path) -> RunRecord:
         raise RunDamaged(f"{file}: results.temperature.prior has to name each class once: {', '.join(record.classes)}")
     known = msgspec.to_builtins(record)
     del known["newer"]
-    return dataclasses.replace(record, results=upgrade_intervals(record.results), newer=stored.left_over(tree, known))
+    return dataclasses.replace(
+        record, results=update_intervals(record.results), newer=json_store.extract_unknown(tree, known)
+    )
 
 
-def _damaged(path: Path, reason: str) -> RunRecord:
+def _make_damaged(path: Path, reason: str) -> RunRecord:
     with contextlib.suppress(OSError):
         made = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC).isoformat()
         return RunRecord(path.name, "", "damaged", RunConfig(), made, reason=reason)
     return RunRecord(path.name, "", "damaged", RunConfig(), "", reason=reason)
 
 
-def anywhere(name: str) -> str:
+def to_absolute(name: str) -> str:
     """Return a path of data that holds from every working directory, for resuming a run; names are unchanged."""
     path = Path(name).expanduser()
-    return str(path.absolute()) if not named(name) and path.exists() else name
+    return str(path.absolute()) if not is_registered(name) and path.exists() else name
 
 
-def slug(name: str) -> str:
+def make_slug(name: str) -> str:
     """Make a directory name of any text: other characters become dashes; empty if no character is left."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-_")[:100].strip(".-_")

@@ -16,18 +16,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from core import stored
-from core.atomic import storage_errors, write_text
+from core import json_store
+from core.atomic import convert_os_errors, write_text
 from core.config import RunConfig, compose
-from core.data.sources import suited
+from core.data.sources import suggest_settings
 from core.exceptions import ConfigError, DataError, InputError, NotAvailable, RunDamaged
-from core.models.presets import paper_of
-from core.numbers import count
-from core.recipes import Applied, apply
-from core.runs.backbones import with_backbone
+from core.formatting import format_count
+from core.models.presets import find_paper
+from core.recipes import AppliedRecipe, apply_recipe
+from core.runs.backbones import add_backbone_sizes
 from core.runs.record import RunRecord
-from core.runs.start import teacher_of
-from core.runs.store import RunStore, alive, anywhere, refuse_reserved, slug
+from core.runs.store import RunStore, is_alive, make_slug, refuse_reserved, to_absolute
+from core.runs.warm_start import find_teacher
 
 FOLDER = ".sweeps"
 SCHEMA = 1
@@ -76,7 +76,7 @@ class Plan:
             raise ConfigError(f"{both[0]}: either in the grid or fixed, not both")
         runs = self.cells * len(self.seeds) * max(1, self.folds)
         if runs > MOST_MEMBERS:
-            raise InputError(f"{count(runs)} runs are more than a sweep may have ({count(MOST_MEMBERS)})")
+            raise InputError(f"{format_count(runs)} runs are more than a sweep may have ({format_count(MOST_MEMBERS)})")
 
     @property
     def cells(self) -> int:
@@ -107,13 +107,13 @@ class Member:
     fold: int
     """Counted from 0; -1 without cross-validation."""
     config: RunConfig
-    recipe: Applied
+    recipe: AppliedRecipe
 
 
-def cells(plan: Plan) -> tuple[Cell, ...]:
+def list_cells(plan: Plan) -> tuple[Cell, ...]:
     """Return every combination, data set by data set, so that neighbours in a table can be compared."""
     found = []
-    files, settings = _short(plan.data, "/"), _short(tuple(plan.grid), ".")
+    files, settings = _shorten_names(plan.data, "/"), _shorten_names(tuple(plan.grid), ".")
     for data, model, *values in itertools.product(plan.data, plan.models, *plan.grid.values()):
         grid = dict(zip(plan.grid, values, strict=True))
         parts = [model] if len(plan.models) > 1 or not grid else []
@@ -123,33 +123,33 @@ def cells(plan: Plan) -> tuple[Cell, ...]:
     return tuple(found)
 
 
-def _short(names: Sequence[str], mark: str) -> dict[str, str]:
+def _shorten_names(names: Sequence[str], mark: str) -> dict[str, str]:
     """Shorten each name to its last part, or none where two have the same."""
     last = {name: name.rpartition(mark)[2] for name in names}
     return last if len(set(last.values())) == len(names) else {name: name for name in names}
 
 
-def members(plan: Plan) -> tuple[Member, ...]:
+def list_members(plan: Plan) -> tuple[Member, ...]:
     """Return every run, all cells at the first seed and fold before any at the second, for early comparisons.
 
     Raises ConfigError, DataError or NotAvailable for a cell with no valid model, setting or backbone; the message names
     it.
     """
     folds = range(plan.folds) if plan.folds else (-1,)
-    every = [(cell, _given(plan, cell)) for cell in cells(plan)]
+    every = [(cell, _get_settings(plan, cell)) for cell in list_cells(plan)]
     found = []
     for number, (seed, fold, (cell, given)) in enumerate(itertools.product(plan.seeds, folds, every), start=1):
         part = f"-f{fold}" if fold >= 0 else ""
-        run = slug(f"{plan.name}-{number:04d}-s{seed}{part}-{cell.model}")
-        found.append(Member(run, cell, seed, fold, *_config(plan, cell, given, (seed, fold))))
+        run = make_slug(f"{plan.name}-{number:04d}-s{seed}{part}-{cell.model}")
+        found.append(Member(run, cell, seed, fold, *_build_config(plan, cell, given, (seed, fold))))
     return tuple(found)
 
 
-def _given(plan: Plan, cell: Cell) -> dict[str, Any]:
+def _get_settings(plan: Plan, cell: Cell) -> dict[str, Any]:
     """Return the settings of a cell, with the sizes of its backbone, which a recorded plan may lack."""
     given = {**plan.settings, **cell.grid}
     try:
-        return with_backbone(cell.model, given, plan.recipe)
+        return add_backbone_sizes(cell.model, given, plan.recipe)
     except ConfigError as error:
         if not plan.created:
             raise ConfigError(f"{cell.label}: {error}") from error
@@ -159,28 +159,30 @@ def _given(plan: Plan, cell: Cell) -> dict[str, Any]:
     return given
 
 
-def _config(plan: Plan, cell: Cell, given: Mapping[str, Any], place: tuple[int, int]) -> tuple[RunConfig, Applied]:
+def _build_config(
+    plan: Plan, cell: Cell, given: Mapping[str, Any], place: tuple[int, int]
+) -> tuple[RunConfig, AppliedRecipe]:
     seed, fold = place
     cut = {"data.folds": plan.folds, "data.fold": fold} if fold >= 0 else {}
     own = {"data.name": cell.data, "training.seed": seed, **cut}
     try:
-        fits = suited(cell.data, paper_of(cell.model))
-        found = apply(plan.recipe, cell.model, {**given, **own}, fits)
+        fits = suggest_settings(cell.data, find_paper(cell.model))
+        found = apply_recipe(plan.recipe, cell.model, {**given, **own}, fits)
         return compose(cell.model, found.settings, fits), found
     except ConfigError as error:
         raise ConfigError(f"{cell.label}: {error}") from error
 
 
-def folder(store: RunStore) -> Path:
+def get_folder(store: RunStore) -> Path:
     """Return the folder of the plans in a directory of runs."""
     return store.folder / FOLDER
 
 
-def path(store: RunStore, name: str, suffix: str = "json") -> Path:
+def get_path(store: RunStore, name: str, suffix: str = "json") -> Path:
     """Return a file of a sweep; `name` cannot lead outside, InputError: no sweep can have it."""
     if not _NAME.fullmatch(name):
-        raise InputError(f"no sweep {name!r} in {folder(store)}; `sentiscope sweeps list` shows all")
-    return folder(store) / f"{name}.{suffix}"
+        raise InputError(f"no sweep {name!r} in {get_folder(store)}; `sentiscope sweeps list` shows all")
+    return get_folder(store) / f"{name}.{suffix}"
 
 
 def save(store: RunStore, plan: Plan) -> Plan:
@@ -189,57 +191,57 @@ def save(store: RunStore, plan: Plan) -> Plan:
     Raises InputError if it is another one, or a run of another origin has a name of its runs; ConfigError if a cell is
     not valid.
     """
-    plan = dataclasses.replace(plan, data=tuple(anywhere(name) for name in plan.data))
-    if exists(store, plan.name):
+    plan = dataclasses.replace(plan, data=tuple(to_absolute(name) for name in plan.data))
+    if is_planned(store, plan.name):
         known = read(store, plan.name)
         if known != plan:
             raise InputError(
-                f"sweep '{plan.name}' has another plan ({_different(known, plan)}); choose another name, or give the "
+                f"sweep '{plan.name}' has another plan ({_find_different(known, plan)}); choose another name, or give the "
                 f"name alone to resume it: `sentiscope sweep {plan.name}`"
             )
         return known
-    for member in members(plan):
+    for member in list_members(plan):
         refuse_reserved(member.run)
-        teacher_of(member.config, store)
+        find_teacher(member.config, store)
         if (store.folder / member.run).exists() and store.read(member.run).parent != plan.name:
             raise InputError(f"there is a run '{member.run}' that is not of this sweep; choose another name")
     plan = dataclasses.replace(plan, created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
-    with storage_errors(folder(store)):
-        folder(store).mkdir(parents=True, exist_ok=True)
+    with convert_os_errors(get_folder(store)):
+        get_folder(store).mkdir(parents=True, exist_ok=True)
     tree = {"schema": SCHEMA, **dataclasses.asdict(plan)}
-    write_text(path(store, plan.name), json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
+    write_text(get_path(store, plan.name), json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
     return plan
 
 
-def exists(store: RunStore, name: str) -> bool:
+def is_planned(store: RunStore, name: str) -> bool:
     """Return whether a sweep of this name has been planned."""
-    return path(store, name).is_file()
+    return get_path(store, name).is_file()
 
 
 def read(store: RunStore, name: str) -> Plan:
     """Read a recorded plan; InputError: there is none of this name, RunDamaged: it cannot be read."""
-    file = path(store, name)
+    file = get_path(store, name)
     if not file.is_file():
-        raise InputError(f"no sweep '{name}' in {folder(store)}; `sentiscope sweeps list` shows all")
-    tree = stored.of_schema(stored.read_tree(file), SCHEMA, file=file)
+        raise InputError(f"no sweep '{name}' in {get_folder(store)}; `sentiscope sweeps list` shows all")
+    tree = json_store.strip_schema(json_store.read_tree(file), SCHEMA, file=file)
     if missing := [each.name for each in dataclasses.fields(Plan) if each.name not in ("name", "recipe", *tree)]:
         raise RunDamaged(f"{file}: cannot be read: the field {missing[0]} is missing")
     try:
-        return stored.check({**tree, "name": name}, Plan, file=file)
+        return json_store.check_value({**tree, "name": name}, Plan, file=file)
     except InputError as error:
         raise RunDamaged(f"{file}: cannot be read: {error}") from error
 
 
-def _different(known: Plan, wanted: Plan) -> str:
+def _find_different(known: Plan, wanted: Plan) -> str:
     names = (each.name for each in dataclasses.fields(Plan) if each.compare)
     return ", ".join(name for name in names if getattr(known, name) != getattr(wanted, name))
 
 
-def names(store: RunStore) -> list[str]:
+def list_names(store: RunStore) -> list[str]:
     """List every planned sweep, the newest first."""
-    if not folder(store).is_dir():
+    if not get_folder(store).is_dir():
         return []
-    files = [file for file in folder(store).glob("*.json") if _NAME.fullmatch(file.stem)]
+    files = [file for file in get_folder(store).glob("*.json") if _NAME.fullmatch(file.stem)]
     return [file.stem for file in sorted(files, key=lambda file: (file.stat().st_mtime, file.stem), reverse=True)]
 
 
@@ -248,25 +250,25 @@ def remove(store: RunStore, name: str) -> int:
 
     Raises InputError if there is no such sweep, or one of its runs is being trained.
     """
-    found = recorded(store, members(read(store, name)))
-    if any(state(record) in ("queued", "running") for record in found):
+    found = read_records(store, list_members(read(store, name)))
+    if any(get_state(record) in ("queued", "running") for record in found):
         raise InputError(f"sweep '{name}' is being trained; cancel it first: `sentiscope sweeps cancel {name}`")
     begun = [record.run for record in found if record is not None]
     for run in begun:
         store.remove(run)
     for suffix in ("json", "log", "lock", "cancel"):
-        path(store, name, suffix).unlink(missing_ok=True)
+        get_path(store, name, suffix).unlink(missing_ok=True)
     return len(begun)
 
 
-def recorded(
+def read_records(
     store: RunStore, runs: Sequence[Member], known: Mapping[str, RunRecord] | None = None
 ) -> list[RunRecord | None]:
     """Return the record of each member, None where it has not begun; those in `known` are not read again."""
-    return [(known or {}).get(member.run) or _record(store, member.run) for member in runs]
+    return [(known or {}).get(member.run) or _read_record(store, member.run) for member in runs]
 
 
-def _record(store: RunStore, run: str) -> RunRecord | None:
+def _read_record(store: RunStore, run: str) -> RunRecord | None:
     if not (store.folder / run).is_dir():
         return None
     try:
@@ -275,9 +277,9 @@ def _record(store: RunStore, run: str) -> RunRecord | None:
         return RunRecord(run, "", "damaged", RunConfig(), "", reason=str(error))
 
 
-def state(record: RunRecord | None) -> State:
+def get_state(record: RunRecord | None) -> State:
     """Return the state of a member."""
-    if record is None or (record.status == "queued" and not alive(record.process)):
+    if record is None or (record.status == "queued" and not is_alive(record.process)):
         return "waiting"
     return "failed" if record.status == "damaged" else record.status
 
@@ -313,5 +315,5 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     if "," in text:
         return seeds
     if not 1 <= seeds[0] <= MOST_MEMBERS:
-        raise ConfigError(f"--seeds {text}: 1 to {count(MOST_MEMBERS)} seeds")
+        raise ConfigError(f"--seeds {text}: 1 to {format_count(MOST_MEMBERS)} seeds")
     return tuple(range(seeds[0]))

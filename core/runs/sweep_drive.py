@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core import quotas
-from core.atomic import storage_errors
+from core import limits
+from core.atomic import convert_os_errors
 from core.exceptions import InputError, RunDamaged
-from core.runs import budget, errands, jobs, queue, sweep
+from core.runs import background_jobs, cost_estimate, queue, sweep, training_jobs
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.runs.sweep import STATES, Member, Plan, State
@@ -51,7 +51,7 @@ class SweepState:
         ended = sum(self.counts[each] for each in ENDED)
         return (ended + sum(share for _, share in self.running)) / self.total
 
-    def event(self) -> dict[str, Any]:
+    def to_event(self) -> dict[str, Any]:
         """Return the state as a line of JSON."""
         return {
             "kind": "sweep",
@@ -65,76 +65,76 @@ class SweepState:
         }
 
 
-def progress(
+def compute_progress(
     plan: Plan,
     runs: Sequence[Member],
     records: Sequence[RunRecord | None],
     measured: Sequence[RunRecord] = (),
 ) -> SweepState:
     """Return the progress of the members; `measured` are further runs of this machine, for the estimate."""
-    states = [sweep.state(record) for record in records]
+    states = [sweep.get_state(record) for record in records]
     found = [record for record in records if record is not None]
-    training = tuple((record.run, _share(record)) for record in found if record.status == "running")
-    failed = [record for record in found if sweep.state(record) == "failed"]
-    seconds, unknown = _left(runs, records, [*found, *measured])
+    training = tuple((record.run, _compute_share(record)) for record in found if record.status == "running")
+    failed = [record for record in found if sweep.get_state(record) == "failed"]
+    seconds, unknown = _estimate_left(runs, records, [*found, *measured])
     return SweepState(
         plan.name,
         {each: states.count(each) for each in STATES},
         training,
-        seconds / queue.limit(),
+        seconds / queue.get_limit(),
         unknown,
         tuple((record.run, record.reason) for record in failed),
     )
 
 
-def _share(record: RunRecord) -> float:
+def _compute_share(record: RunRecord) -> float:
     return record.progress.get("step", 0) / max(1, record.progress.get("steps", 0))
 
 
-def _left(
+def _estimate_left(
     runs: Sequence[Member], records: Sequence[RunRecord | None], measured: Sequence[RunRecord]
 ) -> tuple[float, int]:
     """Return the seconds of work until the last member ends, and the number of members without an estimate."""
     times: dict[str, list[float]] = {}
     for member, record in zip(runs, records, strict=True):
         if record is not None and record.status == "done":
-            times.setdefault(member.cell.label, []).append(record.seconds + budget.START_SECONDS)
+            times.setdefault(member.cell.label, []).append(record.seconds + cost_estimate.START_SECONDS)
     each = {label: sum(found) / len(found) for label, found in times.items()}
     left, unknown = 0.0, 0
     for member, record in zip(runs, records, strict=True):
-        state = sweep.state(record)
+        state = sweep.get_state(record)
         if state in ENDED:
             continue
         if member.cell.label not in each:
-            found = budget.estimate(member.config, measured)
+            found = cost_estimate.estimate_time(member.config, measured)
             each[member.cell.label] = math.nan if found is None else found.seconds
         seconds = each[member.cell.label]
         if math.isnan(seconds):
             unknown += 1
         else:
-            left += seconds * (1 - _share(record) if record is not None and state == "running" else 1)
+            left += seconds * (1 - _compute_share(record) if record is not None and state == "running" else 1)
     return left, unknown
 
 
 @contextlib.contextmanager
-def holding(store: RunStore, name: str, wait: float = 0.0) -> Iterator[bool]:
+def hold_sweep(store: RunStore, name: str, wait: float = 0.0) -> Iterator[bool]:
     """Hold a sweep for this process; yield False where another one has it for longer than `wait` seconds."""
-    with queue.opened(sweep.path(store, name, "lock")) as handle:
+    with queue.open_lock(sweep.get_path(store, name, "lock")) as handle:
         until = time.monotonic() + wait
         while not (mine := queue.try_lock(handle)) and time.monotonic() < until:
             time.sleep(0.05)
         yield mine
 
 
-def driven(store: RunStore, name: str) -> bool:
+def is_driven(store: RunStore, name: str) -> bool:
     """Return whether a living process drives this sweep."""
-    if not sweep.path(store, name, "lock").exists():
+    if not sweep.get_path(store, name, "lock").exists():
         return False
-    with holding(store, name) as free:
+    with hold_sweep(store, name) as free:
         return not free
 
 
-def drive(
+def run_sweep(
     store: RunStore, plan: Plan, *, tell: Tell = lambda event: None, stopped: Callable[[], bool] = lambda: False
 ) -> SweepState:
     """Start the unfinished members of a saved sweep and wait until all have ended, or until a stop is requested.
@@ -142,10 +142,10 @@ def drive(
     Each member is started once: one that fails now is left for the next call. `stopped` is asked about once a second;
     True cancels what trains and ends. Raises InputError if another process drives this sweep.
     """
-    with holding(store, plan.name, LOOK_SECONDS) as mine:
+    with hold_sweep(store, plan.name, LOOK_SECONDS) as mine:
         if not mine:
             raise InputError(f"sweep '{plan.name}' is already driven by another process")
-        request = sweep.path(store, plan.name, "cancel")
+        request = sweep.get_path(store, plan.name, "cancel")
         request.unlink(missing_ok=True)
         return _Driver(store, plan, tell).run(lambda: stopped() or request.exists())
 
@@ -153,8 +153,8 @@ def drive(
 class _Driver:
     def __init__(self, store: RunStore, plan: Plan, tell: Tell) -> None:
         self.store, self.plan, self.tell = store, plan, tell
-        self.runs = sweep.members(plan)
-        self.measured = _measured(store)
+        self.runs = sweep.list_members(plan)
+        self.measured = _list_finished(store)
         self.begun: set[str] = set()
         self.known: dict[str, RunRecord] = {}
         self.last: dict[str, Any] = {}
@@ -163,38 +163,38 @@ class _Driver:
         """Start members and report progress until all have ended or `stopped` says so."""
         while True:
             stopping = stopped()
-            records = self._look()
+            records = self._read_records()
             if stopping:
-                self._stop(records)
-            elif self._start(records):
+                self._cancel_runs(records)
+            elif self._start_next(records):
                 continue
-            found = self._tell(records)
-            if self._alive(records) or (self._waiting(records) and not stopping):
+            found = self._report_progress(records)
+            if self._list_alive(records) or (self._list_waiting(records) and not stopping):
                 time.sleep(POLL_SECONDS)
-            elif self._look() == records:  # else one has written its end and gone between our two looks
+            elif self._read_records() == records:  # else one has written its end and gone between our two looks
                 return found
 
-    def _look(self) -> list[RunRecord | None]:
-        records = sweep.recorded(self.store, self.runs, self.known)
+    def _read_records(self) -> list[RunRecord | None]:
+        records = sweep.read_records(self.store, self.runs, self.known)
         self.known = {record.run: record for record in records if record is not None and record.status == "done"}
         return records
 
-    def _alive(self, records: Sequence[RunRecord | None]) -> list[str]:
-        return [record.run for record in records if record and sweep.state(record) in ("queued", "running")]
+    def _list_alive(self, records: Sequence[RunRecord | None]) -> list[str]:
+        return [record.run for record in records if record and sweep.get_state(record) in ("queued", "running")]
 
-    def _waiting(self, records: Sequence[RunRecord | None]) -> list[tuple[Member, RunRecord | None]]:
+    def _list_waiting(self, records: Sequence[RunRecord | None]) -> list[tuple[Member, RunRecord | None]]:
         pairs = zip(self.runs, records, strict=True)
         left = [
             pair
             for pair in pairs
-            if sweep.state(pair[1]) in ("waiting", "failed", "cancelled") and pair[0].run not in self.begun
+            if sweep.get_state(pair[1]) in ("waiting", "failed", "cancelled") and pair[0].run not in self.begun
         ]
         return sorted(left, key=lambda pair: pair[1] is not None)
 
-    def _start(self, records: Sequence[RunRecord | None]) -> bool:
+    def _start_next(self, records: Sequence[RunRecord | None]) -> bool:
         """Start one more process if there is room; one more than may train, so that no slot is idle."""
-        waiting = self._waiting(records)
-        if not waiting or len(self._alive(records)) > queue.limit() or not self._room():
+        waiting = self._list_waiting(records)
+        if not waiting or len(self._list_alive(records)) > queue.get_limit() or not self._has_room():
             return False
         member, record = waiting[0]
         self.begun.add(member.run)
@@ -202,37 +202,37 @@ class _Driver:
             about = member.config, member.cell.model, member.run
             self.store.create(*about, parent=self.plan.name, recipe=member.recipe)
         with contextlib.suppress(InputError, RunDamaged):  # started by somebody else just now; a damaged one stays so
-            jobs.start(self.store, member.run)
+            training_jobs.start(self.store, member.run)
         return True
 
-    def _room(self) -> bool:
+    def _has_room(self) -> bool:
         try:
             queue.check_room(self.store.folder)
         except InputError:
             return False
         return True
 
-    def _stop(self, records: Sequence[RunRecord | None]) -> None:
-        for run in self._alive(records):
+    def _cancel_runs(self, records: Sequence[RunRecord | None]) -> None:
+        for run in self._list_alive(records):
             with contextlib.suppress(InputError):  # it has just ended
-                jobs.cancel(self.store, run)
+                training_jobs.cancel(self.store, run)
 
-    def _tell(self, records: Sequence[RunRecord | None]) -> SweepState:
-        found = progress(self.plan, self.runs, records, self.measured)
-        event = found.event()
+    def _report_progress(self, records: Sequence[RunRecord | None]) -> SweepState:
+        found = compute_progress(self.plan, self.runs, records, self.measured)
+        event = found.to_event()
         if event != self.last:
             self.last = event
             self.tell(event)
         return found
 
 
-def look(store: RunStore, plan: Plan) -> SweepState:
+def read_progress(store: RunStore, plan: Plan) -> SweepState:
     """Return the current progress of a sweep, or that of a plan that is not saved yet."""
-    runs = sweep.members(plan)
-    return progress(plan, runs, sweep.recorded(store, runs), _measured(store))
+    runs = sweep.list_members(plan)
+    return compute_progress(plan, runs, sweep.read_records(store, runs), _list_finished(store))
 
 
-def _measured(store: RunStore) -> list[RunRecord]:
+def _list_finished(store: RunStore) -> list[RunRecord]:
     return [record for record in store.list() if record.status == "done"]
 
 
@@ -241,31 +241,31 @@ def watch(
 ) -> SweepState:
     """Report the progress of a sweep that another process drives, until that one ends or `stopped` says so."""
     while True:
-        going = driven(store, plan.name) and not stopped()
-        found = look(store, plan)
-        tell(found.event())
+        going = is_driven(store, plan.name) and not stopped()
+        found = read_progress(store, plan)
+        tell(found.to_event())
         if not going:
             return found
         time.sleep(POLL_SECONDS)
 
 
-def detach(store: RunStore, name: str) -> None:
+def start_driver(store: RunStore, name: str) -> None:
     """Run the driver of a saved sweep in a process of its own, which outlives this one; return once it has begun.
 
     Raises InputError if a process drives it already, as many run as this server allows, or the new one ended at once.
     """
-    if driven(store, name):
+    if is_driven(store, name):
         raise InputError(f"sweep '{name}' is already driven by another process")
-    going = sum(driven(store, lock.stem) for lock in (store.folder / sweep.FOLDER).glob("*.lock"))
-    if going >= quotas.SWEEPS():
+    going = sum(is_driven(store, lock.stem) for lock in (store.folder / sweep.FOLDER).glob("*.lock"))
+    if going >= limits.SWEEPS():
         raise InputError(
-            f"{going} {quotas.SWEEPS.what}, as many as this server allows ({quotas.SWEEPS.variable}); "
+            f"{going} {limits.SWEEPS.what}, as many as this server allows ({limits.SWEEPS.variable}); "
             "start this one when another has ended"
         )
-    log = sweep.path(store, name, "log")
-    with storage_errors(log), log.open("ab") as stream:
-        process = errands.spawn(store, command(name), stream)
-    while not driven(store, name):
+    log = sweep.get_path(store, name, "log")
+    with convert_os_errors(log), log.open("ab") as stream:
+        process = background_jobs.spawn_process(store, build_command(name), stream)
+    while not is_driven(store, name):
         if process.poll() is not None:
             if process.returncode:
                 raise InputError(f"the sweep did not start; the reason is in {log}")
@@ -273,9 +273,9 @@ def detach(store: RunStore, name: str) -> None:
         time.sleep(0.05)
 
 
-def command(name: str) -> list[str]:
+def build_command(name: str) -> list[str]:
     """Return the command line of the process that drives a sweep."""
-    return errands.sentiscope("sweep", name, "--json")
+    return background_jobs.build_command("sweep", name, "--json")
 
 
 def cancel(store: RunStore, name: str) -> int:
@@ -284,16 +284,16 @@ def cancel(store: RunStore, name: str) -> int:
     Raises InputError if there is no such sweep, or nothing of it waits or trains.
     """
     plan = sweep.read(store, name)
-    going = driven(store, name)
-    records = sweep.recorded(store, sweep.members(plan))
-    busy = [record.run for record in records if record and sweep.state(record) in ("queued", "running")]
+    going = is_driven(store, name)
+    records = sweep.read_records(store, sweep.list_members(plan))
+    busy = [record.run for record in records if record and sweep.get_state(record) in ("queued", "running")]
     if not going and not busy:
         raise InputError(f"sweep '{name}': nothing of it waits or trains, so there is nothing to cancel")
     if going:
-        request = sweep.path(store, name, "cancel")
-        with storage_errors(request):
+        request = sweep.get_path(store, name, "cancel")
+        with convert_os_errors(request):
             request.touch()
     for run in busy:
         with contextlib.suppress(InputError):  # it has just ended
-            jobs.cancel(store, run)
+            training_jobs.cancel(store, run)
     return len(busy)

@@ -9,15 +9,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.data.load import load
-from core.data.table import TEST
+from core.data.dataset import TEST
+from core.data.load import load_dataset
+from core.evaluation.baseline import predict_split
 from core.evaluation.metrics import evaluate
-from core.evaluation.significance import METHOD, Compared, Draws, Run, compare
-from core.evaluation.yardstick import yardstick_says
+from core.evaluation.significance import METHOD, Draws, PairedDifference, Run, compare_classifiers
 from core.exceptions import InputError, SentiscopeError
-from core.metrics import TUNED, USUAL, named, refuse_unknown, title
+from core.metrics import TUNED, USUAL, format_title, get_metric, refuse_unknown
 from core.runs import sweep
-from core.runs.answers import Answers, aligned, both, read_answers, together
+from core.runs.labeled_predictions import Answers, align_answers, average_answers, combine_scores, read_answers
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.runs.sweep import STATES, TOGETHER, Cell, Member, Plan
@@ -26,7 +26,7 @@ PARTS = ("difference", "low", "high", "p", "runs")
 
 
 @dataclass
-class Row:
+class SweepRow:
     """One cell with its finished members."""
 
     cell: Cell
@@ -41,61 +41,61 @@ class Row:
             if record is not None and record.status == "done"
         }
 
-    def values(self, metric: str, read: Callable[[RunRecord, str], float | None]) -> dict[Run, float]:
+    def get_values(self, metric: str, read: Callable[[RunRecord, str], float | None]) -> dict[Run, float]:
         """Return a metric of each finished member that has it."""
         found = {pair: read(record, metric) for pair, record in self.done.items()}
         return {pair: value for pair, value in found.items() if value is not None}
 
 
-def table(
+def build_table(
     store: RunStore, plan: Plan, *, metrics: Sequence[str] = (), baseline: str = "", tests: bool = True
 ) -> dict[str, Any]:
     """Return the cells as plain data; `baseline` is the label or model of the cell to compare with on the same data.
 
     A difference, its p and its interval are of all runs that both cells have, paired by seed and fold
-    (`core.evaluation.significance.compare`); folds share training rows, so that p is somewhat too sure of itself.
+    (`core.evaluation.significance.compare_classifiers`); folds share training rows, so that p is somewhat too sure of itself.
     `tests` take a moment for each.
 
-    `sweep`, `metrics` (`name`, `title`, `better`), `baseline`, `method`, `together` (title of the column of seeds
+    `sweep`, `metrics` (`name`, `format_title`, `better`), `baseline`, `method`, `average_answers` (title of the column of seeds
     together, or None) and `rows`: `label`, `model`, `data`, `grid`, `n` (runs that are done) and `of`, `states`,
     `metrics` (by name `mean`, `deviation` of the sample, null for one run, `n`), `yardstick` (the same),
     `versus_yardstick` and `versus_baseline` (by name `difference`, `runs`, and where it was tested `low`, `high`, `p`,
-    `significant` and `n`, test rows, else `untested`: why not), `together` (as `metrics`, of the mean of the seeds'
+    `significant` and `n`, test rows, else `untested`: why not), `average_answers` (as `metrics`, of the mean of the seeds'
     probabilities, a value for each fold; nothing of one seed, at tuned thresholds or without tests; `apart`: why not),
     `parameters`, `seconds`, and `members` (`run`, `seed`, `fold`, `state`, `metrics`).
 
     InputError: no such metric or baseline.
     """
-    rows = _rows(store, plan)
+    rows = _read_rows(store, plan)
     if baseline and all(baseline not in (row.cell.label, row.cell.model) for row in rows):
         raise InputError(f"no cell '{baseline}' in sweep '{plan.name}': {', '.join(row.cell.label for row in rows)}")
-    names = _chosen(metrics, rows)
+    names = _choose_metrics(metrics, rows)
     compare = _Compare(store, tests)
     shown = []
     for row in rows:
-        base = _baseline(row, rows, baseline)
+        base = _find_baseline(row, rows, baseline)
         shown.append(
-            _shown(row, names)
-            | compare.yardstick(row, names)
-            | compare.baseline(row, base, names)
-            | compare.together(row, names)
+            _describe_row(row, names)
+            | compare.compare_yardstick(row, names)
+            | compare.compare_baseline(row, base, names)
+            | compare.measure_ensemble(row, names)
         )
     shared = next((name for name in names if any(name in row["together"] for row in shown)), None)
     return {
         "sweep": plan.name,
-        "together": shared and {"name": shared, "title": _of_seeds(shared, names)},
-        "metrics": [{"name": name, "title": title(name), "better": named(name).better} for name in names],
+        "together": shared and {"name": shared, "title": _label_ensemble(shared, names)},
+        "metrics": [{"name": name, "title": format_title(name), "better": get_metric(name).better} for name in names],
         "baseline": baseline,
         "method": METHOD,
         "rows": shown,
     }
 
 
-def _of_seeds(metric: str, metrics: Sequence[str]) -> str:
-    return TOGETHER if metric == metrics[0] else f"{title(metric)}, {TOGETHER}"
+def _label_ensemble(metric: str, metrics: Sequence[str]) -> str:
+    return TOGETHER if metric == metrics[0] else f"{format_title(metric)}, {TOGETHER}"
 
 
-def flat(table: dict[str, Any]) -> list[dict[str, Any]]:
+def flatten_table(table: dict[str, Any]) -> list[dict[str, Any]]:
     """Return a table as rows of single values with the same columns, for CSV."""
     found = []
     for row in table["rows"]:
@@ -113,34 +113,34 @@ def flat(table: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _rows(store: RunStore, plan: Plan) -> list[Row]:
-    runs = sweep.members(plan)
-    rows = {cell.label: Row(cell) for cell in sweep.cells(plan)}
-    for member, record in zip(runs, sweep.recorded(store, runs), strict=True):
+def _read_rows(store: RunStore, plan: Plan) -> list[SweepRow]:
+    runs = sweep.list_members(plan)
+    rows = {cell.label: SweepRow(cell) for cell in sweep.list_cells(plan)}
+    for member, record in zip(runs, sweep.read_records(store, runs), strict=True):
         rows[member.cell.label].members.append((member, record))
     return list(rows.values())
 
 
-def _chosen(metrics: Sequence[str], rows: Iterable[Row]) -> list[str]:
+def _choose_metrics(metrics: Sequence[str], rows: Iterable[SweepRow]) -> list[str]:
     refuse_unknown(metrics)
     tasks = {record.task for row in rows for record in row.done.values()} or {"single"}
     usual = [name for task in ("single", "multi", "tokens") if task in tasks for name in USUAL[task]]
     return list(dict.fromkeys(metrics or usual))
 
 
-def _own(record: RunRecord, metric: str) -> float | None:
+def _read_metric(record: RunRecord, metric: str) -> float | None:
     tree = record.results.get("tuned", {}) if metric.startswith(TUNED) else record.results
     return tree.get("metrics", {}).get(TEST, {}).get(metric.removeprefix(TUNED))
 
 
-def _beside(record: RunRecord, metric: str) -> float | None:
+def _read_yardstick(record: RunRecord, metric: str) -> float | None:
     yardstick = record.results.get("yardstick", {})
     tree = yardstick.get("tuned", {}) if metric.startswith(TUNED) else yardstick
     return tree.get("splits", {}).get(TEST, {}).get(metric.removeprefix(TUNED))
 
 
-def _shown(row: Row, names: Sequence[str]) -> dict[str, Any]:
-    states = [sweep.state(record) for _, record in row.members]
+def _describe_row(row: SweepRow, names: Sequence[str]) -> dict[str, Any]:
+    states = [sweep.get_state(record) for _, record in row.members]
     sizes = [record.parameters for record in row.done.values()]
     return {
         "label": row.cell.label,
@@ -150,10 +150,16 @@ def _shown(row: Row, names: Sequence[str]) -> dict[str, Any]:
         "n": len(row.done),
         "of": len(row.members),
         "states": {state: states.count(state) for state in STATES if state in states},
-        "metrics": {name: found for name in names if (found := _summary(row.values(name, _own).values()))},
-        "yardstick": {name: found for name in names if (found := _summary(row.values(name, _beside).values()))},
+        "metrics": {
+            name: found for name in names if (found := _summarize_values(row.get_values(name, _read_metric).values()))
+        },
+        "yardstick": {
+            name: found
+            for name in names
+            if (found := _summarize_values(row.get_values(name, _read_yardstick).values()))
+        },
         "parameters": round(statistics.mean(sizes)) if sizes else None,
-        "seconds": _summary(record.seconds for record in row.done.values()),
+        "seconds": _summarize_values(record.seconds for record in row.done.values()),
         "members": [
             {
                 "run": member.run,
@@ -161,14 +167,14 @@ def _shown(row: Row, names: Sequence[str]) -> dict[str, Any]:
                 "fold": None if member.fold < 0 else member.fold,
                 "state": state,
                 "reason": "" if record is None else record.reason,
-                "metrics": {} if record is None else {name: _own(record, name) for name in names},
+                "metrics": {} if record is None else {name: _read_metric(record, name) for name in names},
             }
             for (member, record), state in zip(row.members, states, strict=True)
         ],
     }
 
 
-def _summary(values: Iterable[float]) -> dict[str, Any] | None:
+def _summarize_values(values: Iterable[float]) -> dict[str, Any] | None:
     found = list(values)
     if not found:
         return None
@@ -176,7 +182,7 @@ def _summary(values: Iterable[float]) -> dict[str, Any] | None:
     return {"mean": statistics.fmean(found), "deviation": deviation, "n": len(found)}
 
 
-def _baseline(row: Row, rows: Sequence[Row], named: str) -> Row | None:
+def _find_baseline(row: SweepRow, rows: Sequence[SweepRow], named: str) -> SweepRow | None:
     """Return the cell to compare with: of the same data, and of several such of the same grid values."""
     found = [each for each in rows if named in (each.cell.label, each.cell.model) and each.cell.data == row.cell.data]
     same = [each for each in found if each.cell.grid == row.cell.grid]
@@ -190,27 +196,42 @@ Sides = tuple[Answers, Answers]
 class _Compare:
     def __init__(self, store: RunStore, tests: bool) -> None:
         self.store, self.tests = store, tests
-        self.answers = functools.cache(self._answers)
+        self.answers = functools.cache(self._read_answers)
 
-    def yardstick(self, row: Row, names: Sequence[str]) -> dict[str, Any]:
+    def compare_yardstick(self, row: SweepRow, names: Sequence[str]) -> dict[str, Any]:
         """Compare each metric with that of TF-IDF with logistic regression on the same data."""
-        sides = functools.partial(self._against_yardstick, row)
-        return {"versus_yardstick": self._versus(row, names, lambda name: row.values(name, _beside), sides)}
+        sides = functools.partial(self._get_yardstick_pair, row)
+        return {
+            "versus_yardstick": self._compare_metrics(
+                row, names, lambda name: row.get_values(name, _read_yardstick), sides
+            )
+        }
 
-    def baseline(self, row: Row, base: Row | None, names: Sequence[str]) -> dict[str, Any]:
+    def compare_baseline(self, row: SweepRow, base: SweepRow | None, names: Sequence[str]) -> dict[str, Any]:
         """Compare each metric with that of another cell."""
         if base is None:
             return {"versus_baseline": {}}
-        sides = functools.partial(self._against_row, row, base)
-        return {"versus_baseline": self._versus(row, names, lambda name: base.values(name, _own), sides)}
+        sides = functools.partial(self._get_row_pair, row, base)
+        return {
+            "versus_baseline": self._compare_metrics(
+                row, names, lambda name: base.get_values(name, _read_metric), sides
+            )
+        }
 
-    def _versus(
-        self, row: Row, names: Sequence[str], other: Callable[[str], dict[Run, float]], sides: Callable[[Run], Sides]
+    def _compare_metrics(
+        self,
+        row: SweepRow,
+        names: Sequence[str],
+        other: Callable[[str], dict[Run, float]],
+        sides: Callable[[Run], Sides],
     ) -> dict[str, Any]:
-        found = {name: self._difference(name, row.values(name, _own), other(name), sides) for name in names}
+        found = {
+            name: self._compute_difference(name, row.get_values(name, _read_metric), other(name), sides)
+            for name in names
+        }
         return {name: each for name, each in found.items() if each}
 
-    def together(self, row: Row, names: Sequence[str]) -> dict[str, Any]:
+    def measure_ensemble(self, row: SweepRow, names: Sequence[str]) -> dict[str, Any]:
         """Measure the averaged probabilities of the seeds of a cell, fold by fold."""
         folds: dict[int, list[str]] = {}
         for (_, fold), record in row.done.items():
@@ -219,13 +240,13 @@ class _Compare:
         found, apart = [], ""
         for runs in (each for each in folds.values() if len(each) > 1):
             try:
-                found.append(_measured(together(map(self.answers, runs))))
+                found.append(_compute_metrics(average_answers(map(self.answers, runs))))
             except (SentiscopeError, OSError) as error:
                 apart = str(error)
-        values = {name: _summary(each[name] for each in found if name in each) for name in names}
+        values = {name: _summarize_values(each[name] for each in found if name in each) for name in names}
         return {"together": {name: summary for name, summary in values.items() if summary}, "apart": apart}
 
-    def _difference(
+    def _compute_difference(
         self, name: str, own: dict[Run, float], other: dict[Run, float], sides: Callable[[Run], Sides]
     ) -> dict[str, Any] | None:
         """Return the mean difference of the runs that both have, with its interval."""
@@ -239,34 +260,37 @@ class _Compare:
         if not self.tests:
             return shown
         try:
-            found = _tested(name, {pair: sides(pair) for pair in common})
+            found = _test_pairs(name, {pair: sides(pair) for pair in common})
         except (SentiscopeError, OSError) as error:
             return {**shown, "untested": str(error)}
         told = {name: getattr(found, name) for name in ("difference", "low", "high", "p", "significant")}
         return {**shown, **told, "n": found.rows}
 
-    def _against_yardstick(self, row: Row, pair: Run) -> Sides:
+    def _get_yardstick_pair(self, row: SweepRow, pair: Run) -> Sides:
         record = row.done[pair]
         own = self.answers(record.run)
-        given = yardstick_says(record.data_fingerprint, record.classes, TEST, lambda: load(record.config.data))
+        given = predict_split(record.data_fingerprint, record.classes, TEST, lambda: load_dataset(record.config.data))
         if len(given) != len(own.labels):
             raise InputError("the data are no longer those that this run was trained on")
         limits = record.results.get("yardstick", {}).get("tuned", {}).get("thresholds")
         return own, dataclasses.replace(own, probabilities=given, thresholds=limits)
 
-    def _against_row(self, row: Row, other_row: Row, pair: Run) -> Sides:
-        own, other = aligned([self.answers(each.done[pair].run) for each in (row, other_row)])
+    def _get_row_pair(self, row: SweepRow, other_row: SweepRow, pair: Run) -> Sides:
+        own, other = align_answers([self.answers(each.done[pair].run) for each in (row, other_row)])
         return own, other
 
-    def _answers(self, run: str) -> Answers:
+    def _read_answers(self, run: str) -> Answers:
         return read_answers(self.store, self.store.read(run), TEST)
 
 
-def _measured(said: Answers) -> dict[str, float]:
+def _compute_metrics(said: Answers) -> dict[str, float]:
     return evaluate(said.labels, said.probabilities, said.record.task, ordered=said.record.ordered)
 
 
-def _tested(name: str, pairs: Mapping[Run, Sides]) -> Compared:
-    metric = named(name)
-    found = {run: both(first.scores(name), second.scores(name), name) for run, (first, second) in pairs.items()}
-    return compare(found, Draws(metric))
+def _test_pairs(name: str, pairs: Mapping[Run, Sides]) -> PairedDifference:
+    metric = get_metric(name)
+    found = {
+        run: combine_scores(first.to_scores(name), second.to_scores(name), name)
+        for run, (first, second) in pairs.items()
+    }
+    return compare_classifiers(found, Draws(metric))

@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, Any
 
 from core import data
 from core.config import compose
-from core.data import apart
+from core.data import sandbox
 from core.exceptions import InputError
-from core.paths import resolve
+from core.paths import resolve_path
 from core.runs.record import PROBABILITY, RunRecord
 from core.runs.store import RunStore
-from core.text.pair import joined, parted
-from core.text.words import passages
+from core.text.text_pairs import join_pair, split_pair
+from core.text.words import split_passages
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from core.data.apart import ReadRows
-    from core.evaluation.predict import Predictions
-    from core.runs.differences import FileSample
+    from core.data.sandbox import ReadRows
+    from core.evaluation.prediction import Predictions
+    from core.runs.data_shift import FileSample
     from core.runs.load import LoadedRun
 else:
-    from core.lazy import numpy as np
-    from core.lazy import pyarrow as pa
+    from core.lazy_imports import numpy as np
+    from core.lazy_imports import pyarrow as pa
 
 Tell = Callable[[str, float | None], None]
 DIGITS = 6
@@ -46,13 +46,13 @@ def check_pair(record: RunRecord, text: str, pair: str | None = None) -> str:
     if pair is not None and not (text.strip() and pair.strip()):
         raise InputError(f"run '{record.run}' reads two texts, and one of them is empty; write both")
     if pair is not None:
-        return joined(text, pair)
-    if record.pairs and parted(text) is None:
+        return join_pair(text, pair)
+    if record.pairs and split_pair(text) is None:
         raise InputError(f"run '{record.run}' {MISSING}")
     return text
 
 
-def answer(record: RunRecord, probabilities: Mapping[str, float]) -> dict[str, Any]:
+def build_answer(record: RunRecord, probabilities: Mapping[str, float]) -> dict[str, Any]:
     """Return a label, or several at 0.5 and at the run's own thresholds, and the probabilities."""
     if record.task == "single":
         return {"label": max(probabilities, key=lambda name: probabilities[name]), "probabilities": dict(probabilities)}
@@ -63,7 +63,7 @@ def answer(record: RunRecord, probabilities: Mapping[str, float]) -> dict[str, A
     return said | {"probabilities": dict(probabilities)}
 
 
-def answer_line(prediction: dict[str, Any]) -> str:
+def format_answer(prediction: dict[str, Any]) -> str:
     """Format the label with its probability; of several all predicted ones, at the run's own thresholds if any."""
     said = prediction.get("labels_tuned", prediction["labels"]) if "labels" in prediction else [prediction["label"]]
     return ", ".join(f"{label} {prediction['probabilities'][label]:.3f}" for label in said) or "none of them"
@@ -73,34 +73,34 @@ def predict_file(
     run: str, file: Path, to: Path | None, settings: Mapping[str, Any], passage: int, tell: Tell, store: RunStore
 ) -> dict[str, Any]:
     """Predict every row of a file; return a list, or write to another file row by row."""
-    from core.runs.differences import FileSample
+    from core.runs.data_shift import FileSample
     from core.runs.load import load_run
 
-    reading, lines = _reading(settings), file.suffix.lower() in (".txt", "") and not settings
+    reading, lines = _parse_reading(settings), file.suffix.lower() in (".txt", "") and not settings
     if to is not None:
         to = to.expanduser()
-        data.write.check_target(to)
-        if to.exists() and to.resolve() == resolve(str(file)).resolve():
+        data.table_writer.check_target(to)
+        if to.exists() and to.resolve() == resolve_path(str(file)).resolve():
             raise InputError(f"--to {to}: this is the file that is read; choose another name")
-    store.path(run)
+    store.get_path(run)
     tell("reading", None)
     wanted = reading.pop("pair")
     if lines and store.read(run).pairs:
         raise InputError(f"run '{run}' reads two texts: give a table with a column for each, not a text per line")
-    with apart.read_rows(file, reading, lines=lines) as rows:
+    with sandbox.read_rows(file, reading, lines=lines) as rows:
         if not rows.rows:
             raise InputError(f"nothing to predict: {file.name} holds no text")
         loaded = load_run(store, run)
-        rows = _with_both(rows, wanted, asked=reading["text"], file=file.name) if loaded.record.pairs else rows
+        rows = _pair_columns(rows, wanted, asked=reading["text"], file=file.name) if loaded.record.pairs else rows
         known: dict[str, Any] = {"run": run, "task": loaded.record.task, "edit": "", "text": rows.text}
         known |= {"notes": list(rows.notes)} if rows.notes else {}
         sample = FileSample(loaded, file.name)
         if to is not None:
-            _write(loaded, rows, to, passage, tell, sample)
-            return {**known, "rows": rows.rows, "to": str(to), "differences": sample.differences()}
+            _write_predictions(loaded, rows, to, passage, tell, sample)
+            return {**known, "rows": rows.rows, "to": str(to), "differences": sample.compare_with_test()}
         found: list[dict[str, Any]] = []
         for batch in rows.batches:
-            texts = rows.texts(batch)
+            texts = rows.get_texts(batch)
             if passage:
                 found += predict_passages(loaded, texts, passage, len(found))
             else:
@@ -108,19 +108,19 @@ def predict_file(
             chances = [[*each["probabilities"].values()] for each in found[len(found) - len(texts) :]]
             sample.add(texts, np.array(chances))
             tell("predicting", len(found) / rows.rows)
-        return {**known, "differences": sample.differences(), "predictions": found}
+        return {**known, "differences": sample.compare_with_test(), "predictions": found}
 
 
-def _with_both(rows: ReadRows, wanted: str, *, asked: str, file: str) -> ReadRows:
-    first, second = data.columns.second_column(rows.schema.names, asked and rows.text, wanted, file=file)
-    return rows.paired(first or rows.text, second, file)
+def _pair_columns(rows: ReadRows, wanted: str, *, asked: str, file: str) -> ReadRows:
+    first, second = data.columns.find_text_pair(rows.schema.names, asked and rows.text, wanted, file=file)
+    return rows.as_pairs(first or rows.text, second, file)
 
 
-def _reading(settings: Mapping[str, Any]) -> dict[str, str]:
+def _parse_reading(settings: Mapping[str, Any]) -> dict[str, str]:
     if strange := sorted(set(settings) - set(READING)):
         raise InputError(f"--set {strange[0]}: a file is read by {', '.join(READING)}; a run keeps all else as it is")
     names = [name.removeprefix("data.") for name in READING]
-    found = compose("vanilla", settings).data.reading()
+    found = compose("vanilla", settings).data.get_read_settings()
     return {name: found[name] for name in names}
 
 
@@ -128,14 +128,16 @@ def predict_edited(loaded: LoadedRun, texts: list[str], edit: str) -> list[dict[
     """Return a prediction of each text with internal changes, at positions that each text has."""
     from core.models.trace import Intervention  # torch
 
-    edits = [loaded.edits(text, edit) for text in texts]
-    changes = [each.intervention() or Intervention() for each in edits] if any(each.inside for each in edits) else None
+    edits = [loaded.parse_edits(text, edit) for text in texts]
+    changes = (
+        [each.to_intervention() or Intervention() for each in edits] if any(each.inside for each in edits) else None
+    )
     return list_predictions(loaded, texts, loaded.predict(texts, intervene=changes, unmixed=edits[0].unmixed))
 
 
 def predict_passages(loaded: LoadedRun, texts: list[str], words: int, first: int = 0) -> list[dict[str, Any]]:
     """Return a prediction of each text with those of its passages; every passage is read once."""
-    read = loaded.by_passage(texts, words)
+    read = loaded.predict_by_passage(texts, words)
     flat = [passage for own in read.cut for passage in own]
     found = list_predictions(loaded, texts, read.whole, first, words)
     parts = iter(list_predictions(loaded, flat, read.each))
@@ -151,30 +153,32 @@ def list_predictions(
     record, predictions, counts = loaded.record, [], _count_read(loaded, texts, passage)
     for row, (text, chances, (read, cut)) in enumerate(zip(texts, found.probabilities, counts, strict=True), first):
         probabilities = dict(zip(record.classes, map(float, chances), strict=True))
-        known = {"unknown": loaded.tokenizer.unknown_share(text), "read": read, "cut": cut}
-        predictions.append({"row": row, "text": text, **known, **answer(record, probabilities)})
+        known = {"unknown": loaded.tokenizer.compute_unknown_share(text), "read": read, "cut": cut}
+        predictions.append({"row": row, "text": text, **known, **build_answer(record, probabilities)})
     return predictions
 
 
 def _count_read(loaded: LoadedRun, texts: Sequence[str], passage: int) -> list[tuple[int, int]]:
     """Return for each text how many tokens are read and how many cut off, summed over its passages."""
-    parts = [passages(text, passage) if passage else [text] for text in texts]
+    parts = [split_passages(text, passage) if passage else [text] for text in texts]
     each = iter(loaded.tokenizer.count_read([part for own in parts for part in own]))
     counts = [[next(each) for _ in own] for own in parts]
     return [(sum(read for read, _ in own), sum(cut for _, cut in own)) for own in counts]
 
 
-def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: Tell, sample: FileSample) -> None:
+def _write_predictions(
+    loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: Tell, sample: FileSample
+) -> None:
     own = list(rows.schema)
-    answers = _columns(loaded, [], passage)
-    names = data.table_head.unique([*rows.schema.names, *answers])[len(own) :]
+    answers = _build_columns(loaded, [], passage)
+    names = data.table_head.make_unique([*rows.schema.names, *answers])[len(own) :]
     types = [column.type for column in answers.values()]
     schema = pa.schema([*own, *map(pa.field, names, types)])
     done = 0
-    with data.write.writing(to, schema) as write:
+    with data.table_writer.open_writer(to, schema) as write:
         for batch in rows.batches:
-            texts = rows.texts(batch)
-            found = _columns(loaded, texts, passage)
+            texts = rows.get_texts(batch)
+            found = _build_columns(loaded, texts, passage)
             columns = [*batch.columns, *found.values()]
             chances = [found[f"{PROBABILITY}{name}"].to_numpy() for name in loaded.record.classes]
             sample.add(texts, np.stack(chances, 1))
@@ -183,7 +187,7 @@ def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: Tell
             tell("predicting", done / rows.rows)
 
 
-def _columns(loaded: LoadedRun, texts: Sequence[str], passage: int) -> dict[str, pa.Array]:
+def _build_columns(loaded: LoadedRun, texts: Sequence[str], passage: int) -> dict[str, pa.Array]:
     """Return the predictions by column name; without texts, for their types."""
     record = loaded.record
     chances = loaded.predict(texts, passage=passage).probabilities.astype(np.float64)
@@ -192,17 +196,17 @@ def _columns(loaded: LoadedRun, texts: Sequence[str], passage: int) -> dict[str,
     if record.task == "single":
         said["predicted"] = pa.array(names[chances.argmax(1)], pa.string())
     else:
-        said["predicted"] = _several(names, chances > 0.5)
+        said["predicted"] = _list_labels(names, chances > 0.5)
         if (tuned := record.tuned_thresholds) is not None:
             limits = np.array([tuned.get(name, 0.5) for name in record.classes])
-            said["predicted_tuned"] = _several(names, chances > limits)
+            said["predicted_tuned"] = _list_labels(names, chances > limits)
     rounded = chances.round(DIGITS)
     columns = {f"{PROBABILITY}{name}": pa.array(rounded[:, place]) for place, name in enumerate(record.classes)}
-    unknown = pa.array([loaded.tokenizer.unknown_share(text) for text in texts], pa.float64())
+    unknown = pa.array([loaded.tokenizer.compute_unknown_share(text) for text in texts], pa.float64())
     counts = _count_read(loaded, texts, passage)
     read, cut = (pa.array([each[place] for each in counts], pa.int64()) for place in (0, 1))
     return {**said, **columns, "unknown": unknown, "read": read, "cut": cut}
 
 
-def _several(names: np.ndarray, above: np.ndarray) -> pa.Array:
+def _list_labels(names: np.ndarray, above: np.ndarray) -> pa.Array:
     return pa.array([names[row].tolist() for row in above], pa.list_(pa.string()))

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from core.exceptions import RunDamaged
-from core.numbers import count
+from core.formatting import format_count
 from core.paths import open_regular
 
 Kept = Literal["float32", "float16", "int8"]
@@ -25,7 +25,7 @@ LARGEST_HEADER = 16 * 1024**2
 """Bytes of the list of tensors at the beginning of a file, at most; the largest backbones have 0.1 MB."""
 
 
-def packed(model: nn.Module, kept: Kept, without: Collection[str] = ()) -> bytes:
+def pack_weights(model: nn.Module, kept: Kept, without: Collection[str] = ()) -> bytes:
     """Return the weights as a safetensors file, without the tensors that are named in `without`.
 
     float16: every tensor of floating point numbers. int8: those of two dimensions or more as bytes, row by row, the
@@ -40,21 +40,21 @@ def packed(model: nn.Module, kept: Kept, without: Collection[str] = ()) -> bytes
         if kept == "float32" or not whole.is_floating_point():
             stored[name] = whole
         elif kept == "int8" and whole.ndim > 1:
-            stored[name], stored[name + SCALE] = _bytes(whole)
+            stored[name], stored[name + SCALE] = _quantize_rows(whole)
         else:
             stored[name] = whole.half()
     return safetensors.torch.save(stored)
 
 
-def _bytes(tensor: Tensor) -> tuple[Tensor, Tensor]:
+def _quantize_rows(tensor: Tensor) -> tuple[Tensor, Tensor]:
     rows = tensor.reshape(len(tensor), -1)
     scale = rows.abs().amax(1) / LARGEST
     steps = torch.where(scale > 0, scale, 1.0)[:, None]
     return (rows / steps).round().to(torch.int8).reshape(tensor.shape), scale
 
 
-def unpacked(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the tensors that `packed` has written, in the form of a model."""
+def unpack_weights(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the tensors that `pack_weights` has written, in the form of a model."""
     return {
         name: tensor.float() * stored[name + SCALE].reshape(-1, *(1,) * (tensor.ndim - 1))
         if name + SCALE in stored
@@ -78,12 +78,12 @@ def check_size(path: Path, numbers: int) -> None:
         raise RunDamaged(f"{path}: cannot be read: its list of tensors has more than {LARGEST_HEADER // 1024**2} MB")
     if size < numbers:
         raise RunDamaged(
-            f"{path}: cannot be read: by its settings the model has {count(numbers)} numbers, and the file has "
-            f"{count(size)} bytes"
+            f"{path}: cannot be read: by its settings the model has {format_count(numbers)} numbers, and the file has "
+            f"{format_count(size)} bytes"
         )
 
 
-def missing(model: nn.Module, path: Path) -> frozenset[str]:
+def find_missing(model: nn.Module, path: Path) -> frozenset[str]:
     """Return the names of the tensors of a model that its file does not hold.
 
     Only the beginning of the file is read, so that a model which claims to be huge can be asked before it is made.
@@ -111,7 +111,7 @@ def read_weights(model: nn.Module, path: Path, without: Collection[str] = ()) ->
     """
     try:
         own = {name: tensor for name, tensor in model.state_dict().items() if name in without}
-        found = unpacked(safetensors.torch.load_file(path))
+        found = unpack_weights(safetensors.torch.load_file(path))
         model.load_state_dict({**own, **found})
     except (safetensors.SafetensorError, OSError, RuntimeError) as error:
         raise RunDamaged(f"{path}: cannot be read: {' '.join(str(error).split()):.300}") from error

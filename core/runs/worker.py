@@ -17,9 +17,9 @@ from types import FrameType
 from typing import Any
 
 from core.exceptions import Cancelled, InputError, SentiscopeError, StorageError
-from core.runs.queue import START_SECONDS, only_process, slot
+from core.runs.queue import START_SECONDS, lock_run, wait_for_slot
 from core.runs.record import CANCEL, CHECKPOINT, DISCARD, LOG, RunRecord
-from core.runs.store import RunStore, resume_hint, this_process
+from core.runs.store import RunStore, get_own_process, resume_hint
 
 SPINS = "1000"
 """How often a thread of GNU OpenMP looks whether the others are ready before it sleeps: by default so long that, where
@@ -34,35 +34,37 @@ every row of the history, {"kind": "step" | "epoch", …}."""
 def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> RunRecord:
     """Train and evaluate a run in this process, from the beginning or from its checkpoint; return the final record.
 
-    It is done, or cancelled (by `jobs.cancel`, SIGTERM or Ctrl-C; it can be resumed). Raises InputError if it is done
+    It is done, or cancelled (by `training_jobs.cancel`, SIGTERM or Ctrl-C; it can be resumed). Raises InputError if it is done
     before, or another process has it, and SentiscopeError if it failed; the record and the log tell why.
     """
     tell = on_event or (lambda event: None)
-    folder = store.own(run)
-    with only_process(folder, START_SECONDS), stop_signals() as signalled:
+    folder = store.get_writable_path(run)
+    with lock_run(folder, START_SECONDS), handle_stop_signals() as signalled:
 
-        def stopped() -> bool:
+        def is_stop_requested() -> bool:
             """Return whether a signal or a person asked the run to stop."""
-            return signalled.is_set() or store.cancel_requested(run)
+            return signalled.is_set() or store.is_cancel_requested(run)
 
-        record = _enter(store, run)
+        record = _record_process(store, run)
         try:
             tell({"kind": "queued", "run": run})
-            with slot(store.folder, run, record.created, stopped):
+            with wait_for_slot(store.folder, run, record.created, is_stop_requested):
                 store.update(run, status="running")
                 tell({"kind": "running", "run": run})
                 os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # read once, when torch brings OpenMP
-                from core.runs.experiment import Experiment  # torch, pandas: only now that there is work
+                from core.runs.pipeline import Experiment  # torch, pandas: only now that there is work
 
-                Experiment(store, run, stopped, tell).perform()
+                Experiment(store, run, is_stop_requested, tell).perform()
                 return store.update(run, status="done", process=None)
         except Cancelled:
-            return store.update(run, status="cancelled", reason=f"cancelled; {let_go(folder, run)}", process=None)
+            return store.update(
+                run, status="cancelled", reason=f"cancelled; {clear_stop_request(folder, run)}", process=None
+            )
         except Exception as error:
-            raise _failed(store, run, error) from error
+            raise _record_failure(store, run, error) from error
 
 
-def let_go(folder: Path, run: str) -> str:
+def clear_stop_request(folder: Path, run: str) -> str:
     """Remove the request to stop, and the checkpoint if that was requested; return how to continue the run."""
     request = folder / CANCEL
     with contextlib.suppress(OSError):
@@ -74,7 +76,7 @@ def let_go(folder: Path, run: str) -> str:
     return resume_hint(run)
 
 
-def _enter(store: RunStore, run: str) -> RunRecord:
+def _record_process(store: RunStore, run: str) -> RunRecord:
     """Return the record with this process in it; a resumed run ignores an old request to cancel."""
     record = store.read(run)
     if record.status == "done":
@@ -83,13 +85,13 @@ def _enter(store: RunStore, run: str) -> RunRecord:
         raise InputError(record.unbound)
     if record.status != "queued":
         with contextlib.suppress(FileNotFoundError):
-            (store.path(run) / CANCEL).unlink()
-    return store.update(run, status="queued", reason="", process=this_process())
+            (store.get_path(run) / CANCEL).unlink()
+    return store.update(run, status="queued", reason="", process=get_own_process())
 
 
-def _failed(store: RunStore, run: str, error: Exception) -> SentiscopeError:
-    reason = _reason(error, run)
-    with contextlib.suppress(OSError), (store.path(run) / LOG).open("a", encoding="utf-8") as log:
+def _record_failure(store: RunStore, run: str, error: Exception) -> SentiscopeError:
+    reason = _explain_failure(error, run)
+    with contextlib.suppress(OSError), (store.get_path(run) / LOG).open("a", encoding="utf-8") as log:
         log.write("".join(traceback.format_exception(error)))
     # On a full disk the record stays at "running"; readers see that its process is gone.
     with contextlib.suppress(StorageError):
@@ -97,7 +99,7 @@ def _failed(store: RunStore, run: str, error: Exception) -> SentiscopeError:
     return error if isinstance(error, SentiscopeError) else SentiscopeError(reason)
 
 
-def _reason(error: Exception, run: str) -> str:
+def _explain_failure(error: Exception, run: str) -> str:
     if isinstance(error, SentiscopeError):
         return str(error)
     if isinstance(error, MemoryError) or "out of memory" in str(error) or "can't allocate memory" in str(error):
@@ -106,7 +108,7 @@ def _reason(error: Exception, run: str) -> str:
 
 
 @contextlib.contextmanager
-def stop_signals() -> Iterator[threading.Event]:
+def handle_stop_signals() -> Iterator[threading.Event]:
     """Yield an event that SIGTERM and Ctrl-C set; a second one ends the process at once. Main thread only."""
     signalled = threading.Event()
     if threading.current_thread() is not threading.main_thread():

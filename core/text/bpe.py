@@ -12,10 +12,10 @@ import tokenizers as hf
 
 from core.exceptions import ConfigError
 from core.text.config import TextConfig
-from core.text.ids import FIRST, SPECIALS
-from core.text.normalise import prepare_all
-from core.text.pair import SIGN
-from core.text.tokenizer import Grown, State, Tokenizer, automatic_length, ranked
+from core.text.normalization import prepare_all
+from core.text.special_ids import FIRST, SPECIALS
+from core.text.text_pairs import SIGN
+from core.text.tokenizer import GrownTokenizer, State, Tokenizer, compute_max_length, rank_keys
 
 ALPHABET = sorted(hf.pre_tokenizers.ByteLevel.alphabet())
 
@@ -33,7 +33,7 @@ class BpeTokenizer(Tokenizer):
         numbered = {piece: index for index, piece in enumerate(self._vocabulary)}
         if len(numbered) != len(self._vocabulary) or not numbered.keys() >= set(ALPHABET):
             raise ValueError("the pieces are not unique or do not cover all bytes")
-        self._model = _pipeline(hf.models.BPE(vocab=numbered, merges=self._merges))
+        self._model = _build_pipeline(hf.models.BPE(vocab=numbered, merges=self._merges))
 
     @classmethod
     def fit(cls, texts: Iterable[str], config: TextConfig) -> BpeTokenizer:
@@ -43,7 +43,7 @@ class BpeTokenizer(Tokenizer):
                 f"text.max_vocab={config.max_vocab}: byte-level BPE needs at least {len(ALPHABET) + FIRST} "
                 "(256 bytes and 2 special entries)"
             )
-        model = _pipeline(hf.models.BPE())
+        model = _build_pipeline(hf.models.BPE())
         trainer = hf.trainers.BpeTrainer(
             vocab_size=config.max_vocab - FIRST,
             min_frequency=config.min_freq,
@@ -54,9 +54,9 @@ class BpeTokenizer(Tokenizer):
         model.train_from_iterator(normalised, trainer)
         learned = json.loads(model.to_str())["model"]
         vocabulary = sorted(learned["vocab"], key=learned["vocab"].__getitem__)
-        fitted = cls(vocabulary, [_pair(each) for each in learned["merges"]], config, config.max_length)
+        fitted = cls(vocabulary, [_parse_merge(each) for each in learned["merges"]], config, config.max_length)
         if not fitted.max_length:
-            fitted.max_length = automatic_length([len(ids) for ids in fitted._batch(normalised)])
+            fitted.max_length = compute_max_length([len(ids) for ids in fitted._encode_texts(normalised)])
         return fitted
 
     @property
@@ -70,57 +70,57 @@ class BpeTokenizer(Tokenizer):
             return SPECIALS[token]
         return SIGN if self.pairs and token in self.between else self._model.decode([token - FIRST])
 
-    def grown(self, texts: Iterable[str], count: int) -> Grown:
+    def grow_vocabulary(self, texts: Iterable[str], count: int) -> GrownTokenizer:
         """Add the most frequent words that are split into pieces; their merges come after all others."""
         split = self._model.pre_tokenizer.pre_tokenize_str
         counts = Counter(word for text in prepare_all(texts, self.config) for word, _ in split(text))
-        cut = Counter({word: number for word, number in counts.items() if len(self._cut(word)) > 1})
+        cut = Counter({word: number for word, number in counts.items() if len(self._split_word(word)) > 1})
         vocabulary, joined = dict.fromkeys(self._vocabulary), dict[tuple[str, str], int]()
-        for word in ranked(cut, self.config.min_freq, count):
-            pieces = _join(self._cut(word), joined)
+        for word in rank_keys(cut, self.config.min_freq, count):
+            pieces = _join_pieces(self._split_word(word), joined)
             while len(pieces) > 1:
                 joined[pieces[0], pieces[1]] = len(joined)
                 vocabulary[pieces[0] + pieces[1]] = None
-                pieces = _join(pieces, joined)
+                pieces = _join_pieces(pieces, joined)
         pieces = list(vocabulary)
         ids = {piece: number for number, piece in enumerate(pieces, start=FIRST)}
-        origins = [[ids[part] for part in self._cut(piece)] for piece in pieces[len(self._vocabulary) :]]
-        return Grown(BpeTokenizer(pieces, [*self._merges, *joined], self.config, self.max_length), origins)
+        origins = [[ids[part] for part in self._split_word(piece)] for piece in pieces[len(self._vocabulary) :]]
+        return GrownTokenizer(BpeTokenizer(pieces, [*self._merges, *joined], self.config, self.max_length), origins)
 
-    def with_mark(self) -> BpeTokenizer:
+    def add_mark(self) -> BpeTokenizer:
         """Return a copy with the pair mark as its first piece; a full vocabulary loses its last merge."""
         full = self.size >= self.config.max_vocab and self._merges
         merges, gone = (self._merges[:-1], {"".join(self._merges[-1])}) if full else (self._merges, set[str]())
         pieces = [piece for piece in self._vocabulary if piece not in gone]
         return BpeTokenizer([SIGN, *pieces], merges, self.config, self.max_length)
 
-    def _cut(self, word: str) -> list[str]:
+    def _split_word(self, word: str) -> list[str]:
         return [piece.value for piece in self._model.model.tokenize(word)]
 
-    def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+    def _encode_text(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         found = self._model.encode(text)
-        return [each + FIRST for each in found.ids], [_without_blank(text, *span) for span in found.offsets]
+        return [each + FIRST for each in found.ids], [_strip_blank(text, *span) for span in found.offsets]
 
-    def _batch(self, texts: list[str]) -> Iterable[list[int]]:
+    def _encode_texts(self, texts: list[str]) -> Iterable[list[int]]:
         rest = iter(texts)
         while block := list(islice(rest, 4096)):
             for found in self._model.encode_batch_fast(block):
                 yield [each + FIRST for each in found.ids]
 
-    def _state(self) -> dict[str, Any]:
+    def _dump_state(self) -> dict[str, Any]:
         return {"vocabulary": self._vocabulary, "merges": self._merges}
 
     @classmethod
     def restore(cls, state: State, config: TextConfig, max_length: int) -> BpeTokenizer:
         """Restore a tokenizer from a saved state."""
-        vocabulary, merges = state.vocabulary, [_pair(each) for each in state.merges]
+        vocabulary, merges = state.vocabulary, [_parse_merge(each) for each in state.merges]
         known = set(vocabulary)
         if not all({first, second, first + second} <= known for first, second in merges):
             raise ValueError("a merge makes a piece that is not listed")
         return cls(vocabulary, merges, config, max_length)
 
 
-def _pipeline(model: hf.models.BPE) -> hf.Tokenizer:
+def _build_pipeline(model: hf.models.BPE) -> hf.Tokenizer:
     """Build a pipeline of words (each with a leading blank) → bytes → pieces, and back, without special tokens."""
     pipeline = hf.Tokenizer(model)
     pipeline.pre_tokenizer = hf.pre_tokenizers.ByteLevel(add_prefix_space=True)
@@ -128,7 +128,7 @@ def _pipeline(model: hf.models.BPE) -> hf.Tokenizer:
     return pipeline
 
 
-def _join(pieces: list[str], ranks: Mapping[tuple[str, str], int]) -> list[str]:
+def _join_pieces(pieces: list[str], ranks: Mapping[tuple[str, str], int]) -> list[str]:
     while True:
         pairs = list(pairwise(pieces))
         known = [pair for pair in pairs if pair in ranks]
@@ -138,11 +138,11 @@ def _join(pieces: list[str], ranks: Mapping[tuple[str, str], int]) -> list[str]:
         pieces = [*pieces[:place], pieces[place] + pieces[place + 1], *pieces[place + 2 :]]
 
 
-def _pair(merge: Any) -> tuple[str, str]:
+def _parse_merge(merge: Any) -> tuple[str, str]:
     """Parse a merge; older versions of the library write it as one string with exactly one blank."""
     first, second = merge.split(" ") if isinstance(merge, str) else merge
     return str(first), str(second)
 
 
-def _without_blank(text: str, start: int, end: int) -> tuple[int, int]:
+def _strip_blank(text: str, start: int, end: int) -> tuple[int, int]:
     return (start + 1, end) if end - start > 1 and text[start] == " " else (start, end)

@@ -10,7 +10,7 @@ from core.settings import check_ranges, setting
 
 Normaliser = Literal["none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released"]
 LOOKALIKES = 1
-"""The newest version of the table of `core.text.normalise`, with which new trainings read."""
+"""The newest version of the table of `core.text.normalization`, with which new trainings read."""
 TokenizerKind = Literal["word", "bpe", "pretrained"]
 TaggerKind = Literal["none", "auto", "en", "de", "nl"]
 READING = ("normaliser", "lookalikes", "mark_elongation", "mark_capitals", "tokenizer", "max_vocab", "min_freq")
@@ -116,9 +116,9 @@ class TextConfig:
     @property
     def lexicons(self) -> tuple[str, ...]:
         """The names of the lexicons, in the order of their numbers."""
-        return lexicons_of(self.lexicon)
+        return parse_lexicons(self.lexicon)
 
 
-def lexicons_of(setting: str) -> tuple[str, ...]:
+def parse_lexicons(setting: str) -> tuple[str, ...]:
     """Return the lexicons that a value of `text.lexicon` names."""
     return tuple(name.strip() for name in setting.split(",")) if setting else ()

@@ -31,10 +31,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from core.exceptions import DataError, InputError, NotAvailable
-from core.paths import regular_bytes
-from core.paths import resolve as resolve_path
+from core.paths import read_regular
+from core.paths import resolve_path as resolve_path
 from core.text.config import TextConfig
-from core.text.normalise import prepare, resolve
+from core.text.normalization import prepare, replace_lookalikes
 from core.text.words import is_bare_mark, split_words
 
 VADER = "vader"
@@ -55,7 +55,7 @@ Counts = tuple[float, ...]
 """For positive, neutral, negative; of several lexicons one after another."""
 
 
-class Entry(NamedTuple):
+class LexiconEntry(NamedTuple):
     """An entry of a lexicon."""
 
     word: str
@@ -63,12 +63,12 @@ class Entry(NamedTuple):
     counts: Counts
 
 
-def read_lexicon(name: str) -> list[Entry]:
+def read_lexicon(name: str) -> list[LexiconEntry]:
     """Read the entries of `vader` or of a file; report unusable ones with file, row and column."""
     if name == VADER:
-        return list(_vader())
+        return list(_read_vader())
     try:
-        text = regular_bytes(resolve_path(name, limit=LARGEST), LARGEST).decode("utf-8-sig")
+        text = read_regular(resolve_path(name, limit=LARGEST), LARGEST).decode("utf-8-sig")
     except InputError as error:
         why = str(error).removeprefix(f"{name}: ")
         raise DataError(f"the lexicon cannot be read: {why}; text.lexicon is '{VADER}' or a file", file=name) from None
@@ -79,49 +79,49 @@ def read_lexicon(name: str) -> list[Entry]:
         raise DataError(
             f"the lexicon cannot be read: {reason}; text.lexicon is '{VADER}' or a file", file=name
         ) from None
-    entries = list(_rows(text, name))
+    entries = list(_read_rows(text, name))
     if not entries:
         raise DataError("the lexicon has a header and no rows", file=name)
     return entries
 
 
-def counts_of(valence: float) -> Counts:
+def convert_valence(valence: float) -> Counts:
     """Convert a valence s between -1 and 1 to counts: (1 + |s|) times the one-hot vector of its sign."""
-    return added(_one_hot(0.0 if abs(valence) < NEUTRAL_BELOW else valence), 1 + abs(valence))
+    return scale_counts(_encode_sign(0.0 if abs(valence) < NEUTRAL_BELOW else valence), 1 + abs(valence))
 
 
-def annotated(polarity: float, aspect: float, intensity: float) -> Counts:
+def combine_polarities(polarity: float, aspect: float, intensity: float) -> Counts:
     """Return one-hot polarity plus intensity times one-hot aspect polarity (Jang, Kim and Shin, total sentiment)."""
-    first, second = _one_hot(polarity), added(_one_hot(aspect), intensity)
+    first, second = _encode_sign(polarity), scale_counts(_encode_sign(aspect), intensity)
     return (first[0] + second[0], first[1] + second[1], first[2] + second[2])
 
 
-def added(counts: Counts, factor: float) -> Counts:
+def scale_counts(counts: Counts, factor: float) -> Counts:
     """Multiply the counts by a number."""
     return (counts[0] * factor, counts[1] * factor, counts[2] * factor)
 
 
-def _one_hot(sign: float) -> Counts:
+def _encode_sign(sign: float) -> Counts:
     return (float(sign > 0), float(sign == 0), float(sign < 0))
 
 
-def _vader() -> Iterator[Entry]:
+def _read_vader() -> Iterator[LexiconEntry]:
     """Read the file of vaderSentiment: tab-separated term, mean, deviation and ratings, without header or quoting."""
     spec = importlib.util.find_spec("vaderSentiment")
     if spec is None or not spec.submodule_search_locations:
         raise NotAvailable("text.lexicon=vader needs the package vaderSentiment: pip install vaderSentiment")
     path = Path(next(iter(spec.submodule_search_locations))) / "vader_lexicon.txt"
-    return _plain_rows(path.read_text(encoding="utf-8").splitlines(), "mean", VADER)
+    return _read_plain_rows(path.read_text(encoding="utf-8").splitlines(), "mean", VADER)
 
 
-def _plain_rows(lines: Iterable[str], value: str, file: str) -> Iterator[Entry]:
+def _read_plain_rows(lines: Iterable[str], value: str, file: str) -> Iterator[LexiconEntry]:
     """Read tab-separated words and valences; further columns are ignored."""
     for number, line in enumerate(filter(str.strip, lines), start=1):
         word, valence, *_ = [*line.split("\t"), ""]
-        yield _entry({"word": word, value: valence}, "word", value, _Place(file, number))
+        yield _parse_entry({"word": word, value: valence}, "word", value, _Place(file, number))
 
 
-def _published(lines: list[str]) -> str:
+def _detect_scale(lines: list[str]) -> str:
     """Return the scale (a key of `SCALES`) of a published lexicon without a header; empty if it is none."""
     rows = [line.split("\t") for line in lines if line.strip()][:_LOOKED_AT]
     if rows and all(len(row) == 4 and _RATINGS.fullmatch(row[3].strip()) for row in rows):
@@ -130,17 +130,17 @@ def _published(lines: list[str]) -> str:
     return "score" if rows and len(whole) == len(rows) and 1 < max(map(abs, whole)) <= SCALES["score"] else ""
 
 
-def _rows(text: str, file: str) -> Iterator[Entry]:
+def _read_rows(text: str, file: str) -> Iterator[LexiconEntry]:
     if text.lstrip().startswith(("[", "{")):
-        return _objects(text, file)
+        return _read_objects(text, file)
     lines = list(itertools.dropwhile(lambda line: line.startswith(";") or not line.strip(), text.splitlines()))
-    value = _published(lines)
-    return _plain_rows(lines, value, file) if value else _table(lines, file)
+    value = _detect_scale(lines)
+    return _read_plain_rows(lines, value, file) if value else _read_table(lines, file)
 
 
-def _objects(text: str, file: str) -> Iterator[Entry]:
+def _read_objects(text: str, file: str) -> Iterator[LexiconEntry]:
     try:
-        rows = json.loads(text, object_pairs_hook=_object)
+        rows = json.loads(text, object_pairs_hook=_build_object)
     except (ValueError, RecursionError) as error:
         raise DataError(f"is no valid JSON: {str(error)[:100]}", file=file) from None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -148,11 +148,11 @@ def _objects(text: str, file: str) -> Iterator[Entry]:
         raise DataError(f"is JSON of {what} of {len(rows)}; a lexicon is a list of objects, one for a word", file=file)
     for number, row in enumerate(rows, start=1):
         cells = {key: str(cell) for key, cell in row.items()}
-        word, value = _columns(cells, json.dumps(row, ensure_ascii=False), file)
-        yield _entry(cells, word, value, _Place(file, number))
+        word, value = _find_columns(cells, json.dumps(row, ensure_ascii=False), file)
+        yield _parse_entry(cells, word, value, _Place(file, number))
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Build an object with lower-case keys; refuse a repeated key, as one value would be lost."""
     found = {key.strip().lower(): cell for key, cell in pairs}
     if len(found) < len(pairs):
@@ -160,7 +160,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _columns(names: Iterable[str], head: str, file: str) -> tuple[str, str]:
+def _find_columns(names: Iterable[str], head: str, file: str) -> tuple[str, str]:
     word = next((name for name in WORD_COLUMNS if name in names), None)
     value = next((name for name in SCALES if name in names), None)
     if word is None or value is None:
@@ -172,7 +172,7 @@ def _columns(names: Iterable[str], head: str, file: str) -> tuple[str, str]:
     return word, value
 
 
-def _table(lines: list[str], file: str) -> Iterator[Entry]:
+def _read_table(lines: list[str], file: str) -> Iterator[LexiconEntry]:
     head = lines[0] if lines else ""
     delimiter = next((each for each in "\t,;" if each in head), "\t")
     if len(lines) > 1 and not any(delimiter in line for line in lines[:_LOOKED_AT]):
@@ -180,12 +180,12 @@ def _table(lines: list[str], file: str) -> Iterator[Entry]:
     rows = csv.reader(lines, delimiter=delimiter)
     try:
         header = [name.strip().lower() for name in next(rows, [])]
-        word, value = _columns(header, head, file)
+        word, value = _find_columns(header, head, file)
         for number, row in enumerate((row for row in rows if row), start=1):
             if len(row) != len(header):
                 raise DataError(f"{len(row)} columns where the header names {len(header)}", file=file, row=number)
             place = _Place(file, number, "" if delimiter == "," else ",")
-            yield _entry(dict(zip(header, row, strict=True)), word, value, place)
+            yield _parse_entry(dict(zip(header, row, strict=True)), word, value, place)
     except csv.Error as error:
         raise DataError(f"is no readable table: {error}", file=file, row=rows.line_num - 1) from None
 
@@ -196,45 +196,48 @@ class _Place(NamedTuple):
     comma: str = ""
     """A comma where it may stand for the decimal point."""
 
-    def where(self, field: str) -> dict[str, Any]:
+    def to_dict(self, field: str) -> dict[str, Any]:
         """Return the place of a cell, as arguments of an error."""
         return {"file": self.file, "row": self.row, "field": field}
 
-    def number(self, cells: Mapping[str, str], field: str, low: float, high: float) -> float:
+    def parse_number(self, cells: Mapping[str, str], field: str, low: float, high: float) -> float:
         """Parse a number within bounds."""
         try:
-            found = float(_number(cells[field], self.comma))
+            found = float(_clean_number(cells[field], self.comma))
         except ValueError:
             found = math.nan
         if not low <= found <= high or math.isinf(found):
             bounds = f"from {low:g} to {high:g}" if math.isfinite(high) else f"from {low:g} up"
-            raise DataError(f"a number {bounds} was expected, not {cells[field][:40]!r}", **self.where(field))
+            raise DataError(f"a number {bounds} was expected, not {cells[field][:40]!r}", **self.to_dict(field))
         return found
 
-    def sign(self, cells: Mapping[str, str], field: str) -> float:
+    def parse_sign(self, cells: Mapping[str, str], field: str) -> float:
         """Parse -1, 0 or 1."""
-        found = self.number(cells, field, -1, 1)
+        found = self.parse_number(cells, field, -1, 1)
         if found not in (-1, 0, 1):
-            raise DataError(f"-1, 0 or 1 was expected, not {cells[field][:40]!r}", **self.where(field))
+            raise DataError(f"-1, 0 or 1 was expected, not {cells[field][:40]!r}", **self.to_dict(field))
         return found
 
 
-def _number(cell: str, comma: str) -> str:
+def _clean_number(cell: str, comma: str) -> str:
     plain = cell.strip().replace("\N{MINUS SIGN}", "-")
     return plain.replace(comma, ".") if comma else plain
 
 
-def _entry(cells: Mapping[str, str], word: str, value: str, place: _Place) -> Entry:
+def _parse_entry(cells: Mapping[str, str], word: str, value: str, place: _Place) -> LexiconEntry:
     name = cells[word].strip()
     if not name:
-        raise DataError("the word is missing", **place.where(word))
+        raise DataError("the word is missing", **place.to_dict(word))
     if "aspect_polarity" in cells:
-        polarity = place.sign(cells, value)
-        aspect = place.sign(cells, "aspect_polarity") if cells["aspect_polarity"].strip() else polarity
+        polarity = place.parse_sign(cells, value)
+        aspect = place.parse_sign(cells, "aspect_polarity") if cells["aspect_polarity"].strip() else polarity
         given = cells.get("intensity", "").strip()
-        return Entry(name, annotated(polarity, aspect, place.number(cells, "intensity", 0, math.inf) if given else 0.0))
+        return LexiconEntry(
+            name,
+            combine_polarities(polarity, aspect, place.parse_number(cells, "intensity", 0, math.inf) if given else 0.0),
+        )
     scale = KNU_SCALE if value == "polarity" and "word_root" in cells else SCALES[value]
-    return Entry(name, counts_of(place.number(cells, value, -scale, scale) / scale))
+    return LexiconEntry(name, convert_valence(place.parse_number(cells, value, -scale, scale) / scale))
 
 
 NEUTRAL = 1 / 3
@@ -263,7 +266,7 @@ class Lexicon:
                 self._phrases.setdefault(words[0], []).append((entry, len(words), counts))
 
     @classmethod
-    def fitted(cls, config: TextConfig) -> Lexicon:
+    def from_config(cls, config: TextConfig) -> Lexicon:
         """Read the lexicons of the settings, their entries normalised like the texts.
 
         An emoticon counts only where the normaliser leaves it as it is (of `:D`, tweet-clean leaves a `d`).
@@ -276,45 +279,47 @@ class Lexicon:
             left = False
             for word, counts in read_lexicon(name):
                 entry = prepare(word, config).lower()
-                if entry and (entry == resolve(word, config.lookalikes).lower() or _TWO_LETTERS.search(word)):
-                    entries[entry] = _plus(entries.get(entry, (0.0,) * width), before + counts + behind)
+                if entry and (
+                    entry == replace_lookalikes(word, config.lookalikes).lower() or _TWO_LETTERS.search(word)
+                ):
+                    entries[entry] = _add_counts(entries.get(entry, (0.0,) * width), before + counts + behind)
                     left = True
             if not left:
                 raise DataError("nothing of the lexicon is left after normalising", file=name)
         return cls(entries)
 
-    def among(self, words: Set[str]) -> Lexicon:
+    def keep_words(self, words: Set[str]) -> Lexicon:
         """Keep the entries with at least one of the words; if all other words are unknown, no others can occur."""
         found = {entry: counts for entry, counts in self.entries.items() if words & set(split_words(entry))}
         return Lexicon(found, self.width // 3)
 
-    def of_words(self, text: str, spans: Sequence[tuple[int, int]]) -> dict[int, Counts]:
+    def match_words(self, text: str, spans: Sequence[tuple[int, int]]) -> dict[int, Counts]:
         """Return word number → counts; a phrase or emoticon in the text counts for each of its words."""
         words = [text[start:end].lower() for start, end in spans]
         found: dict[int, Counts] = {}
         for place, word in enumerate(words):
             if word in self._words:
-                found[place] = _plus(found.get(place, (0.0,) * self.width), self._words[word])
+                found[place] = _add_counts(found.get(place, (0.0,) * self.width), self._words[word])
             for entry, length, counts in self._phrases.get(word, ()):
                 last = place + length - 1
                 if last < len(words) and text[spans[place][0] : spans[last][1]].lower() == entry:
                     for each in range(place, last + 1):
-                        found[each] = _plus(found.get(each, (0.0,) * self.width), counts)
+                        found[each] = _add_counts(found.get(each, (0.0,) * self.width), counts)
         return found
 
-    def of_tokens(self, tokenised: Iterable[Iterable[int]], size: int) -> np.ndarray:
+    def sum_by_token(self, tokenised: Iterable[Iterable[int]], size: int) -> np.ndarray:
         """Return counts by token id, shape (size, 3K): the sum over entries that contain the token, once per entry."""
         table = np.zeros((size, self.width))
         for ids, counts in zip(tokenised, self.entries.values(), strict=True):
             table[list(set(ids))] += counts
         return table
 
-    def state(self) -> dict[str, list[float]]:
+    def to_state(self) -> dict[str, list[float]]:
         """Return the entries for `restored`, so that no file has to be read again."""
         return {entry: list(counts) for entry, counts in self.entries.items()}
 
     @classmethod
-    def restored(cls, state: dict[str, Counts], lexicons: int = 1) -> Lexicon:
+    def from_state(cls, state: dict[str, Counts], lexicons: int = 1) -> Lexicon:
         """Restore lexicons from a saved state; raise ValueError if it is damaged."""
         found = cls(dict(state), lexicons)
         for entry, counts in state.items():
@@ -325,23 +330,23 @@ class Lexicon:
         return found
 
 
-def smoothed(counts: np.ndarray) -> np.ndarray:
+def smooth_counts(counts: np.ndarray) -> np.ndarray:
     """Smooth counts to shares, (…, 3K) float32; each lexicon's triple sums to 1 and is a third each without counts."""
     each = counts.reshape(*counts.shape[:-1], -1, 3) if counts.size else counts
     return ((each + SMOOTHING) / (each.sum(-1, keepdims=True) + 3 * SMOOTHING)).astype(np.float32).reshape(counts.shape)
 
 
-def triples(lexicons: int) -> tuple[str, ...]:
+def name_triples(lexicons: int) -> tuple[str, ...]:
     """Name the 3K numbers of a token; several lexicons are numbered in the order of `text.lexicon`."""
     if lexicons == 1:
         return TRIPLE
     return tuple(f"{name} {number}" for number in range(1, lexicons + 1) for name in TRIPLE)
 
 
-def neutral_share(polarity: np.ndarray) -> float:
+def compute_neutral_share(polarity: np.ndarray) -> float:
     """Return the share of tokens (n, 3K) that are in no lexicon; NaN without tokens."""
     return float((polarity == np.float32(NEUTRAL)).all(-1).mean()) if len(polarity) else float("nan")
 
 
-def _plus(one: Counts, other: Counts) -> Counts:
+def _add_counts(one: Counts, other: Counts) -> Counts:
     return tuple(map(sum, zip(one, other, strict=True)))

@@ -11,11 +11,11 @@ from typing import Any, Self
 import numpy as np
 
 from core.text.config import TextConfig
-from core.text.ids import FIRST, SPECIALS, UNKNOWN
-from core.text.normalise import prepare, prepare_all
-from core.text.pair import SIGN, are_pairs, parted
-from core.text.tokenizer import Grown, State, Tokenizer, automatic_length, ranked
-from core.text.words import split_words, word_pattern
+from core.text.normalization import prepare, prepare_all
+from core.text.special_ids import FIRST, SPECIALS, UNKNOWN
+from core.text.text_pairs import SIGN, is_mostly_pairs, split_pair
+from core.text.tokenizer import GrownTokenizer, State, Tokenizer, compute_max_length, rank_keys
+from core.text.words import get_word_pattern, split_words
 
 
 class ListedTokenizer(Tokenizer):
@@ -43,7 +43,7 @@ class ListedTokenizer(Tokenizer):
         """Return the entry of an id."""
         return SPECIALS[token] if token < FIRST else self._entries[token - FIRST]
 
-    def _state(self) -> dict[str, Any]:
+    def _dump_state(self) -> dict[str, Any]:
         return {"vocabulary": self._entries}
 
     @classmethod
@@ -66,31 +66,31 @@ class WordTokenizer(ListedTokenizer):
             words = split_words(prepare(text, config))
             counts.update(words)
             lengths.append(len(words))
-        vocabulary = ranked(counts, config.min_freq, config.max_vocab - FIRST)
-        return cls(vocabulary, config, config.max_length or automatic_length(lengths))
+        vocabulary = rank_keys(counts, config.min_freq, config.max_vocab - FIRST)
+        return cls(vocabulary, config, config.max_length or compute_max_length(lengths))
 
-    def words(self) -> set[str]:
+    def list_words(self) -> set[str]:
         """Return the vocabulary, lower-cased."""
         return {word.lower() for word in self._entries}
 
-    def grown(self, texts: Iterable[str], count: int) -> Grown:
+    def grow_vocabulary(self, texts: Iterable[str], count: int) -> GrownTokenizer:
         """Grow the vocabulary by the most frequent unknown words."""
         counts = Counter(word for text in prepare_all(texts, self.config) for word in split_words(text))
         unknown = Counter({word: number for word, number in counts.items() if word not in self._ids})
-        new = ranked(unknown, self.config.min_freq, count)
-        return Grown(WordTokenizer([*self._entries, *new], self.config, self.max_length), [[] for _ in new])
+        new = rank_keys(unknown, self.config.min_freq, count)
+        return GrownTokenizer(WordTokenizer([*self._entries, *new], self.config, self.max_length), [[] for _ in new])
 
-    def with_mark(self) -> WordTokenizer:
+    def add_mark(self) -> WordTokenizer:
         """Return a copy with the pair mark as its first word; a full vocabulary loses its rarest word."""
         room = self.config.max_vocab - FIRST - 1
         words = [word for word in self._entries if word != SIGN]
         return WordTokenizer([SIGN, *words[:room]], self.config, self.max_length)
 
-    def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        found = list(word_pattern().finditer(text))
+    def _encode_text(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        found = list(get_word_pattern().finditer(text))
         return [self._ids.get(match[0], UNKNOWN) for match in found], [match.span() for match in found]
 
-    def _batch(self, texts: list[str]) -> Iterable[list[int]]:
+    def _encode_texts(self, texts: list[str]) -> Iterable[list[int]]:
         get = self._ids.get
         return ([get(word, UNKNOWN) for word in split_words(text)] for text in texts)
 
@@ -114,14 +114,14 @@ class NGramTokenizer(ListedTokenizer):
         """Fit the vocabulary: n-grams in at least `min_freq` texts, the most widespread first; a pair is two texts."""
         documents: Counter[str] = Counter()
         texts = list(texts)
-        pairs = are_pairs(texts)
+        pairs = is_mostly_pairs(texts)
         for text in texts:
-            for part in (parted(text) if pairs else None) or (text,):
-                documents.update(set(_grams(prepare(part, config), config.char_ngrams)))
+            for part in (split_pair(text) if pairs else None) or (text,):
+                documents.update(set(_list_grams(prepare(part, config), config.char_ngrams)))
         first = [SIGN] if pairs else []
         if pairs:
             documents.pop(SIGN, None)
-        found = ranked(documents, config.min_freq, config.max_vocab - FIRST - len(first))
+        found = rank_keys(documents, config.min_freq, config.max_vocab - FIRST - len(first))
         fitted = cls([*first, *found], config)
         fitted.pairs = pairs
         return fitted
@@ -131,50 +131,50 @@ class NGramTokenizer(ListedTokenizer):
         """A mask of the ids of character n-grams, (size,) bool."""
         return np.array([False] * FIRST + [gram.startswith(INSIDE) for gram in self._entries])
 
-    def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        words = [match.span() for match in word_pattern().finditer(text)]
+    def _encode_text(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        words = [match.span() for match in get_word_pattern().finditer(text)]
         spans = words + [(first[0], second[1]) for first, second in pairwise(words)]
         longest = self.config.char_ngrams
         for start, end in words:
             # Counted in the word with a blank before it and one behind it, which have no place of their own.
-            places = _places(end - start + 2, longest)
+            places = _iterate_spans(end - start + 2, longest)
             spans += [(max(start, start + first - 1), min(end, start + last - 1)) for first, last in places]
-        grams = _grams(text, longest)
+        grams = _list_grams(text, longest)
         found = [(self._ids[gram], span) for gram, span in zip(grams, spans, strict=True) if gram in self._ids]
         return [each for each, _ in found], [span for _, span in found]
 
-    def _batch(self, texts: list[str]) -> Iterable[list[int]]:
+    def _encode_texts(self, texts: list[str]) -> Iterable[list[int]]:
         ids, longest = self._ids, self.config.char_ngrams
 
         @functools.cache
-        def inside(word: str) -> list[int]:
+        def encode_word(word: str) -> list[int]:
             """Return the ids of a word's character n-grams."""
-            return [ids[gram] for gram in _inside(word, longest) if gram in ids]
+            return [ids[gram] for gram in _list_char_grams(word, longest) if gram in ids]
 
         for text in texts:
             words = split_words(text)
-            found = [ids[gram] for gram in _words_and_pairs(words) if gram in ids]
+            found = [ids[gram] for gram in _add_bigrams(words) if gram in ids]
             for word in words if longest else ():
-                found += inside(word)
+                found += encode_word(word)
             yield found
 
 
-def _grams(text: str, longest: int) -> list[str]:
+def _list_grams(text: str, longest: int) -> list[str]:
     words = split_words(text)
-    return _words_and_pairs(words) + [gram for word in words for gram in _inside(word, longest)]
+    return _add_bigrams(words) + [gram for word in words for gram in _list_char_grams(word, longest)]
 
 
-def _words_and_pairs(words: list[str]) -> list[str]:
+def _add_bigrams(words: list[str]) -> list[str]:
     return words + [f"{first} {second}" for first, second in pairwise(words)]
 
 
 @functools.lru_cache(1 << 16)
-def _inside(word: str, longest: int) -> tuple[str, ...]:
+def _list_char_grams(word: str, longest: int) -> tuple[str, ...]:
     padded = f" {word} "
-    return tuple(INSIDE + padded[start:end] for start, end in _places(len(padded), longest))
+    return tuple(INSIDE + padded[start:end] for start, end in _iterate_spans(len(padded), longest))
 
 
-def _places(length: int, longest: int) -> Iterator[tuple[int, int]]:
+def _iterate_spans(length: int, longest: int) -> Iterator[tuple[int, int]]:
     """Yield start and end of every character n-gram of a word, the shortest first."""
     sizes = range(SHORTEST, min(longest, length) + 1)
     return ((start, start + size) for size in sizes for start in range(length - size + 1))

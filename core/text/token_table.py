@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from core.text.lexicon import NEUTRAL, neutral_share
+from core.text.lexicon import NEUTRAL, compute_neutral_share
 from core.text.tokenizer import Encoding, Tokenizer
-from core.text.words import buckets
+from core.text.words import hash_char_ngrams
 
 
-class Padded(NamedTuple):
+class PaddedBatch(NamedTuple):
     """A batch of B texts with at most L tokens, padded on the right; the fields are those of a model's `Batch`."""
 
     ids: np.ndarray
@@ -45,7 +45,7 @@ class TokenTable:
     spelt: TokenTable | None = None
 
     @classmethod
-    def of(cls, texts: Sequence[Sequence[int]]) -> TokenTable:
+    def from_ids(cls, texts: Sequence[Sequence[int]]) -> TokenTable:
         """Build a table of tokenised texts; empty ones are allowed."""
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum([len(text) for text in texts], out=offsets[1:])
@@ -55,22 +55,22 @@ class TokenTable:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def followed_by(self, more: TokenTable) -> TokenTable:
+    def append_table(self, more: TokenTable) -> TokenTable:
         """Append the texts of another table by the same tokenizer."""
         forms = spelt = None
         if self.forms is not None and self.spelt is not None and more.forms is not None and more.spelt is not None:
             forms = np.concatenate([self.forms, more.forms + np.int32(len(self.spelt))])
-            spelt = self.spelt.followed_by(more.spelt)
+            spelt = self.spelt.append_table(more.spelt)
         return TokenTable(
             np.concatenate([self.flat, more.flat]),
             np.concatenate([self.offsets, self.offsets[-1] + more.offsets[1:]]),
-            _both(self.tags, more.tags),
-            _both(self.polarity, more.polarity),
+            _join_columns(self.tags, more.tags),
+            _join_columns(self.polarity, more.polarity),
             forms,
             spelt,
         )
 
-    def nothing(self) -> TokenTable:
+    def make_empty(self) -> TokenTable:
         """Return a table of one empty text, with the same columns."""
         return dataclasses.replace(self, offsets=np.zeros(2, np.int64))
 
@@ -79,7 +79,7 @@ class TokenTable:
         """The number of tokens of each text, (n,) int64."""
         return np.diff(self.offsets)
 
-    def padded(self, rows: np.ndarray, width: int = 0) -> Padded:
+    def pad_rows(self, rows: np.ndarray, width: int = 0) -> PaddedBatch:
         """Return the texts at `rows`, padded on the right to the longest one, or to `width` if that is more."""
         starts = self.offsets[rows]
         lengths = self.offsets[rows + 1] - starts
@@ -97,56 +97,56 @@ class TokenTable:
             polarity[keep] = self.polarity[places]
         grams = None
         if self.forms is not None and self.spelt is not None:
-            found = self.spelt.padded(self.forms[places]).ids
+            found = self.spelt.pad_rows(self.forms[places]).ids
             grams = np.zeros((*keep.shape, found.shape[1]), np.int64)
             grams[keep] = found
-        return Padded(ids, keep, tags, polarity, grams)
+        return PaddedBatch(ids, keep, tags, polarity, grams)
 
     @property
     def neutral_share(self) -> float:
         """The share of all tokens that are in no lexicon; NaN without tokens or lexicon."""
-        return float("nan") if self.polarity is None else neutral_share(self.polarity)
+        return float("nan") if self.polarity is None else compute_neutral_share(self.polarity)
 
-    def whole(self) -> Padded:
+    def pad_all(self) -> PaddedBatch:
         """Return all texts, padded on the right to the longest."""
-        return self.padded(np.arange(len(self)))
+        return self.pad_rows(np.arange(len(self)))
 
 
-def _both(ours: np.ndarray | None, theirs: np.ndarray | None) -> np.ndarray | None:
+def _join_columns(ours: np.ndarray | None, theirs: np.ndarray | None) -> np.ndarray | None:
     return None if ours is None or theirs is None else np.concatenate([ours, theirs])
 
 
-def token_table(tokenizer: Tokenizer, texts: Sequence[str]) -> TokenTable:
+def build_token_table(tokenizer: Tokenizer, texts: Sequence[str]) -> TokenTable:
     """Tokenise texts to a table of ids, with tags, polarities and character n-grams if the tokenizer has them."""
     if tokenizer.tagger is None and tokenizer.lexicon is None:
-        table = TokenTable.of(tokenizer.encode_batch(texts))
+        table = TokenTable.from_ids(tokenizer.encode_batch(texts))
     else:
         ids, tags, polarity = tokenizer.annotate_batch(texts)
-        table = dataclasses.replace(TokenTable.of(ids), tags=tags, polarity=polarity)
-    return _spelt(table, tokenizer, texts) if tokenizer.buckets else table
+        table = dataclasses.replace(TokenTable.from_ids(ids), tags=tags, polarity=polarity)
+    return _add_char_grams(table, tokenizer, texts) if tokenizer.buckets else table
 
 
-def _spelt(table: TokenTable, tokenizer: Tokenizer, texts: Sequence[str]) -> TokenTable:
+def _add_char_grams(table: TokenTable, tokenizer: Tokenizer, texts: Sequence[str]) -> TokenTable:
     numbers: dict[str, int] = {}
     forms = [numbers.setdefault(word, len(numbers)) for words in tokenizer.split_batch(texts) for word in words]
-    spelt = TokenTable.of([buckets(word, tokenizer.buckets) for word in numbers])
+    spelt = TokenTable.from_ids([hash_char_ngrams(word, tokenizer.buckets) for word in numbers])
     return dataclasses.replace(table, forms=np.array(forms, np.int32), spelt=spelt)
 
 
-def one_text(encoding: Encoding) -> Padded:
+def to_batch(encoding: Encoding) -> PaddedBatch:
     """Convert one encoded text to a padded batch."""
     tags, polarity, grams = encoding.tags, encoding.polarity, encoding.grams
     shape = len(encoding.ids), 3 * encoding.lexicons
     table = dataclasses.replace(
-        TokenTable.of([encoding.ids]),
+        TokenTable.from_ids([encoding.ids]),
         tags=None if tags is None else np.array(tags, np.uint8),
         polarity=None if polarity is None else np.array(polarity, np.float32).reshape(shape),
         forms=None if grams is None else np.arange(len(grams), dtype=np.int32),
-        spelt=None if grams is None else TokenTable.of(grams),
+        spelt=None if grams is None else TokenTable.from_ids(grams),
     )
-    return table.whole()
+    return table.pad_all()
 
 
-def in_order(order: np.ndarray, batch_size: int) -> list[np.ndarray]:
+def split_batches(order: np.ndarray, batch_size: int) -> list[np.ndarray]:
     """Split row numbers into batches; the last one may be shorter."""
     return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]

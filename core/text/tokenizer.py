@@ -16,15 +16,15 @@ import numpy as np
 
 from core.atomic import write_text
 from core.exceptions import ConfigError
-from core.stored import Count
+from core.json_store import Count
 from core.text.config import TextConfig
-from core.text.ids import FIRST, UNKNOWN
-from core.text.lexicon import Counts, Lexicon, smoothed
-from core.text.normalise import prepare, prepare_all, read_lengths
-from core.text.pair import MARK, SIGN, kept, parted, unsigned
-from core.text.tags import UNTAGGED, Tagger, tag_texts
-from core.text.typed import Span, typed_words
-from core.text.words import buckets, is_bare_mark, split_words, word_pattern
+from core.text.lexicon import Counts, Lexicon, smooth_counts
+from core.text.normalization import measure_lengths, prepare, prepare_all
+from core.text.pos_tags import UNTAGGED, Tagger, tag_texts
+from core.text.special_ids import FIRST, UNKNOWN
+from core.text.text_pairs import MARK, SIGN, divide_tokens, replace_sign, split_pair
+from core.text.word_spans import Span, find_word_spans
+from core.text.words import get_word_pattern, hash_char_ngrams, is_bare_mark, split_words
 
 VERSION = 1
 T = TypeVar("T")
@@ -43,7 +43,7 @@ class Encoding(NamedTuple):
     text: str
     """The normalised text that offsets count in (normalising may change lengths)."""
     tags: list[int] | None = None
-    """Part of speech of each token's word (ids of `core.text.tags.TAGS`, 0: none); None without a tagger."""
+    """Part of speech of each token's word (ids of `core.text.pos_tags.TAGS`, 0: none); None without a tagger."""
     polarity: list[tuple[float, ...]] | None = None
     """(positive, neutral, negative) of each token, of K lexicons one after another; None without one."""
     grams: list[list[int]] | None = None
@@ -51,14 +51,14 @@ class Encoding(NamedTuple):
     lexicons: int = 0
 
 
-class Grown(NamedTuple):
+class GrownTokenizer(NamedTuple):
     """A tokenizer with tokens added, and the former pieces of each new token (empty: it was unknown)."""
 
     tokenizer: Tokenizer
     origins: list[list[int]]
 
 
-class Annotated(NamedTuple):
+class AnnotatedTexts(NamedTuple):
     """Tokenised texts with tags, (all tokens,) uint8, and polarities, (all tokens, 3K) float32."""
 
     ids: list[list[int]]
@@ -114,7 +114,7 @@ class Tokenizer(ABC):
     buckets: int = 0
     """For the character n-grams of words, where the model reads them beside the words (`core.text.words`); 0: none."""
     pairs: bool = False
-    """Whether a mark between two texts (`core.text.pair`) is read as one; else it is a sign as any other."""
+    """Whether a mark between two texts (`core.text.text_pairs`) is read as one; else it is a sign as any other."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -127,15 +127,15 @@ class Tokenizer(ABC):
         """Return the readable text of an id."""
 
     @abstractmethod
-    def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+    def _encode_text(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Return all ids and offsets of a normalised text, without truncation."""
 
     @abstractmethod
-    def _batch(self, texts: list[str]) -> Iterable[list[int]]:
+    def _encode_texts(self, texts: list[str]) -> Iterable[list[int]]:
         """Return all ids of normalised texts, without truncation."""
 
     @abstractmethod
-    def _state(self) -> dict[str, Any]:
+    def _dump_state(self) -> dict[str, Any]:
         """Return the state that `restore` needs in addition to config and length."""
 
     @classmethod
@@ -143,7 +143,7 @@ class Tokenizer(ABC):
     def restore(cls, state: State, config: TextConfig, max_length: int) -> Self:
         """Restore a tokenizer from a saved state; a ValueError, KeyError or TypeError means that it is damaged."""
 
-    def grown(self, texts: Iterable[str], count: int) -> Grown:
+    def grow_vocabulary(self, texts: Iterable[str], count: int) -> GrownTokenizer:
         """Return a tokenizer extended by frequent words of other texts; existing ids stay the same.
 
         Args:
@@ -155,16 +155,16 @@ class Tokenizer(ABC):
     def encode(self, text: str) -> Encoding:
         """Encode a text with all its features, for display."""
         raw, text = text, prepare(text, self.config)
-        every, places = self._read(text)
-        ids, offsets = self.cut(every, every), self.cut(every, places)
+        every, places = self._encode_full(text)
+        ids, offsets = self.truncate_values(every, every), self.truncate_values(every, places)
         tokens = [text[start:end] for start, end in offsets]
-        grams = [buckets(token, self.buckets) for token in tokens] if self.buckets else None
+        grams = [hash_char_ngrams(token, self.buckets) for token in tokens] if self.buckets else None
         found = Encoding(ids, tokens, offsets, len(every) - len(ids), text, grams=grams)
         if self.tagger is None and self.lexicon is None:
             return found
-        reading = self._segment(raw, text, found.offsets)
-        tags = self._tags_of([reading], lambda tagger, texts: [tagger.tag(words) for words in texts])
-        polarity = self._polarity_of([reading], [found.ids])
+        reading = self._split_segments(raw, text, found.offsets)
+        tags = self._collect_tags([reading], lambda tagger, texts: [tagger.tag(words) for words in texts])
+        polarity = self._collect_polarity([reading], [found.ids])
         if polarity is not None:
             found = found._replace(polarity=list(map(tuple, polarity.tolist())), lexicons=polarity.shape[1] // 3)
         return found._replace(tags=None if tags is None else tags[0])
@@ -174,7 +174,7 @@ class Tokenizer(ABC):
         """The known words; None if words are composed of pieces and not listed."""
         return None
 
-    def unknown_share(self, text: str) -> float | None:
+    def compute_unknown_share(self, text: str) -> float | None:
         """Return the share of unknown words in a text, without punctuation; 0 for a text without words.
 
         None for byte pairs: each of their words is made of known pieces, and which words were in training is not kept.
@@ -187,40 +187,40 @@ class Tokenizer(ABC):
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """Return the ids of many texts, truncated at `max_length`; the same ids as from `encode`, but faster."""
-        return [self.cut(ids, ids) for ids in self._read_all(prepare_all(texts, self.config))]
+        return [self.truncate_values(ids, ids) for ids in self._encode_all(prepare_all(texts, self.config))]
 
     def count_read(self, texts: Iterable[str]) -> list[tuple[int, int]]:
         """Count the tokens of each text that are read, and those that are cut off at `max_length`."""
-        every = self._read_all(prepare_all(texts, self.config))
-        read = ((len(ids), len(self.cut(ids, ids))) for ids in every)
+        every = self._encode_all(prepare_all(texts, self.config))
+        read = ((len(ids), len(self.truncate_values(ids, ids))) for ids in every)
         return [(kept, length - kept) for length, kept in read]
 
     def split_batch(self, texts: Iterable[str]) -> list[list[str]]:
         """Return the token strings of many texts, truncated at `max_length`; the same tokens as from `encode`."""
-        read = ((text, *self._read(text)) for text in prepare_all(texts, self.config))
-        return [[text[start:end] for start, end in self.cut(ids, offsets)] for text, ids, offsets in read]
+        read = ((text, *self._encode_full(text)) for text in prepare_all(texts, self.config))
+        return [[text[start:end] for start, end in self.truncate_values(ids, offsets)] for text, ids, offsets in read]
 
-    def annotate_batch(self, texts: Sequence[str]) -> Annotated:
+    def annotate_batch(self, texts: Sequence[str]) -> AnnotatedTexts:
         """Return ids, tags and polarities of many texts, truncated like those of `encode`; tags are cached on disk."""
         ids, readings = [], []
         for raw in texts:
             text = prepare(raw, self.config)
-            every, offsets = self._read(text)
-            ids.append(self.cut(every, every))
-            readings.append(self._segment(raw, text, self.cut(every, offsets)))
-        tags = self._tags_of(readings, tag_texts)
-        return Annotated(
+            every, offsets = self._encode_full(text)
+            ids.append(self.truncate_values(every, every))
+            readings.append(self._split_segments(raw, text, self.truncate_values(every, offsets)))
+        tags = self._collect_tags(readings, tag_texts)
+        return AnnotatedTexts(
             ids,
             None if tags is None else np.array([tag for row in tags for tag in row], np.uint8),
-            self._polarity_of(readings, ids),
+            self._collect_polarity(readings, ids),
         )
 
-    def _segment(self, raw: str, text: str, offsets: Sequence[Span]) -> Segmentation:
+    def _split_segments(self, raw: str, text: str, offsets: Sequence[Span]) -> Segmentation:
         """Split a normalised `text` of `raw` into words; `offsets` are those of the tokens that are kept."""
         if self.tagger is None and self.counts is not None:  # tokens alone decide
             return Segmentation(text, [], [-1] * len(offsets), [])
-        spans = [match.span() for match in word_pattern().finditer(text)]
-        owners = _owners(spans, offsets)
+        spans = [match.span() for match in get_word_pattern().finditer(text)]
+        owners = _find_owners(spans, offsets)
         cased: list[str] = []
         if self.tagger is not None:
             cased = split_words(prepare(raw, self.config, cased=True))
@@ -230,7 +230,7 @@ class Tokenizer(ABC):
             del cased[max(owners, default=-1) + 1 :]
         return Segmentation(text, spans, owners, cased)
 
-    def _tags_of(self, segmented: Sequence[Segmentation], tag: Tag) -> list[list[int]] | None:
+    def _collect_tags(self, segmented: Sequence[Segmentation], tag: Tag) -> list[list[int]] | None:
         """Return the tag of each token's word, per text; None without a tagger."""
         if self.tagger is None:
             return None
@@ -240,21 +240,21 @@ class Tokenizer(ABC):
             for reading, tags in zip(segmented, found, strict=True)
         ]
 
-    def _polarity_of(self, segmented: Sequence[Segmentation], ids: Sequence[Sequence[int]]) -> np.ndarray | None:
+    def _collect_polarity(self, segmented: Sequence[Segmentation], ids: Sequence[Sequence[int]]) -> np.ndarray | None:
         """Return the polarity of all tokens, (all tokens, 3K) float32; unknown tokens are neutral; None: no lexicon."""
         if self.lexicon is None:
             return None
         if self.counts is not None:
-            return smoothed(self.counts[np.array([token for row in ids for token in row], np.int64)])
+            return smooth_counts(self.counts[np.array([token for row in ids for token in row], np.int64)])
         counts = np.zeros((sum(map(len, ids)), self.lexicon.width))
         start = 0
         for reading, row in zip(segmented, ids, strict=True):
-            if found := self.lexicon.of_words(reading.text, reading.spans):
+            if found := self.lexicon.match_words(reading.text, reading.spans):
                 for place, owner in enumerate(reading.owners):
                     if owner in found and row[place] != UNKNOWN:
                         counts[start + place] = found[owner]
             start += len(row)
-        return smoothed(counts)
+        return smooth_counts(counts)
 
     @property
     def between(self) -> list[int]:
@@ -265,114 +265,116 @@ class Tokenizer(ABC):
         """Start reading pair marks, as in the training texts, and recompute an automatic maximum length."""
         self.pairs = True
         if not self.config.max_length and self.max_length:
-            self.max_length = automatic_length([len(ids) for ids in self._read_all(prepare_all(texts, self.config))])
+            self.max_length = compute_max_length(
+                [len(ids) for ids in self._encode_all(prepare_all(texts, self.config))]
+            )
 
-    def cut(self, ids: Sequence[int], values: Sequence[T]) -> list[T]:
+    def truncate_values(self, ids: Sequence[int], values: Sequence[T]) -> list[T]:
         """Truncate a list with one value per token; each text of a pair loses its own end."""
         most = self.max_length or len(ids)
         sign = self.between[0]
         if len(ids) <= most or not self.pairs or sign not in ids:
             return [*values[:most]]
         place, behind = ids.index(sign), ids.index(sign) + len(self.between)
-        first, second = kept(place, len(ids) - behind, max(0, most - len(self.between)))
+        first, second = divide_tokens(place, len(ids) - behind, max(0, most - len(self.between)))
         return [*values[:first], *values[place:behind], *values[behind : behind + second]]
 
-    def unread(self, text: str) -> list[Span]:
+    def find_truncated(self, text: str) -> list[Span]:
         """Return the spans of a text as typed that are cut off; the text without them gives the same tokens."""
         if not self.max_length:
             return []
-        parts = (parted(text) if self.pairs else None) or (text,)
-        read = [self._read(prepare(part, self.config)) for part in parts]
+        parts = (split_pair(text) if self.pairs else None) or (text,)
+        read = [self._encode_full(prepare(part, self.config)) for part in parts]
         lengths = [len(ids) for ids, _ in read]
         most = self.max_length - len(self.between) * (len(parts) - 1)
         if sum(lengths) <= most:
             return []
-        fit = kept(lengths[0], lengths[1], max(0, most)) if len(parts) > 1 else (most,)
+        fit = divide_tokens(lengths[0], lengths[1], max(0, most)) if len(parts) > 1 else (most,)
         starts = 0, len(text) - len(parts[-1])
         return [
-            (start + self._end(part, ids, offsets, count), start + len(part))
+            (start + self._find_end(part, ids, offsets, count), start + len(part))
             for start, part, (ids, offsets), count in zip(starts, parts, read, fit, strict=False)
             if count < len(ids)
         ]
 
-    def _end(self, text: str, ids: Sequence[int], offsets: Sequence[Span], count: int) -> int:
+    def _find_end(self, text: str, ids: Sequence[int], offsets: Sequence[Span], count: int) -> int:
         """Return the position up to which a text gives `count` tokens; `ids` and `offsets` are of the whole text."""
-        words = typed_words(text)
+        words = find_word_spans(text)
         if not count or not words:
             return 0
         stop = offsets[count - 1][1]
 
-        def first(places: Sequence[int]) -> int:
+        def find_first(places: Sequence[int]) -> int:
             """Find the first position up to which the normalised text contains the last token."""
-            return bisect_left(places, stop, key=lambda place: read_lengths(text, [place], self.config)[0])
+            return bisect_left(places, stop, key=lambda place: measure_lengths(text, [place], self.config)[0])
 
-        at = min(first([end for _, end in words]), len(words) - 1)
+        at = min(find_first([end for _, end in words]), len(words) - 1)
         inside = range(words[at][0] + 1, words[at][1])
-        for place in (words[at][1], *inside[first(inside) :][:1]):
-            if self._read(prepare(text[:place], self.config))[0] == ids[:count]:
+        for place in (words[at][1], *inside[find_first(inside) :][:1]):
+            if self._encode_full(prepare(text[:place], self.config))[0] == ids[:count]:
                 return place
         return words[at - 1][1] if at else 0
 
-    def _read(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+    def _encode_full(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """Return all ids and offsets of a normalised text or pair, without truncation."""
         if not self.pairs:
-            return self._pieces(text)
+            return self._encode_text(text)
         first, mark, second = text.partition(MARK)
-        ids, offsets = self._pieces(unsigned(first))
-        ids = self._without_mark(ids)
+        ids, offsets = self._encode_text(replace_sign(first))
+        ids = self._remove_mark(ids)
         if not mark:
             return ids, offsets
-        after, places = self._pieces(unsigned(second))
+        after, places = self._encode_text(replace_sign(second))
         at, more = len(first) + MARK.index(SIGN), len(first) + len(MARK)
         moved = [(start + more, end + more) for start, end in places]
         between = [(at, at + 1)] * len(self.between)
-        return [*ids, *self.between, *self._without_mark(after)], [*offsets, *between, *moved]
+        return [*ids, *self.between, *self._remove_mark(after)], [*offsets, *between, *moved]
 
-    def _read_all(self, texts: list[str]) -> Iterable[list[int]]:
+    def _encode_all(self, texts: list[str]) -> Iterable[list[int]]:
         """Return all ids of normalised texts or pairs, without truncation; the same as from `_read`."""
         if not self.pairs:
-            return self._batch(texts)
-        parts = [parted(text) or (text,) for text in texts]
-        found = iter(self._batch([unsigned(part) for each in parts for part in each]))
-        read = [[self._without_mark(next(found)) for _ in each] for each in parts]
+            return self._encode_texts(texts)
+        parts = [split_pair(text) or (text,) for text in texts]
+        found = iter(self._encode_texts([replace_sign(part) for each in parts for part in each]))
+        read = [[self._remove_mark(next(found)) for _ in each] for each in parts]
         return [each[0] if len(each) == 1 else [*each[0], *self.between, *each[1]] for each in read]
 
-    def _without_mark(self, ids: list[int]) -> list[int]:
+    def _remove_mark(self, ids: list[int]) -> list[int]:
         marks = self.between
         return [UNKNOWN if each in marks else each for each in ids]
 
     def take_lexicon(self, lexicon: Lexicon) -> None:
         """Set the lexicon for the polarities of tokens."""
         self.lexicon = lexicon
-        self.counts = self._counts_by_token(lexicon) if self.config.lexicon_match == "contains" else None
+        self.counts = self._count_by_token(lexicon) if self.config.lexicon_match == "contains" else None
 
-    def _counts_by_token(self, lexicon: Lexicon) -> np.ndarray:
-        table = lexicon.of_tokens(self._batch(list(lexicon.entries)), self.size)
+    def _count_by_token(self, lexicon: Lexicon) -> np.ndarray:
+        table = lexicon.sum_by_token(self._encode_texts(list(lexicon.entries)), self.size)
         for token in np.flatnonzero(table.any(1)):
             if token < FIRST or is_bare_mark(self.name(int(token))):
                 table[token] = 0
         return table
 
     def to_json(self) -> str:
-        """Return the complete state as JSON, which `core.text.tokenizers` reads."""
+        """Return the complete state as JSON, which `core.text.tokenizer_factory` reads."""
         return json.dumps(
             {
                 "version": VERSION,
                 "kind": self.kind,
                 "config": dataclasses.asdict(self.config),
                 "max_length": self.max_length,
-                **self._state(),
-                **self._knowledge(),
+                **self._dump_state(),
+                **self._dump_knowledge(),
             },
             ensure_ascii=False,
         )
 
-    def _knowledge(self) -> dict[str, Any]:
+    def _dump_knowledge(self) -> dict[str, Any]:
         known: dict[str, Any] = {}
         if self.tagger is not None:
             known["tagger"] = {"language": self.tagger.language, "version": self.tagger.version}
         if self.lexicon is not None:
-            known["lexicon"] = self.lexicon.state()
+            known["lexicon"] = self.lexicon.to_state()
         if self.buckets:
             known["buckets"] = self.buckets
         if self.pairs:
@@ -384,7 +386,7 @@ class Tokenizer(ABC):
         write_text(path, self.to_json())
 
 
-def _owners(spans: Sequence[Span], offsets: Sequence[Span]) -> list[int]:
+def _find_owners(spans: Sequence[Span], offsets: Sequence[Span]) -> list[int]:
     owners, place = [], 0
     for start, _ in offsets:
         while place < len(spans) and spans[place][1] <= start:
@@ -393,13 +395,13 @@ def _owners(spans: Sequence[Span], offsets: Sequence[Span]) -> list[int]:
     return owners
 
 
-def automatic_length(lengths: Sequence[int]) -> int:
+def compute_max_length(lengths: Sequence[int]) -> int:
     """Return the 99th percentile of token counts, rounded up to a multiple of 8, between 16 and 256."""
     percentile = float(np.percentile(lengths, 99)) if len(lengths) else 0.0
     return min(256, max(16, -int(-percentile // 8) * 8))
 
 
-def ranked(counts: Counter[str], least: int, most: int) -> list[str]:
+def rank_keys(counts: Counter[str], least: int, most: int) -> list[str]:
     """Return the keys with a count of at least `least`, the most frequent first, ties in the order of code points."""
     kept = sorted((-count, key) for key, count in counts.items() if count >= least)
     return [key for _, key in kept[:most]]

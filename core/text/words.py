@@ -17,7 +17,7 @@ _LETTER = r"[^\W\d_]"
 EMOJI = "[\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]"
 
 
-def character_class(codes: Iterable[int]) -> str:
+def build_char_class(codes: Iterable[int]) -> str:
     """Return the content of a regular expression's character class for rising code points."""
     found: list[list[int]] = []
     for code in codes:
@@ -29,14 +29,14 @@ def character_class(codes: Iterable[int]) -> str:
 
 
 @functools.cache
-def marks() -> str:
+def build_mark_class() -> str:
     """Return the combining marks as the content of a character class; `re` does not count them as letters."""
     codes = (code for code in range(0x300, 0x1F000) if not 0xFE00 <= code <= 0xFE0F)
-    return character_class(code for code in codes if unicodedata.category(chr(code))[0] == "M")
+    return build_char_class(code for code in codes if unicodedata.category(chr(code))[0] == "M")
 
 
 @functools.cache
-def word_pattern() -> re.Pattern[str]:
+def get_word_pattern() -> re.Pattern[str]:
     """Return the pattern of one token; blanks are never part of one, every other character is in exactly one.
 
     In order: words (letters of any script with their marks, inner digits and apostrophes: don't, q3), contractions cut
@@ -44,8 +44,8 @@ def word_pattern() -> re.Pattern[str]:
     normaliser, emoji (flags, skin tones and joined sequences are one), and any other single character with its marks.
     Scripts written without blanks give one token per run of letters; take the byte-level tokenizer for those.
     """
-    inner = rf"(?:[^\W_]++|[{marks()}]++|[\u200c\u200d](?={_LETTER}))*+"
-    tail = rf"(?:\ufe0f|[\U0001f3fb-\U0001f3ff]|[\U000e0020-\U000e007f]|[{marks()}])*+"
+    inner = rf"(?:[^\W_]++|[{build_mark_class()}]++|[\u200c\u200d](?={_LETTER}))*+"
+    tail = rf"(?:\ufe0f|[\U0001f3fb-\U0001f3ff]|[\U000e0020-\U000e007f]|[{build_mark_class()}])*+"
     return re.compile(
         "|".join(
             (
@@ -64,7 +64,7 @@ def word_pattern() -> re.Pattern[str]:
 
 def split_words(text: str) -> list[str]:
     """Split a normalised text into word tokens."""
-    return word_pattern().findall(text)
+    return get_word_pattern().findall(text)
 
 
 def is_bare_mark(text: str) -> bool:
@@ -80,19 +80,19 @@ CHARACTERS = 32
 """Of a longer word only so many are cut into pieces: no word has more than 93."""
 
 
-def pieces(word: str) -> list[str]:
+def list_char_ngrams(word: str) -> list[str]:
     """Return the 3- to 5-grams of `<word>` (Bojanowski et al. 2017), the shortest first, with repeats."""
     whole = f"<{word}>"[: CHARACTERS + 2]
     lengths = range(SHORTEST, min(LONGEST, len(whole)) + 1)
     return [whole[start : start + size] for size in lengths for start in range(len(whole) - size + 1)]
 
 
-def buckets(word: str, count: int) -> list[int]:
+def hash_char_ngrams(word: str, count: int) -> list[int]:
     """Return the bucket of each character n-gram, 1 to `count`: the CRC-32 of its UTF-8, equal on all machines."""
-    return [crc32(piece.encode("utf-8", "surrogatepass")) % count + 1 for piece in pieces(word)]
+    return [crc32(piece.encode("utf-8", "surrogatepass")) % count + 1 for piece in list_char_ngrams(word)]
 
 
-def words_of_passage(asked: int) -> int:
+def check_passage(asked: int) -> int:
     """Check and return the maximum number of words of a passage; 0 means that texts are read as a whole."""
     try:
         words = operator.index(asked)
@@ -103,7 +103,7 @@ def words_of_passage(asked: int) -> int:
     return words
 
 
-def passages(text: str, words: int) -> list[str]:
+def split_passages(text: str, words: int) -> list[str]:
     """Split a text into passages of at most `words` words and nearly equal length; no word is split."""
     found = text.split()
     if len(found) <= words:

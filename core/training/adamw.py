@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.optim.adamw import adamw
 
-from core.models.build import Model
+from core.models.builder import Model
 from core.models.encoder import EncoderClassifier
 from core.training.config import TrainingConfig
 
@@ -23,7 +23,7 @@ BETAS, EPSILON = (0.9, 0.999), 1e-8
 
 
 class AdamW:
-    """An AdamW optimizer for the groups of `parameter_groups`."""
+    """An AdamW optimizer for the groups of `group_parameters`."""
 
     def __init__(self, groups: Sequence[Mapping[str, Any]]) -> None:
         """Store `groups`, each with `names`, `params`, `weight_decay` and `rate`, a factor on the learning rate."""
@@ -50,7 +50,7 @@ class AdamW:
             pairs = zip(group["names"], group["params"], strict=True)
             learning = {name: parameter for name, parameter in pairs if parameter.grad is not None}
             for name in learning.keys() - self.moments["step"].keys():
-                self._begin(name, learning[name])
+                self._initialize_moments(name, learning[name])
             steps, means, squares = ([self.moments[part][name] for name in learning] for part in MOMENTS)
             with torch.no_grad():
                 adamw(
@@ -70,31 +70,31 @@ class AdamW:
                     maximize=False,
                 )
 
-    def _begin(self, name: str, parameter: Tensor) -> None:
+    def _initialize_moments(self, name: str, parameter: Tensor) -> None:
         self.moments["step"][name] = torch.zeros((), dtype=torch.float32, device=parameter.device)
         self.moments["exp_avg"][name] = torch.zeros_like(parameter)
         self.moments["exp_avg_sq"][name] = torch.zeros_like(parameter)
 
 
-def freeze(model: Model, config: TrainingConfig) -> None:
+def freeze_layers(model: Model, config: TrainingConfig) -> None:
     """Freeze the parameters below depth `config.frozen`, and unfreeze all others."""
     for name, parameter in model.named_parameters():
-        parameter.requires_grad_(_depth(model, name) >= config.frozen)
+        parameter.requires_grad_(_get_depth(model, name) >= config.frozen)
 
 
-def parameter_groups(model: Model, config: TrainingConfig) -> list[dict[str, Any]]:
+def group_parameters(model: Model, config: TrainingConfig) -> list[dict[str, Any]]:
     """Return parameter groups for AdamW with the `names` of their parameters; each trainable one is in one group.
 
     `rate` is the factor on the learning rate: `lambda_lr` of what makes lambda, and `layer_decay` to the power of how
     far below the head a parameter stands (Howard and Ruder 2018; Clark et al. 2020).
     """
-    lambdas = model.lambda_parameters()
+    lambdas = model.name_lambda_parameters()
     groups: dict[tuple[str, float], list[str]] = {}
     named = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
     for name, parameter in named.items():
         spared = config.decay == "matrices" and parameter.ndim < 2
         role = "lambda" if name in lambdas else "vectors" if spared else "weights"
-        below = _head(model) - _depth(model, name)
+        below = _get_head_depth(model) - _get_depth(model, name)
         factor = config.lambda_lr if role == "lambda" else 1.0
         groups.setdefault((role, factor * config.layer_decay**below), []).append(name)
     order = {role: place for place, role in enumerate(("weights", "vectors", "lambda"))}
@@ -110,9 +110,9 @@ def parameter_groups(model: Model, config: TrainingConfig) -> list[dict[str, Any
     ]
 
 
-def _depth(model: Model, name: str) -> int:
-    return model.depth(name) if isinstance(model, EncoderClassifier) else 0
+def _get_depth(model: Model, name: str) -> int:
+    return model.find_depth(name) if isinstance(model, EncoderClassifier) else 0
 
 
-def _head(model: Model) -> int:
+def _get_head_depth(model: Model) -> int:
     return len(model.layers) + 1 if isinstance(model, EncoderClassifier) else 0

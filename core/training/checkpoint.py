@@ -13,9 +13,9 @@ import safetensors
 import torch
 from torch import Tensor
 
-from core.atomic import storage_errors, write_parts
+from core.atomic import convert_os_errors, write_parts
 from core.exceptions import RunDamaged
-from core.stored import Count, Seconds, convert, tree
+from core.json_store import Count, Seconds, convert, parse_json
 
 FILE = "state.safetensors"
 Tensors = dict[str, Tensor]
@@ -58,27 +58,29 @@ class Checkpoint:
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """Save a checkpoint in `folder`; it replaces the previous one when it is complete on disk."""
     named = {f"{group}/{name}": each for group, tensors in checkpoint.groups.items() for name, each in tensors.items()}
-    with storage_errors(folder):
+    with convert_os_errors(folder):
         folder.mkdir(exist_ok=True)
-    write_parts(folder / FILE, _parts(named, {"progress": json.dumps(dataclasses.asdict(checkpoint.progress))}))
+    write_parts(
+        folder / FILE, _serialize_tensors(named, {"progress": json.dumps(dataclasses.asdict(checkpoint.progress))})
+    )
 
 
-def _parts(tensors: Tensors, told: Mapping[str, str]) -> Iterator[bytes | memoryview]:
+def _serialize_tensors(tensors: Tensors, told: Mapping[str, str]) -> Iterator[bytes | memoryview]:
     """Yield the parts of a safetensors file by tensor; the library's writer would hold the file in memory twice."""
     header: dict[str, Any] = {"__metadata__": dict(told)}
     end = 0
-    for name, each in sorted(tensors.items(), key=_widest_first):
+    for name, each in sorted(tensors.items(), key=_get_sort_key):
         begin, end = end, end + each.nbytes
         header[name] = {"dtype": KINDS[each.dtype], "shape": list(each.shape), "data_offsets": [begin, end]}
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     yield len(text).to_bytes(8, "little")
     yield text
-    for _, each in sorted(tensors.items(), key=_widest_first):
+    for _, each in sorted(tensors.items(), key=_get_sort_key):
         yield each.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data
 
 
-def _widest_first(named: tuple[str, Tensor]) -> tuple[int, str]:
+def _get_sort_key(named: tuple[str, Tensor]) -> tuple[int, str]:
     """Return a sort key that aligns every number at a multiple of its own size."""
     return -named[1].element_size(), named[0]
 
@@ -91,7 +93,7 @@ def load_checkpoint(folder: Path) -> Checkpoint | None:
     groups: dict[str, Tensors] = {}
     try:
         with safetensors.safe_open(path, framework="pt") as file:
-            progress = convert(tree((file.metadata() or {})["progress"]), Progress)
+            progress = convert(parse_json((file.metadata() or {})["progress"]), Progress)
             for key in file.keys():
                 group, _, name = key.partition("/")
                 groups.setdefault(group, {})[name] = file.get_tensor(key)

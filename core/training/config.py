@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from core.data.table import Task
+from core.data.dataset import Task
 from core.exceptions import ConfigError
 from core.metrics import METRICS
 from core.paths import ELSEWHERE
@@ -23,7 +23,7 @@ else:  # the names stand in the table of metrics alone
     MetricName = Literal[("auto", *METRICS)]
 
 
-def metric_for(metric: str, task: Task, *, ordered: bool = False) -> str:
+def resolve_metric(metric: str, task: Task, *, ordered: bool = False) -> str:
     """Return the validation metric, `auto` resolved; raise ConfigError if the task or its classes have none such."""
     if metric == "auto":
         return UNASKED[task]
@@ -37,7 +37,7 @@ def metric_for(metric: str, task: Task, *, ordered: bool = False) -> str:
     return metric
 
 
-def further(rows: int, share: float) -> int:
+def count_added_texts(rows: int, share: float) -> int:
     """Return the number of texts that a share of rows adds; at least one if the share is above 0."""
     return max(1, round(share * rows)) if share else 0
 

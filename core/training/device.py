@@ -39,7 +39,7 @@ def check_precision(precision: Literal["float32", "bfloat16"], device: torch.dev
     """Refuse bfloat16 where it would be slower or is not known to work; the ConfigError says what to do."""
     if precision == "float32":
         return
-    if device.type == "cpu" and not cpu_has_bfloat16():
+    if device.type == "cpu" and not has_native_bfloat16():
         raise ConfigError(
             "training.precision=bfloat16: this CPU has neither AMX nor AVX512-BF16 and would be slower with it; "
             "use training.precision=float32"
@@ -50,7 +50,7 @@ def check_precision(precision: Literal["float32", "bfloat16"], device: torch.dev
         raise ConfigError("training.precision=bfloat16: not supported on MPS; use training.precision=float32")
 
 
-def cpu_has_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
+def has_native_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
     """Return whether Linux reports a CPU that multiplies bfloat16 matrices natively (AMX or AVX512-BF16)."""
     try:
         flags = next(line for line in cpuinfo.read_text().splitlines() if line.startswith("flags")).split()
@@ -72,7 +72,7 @@ def keep_freed_memory() -> None:
 
 
 @contextlib.contextmanager
-def repeatable(device: torch.device) -> Iterator[None]:
+def force_determinism(device: torch.device) -> Iterator[None]:
     """Use deterministic kernels where a GPU has them, then restore the settings; do nothing on a CPU."""
     if device.type == "cpu":
         yield
@@ -90,7 +90,7 @@ def repeatable(device: torch.device) -> Iterator[None]:
         filling.fill_uninitialized_memory = fill
 
 
-def random_state(device: torch.device) -> dict[str, torch.Tensor]:
+def get_random_state(device: torch.device) -> dict[str, torch.Tensor]:
     """Return the states of the random generators for dropout, on the CPU and on the device."""
     states = {"cpu": torch.get_rng_state()}
     if device.type == "cuda":

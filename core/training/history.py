@@ -20,12 +20,12 @@ from typing import IO, Any, Literal, Required, TypedDict
 
 import msgspec
 
-from core import stored
-from core.atomic import storage_errors, write_text
+from core import json_store
+from core.atomic import convert_os_errors, write_text
 from core.exceptions import RunDamaged
-from core.numbers import count
-from core.paths import regular_bytes
-from core.stored import Count, Figure, Seconds
+from core.formatting import format_count
+from core.json_store import Count, Figure, Seconds
+from core.paths import read_regular
 
 Row = dict[str, Any]
 LARGEST = 32 * 1024**2
@@ -64,7 +64,7 @@ class History:
     skipped: int
     unreadable: str = ""
 
-    def kind(self, kind: str) -> list[Row]:
+    def select_kind(self, kind: str) -> list[Row]:
         """Return the rows of one kind, "step" or "epoch"."""
         return [row for row in self.rows if row["kind"] == kind]
 
@@ -75,7 +75,7 @@ class HistoryWriter:
     def __init__(self, path: Path) -> None:
         """Open the file for appending; end a last line that a kill cut off, so that it does not damage a new row."""
         self.path = path
-        with storage_errors(path):
+        with convert_os_errors(path):
             self._stream: IO[bytes] = path.open("ab+")
             if self._stream.tell():
                 self._stream.seek(-1, 2)
@@ -84,8 +84,8 @@ class HistoryWriter:
 
     def write(self, row: Row) -> None:
         """Append one row; raise StorageError if the disk is full or the folder read-only."""
-        with storage_errors(self.path):
-            self._stream.write(_line(row).encode())
+        with convert_os_errors(self.path):
+            self._stream.write(_format_row(row).encode())
             self._stream.flush()
 
     def __enter__(self) -> HistoryWriter:
@@ -93,7 +93,7 @@ class HistoryWriter:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         """Close the file; raise StorageError if the disk is full and unwritten bytes cannot be flushed."""
-        with storage_errors(self.path):
+        with convert_os_errors(self.path):
             self._stream.close()
 
 
@@ -103,19 +103,19 @@ def read_history(path: Path) -> History:
     A file that cannot be read at all has no rows and says why: the pages of other runs read it too.
     """
     try:
-        content = regular_bytes(path, LARGEST)
+        content = read_regular(path, LARGEST)
         if content.count(b"\n") > MOST_LINES:
-            raise ValueError(f"it has more than {count(MOST_LINES)} lines")
+            raise ValueError(f"it has more than {format_count(MOST_LINES)} lines")
     except FileNotFoundError:
         return History([], 0)
     except (OSError, ValueError) as error:
         return History([], 0, f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
-    rows = [_row(line) for line in content.split(b"\n") if line.strip()]
-    good = list(_alike(row for row in rows if row is not None))
+    rows = [_parse_row(line) for line in content.split(b"\n") if line.strip()]
+    good = list(_keep_same_shape(row for row in rows if row is not None))
     return History(good, len(rows) - len(good))
 
 
-def truncate(path: Path, step: int) -> None:
+def truncate_history(path: Path, step: int) -> None:
     """Remove all rows after `step` and damaged lines, as a resumed training run writes these rows again.
 
     Raises RunDamaged where the history is there and cannot be read, so nothing of it may be overwritten.
@@ -124,41 +124,45 @@ def truncate(path: Path, step: int) -> None:
         history = read_history(path)
         if history.unreadable:
             raise RunDamaged(history.unreadable)
-        write_text(path, "".join(_line(row) for row in history.rows if row["step"] <= step))
+        write_text(path, "".join(_format_row(row) for row in history.rows if row["step"] <= step))
 
 
-def _line(row: Row) -> str:
-    return json.dumps(finite(row), allow_nan=False, ensure_ascii=False) + "\n"
+def _format_row(row: Row) -> str:
+    return json.dumps(replace_nonfinite(row), allow_nan=False, ensure_ascii=False) + "\n"
 
 
-def finite(value: Any) -> Any:
+def replace_nonfinite(value: Any) -> Any:
     """Replace numbers that JSON cannot represent by None in plain data."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
-    return [finite(item) for item in value] if isinstance(value, (list, tuple)) else value
+        return {key: replace_nonfinite(item) for key, item in value.items()}
+    return [replace_nonfinite(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def _row(line: bytes) -> Row | None:
+def _parse_row(line: bytes) -> Row | None:
     try:
-        row = stored.tree(line)
-        msgspec.convert(row, _Row)  # without the sentence of `stored.convert`, which nobody reads and which takes long
+        row = json_store.parse_json(line)
+        msgspec.convert(
+            row, _Row
+        )  # without the sentence of `json_store.convert`, which nobody reads and which takes long
     except ValueError:
         return None
     return dict(row)
 
 
-def _alike(rows: Iterator[Row]) -> Iterator[Row]:
+def _keep_same_shape(rows: Iterator[Row]) -> Iterator[Row]:
     """Yield rows whose learned numbers have the same layers, components and heads as in earlier rows."""
     known: dict[str, Any] = {}
     for row in rows:
-        forms = {name: _form(row[name]) for name in ("lambda", "lambda_heads", "scalars", "gates") if name in row}
+        forms = {
+            name: _describe_shape(row[name]) for name in ("lambda", "lambda_heads", "scalars", "gates") if name in row
+        }
         if all(known.setdefault(name, form) == form for name, form in forms.items()):
             yield row
 
 
-def _form(value: Any) -> Any:
+def _describe_shape(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _form(part) for name, part in value.items()}
-    return [_form(part) for part in value] if isinstance(value, list) else None
+        return {name: _describe_shape(part) for name, part in value.items()}
+    return [_describe_shape(part) for part in value] if isinstance(value, list) else None

@@ -17,11 +17,11 @@ from core.models.baselines import BagOfNgrams, BagOfPairs, LexiconClassifier, Pl
 from core.models.config import Family
 from core.models.trace import Batch
 from core.text.config import TextConfig
-from core.text.ids import FIRST
 from core.text.ngrams import NGramTokenizer
-from core.text.token_table import TokenTable, in_order, token_table
+from core.text.special_ids import FIRST
+from core.text.token_table import TokenTable, build_token_table, split_batches
 from core.text.tokenizer import Tokenizer
-from core.training.temperature import ABSENT, best_temperature
+from core.training.temperature import ABSENT, fit_temperature
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class Columns:
     weight: np.ndarray
     bias: np.ndarray
 
-    def logits(self, features: Features) -> np.ndarray:
+    def compute_logits(self, features: Features) -> np.ndarray:
         """Compute the logits (n, C) of features (n, V)."""
         return np.asarray(features @ self.weight) + self.bias
 
@@ -50,7 +50,7 @@ class Solver:
 
     setting: str
     values: tuple[float, ...]
-    """What is tried at first, the weakest model first, each the same factor from the one before; see `choose`."""
+    """What is tried at first, the weakest model first, each the same factor from the one before; see `tune_solver`."""
     make: Callable[[], Any]
     """A fresh scikit-learn estimator; imports it."""
     read: Callable[[Any], tuple[np.ndarray, np.ndarray]]
@@ -60,7 +60,7 @@ class Solver:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class BestClassifier:
     """The classifier with the best value on validation; of equals among the first values, the weakest."""
 
     columns: Columns
@@ -70,9 +70,9 @@ class Chosen:
     """Validation accuracy; of several labels per text the mean over labels of F1 at 0.5. 0 without validation rows."""
 
 
-def choose(
+def tune_solver(
     solver: Solver, features: Features, labels: np.ndarray, held: Features, held_labels: np.ndarray, *, classes: int
-) -> Chosen:
+) -> BestClassifier:
     """Fit the solver for several values of its setting, and keep the best on the validation split `held`.
 
     While the best is the weakest or the strongest that was tried, the range grows by one value at that end, by
@@ -87,27 +87,27 @@ def choose(
         raise DataError("no training text has a label")
     # Kept over the values: where an estimator can, it starts from the weaker fit before, and is done sooner.
     estimators = [solver.make() for _ in range(classes if labels.ndim == 2 else 1)]
-    fit = _one_of_many if labels.ndim == 1 else _one_vs_rest
+    fit = _fit_multiclass if labels.ndim == 1 else _fit_one_vs_rest
 
-    def tried(value: float) -> Chosen:
+    def fit_and_score(value: float) -> BestClassifier:
         """Fit with one value and score it."""
         for estimator in estimators:
             estimator.set_params(**{solver.setting: value})
         columns = fit(solver, estimators, features, labels, classes)
-        score = _score(columns.logits(held), held_labels)
+        score = _compute_score(columns.compute_logits(held), held_labels)
         log.info("%s=%g: validation score %.4f", solver.setting, value, score)
-        return Chosen(columns, {solver.setting: value}, score)
+        return BestClassifier(columns, {solver.setting: value}, score)
 
-    best = _best(tried, solver)
+    best = _search_values(fit_and_score, solver)
     if not solver.decisions:
         return best
-    scale = 1 / best_temperature(best.columns.logits(held), held_labels)
+    scale = 1 / fit_temperature(best.columns.compute_logits(held), held_labels)
     fixed = np.abs(best.columns.bias) == -ABSENT
     columns = Columns(best.columns.weight * scale, np.where(fixed, best.columns.bias, best.columns.bias * scale))
-    return Chosen(columns, {**best.settings, "scale": scale}, best.score)
+    return BestClassifier(columns, {**best.settings, "scale": scale}, best.score)
 
 
-def _best(tried: Callable[[float], Chosen], solver: Solver) -> Chosen:
+def _search_values(tried: Callable[[float], BestClassifier], solver: Solver) -> BestClassifier:
     if len(solver.values) == 1:  # chosen beforehand
         return tried(solver.values[0])
     factor = solver.values[1] / solver.values[0]
@@ -126,7 +126,7 @@ def _best(tried: Callable[[float], Chosen], solver: Solver) -> Chosen:
     return best
 
 
-def _one_of_many(
+def _fit_multiclass(
     solver: Solver, estimators: list[Any], features: Features, labels: np.ndarray, classes: int
 ) -> Columns:
     (estimator,) = estimators
@@ -136,7 +136,7 @@ def _one_of_many(
     return Columns(weight, bias)
 
 
-def _one_vs_rest(
+def _fit_one_vs_rest(
     solver: Solver, estimators: list[Any], features: Features, labels: np.ndarray, classes: int
 ) -> Columns:
     """Fit a classifier for each label; one that no or every training text has gets only a large bias."""
@@ -148,7 +148,7 @@ def _one_vs_rest(
     return Columns(weight, bias)
 
 
-def _score(logits: np.ndarray, labels: np.ndarray) -> float:
+def _compute_score(logits: np.ndarray, labels: np.ndarray) -> float:
     if not len(labels):
         return 0.0
     if labels.ndim == 1:
@@ -157,7 +157,7 @@ def _score(logits: np.ndarray, labels: np.ndarray) -> float:
     return float(np.mean(2 * (positive & predicted).sum(0) / np.maximum(positive.sum(0) + predicted.sum(0), 1)))
 
 
-def _logistic_regression() -> Any:
+def _make_logistic() -> Any:
     from sklearn.linear_model import LogisticRegression  # a second, which no other training shall wait for
 
     # lbfgs at its usual tolerance of 1e-4 took the weaker fit for the answer: from the solution of C=4 it made no step
@@ -167,33 +167,33 @@ def _logistic_regression() -> Any:
     return LogisticRegression(solver="newton-cg", tol=1e-6, max_iter=1000, warm_start=True)
 
 
-def _naive_bayes() -> Any:
+def _make_naive_bayes() -> Any:
     from sklearn.naive_bayes import MultinomialNB
 
     return MultinomialNB()
 
 
-def _support_vectors() -> Any:
+def _make_linear_svm() -> Any:
     from sklearn.svm import LinearSVC
 
     return LinearSVC(max_iter=5000, random_state=0)
 
 
-def _coefficients(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
+def _read_coefficients(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
     weight, bias = estimator.coef_.T, estimator.intercept_
     if len(estimator.classes_) == 2:
         weight, bias = np.concatenate([-weight, weight], 1) / 2, np.concatenate([-bias, bias]) / 2
     return weight, bias
 
 
-def _log_likelihood(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
+def _read_log_likelihood(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
     """Read the weights of log P(class) + sum_g x_g log P(g | class), which is linear in x."""
     return estimator.feature_log_prob_.T, estimator.class_log_prior_
 
 
-LOGISTIC = Solver("C", (0.25, 1.0, 4.0, 16.0), _logistic_regression, _coefficients)
-NAIVE_BAYES = Solver("alpha", (10.0, 1.0, 0.1, 0.01), _naive_bayes, _log_likelihood)
-SUPPORT_VECTORS = Solver("C", (0.0625, 0.25, 1.0, 4.0), _support_vectors, _coefficients, decisions=True)
+LOGISTIC = Solver("C", (0.25, 1.0, 4.0, 16.0), _make_logistic, _read_coefficients)
+NAIVE_BAYES = Solver("alpha", (10.0, 1.0, 0.1, 0.01), _make_naive_bayes, _read_log_likelihood)
+SUPPORT_VECTORS = Solver("C", (0.0625, 0.25, 1.0, 4.0), _make_linear_svm, _read_coefficients, decisions=True)
 
 
 SOLVERS: dict[Family, Solver] = {"tfidf-logreg": LOGISTIC, "tfidf-nb": NAIVE_BAYES, "tfidf-svm": SUPPORT_VECTORS}
@@ -229,39 +229,39 @@ def fit_linear(
     Of pairs each text has a row of its own, and both, their difference and their product are what is read
     (`core.models.linear.BagOfPairs`). Labels are (n,) int64 class numbers, or (n, C) zeros and ones; of `config` only
     the normalising, `min_freq` (texts that hold an n-gram), `max_vocab` and `char_ngrams` matter. Raises DataError as
-    `choose`.
+    `tune_solver`.
     """
     solver = SOLVERS[family] if chosen is None else replace(SOLVERS[family], values=(chosen,))
     tokenizer = NGramTokenizer.fit(texts, config)
-    counted = _counts(tokenizer, texts)
+    counted = _count_ngrams(tokenizer, texts)
     counts = csr_array(vstack(counted)) if tokenizer.pairs else counted[0]
-    idf = balanced(counts, inverse_document_frequency(counts), tokenizer.characters)
+    idf = balance_idf(counts, compute_idf(counts), tokenizer.characters)
     # The first ids are no n-grams: naive Bayes would keep some probability for them.
-    train = features([tfidf(each, idf)[:, FIRST:] for each in counted])
-    held = features([tfidf(each, idf)[:, FIRST:] for each in _counts(tokenizer, validation_texts)])
-    best = choose(solver, train, labels, held, validation_labels, classes=classes)
+    train = build_features([compute_tfidf(each, idf)[:, FIRST:] for each in counted])
+    held = build_features([compute_tfidf(each, idf)[:, FIRST:] for each in _count_ngrams(tokenizer, validation_texts)])
+    best = tune_solver(solver, train, labels, held, validation_labels, classes=classes)
     model = (BagOfPairs if tokenizer.pairs else BagOfNgrams)(vocabulary=tokenizer.size, classes=classes)
     copy_weights(model, idf, best.columns)
     return LinearFit(tokenizer, model.eval(), best.settings, best.score)
 
 
-def _counts(tokenizer: Tokenizer, texts: Sequence[str]) -> list[csr_array]:
+def _count_ngrams(tokenizer: Tokenizer, texts: Sequence[str]) -> list[csr_array]:
     """Count the n-grams of texts, (n, size), for pairs in a matrix per text; texts are read in parts to save memory."""
     parts = [texts[start : start + AT_ONCE] for start in range(0, len(texts), AT_ONCE)] or [texts]
     found = []
     for part in parts:
         ids = tokenizer.encode_batch(part)
-        of_each = [ids] if not tokenizer.pairs else [*map(list, zip(*map(_two, ids), strict=True))] or [[], []]
+        of_each = [ids] if not tokenizer.pairs else [*map(list, zip(*map(_split_pair, ids), strict=True))] or [[], []]
         found.append([count_matrix(each, tokenizer.size) for each in of_each])
     return [csr_array(vstack(each)) for each in zip(*found, strict=True)]
 
 
-def _two(ids: list[int]) -> tuple[list[int], list[int]]:
+def _split_pair(ids: list[int]) -> tuple[list[int], list[int]]:
     place = ids.index(FIRST) if FIRST in ids else len(ids)
     return ids[:place], ids[place + 1 :]
 
 
-def features(rows: Sequence[csr_array]) -> csr_array:
+def build_features(rows: Sequence[csr_array]) -> csr_array:
     """Return the TF-IDF rows of single texts unchanged; for pairs join a, b, |a − b| and a · b."""
     if len(rows) == 1:
         return rows[0]
@@ -271,20 +271,20 @@ def features(rows: Sequence[csr_array]) -> csr_array:
 
 def count_matrix(ids: Sequence[Sequence[int]], size: int) -> csr_array:
     """Count how often each n-gram is in each text, (n, size) float64."""
-    table = TokenTable.of(ids)
+    table = TokenTable.from_ids(ids)
     places = table.offsets.astype(np.int32)  # the only ones that liblinear takes
     matrix = csr_array((np.ones(len(table.flat)), table.flat, places), shape=(len(table), size))
     matrix.sum_duplicates()
     return matrix
 
 
-def inverse_document_frequency(counts: csr_array) -> np.ndarray:
+def compute_idf(counts: csr_array) -> np.ndarray:
     """Compute scikit-learn's smooth idf, (size,): ln((1 + n) / (1 + documents with the n-gram)) + 1."""
     documents = np.bincount(counts.indices, minlength=counts.shape[1])
     return np.log((1 + counts.shape[0]) / (1 + documents)) + 1
 
 
-def balanced(counts: csr_array, idf: np.ndarray, characters: np.ndarray) -> np.ndarray:
+def balance_idf(counts: csr_array, idf: np.ndarray, characters: np.ndarray) -> np.ndarray:
     """Scale the idf (size,) of character n-grams by one factor, so that they weigh as much as all other n-grams.
 
     A text has several times as many of them as words, and rows of length 1 would leave the words little. Weight is the
@@ -295,7 +295,7 @@ def balanced(counts: csr_array, idf: np.ndarray, characters: np.ndarray) -> np.n
     return np.where(characters, idf * np.sqrt(rest / inside), idf) if inside and rest else idf
 
 
-def tfidf(counts: csr_array, idf: np.ndarray) -> csr_array:
+def compute_tfidf(counts: csr_array, idf: np.ndarray) -> csr_array:
     """Compute TF-IDF, (n, size): (1 + ln count) · idf, with rows of length 1."""
     # Own: scikit-learn's is no faster (8 to 9 ms) nor nearer to the truth (both 1e-16 off), and another order of sums
     # would change the 7th digit of every yardstick's loss.
@@ -319,7 +319,7 @@ def copy_weights(model: BagOfNgrams, idf: np.ndarray, columns: Columns) -> None:
 SOLVER = replace(LOGISTIC, values=(1e4,))
 """One number is no reason to regularise, and the mean, being smaller than the sum, would suffer more from it."""
 FEATURES = ("sum", "mean")
-"""The columns of `LexiconClassifier.features`."""
+"""The columns of `LexiconClassifier.compute_features`."""
 
 
 def fit_lexicon(
@@ -333,12 +333,12 @@ def fit_lexicon(
 ) -> LinearFit:
     """Fit a logistic regression on the sum or the mean of the valences, whichever is better on validation.
 
-    Labels are (n,) int64 class numbers, or (n, C) zeros and ones. Raises DataError as `choose`.
+    Labels are (n,) int64 class numbers, or (n, C) zeros and ones. Raises DataError as `tune_solver`.
     """
     model = LexiconClassifier(classes=classes).eval()
-    train, held = (_features(model, tokenizer, part) for part in (texts, validation_texts))
+    train, held = (_compute_features(model, tokenizer, part) for part in (texts, validation_texts))
     fits = [
-        choose(SOLVER, train[:, [j]], labels, held[:, [j]], validation_labels, classes=classes)
+        tune_solver(SOLVER, train[:, [j]], labels, held[:, [j]], validation_labels, classes=classes)
         for j in range(len(FEATURES))
     ]
     best = max(range(len(FEATURES)), key=lambda j: fits[j].score)  # the first of equals
@@ -349,9 +349,9 @@ def fit_lexicon(
     return LinearFit(tokenizer, model, {"feature": FEATURES[best]}, fits[best].score)
 
 
-def _features(model: LexiconClassifier, tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
-    tokens = token_table(tokenizer, texts)
+def _compute_features(model: LexiconClassifier, tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
+    tokens = build_token_table(tokenizer, texts)
     with torch.no_grad():
-        batches = (Batch.of(tokens.padded(rows)) for rows in in_order(np.arange(len(texts)), AT_ONCE))
-        parts = [model.features(batch) for batch in batches]
+        batches = (Batch.from_arrays(tokens.pad_rows(rows)) for rows in split_batches(np.arange(len(texts)), AT_ONCE))
+        parts = [model.compute_features(batch) for batch in batches]
     return torch.cat([torch.zeros(0, 2), *parts]).double().numpy()

@@ -12,18 +12,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.data.table import Task
+from core.data.dataset import Task
 from core.exceptions import ConfigError
 from core.metrics import METRICS
 from core.models.trace import Batch
-from core.text.token_table import in_order
-from core.training.adamw import freeze, parameter_groups
-from core.training.config import TrainingConfig, metric_for
-from core.training.device import check_precision, repeatable
+from core.text.token_table import split_batches
+from core.training.adamw import freeze_layers, group_parameters
+from core.training.config import TrainingConfig, resolve_metric
+from core.training.device import check_precision, force_determinism
 from core.training.history import HistoryWriter, Row
-from core.training.loss import Loss, training_loss
-from core.training.masked import forget_words
-from core.training.stage import Events, Examples, Stage
+from core.training.loss import Loss, build_loss
+from core.training.mlm import forget_words
+from core.training.training_stage import Events, Examples, TrainingStage
 
 PROBE = 64
 """Validation texts over which an input-dependent lambda is averaged."""
@@ -43,7 +43,7 @@ class Outcome:
 
 
 @dataclass
-class Training(Stage):
+class Training(TrainingStage):
     """A training run; `run()` starts or resumes it and leaves `model` with the weights of its best epoch.
 
     Repeatable to the bit for the same fields, machine and thread count, also when killed and resumed.
@@ -73,13 +73,13 @@ class Training(Stage):
         check_precision(config.precision, self.device)
         labels, targets = self.training.labels, self.training.targets
         self.targets = torch.from_numpy((labels if targets is None else targets).copy())
-        self.metric = metric_for(config.metric, self.task, ordered=self.ordered)
+        self.metric = resolve_metric(config.metric, self.task, ordered=self.ordered)
         known = torch.from_numpy(labels.copy())
-        self.loss = training_loss(config, known, classes=self.classes, task=self.task, device=self.device)
-        freeze(self.model, config)
-        groups = parameter_groups(self.model, config)
-        self._prepare(groups, self.training.tokens.lengths, config.epochs)
-        self.probe = self._batch(self.validation, np.arange(min(PROBE, len(self.validation.labels))))
+        self.loss = build_loss(config, known, classes=self.classes, task=self.task, device=self.device)
+        freeze_layers(self.model, config)
+        groups = group_parameters(self.model, config)
+        self._prepare_start(groups, self.training.tokens.lengths, config.epochs)
+        self.probe = self._make_batch(self.validation, np.arange(min(PROBE, len(self.validation.labels))))
         self.best_weights: dict[str, Tensor] = {}
 
     def run(self) -> Outcome:
@@ -88,61 +88,61 @@ class Training(Stage):
         Raises Cancelled after a checkpoint is saved if `events.stopped()`, ConfigError if the validation metric is
         undefined, SentiscopeError if the loss is no longer finite, and StorageError.
         """
-        with repeatable(self.device):
-            self._start()
+        with force_determinism(self.device):
+            self._start_or_resume()
             with HistoryWriter(self.history) as self.writer:
                 if self.progress.step == 0:
-                    self._log({"kind": "step", "loss": None, "lr": self._lr(), "grad_norm": None})
-                while not self._finished():
+                    self._log_row({"kind": "step", "loss": None, "lr": self._get_lr(), "grad_norm": None})
+                while not self._is_finished():
                     self._run_epoch()
-        self._load(self.best_weights)
+        self._load_weights(self.best_weights)
         self.model.eval()
-        return Outcome(self.progress.best_epoch, self.progress.best, self.progress.step, self._seconds())
+        return Outcome(self.progress.best_epoch, self.progress.best, self.progress.step, self._count_seconds())
 
-    def _learning(self) -> nn.Module:
+    def _get_module(self) -> nn.Module:
         return self.model
 
-    def _groups(self) -> dict[str, dict[str, Tensor]]:
-        return {"model": self._kept(), "best": self.best_weights}
+    def _collect_state(self) -> dict[str, dict[str, Tensor]]:
+        return {"model": self._get_trained_weights(), "best": self.best_weights}
 
-    def _kept(self) -> dict[str, Tensor]:
+    def _get_trained_weights(self) -> dict[str, Tensor]:
         known: dict[str, Tensor] = self.model.state_dict()
         if not self.borrowed:
             return known
         still = {name for name, each in self.model.named_parameters() if not each.requires_grad}
         return {name: tensor for name, tensor in known.items() if name not in still}
 
-    def _load(self, weights: Mapping[str, Tensor]) -> None:
+    def _load_weights(self, weights: Mapping[str, Tensor]) -> None:
         self.model.load_state_dict({**self.model.state_dict(), **weights} if self.borrowed else weights)
 
-    def _take(self, groups: Mapping[str, dict[str, Tensor]]) -> None:
-        self._load(groups["model"])
+    def _restore_state(self, groups: Mapping[str, dict[str, Tensor]]) -> None:
+        self._load_weights(groups["model"])
         self.best_weights = groups.get("best", {})
 
-    def _inside(self) -> Row:
-        return read_inside(self.model, self.probe)
+    def _collect_fields(self) -> Row:
+        return read_learned_numbers(self.model, self.probe)
 
-    def _finished(self) -> bool:
+    def _is_finished(self) -> bool:
         patience = self.config.patience
         at_end = self.progress.step % self.epoch_steps == 0
         return self.progress.step >= self.steps or (at_end and 0 < patience <= self.progress.stale)
 
-    def _losses(self, rows: np.ndarray) -> Iterator[Tensor]:
-        weight, places = self._weight(rows), self._places(rows)
-        for part in self._portions(rows):
-            yield self._loss(part, self._weight(part) / weight, self._places(part) / max(1, places))
+    def _yield_losses(self, rows: np.ndarray) -> Iterator[Tensor]:
+        weight, places = self._sum_weights(rows), self._count_tokens(rows)
+        for part in self._split_batch(rows):
+            yield self._compute_loss(part, self._sum_weights(part) / weight, self._count_tokens(part) / max(1, places))
 
-    def _weight(self, rows: np.ndarray) -> float:
-        return float(self.loss.weight(self.targets[rows]))
+    def _sum_weights(self, rows: np.ndarray) -> float:
+        return float(self.loss.compute_divisor(self.targets[rows]))
 
-    def _places(self, rows: np.ndarray) -> int:
+    def _count_tokens(self, rows: np.ndarray) -> int:
         """Return the divisor of the map similarity: the number of tokens in these texts, including class tokens."""
         return int(self.lengths[rows].sum()) + int(self.model.first) * len(rows) if self.config.diversity else 0
 
-    def _loss(self, rows: np.ndarray, weight: float, share: float) -> Tensor:
+    def _compute_loss(self, rows: np.ndarray, weight: float, share: float) -> Tensor:
         """Return the loss () of some texts of a batch; `weight` and `share` are its shares of weight and tokens."""
         width = self.max_length if self.config.batching == "fixed" else 0
-        read = _padded(self.training, rows, width)
+        read = _pad_batch(self.training, rows, width)
         batch = forget_words(read, self.config.word_dropout, self.model.mark).to(self.device)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
             output = self.model(batch, similarity=True) if self.config.diversity else self.model(batch)
@@ -151,7 +151,7 @@ class Training(Stage):
 
     def _end_epoch(self, epoch: int) -> None:
         progress, name = self.progress, self.metric
-        logits, labels = self._predict(), self.validation.labels
+        logits, labels = self._predict_validation(), self.validation.labels
         loss = Loss(self.task)(logits, torch.from_numpy(labels.copy())).item()
         metrics = {**self.score(labels, logits), "loss": loss}
         metrics = {key: float(value) for key, value in metrics.items() if isinstance(value, (int, float))}
@@ -159,7 +159,7 @@ class Training(Stage):
         if value is None or math.isnan(value):
             raise ConfigError(
                 f"training.metric={name}: not defined on this validation split (does it hold every class?); "
-                f"choose {metric_for('auto', self.task)} or loss"
+                f"choose {resolve_metric('auto', self.task)} or loss"
             )
         lower = METRICS[name].better == "lower"
         better = progress.best is None or (value < progress.best if lower else value > progress.best)
@@ -169,44 +169,46 @@ class Training(Stage):
         progress.stale = 0 if better or silent else progress.stale + 1
         if better:
             progress.best, progress.best_epoch = value, epoch
-            self.best_weights = {key: tensor.detach().cpu().clone() for key, tensor in self._kept().items()}
-            self.events.best(self.model)
-        row = {"kind": "epoch", "train_loss": self._mean_loss(), "validation": metrics, "best": better}
-        self._log({**row, **read_gates(self.model, self.probe)}, epoch)
+            self.best_weights = {
+                key: tensor.detach().cpu().clone() for key, tensor in self._get_trained_weights().items()
+            }
+            self.events.on_best(self.model)
+        row = {"kind": "epoch", "train_loss": self._pop_mean_loss(), "validation": metrics, "best": better}
+        self._log_row({**row, **read_gates(self.model, self.probe)}, epoch)
 
-    def _predict(self) -> Tensor:
+    def _predict_validation(self) -> Tensor:
         """Predict the logits of the validation split, in its order: (n, C) or (n, L, C) float64, 0 where padded."""
         self.model.eval()
         shape = self.validation.labels.shape if self.task == "tokens" else self.validation.labels.shape[:1]
         logits = torch.zeros(*shape, self.classes, dtype=torch.float64)
         by_length = np.argsort(self.validation.tokens.lengths, kind="stable")
         with torch.no_grad():
-            for rows in in_order(by_length, self.config.batch_size):
-                found = self.model(self._batch(self.validation, rows)).logits.cpu().double()
+            for rows in split_batches(by_length, self.config.batch_size):
+                found = self.model(self._make_batch(self.validation, rows)).logits.cpu().double()
                 if self.task == "tokens":
                     logits[rows, : found.shape[1]] = found
                 else:
                     logits[rows] = found
         return logits
 
-    def _batch(self, examples: Examples, rows: np.ndarray) -> Batch:
-        return _padded(examples, rows).to(self.device)
+    def _make_batch(self, examples: Examples, rows: np.ndarray) -> Batch:
+        return _pad_batch(examples, rows).to(self.device)
 
 
-def _padded(examples: Examples, rows: np.ndarray, width: int = 0) -> Batch:
-    return Batch.of(examples.tokens.padded(rows, width))
+def _pad_batch(examples: Examples, rows: np.ndarray, width: int = 0) -> Batch:
+    return Batch.from_arrays(examples.tokens.pad_rows(rows, width))
 
 
 AT_ONCE = 8
 """Texts traced together: a trace holds every map of every layer."""
 
 
-def read_inside(model: Any, probe: Batch) -> dict[str, Any]:
+def read_learned_numbers(model: Any, probe: Batch) -> dict[str, Any]:
     """Read learned numbers that are cheap to get: `lambda`, `lambda_heads` and `scalars`, if the model has them.
 
     `scalars`: by name (tau, strength, lexicon_gate, alpha, beta, gamma) a number per layer, or one for the whole model.
     """
-    scalars = model.scalars()
+    scalars = model.get_scalars()
     return {**read_lambdas(model, probe), **({"scalars": scalars} if scalars else {})}
 
 
@@ -219,7 +221,7 @@ def read_gates(model: Any, probe: Batch) -> dict[str, Any]:
     found: list[list[Tensor]] = []
     with torch.no_grad():
         for start in range(0, len(probe.ids), AT_ONCE):
-            part = probe.part(slice(start, start + AT_ONCE))
+            part = probe.select_texts(slice(start, start + AT_ONCE))
             trace = model(part, trace=True).trace
             found.append([layer.gates[trace.keep] for layer in trace.layers])
     model.train(training)
@@ -234,9 +236,9 @@ def read_lambdas(model: Any, probe: Batch) -> dict[str, Any]:
     component and head, `lambda` being the mean. Empty for a model without lambda.
     """
     with torch.no_grad():
-        layers = model.lambdas()
+        layers = model.get_lambdas()
         if any(layer is None for layer in layers):
-            layers = _averaged(model, probe)
+            layers = _average_magnitudes(model, probe)
     if not layers:
         return {}
     row: dict[str, Any] = {"lambda": [layer.mean(-1).tolist() for layer in layers]}
@@ -245,7 +247,7 @@ def read_lambdas(model: Any, probe: Batch) -> dict[str, Any]:
     return row
 
 
-def _averaged(model: Any, probe: Batch) -> list[Tensor]:
+def _average_magnitudes(model: Any, probe: Batch) -> list[Tensor]:
     """Average the coefficients' magnitudes over the real tokens of the probe, (N-1, H) per layer."""
     training = model.training
     model.eval()

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from core.data.table import Task
+from core.data.dataset import Task
 from core.training.config import TrainingConfig
 
 UNTAGGED = -100
@@ -39,7 +39,7 @@ class Loss:
             logits, targets = logits.flatten(0, 1), targets[:, : logits.shape[1]].flatten()
             return F.cross_entropy(
                 logits, targets, self.weights, label_smoothing=self.smoothing, ignore_index=UNTAGGED, reduction="sum"
-            ) / self._tagged(targets)
+            ) / self._count_tagged(targets)
         if self.task == "multi":
             targets = targets.to(logits.dtype) * (1 - self.smoothing) + self.smoothing / 2
             return F.binary_cross_entropy_with_logits(logits, targets, pos_weight=self.weights)
@@ -49,12 +49,12 @@ class Loss:
         targets = targets.to(logits.dtype)
         # torch divides weighted probabilities by the rows, and weighted class numbers by the weight of the rows.
         loss = F.cross_entropy(logits, targets, weights, label_smoothing=self.smoothing, reduction="sum")
-        return loss / self.weight(targets)
+        return loss / self.compute_divisor(targets)
 
-    def weight(self, targets: Tensor) -> Tensor:
+    def compute_divisor(self, targets: Tensor) -> Tensor:
         """Return the divisor () of the summed loss: the number of rows or tags, or their total class weight."""
         if self.task == "tokens":
-            return self._tagged(targets)
+            return self._count_tagged(targets)
         if self.task == "multi" or (self.weights is None and targets.ndim == 1):
             return torch.tensor(len(targets))
         if self.weights is None:
@@ -62,14 +62,14 @@ class Loss:
         weights = self.weights.to(targets.device)
         return weights[targets].sum() if targets.ndim == 1 else (targets @ weights.to(targets.dtype)).sum()
 
-    def _tagged(self, targets: Tensor) -> Tensor:
+    def _count_tagged(self, targets: Tensor) -> Tensor:
         """Return the number () of tagged tokens, or their total weight; above 0 even for a batch without tags."""
         tagged = targets[targets != UNTAGGED]
         weights = torch.ones_like(tagged) if self.weights is None else self.weights.to(tagged.device)[tagged]
         return weights.sum().clamp(min=1e-9)
 
 
-def training_loss(config: TrainingConfig, labels: Tensor, *, classes: int, task: Task, device: torch.device) -> Loss:
+def build_loss(config: TrainingConfig, labels: Tensor, *, classes: int, task: Task, device: torch.device) -> Loss:
     """Build the loss for `config`, with class weights from the labels of all training rows.
 
     `class_weights=balanced` weighs class c by n / (C n_c), and 0 without rows; of a multi-label task a text with label
@@ -78,22 +78,22 @@ def training_loss(config: TrainingConfig, labels: Tensor, *, classes: int, task:
     weights = None
     if config.class_weights == "balanced":
         labels = labels[labels != UNTAGGED] if task == "tokens" else labels
-        weigh = _label_weights if task == "multi" else _class_weights
+        weigh = _weigh_labels if task == "multi" else _weigh_classes
         weights = weigh(labels, classes).to(device)
     return Loss(task, weights, config.label_smoothing)
 
 
-def _class_weights(labels: Tensor, classes: int) -> Tensor:
+def _weigh_classes(labels: Tensor, classes: int) -> Tensor:
     counts = torch.bincount(labels, minlength=classes).float()
     return len(labels) / (classes * counts.clamp(min=1)) * (counts > 0)
 
 
-def _label_weights(labels: Tensor, classes: int) -> Tensor:
+def _weigh_labels(labels: Tensor, classes: int) -> Tensor:
     counts = labels.sum(0, dtype=torch.float32)
     return torch.where(counts > 0, (len(labels) - counts) / counts.clamp(min=1), torch.ones(classes))
 
 
-def taught_targets(labels: np.ndarray, taught: np.ndarray, weight: float) -> np.ndarray:
+def mix_targets(labels: np.ndarray, taught: np.ndarray, weight: float) -> np.ndarray:
     """Mix labels and a teacher's probabilities (n, C) to targets, (n, C) float32: (1 - weight) and weight of each.
 
     Cross-entropy is linear in its targets, so its loss is (1 - w) CE(labels) + w CE(teacher) (Hinton, Vinyals and Dean,

@@ -13,8 +13,8 @@ import torch
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.linalg import svds
 
-from core.models.build import Model
-from core.text.ids import FIRST
+from core.models.builder import Model
+from core.text.special_ids import FIRST
 from core.text.token_table import TokenTable
 
 WINDOW = 4
@@ -23,7 +23,7 @@ SMOOTHING = 0.75
 """Power of how often a context is seen: rare ones tell less."""
 
 
-def cooccurrences(tokens: TokenTable, size: int) -> csr_array:
+def sum_cooccurrences(tokens: TokenTable, size: int) -> csr_array:
     """Sum 1 / distance of word pairs up to `WINDOW` apart, (size, size) float64, symmetric; unknown words have 0."""
     flat = tokens.flat.astype(np.int64)
     text = np.repeat(np.arange(len(tokens)), tokens.lengths)
@@ -36,7 +36,7 @@ def cooccurrences(tokens: TokenTable, size: int) -> csr_array:
     return csr_array(total + total.T)
 
 
-def ppmi(counts: csr_array) -> csr_array:
+def compute_ppmi(counts: csr_array) -> csr_array:
     """Compute PPMI, max(0, ln(P(w, c) / (P(w) P(c)))), with P(c) proportional to the context's count ** 0.75."""
     seen = np.asarray(counts.sum(1)).ravel()
     smoothed = seen**SMOOTHING
@@ -47,23 +47,23 @@ def ppmi(counts: csr_array) -> csr_array:
     return found
 
 
-def word_vectors(tokens: TokenTable, *, size: int, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def compute_word_vectors(tokens: TokenTable, *, size: int, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Compute word vectors, (size, width) float32: U √S with rows of length 1; and a mask (size,) bool.
 
     The latter says which entries have a vector; the others, special ones and words that stand in no company, have
     zeros, and so have further columns where there are fewer words. `seed` is of the vector that the decomposition
     starts from.
     """
-    found = ppmi(cooccurrences(tokens, size))
+    found = compute_ppmi(sum_cooccurrences(tokens, size))
     known = np.diff(found.indptr) > 0
-    left, singular = _decomposed(found[known], width, seed)
+    left, singular = _compute_svd(found[known], width, seed)
     rows = left * np.sqrt(singular)
     vectors = np.zeros((size, width), np.float32)
     vectors[known, : rows.shape[1]] = rows / np.linalg.norm(rows, axis=1, keepdims=True).clip(min=1e-30)
     return vectors, known
 
 
-def _decomposed(rows: csr_array, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def _compute_svd(rows: csr_array, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     if len(rows.indptr) - 1 <= width:
         left, singular, _ = np.linalg.svd(rows.toarray(), full_matrices=False)
         return left, singular
@@ -73,7 +73,7 @@ def _decomposed(rows: csr_array, width: int, seed: int) -> tuple[np.ndarray, np.
     return left, singular
 
 
-def place(model: Model, vectors: np.ndarray, known: np.ndarray) -> None:
+def place_vectors(model: Model, vectors: np.ndarray, known: np.ndarray) -> None:
     """Replace random rows of the embedding by vectors scaled to the same length; other rows stay random."""
     weight = model.get_parameter("embedding.weight")
     long = math.sqrt(weight.shape[1]) / model.scale  # of a row drawn from N(0, 1/scale²)

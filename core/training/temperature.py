@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.data.table import Task
+from core.data.dataset import Task
 from core.exceptions import DataError
-from core.lazy import scipy
-from core.training.scaling import Scaling
+from core.lazy_imports import scipy
+from core.training.calibration import Scaling
 
 ABSENT = -1e4
 """Logit of a class or label without training rows, wherever a model fixes one: its probability is 0, and stays 0."""
@@ -24,25 +24,25 @@ LEAST = 100
 LARGEST = 1000.0
 
 
-def class_prior(labels: np.ndarray, classes: int) -> tuple[float, ...]:
+def compute_class_prior(labels: np.ndarray, classes: int) -> tuple[float, ...]:
     """Return the add-one smoothed share of each class or label, from (n,) class numbers or (n, C) zeros and ones."""
     several = labels.ndim == 2
     counts = labels.sum(0) if several else np.bincount(labels, minlength=classes)
     return tuple(((counts + 1) / (len(labels) + (2 if several else classes))).tolist())
 
 
-def validation_scaling(logits: np.ndarray, labels: np.ndarray, prior: Sequence[float] = ()) -> Scaling:
+def fit_scaling(logits: np.ndarray, labels: np.ndarray, prior: Sequence[float] = ()) -> Scaling:
     """Fit the scaling of a run on its validation split; T = 1 for fewer than `LEAST` rows."""
     found = 1.0
     if len(labels) >= LEAST:
         try:
-            found = best_temperature(logits, labels, prior)
+            found = fit_temperature(logits, labels, prior)
         except DataError:  # no row is of a class that the run knows
             pass
     return Scaling(found, tuple(prior))
 
 
-def best_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[float] = ()) -> float:
+def fit_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[float] = ()) -> float:
     """Fit the T in [1 / `LARGEST`, `LARGEST`] for which c + (z - c) / T has the lowest cross-entropy.
 
     z are the logits (n, C), c those of the prior (C,), 0 without one; labels are (n,) class numbers, or (n, C) zeros
@@ -54,7 +54,9 @@ def best_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[flo
     # of four rows are right it finds a scale of 46 and probabilities of 1, this 0.46.
     logits = np.asarray(logits, np.float64)
     there = np.abs(logits).min(0, initial=np.inf) < -ABSENT / 2
-    centre = np.broadcast_to(Scaling(1.0, tuple(prior)).centre("single" if labels.ndim == 1 else "multi"), len(there))
+    centre = np.broadcast_to(
+        Scaling(1.0, tuple(prior)).compute_prior_logits("single" if labels.ndim == 1 else "multi"), len(there)
+    )
     if labels.ndim == 1:
         rows = there[labels]
         logits = logits[rows][:, there]
@@ -89,6 +91,6 @@ def as_trained(probabilities: np.ndarray, scaling: Scaling, task: Task) -> np.nd
     if task == "multi":
         # Files hold float32, in which what is next to 1 has become 1.
         logs -= np.log(np.maximum(1 - given, np.finfo(np.float32).eps / 4))
-    centre = np.array(scaling.centre(task))
+    centre = np.array(scaling.compute_prior_logits(task))
     trained = centre + temperature * (logs - centre)
     return scipy.special.softmax(trained, 1) if task == "single" else scipy.special.expit(trained)

@@ -10,7 +10,7 @@ const make = (tag, attributes = {}, ...children) => {
 const write = (value, digits = 2) => value.toFixed(digits).replace("-", "\u2212");
 const REST = 350; // milliseconds after the last move: a key that is held down is one visit
 const BEFORE = 2, AHEAD = 12, NEAR = 4; // rows of which words and neighbours are asked for, and how near an unknown one may come
-// As core.text.clusters has it: a text runs from the right where most of its letters do.
+// As core.text.graphemes has it: a text runs from the right where most of its letters do.
 const FROM_THE_RIGHT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 const way = (text) => {
   if (!FROM_THE_RIGHT.test(text)) return "ltr";

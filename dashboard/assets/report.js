@@ -27,13 +27,13 @@ const save = (name, text) => {
   setTimeout(() => URL.revokeObjectURL(link.href), 60000);
 };
 
-// As core.cells: what a spreadsheet would compute gets an apostrophe.
+// As core.table_format: what a spreadsheet would compute gets an apostrophe.
 const FORMULA = /^(?:[\s\x00-\x20\x85\u200b\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/;
 const guarded = (text) => (FORMULA.test(text.replace(/^'+/, "")) ? `'${text}` : text);
 const cell = (value) => (typeof value === "string" ? `"${guarded(value).replaceAll('"', '""')}"` : value ?? "");
 const csv = (rows) => rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
 
-// What `dashboard.reports.drawn.difference` found.
+// What `dashboard.reports.report_parts.compute_difference` found.
 const changed = (value, difference) => {
   if (!difference) return value;
   if ("=" in difference) return difference["="];

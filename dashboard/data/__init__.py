@@ -13,19 +13,19 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.exceptions import NotAvailable, SentiscopeError
-from core.models.provides import provides
-from core.runs import jobs
+from core.models.capabilities import list_capabilities
+from core.runs import training_jobs
 from core.runs.record import HISTORY, PREDICTIONS, RECORD, TAGS, WEIGHTS, RunRecord
-from dashboard.figures.drawing import Drawing, Kept
+from dashboard.figures.drawing import Drawing, SerializedChart
 from dashboard.figures.figure import Figure, Shape
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 from dashboard.reader import Reader
-from dashboard.reader.memo import Keeping, Key, Memo, kept
+from dashboard.reader.memo import CachePolicy, Key, Memo, cache_result
 
 if TYPE_CHECKING:
-    from dashboard.figures.analysis import Analysis, Known
-    from dashboard.figures.errors import Detail
+    from dashboard.figures.error_list import Detail
+    from dashboard.figures.row_selection import RowSelection, SplitFacts
 
 Found = TypeVar("Found")
 Cache = Callable[[str, Callable[[], Any]], Any]
@@ -40,72 +40,72 @@ class StreamlitMemo(Memo):
     def __init__(self) -> None:
         self.caches: dict[str, Cache] = {}
 
-    def recall(self, how: Keeping, key: Callable[[], Key], read: Callable[[], Found]) -> Found:
+    def get_or_read(self, how: CachePolicy, key: Callable[[], Key], read: Callable[[], Found]) -> Found:
         """Return the result that is kept under a key, or read it now."""
         digest = hashlib.sha256(repr(key()).encode("utf-8", "surrogatepass")).hexdigest()
-        cached = self.caches.get(how.name) or self.caches.setdefault(how.name, _cache(how))
+        cached = self.caches.get(how.name) or self.caches.setdefault(how.name, _make_cache(how))
         return cast(Found, cached(digest, read))
 
 
-def _cache(how: Keeping) -> Cache:
-    def recall(key: str, _read: Callable[[], Any]) -> Any:
+def _make_cache(how: CachePolicy) -> Cache:
+    def read_uncached(key: str, _read: Callable[[], Any]) -> Any:
         """Read the result of a key that is not cached."""
         return _read()
 
-    recall.__qualname__ = how.name  # Streamlit tells caches apart by it
+    read_uncached.__qualname__ = how.name  # Streamlit tells caches apart by it
     keep = st.cache_data if how.copied else st.cache_resource
-    cached: Cache = keep(max_entries=how.entries, ttl=how.seconds, show_spinner=how.spinner or False)(recall)
+    cached: Cache = keep(max_entries=how.entries, ttl=how.seconds, show_spinner=how.spinner or False)(read_uncached)
     return cached
 
 
 class PageReader(Reader):
     """Reader of the pages that also caches drawn figures, details of rows and tags found by a thread."""
 
-    def _drawn_version(self, figure: Figure[Any], source: Source, look: Look) -> Key:
+    def _make_drawing_key(self, figure: Figure[Any], source: Source, look: Look) -> Key:
         files, runs = (RECORD, HISTORY, WEIGHTS, PREDICTIONS, TAGS), [source.record, *source.others]
-        known = [self.version(record.run, source.split, *files) for record in runs]
-        return figure.name, known, source.text, source.edits, figure.chosen(source), look
+        known = [self.make_files_key(record.run, source.split, *files) for record in runs]
+        return figure.name, known, source.text, source.edits, figure.get_choices(source), look
 
-    @kept(256, _drawn_version)
-    def drawn(self, figure: Figure[Shape], source: Source, look: Look) -> tuple[Shape, Drawing]:
+    @cache_result(256, _make_drawing_key)
+    def draw_figure(self, figure: Figure[Shape], source: Source, look: Look) -> tuple[Shape, Drawing]:
         """Draw a figure of one run; return its shape and drawing. NotAvailable: the run has nothing of the kind."""
-        shape = figure.shape(source)
+        shape = figure.read_data(source)
         drawing = figure.draw(shape, look)
-        return shape, Kept(drawing) if isinstance(drawing, go.Figure) else drawing
+        return shape, SerializedChart(drawing) if isinstance(drawing, go.Figure) else drawing
 
-    def _details_version(self, shown: Analysis, keys: Sequence[str]) -> Key:
-        about = self.split_version(shown.table.record, shown.table.split, WEIGHTS)
+    def _make_details_key(self, shown: RowSelection, keys: Sequence[str]) -> Key:
+        about = self.make_split_key(shown.table.record, shown.table.split, WEIGHTS)
         return *about, shown.known.whole, tuple(keys)
 
-    @kept(64, _details_version)
-    def details(self, shown: Analysis, keys: Sequence[str]) -> dict[str, Detail]:
+    @cache_result(64, _make_details_key)
+    def read_details(self, shown: RowSelection, keys: Sequence[str]) -> dict[str, Detail]:
         """Return the words of rows with their pushes, and the nearest training texts; RunDamaged: no model."""
-        from dashboard.figures.errors import read_details
+        from dashboard.figures.error_list import read_details
 
         run = shown.table.record.run
-        return read_details(self.loaded(run) if self.has_weights(run) else None, shown, keys)
+        return read_details(self.load_model(run) if self.has_weights(run) else None, shown, keys)
 
     def find_tags(self, record: RunRecord, split: str, patience: float) -> bool:
         """Find the tags of a split, waiting so many seconds; return whether all are there, or raise why not."""
-        known = self.known(record, split)
+        known = self.read_tagged_rows(record, split)
         if not known.whole:
-            known.finding.ask(lambda tell: self._find_tags(known), patience)
+            known.finding.start_and_wait(lambda tell: self._find_tags(known), patience)
         return known.whole
 
-    def _find_tags(self, known: Known) -> Iterator[None]:
+    def _find_tags(self, known: SplitFacts) -> Iterator[None]:
         record = known.table.record
 
-        def prepare() -> None:
+        def prepare_tags() -> None:
             """Prepare phrases, groups and nearest training texts."""
             _ = known.table.phrases, known.groups
             pooled = None
-            if self.has_weights(record.run) and "pooled" in provides(record.config.model):
-                pooled = self.loaded(record.run).predict([""]).pooled
+            if self.has_weights(record.run) and "pooled" in list_capabilities(record.config.model):
+                pooled = self.load_model(record.run).predict([""]).pooled
             with contextlib.suppress(NotAvailable):
                 known.nearest.prepare(0 if pooled is None else pooled.shape[1])
 
         try:
-            known.find(prepare)
+            known.find_tags(prepare_tags)
         except SentiscopeError:
             raise
         except Exception as error:
@@ -126,6 +126,6 @@ def freeze_once() -> None:
 
 
 @st.cache_resource
-def adopt_once() -> None:
+def recover_runs_once() -> None:
     """Find waiting and dead runs again after a restart of the server."""
-    jobs.adopt(data.store())
+    training_jobs.recover_runs(data.store())

@@ -13,25 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from core.interpret.edits import LARGEST, STRONGEST, Editable, Edits, allowed
-from core.interpret.trace_summary import Learned, learned
-from core.numbers import number, signed, subscript
+from core.formatting import format_number, format_signed, format_subscript
+from core.interpret.edits import LARGEST, STRONGEST, Editable, Edits, get_text_editable
+from core.interpret.trace_summary import LearnedLambdas, get_learned_lambdas
 from core.runs.record import RunRecord
-from core.text.clusters import clipped
-from dashboard.figures.attention import map_names
+from core.text.graphemes import clip_text
+from dashboard.figures.attention import name_maps
+from dashboard.figures.attention_heads import LAYER, get_layer, read_attention
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
-from dashboard.figures.heads import LAYER, attended, layer
-from dashboard.figures.pushes import full_colour, shade_push
-from dashboard.figures.sentence import difference, subtracts
+from dashboard.figures.heatmap_table import find_full_color, shade_push
+from dashboard.figures.sentence_maps import describe_difference, has_subtraction
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, Tokens
-from dashboard.figures.words import TOWARDS, sides, target
+from dashboard.figures.word_attributions import TOWARDS, get_target_class, make_ramps
 
 if TYPE_CHECKING:
-    from core.interpret.lambdas import LambdaCurve, LambdaCurves
-    from core.interpret.parts import Part, Parts
-    from core.interpret.sentence import SentenceView
+    from core.interpret.ablation import AblationEffects, PartEffect
+    from core.interpret.lambda_response import LambdaCurve, LambdaCurves
+    from core.interpret.sentence_view import SentenceView
 
 ZERO, MEAN = "zero", "mean"
 WAYS = [
@@ -56,26 +56,26 @@ class Levers:
     record: RunRecord
     trained: SentenceView
     view: SentenceView  # as changed
-    parts: Parts  # as changed
-    before: Parts | None  # as trained; None: nothing is changed
+    parts: AblationEffects  # as changed
+    before: AblationEffects | None  # as trained; None: nothing is changed
     curves: LambdaCurves | None  # as changed; None: it has no λ
     allowed: Editable
-    learned: Learned
+    learned: LearnedLambdas
     edits: Edits
     layer: int  # the one that the page looks into, from 0
     mean: bool  # a silent part says its mean, in place of nothing
 
-    def push(self, part: Part) -> float:
+    def get_effect(self, part: PartEffect) -> float:
         """Return what the log-odds lose when a part falls silent."""
         return part.mean if self.mean else part.zero
 
 
-def levers(source: Source) -> Levers:
+def read_levers(source: Source) -> Levers:
     """Read the ablation effects of a text's parts; NotAvailable: the model or the text has no maps."""
-    view, record, edits = attended(source), source.record, source.edits
-    of = record.run, source.text, target(source)
-    trained = source.reader.sentence(record.run, source.text)
-    can, before = allowed(record.config.model, trained), source.reader.parts(*of)
+    view, record, edits = read_attention(source), source.record, source.edits
+    of = record.run, source.text, get_target_class(source)
+    trained = source.reader.inspect_text(record.run, source.text)
+    can, before = get_text_editable(record.config.model, trained), source.reader.parts(*of)
     return Levers(
         record,
         trained,
@@ -84,10 +84,10 @@ def levers(source: Source) -> Levers:
         before if edits else None,
         source.reader.lambdas(*of, edits) if can.components > 1 else None,
         can,
-        learned(trained, subtracts(record)),
+        get_learned_lambdas(trained, has_subtraction(record)),
         edits,
-        layer(source),
-        source.chosen(SILENT) == MEAN,
+        get_layer(source),
+        source.get_choice(SILENT) == MEAN,
     )
 
 
@@ -97,19 +97,19 @@ STEP = 0.01  # of a slider
 
 def describe_lambda(shown: Levers, at: int, component: int) -> Cells:
     """Describe the slider of a λ above the column that it weighs."""
-    own, now = shown.learned.values[at][component - 1], shown.edits.value(at, component)
+    own, now = shown.learned.values[at][component - 1], shown.edits.get_lambda(at, component)
     mean = " on average" if shown.learned.varies else ""
     found = shown.curves.curves if shown.curves else ()
     curve = next((each for each in found if (each.layer, each.component) == (at, component)), None)
     return {
         "part": f"l{at + 1}c{component}",
-        "label": f"λ{subscript(component)}",
-        "about": f"λ{subscript(component)} of layer {at + 1}, learned {number(own, 2)}{mean}",
+        "label": f"λ{format_subscript(component)}",
+        "about": f"λ{format_subscript(component)} of layer {at + 1}, learned {format_number(own, 2)}{mean}",
         **{"low": shown.allowed.low, "high": shown.allowed.high, "step": STEP},
         "learned": round(own, 2),
         "value": round(own * shown.edits.factor if now is None else now, 2),
         "moved": now is not None,
-        "curve": curve and _curve(shown, curve),
+        "curve": curve and _describe_curve(shown, curve),
     }
 
 
@@ -117,17 +117,22 @@ def describe_factors(shown: Levers) -> Iterator[Cells]:
     """Describe the sliders of factors: on every λ that is not set by hand, and on what a lexicon adds."""
     if shown.curves:
         about, value = "factor on every λ that is not set by hand, trained at 1", shown.edits.factor
-        yield {**_factor("l", "all λ ×", about, LARGEST, value), "curve": _curve(shown, shown.curves.curves[-1])}
+        yield {
+            **_describe_factor("l", "all λ ×", about, LARGEST, value),
+            "curve": _describe_curve(shown, shown.curves.curves[-1]),
+        }
     if shown.allowed.lexical == "add":
-        yield _factor("s", "lexicon ×", "strength of the lexicon’s term, trained at 1", STRONGEST, shown.edits.lexical)
+        yield _describe_factor(
+            "s", "lexicon ×", "strength of the lexicon’s term, trained at 1", STRONGEST, shown.edits.lexical
+        )
 
 
-def _factor(part: str, label: str, about: str, high: float, value: float) -> Cells:
+def _describe_factor(part: str, label: str, about: str, high: float, value: float) -> Cells:
     span = {"low": 0.0, "high": high, "step": STEP, "learned": 1.0}
     return {"part": part, "label": label, "about": about, **span, "value": value, "moved": value != 1}
 
 
-def _curve(shown: Levers, curve: LambdaCurve) -> Cells:
+def _describe_curve(shown: Levers, curve: LambdaCurve) -> Cells:
     return {
         "values": [round(value, 4) for value in curve.values],
         "chances": [round(chance, 4) for chance in curve.probabilities],
@@ -145,10 +150,10 @@ def describe_gate(shown: Levers, token: int, word: str) -> Cells:
     trained = float(own[token])
     return {
         "part": f"g{at + 1}.{token + 1}",
-        "about": f"gate of {word} in layer {at + 1}, trained {number(trained, 2)}",
+        "about": f"gate of {word} in layer {at + 1}, trained {format_number(trained, 2)}",
         **{"low": 0.0, "high": 1.0, "step": STEP, "learned": round(trained, 2)},
         "value": round(float(now[token]), 2),
-        "moved": shown.edits.gate(at, token) is not None,
+        "moved": shown.edits.get_gate(at, token) is not None,
     }
 
 
@@ -159,7 +164,7 @@ Place = tuple[str, int, int | None, int | None, int | None]
 """Kind of a part, its layer, head, component and token."""
 
 
-def _places(parts: Parts | None) -> dict[Place, Part]:
+def _index_parts(parts: AblationEffects | None) -> dict[Place, PartEffect]:
     of = parts.parts if parts else ()
     return {(part.kind, part.layer, part.head, part.component, part.token): part for part in of}
 
@@ -169,11 +174,11 @@ class _Painter:
 
     def __init__(self, shown: Levers, tokens: Tokens) -> None:
         self.shown, self.tokens, self.digits = shown, tokens, 2 if shown.allowed.heads <= LONG - 2 else 1
-        self.ramps = sides(shown.record, shown.parts.target, tokens)
-        self.top = full_colour(shown.push(part) for part in shown.parts.parts)
-        self.parts, self.before = _places(shown.parts), _places(shown.before)
+        self.ramps = make_ramps(shown.record, shown.parts.target, tokens)
+        self.top = find_full_color(shown.get_effect(part) for part in shown.parts.parts)
+        self.parts, self.before = _index_parts(shown.parts), _index_parts(shown.before)
 
-    def cells(
+    def make_cells(
         self,
         keys: Sequence[str],
         name: str,
@@ -194,116 +199,122 @@ class _Painter:
         place = (kind, layer, head, component, token)
         if (part := self.parts.get(place)) is None:
             return []
-        push = self.shown.push(part)
+        push = self.shown.get_effect(part)
         plain = abs(push) < 0.5 / 10**self.digits
         behind = ":mean" if self.shown.mean else ""
         cell = {
             "parts": dict(zip(keys, silent or [f"{key}{behind}" for key in keys], strict=True)),
-            "push": how or (f"{0:.{self.digits}f}" if plain else signed(push, self.digits)),
+            "push": how or (f"{0:.{self.digits}f}" if plain else format_signed(push, self.digits)),
             **shade_push(push, self.top, self.ramps, self.tokens),
             "off": bool(how),
-            "about": self._about(name, part, self.before.get(place), how),
+            "about": self._describe_part(name, part, self.before.get(place), how),
         }
         return [cell]
 
-    def _about(self, name: str, part: Part, trained: Part | None, how: str) -> str:
+    def _describe_part(self, name: str, part: PartEffect, trained: PartEffect | None, how: str) -> str:
         shown, target = self.shown, self.shown.parts.target
-        as_trained = f", as trained {signed(shown.push(trained), 3)}" if trained else ""
+        as_trained = f", as trained {format_signed(shown.get_effect(trained), 3)}" if trained else ""
         does = f"put {name} at its mean" if shown.mean else f"silence {name}"
         if how:
             return f"{does}, {'at its mean' if how == MEAN else how} now{as_trained}"
-        push = f"{does}, push {signed(shown.push(part), 3)} towards {target}{as_trained}"
+        push = f"{does}, push {format_signed(shown.get_effect(part), 3)} towards {target}{as_trained}"
         if shown.mean:
-            return f"{push}, against nothing {signed(part.zero, 3)}"
-        return f"{push}, against its mean {signed(part.mean, 3)}"
+            return f"{push}, against nothing {format_signed(part.zero, 3)}"
+        return f"{push}, against its mean {format_signed(part.mean, 3)}"
 
 
-def _how(place: Any, off: Container[Any], level: Container[Any]) -> str:
+def _describe_silence(place: Any, off: Container[Any], level: Container[Any]) -> str:
     """Return the word that replaces the push of a silent part; empty: the part is not silent."""
     return "off" if place in off else MEAN if place in level else ""
 
 
-def _draw(shown: Levers, look: Look) -> Component:
+def _draw_levers(shown: Levers, look: Look) -> Component:
     t, paint = look.tokens, _Painter(shown, look.tokens)
     drag = ", drag a λ along its P" if shown.allowed.components > 1 else ""
     what = "answer" if shown.record.task == "single" else "most probable label"
     data = {
-        "grids": [grid for grid in (_grid(shown, paint), _gates(shown, paint)) if grid],
+        "grids": [grid for grid in (_build_grid(shown, paint), _build_gate_grid(shown, paint)) if grid],
         "alone": list(describe_factors(shown)),
         "layer": shown.layer + 1,
-        "changed": shown.edits.words(),
+        "changed": shown.edits.describe_changes(),
         "note": "as edited" if shown.edits else "",
-        "said": difference(shown.trained, shown.view, what) if shown.edits else "",
+        "said": describe_difference(shown.trained, shown.view, what) if shown.edits else "",
         "hint": f"push of each part; press one to {'leave its mean' if shown.mean else 'silence it'}{drag}",
         "silent": {"now": MEAN if shown.mean else ZERO, "ways": WAYS},
-        "full": _legend(shown, paint.top),
+        "full": _write_legend(shown, paint.top),
         "brief": look.projector,
         "colours": {name: getattr(t, name) for name in ("ink", "muted", "grid", "paper", "accent")},
     }
     return Component("levers", data, look)
 
 
-def _legend(shown: Levers, top: float) -> str:
+def _write_legend(shown: Levers, top: float) -> str:
     target, curves = shown.parts.target, ""
     if shown.curves is not None:
         start = ", box start" if any(curve.start is not None for curve in shown.curves.curves) else ""
         curves = f"; curves: P({target}) from 0 to 1, dot now, long tick learned{start}, short tick zero"
     lost = "when the part says at every word the mean of what it says" if shown.mean else "without the part"
-    scale = f"log-odds of {target} lost {lost}, full colour {number(top, 1)}{curves}"
+    scale = f"log-odds of {target} lost {lost}, full colour {format_number(top, 1)}{curves}"
     return ". ".join(filter(None, (scale, shown.parts.note)))
 
 
-def _grid(shown: Levers, paint: _Painter) -> Cells:
+def _build_grid(shown: Levers, paint: _Painter) -> Cells:
     can = shown.allowed
     if can.components == 1:
         rows = [
-            {"label": f"layer {at + 1}", "cells": [*_heads(shown, paint, at), *_lexicon(shown, paint, at)]}
+            {
+                "label": f"layer {at + 1}",
+                "cells": [*_build_head_cells(shown, paint, at), *_build_lexicon_cells(shown, paint, at)],
+            }
             for at in range(can.layers)
         ]
         lexicon = ["lexicon"] if any(part.kind == "lexical" for part in shown.parts.parts) else []
         columns = [*(str(head + 1) for head in range(can.heads)), "all", *lexicon]
         return {"title": "", "columns": columns, "corner": "head", "rows": rows}
-    names = map_names(can.components, subtracts(shown.record))
-    rows = [row for at in range(can.layers) for row in _layer(shown, paint, at, names)]
+    names = name_maps(can.components, has_subtraction(shown.record))
+    rows = [row for at in range(can.layers) for row in _build_layer_rows(shown, paint, at, names)]
     return {"title": "", "columns": [*names, "whole head"], "corner": "", "rows": rows}
 
 
-def _heads(shown: Levers, paint: _Painter, at: int) -> list[Cells]:
+def _build_head_cells(shown: Levers, paint: _Painter, at: int) -> list[Cells]:
     edits, cells, keys, hows = shown.edits, [], [], []
     for head in range(shown.allowed.heads):
         keys.append(f"h{at + 1}.{head + 1}")
-        hows.append(_how((at, head), edits.heads_off, edits.heads_mean))
-        cells += paint.cells(keys[-1:], f"head {head + 1} of layer {at + 1}", hows[-1], "head", at, head=head)
-    return cells + paint.cells(keys, f"all heads of layer {at + 1}", hows[0] if all(hows) else "", "layer", at)
+        hows.append(_describe_silence((at, head), edits.heads_off, edits.heads_mean))
+        cells += paint.make_cells(keys[-1:], f"head {head + 1} of layer {at + 1}", hows[-1], "head", at, head=head)
+    return cells + paint.make_cells(keys, f"all heads of layer {at + 1}", hows[0] if all(hows) else "", "layer", at)
 
 
-def _lexicon(shown: Levers, paint: _Painter, at: int) -> list[Cells]:
-    how = _how(at, shown.edits.lexical_off, shown.edits.lexical_mean)
-    return paint.cells([f"s{at + 1}"], f"the lexicon’s term of layer {at + 1}", how, "lexical", at)
+def _build_lexicon_cells(shown: Levers, paint: _Painter, at: int) -> list[Cells]:
+    how = _describe_silence(at, shown.edits.lexical_off, shown.edits.lexical_mean)
+    return paint.make_cells([f"s{at + 1}"], f"the lexicon’s term of layer {at + 1}", how, "lexical", at)
 
 
-def _layer(shown: Levers, paint: _Painter, at: int, names: Sequence[str]) -> Iterator[Cells]:
+def _build_layer_rows(shown: Levers, paint: _Painter, at: int, names: Sequence[str]) -> Iterator[Cells]:
     can, edits = shown.allowed, shown.edits
     above = [describe_lambda(shown, at, component) for component in range(1, can.components)]
     yield {"label": f"layer {at + 1}", "layer": at + 1, "sliders": ["weight 1", *above, None]}
-    whole = _heads(shown, paint, at)
+    whole = _build_head_cells(shown, paint, at)
     for head in range(can.heads):
         cells = []
         for i, name in enumerate(names):
-            how, of = _how((at, head, i), edits.maps_off, edits.maps_mean), f"head {head + 1} of layer {at + 1}"
+            how, of = (
+                _describe_silence((at, head, i), edits.maps_off, edits.maps_mean),
+                f"head {head + 1} of layer {at + 1}",
+            )
             key = f"m{at + 1}.{head + 1}.{i}"
-            cells += paint.cells([key], f"{name} of {of}", how, "map", at, head=head, component=i)
+            cells += paint.make_cells([key], f"{name} of {of}", how, "map", at, head=head, component=i)
         yield {"label": f"head {head + 1}", "of": at + 1, "cells": [*cells, whole[head]]}
     cells = []
     for i, name in enumerate(names):
-        how = _how((at, i), edits.components_off, edits.components_mean)
-        cells += paint.cells([f"c{at + 1}.{i}"], f"{name} of layer {at + 1}", how, "component", at, component=i)
+        how = _describe_silence((at, i), edits.components_off, edits.components_mean)
+        cells += paint.make_cells([f"c{at + 1}.{i}"], f"{name} of layer {at + 1}", how, "component", at, component=i)
     yield {"label": "all heads", "all": at + 1, "cells": [*cells, whole[-1]]}
-    if lexicon := _lexicon(shown, paint, at):
+    if lexicon := _build_lexicon_cells(shown, paint, at):
         yield {"label": "lexicon", "all": at + 1, "cells": lexicon, "span": len(names) + 1}
 
 
-def _gates(shown: Levers, paint: _Painter) -> Cells:
+def _build_gate_grid(shown: Levers, paint: _Painter) -> Cells:
     tokens = sorted({part.token for part in shown.parts.parts if part.kind == "gate" and part.token is not None})
     if not tokens:
         return {}
@@ -315,19 +326,21 @@ def _gates(shown: Levers, paint: _Painter) -> Cells:
         if shown.mean and gates is not None:  # as open as those of its layer in the mean
             silent = round(float(gates[tokens[0] : len(shown.parts.tokens)].mean()), 4)
         for token, word in words.items():
-            key, by_hand = f"g{at + 1}.{token + 1}", shown.edits.gate(at, token)
-            how = "" if by_hand is None else "off" if by_hand == 0 else number(by_hand, paint.digits) * shown.mean
+            key, by_hand = f"g{at + 1}.{token + 1}", shown.edits.get_gate(at, token)
+            how = (
+                "" if by_hand is None else "off" if by_hand == 0 else format_number(by_hand, paint.digits) * shown.mean
+            )
             name = f"the gate of {word} in layer {at + 1}"
-            cells += paint.cells([key], name, how, "gate", at, token=token, silent=[f"{key}:{silent:g}"])
+            cells += paint.make_cells([key], name, how, "gate", at, token=token, silent=[f"{key}:{silent:g}"])
         rows.append({"label": f"layer {at + 1}", "of": at + 1, "cells": cells})
         if at == shown.layer:
             rows.append({"label": "gate", "gates": [describe_gate(shown, *each) for each in words.items()]})
     press = "press for the mean" if shown.mean else "press to close it"
     about = {"title": "Through each gate", "hint": f"{press}, drag to open it", "corner": "", "slant": True}
-    return {**about, "columns": [clipped(word, LONG) for word in words.values()], "rows": rows}
+    return {**about, "columns": [clip_text(word, LONG) for word in words.values()], "rows": rows}
 
 
-def part_table(shown: Levers) -> pd.DataFrame:
+def build_part_table(shown: Levers) -> pd.DataFrame:
     """Return a row for each part, counted as on the page: components from 0, all else from 1."""
     trained = shown.before.parts if shown.before else (None,) * len(shown.parts.parts)
     rows = [
@@ -353,8 +366,8 @@ LEVERS = Figure(
     "levers",
     "sentence",
     "Push of each part",
-    levers,
-    _draw,
+    read_levers,
+    _draw_levers,
     note=lambda shown: (
         f"towards {shown.parts.target}"
         + (", against their mean" if shown.mean else "")
@@ -370,5 +383,5 @@ LEVERS = Figure(
     "may speak for it.",
     needs="maps",
     options=(TOWARDS, LAYER, SILENT),
-    tables=lambda shown: {"Parts": part_table(shown)},
+    tables=lambda shown: {"Parts": build_part_table(shown)},
 )

@@ -10,14 +10,14 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.numbers import number, subscript
-from dashboard.figures.naming import escape_text
-from dashboard.figures.theme import Look, sequential, template, two_sided
+from core.formatting import format_number, format_subscript
+from dashboard.figures.display_names import escape_text
+from dashboard.figures.theme import Look, build_template, make_sequential_scale, make_two_sided_scale
 
 STRIPES = 48  # at most about so many across a map: more would be a grey of their own
 
 
-def stripes(away: NDArray[np.bool_]) -> str:
+def draw_stripes(away: NDArray[np.bool_]) -> str:
     """Draw diagonals through the cells (rows, columns) that are taken away, as an SVG path in units of cells.
 
     Neighbours along a diagonal share one line, so that a map that is negative throughout costs no more than its edges.
@@ -34,10 +34,10 @@ def stripes(away: NDArray[np.bool_]) -> str:
     return "".join(parts)
 
 
-def hatched(away: NDArray[np.bool_], axis: str, width: float, look: Look) -> dict[str, Any] | None:
+def make_hatching(away: NDArray[np.bool_], axis: str, width: float, look: Look) -> dict[str, Any] | None:
     """Return a Plotly shape over a heat map with the axes `x{axis}` and `y{axis}`; None where nothing is taken away."""
-    path = stripes(away)
-    line = {"color": look.tokens.paper, "width": look.size(width)}
+    path = draw_stripes(away)
+    line = {"color": look.tokens.paper, "width": look.scale_size(width)}
     return {"type": "path", "path": path, "xref": f"x{axis}", "yref": f"y{axis}", "line": line} if path else None
 
 
@@ -64,7 +64,7 @@ SCALES = {
 """The scales of all weights on the page, and what stands at their colour bar."""
 
 
-def scaled(row: MapRow, scale: str) -> MapRow:
+def scale_row(row: MapRow, scale: str) -> MapRow:
     """Return the row of maps on one of `SCALES`; what stays 0 stays 0.
 
     Against uniform, 0 is what an even spread of the row's own sum would give: weight × tokens − 1 for a plain softmax,
@@ -85,12 +85,12 @@ def scaled(row: MapRow, scale: str) -> MapRow:
 MOST = 256  # cells of a drawn map along one side; a longer text is shown in blocks
 
 
-def block(length: int) -> int:
+def get_block_size(length: int) -> int:
     """Return how many tokens share a cell of a drawn map."""
     return -(-length // MOST)
 
 
-def _blocks(weights: Floats, size: int) -> Floats:
+def _pool_blocks(weights: Floats, size: int) -> Floats:
     """Reduce (L, L) to (L/size, L/size): the strongest weight of each block."""
     if size == 1:
         return weights
@@ -103,7 +103,7 @@ def _blocks(weights: Floats, size: int) -> Floats:
 DUST = 1e-5  # below this share of the largest weight a difference is rounding
 
 
-def full_colour(rows: Sequence[MapRow]) -> float:
+def find_top_weight(rows: Sequence[MapRow]) -> float:
     """Return the weight of the strongest colour: the 98.5th percentile of |weight| over all maps that are shown.
 
     A fixed 0 to 1 makes long sentences look blank; one scale for each map makes noise look like signal. Where nearly
@@ -116,18 +116,18 @@ def full_colour(rows: Sequence[MapRow]) -> float:
     return usual if usual > DUST * most else most
 
 
-def coefficient_names(components: int, subtracts: bool) -> list[str]:
+def name_coefficients(components: int, subtracts: bool) -> list[str]:
     """Return the coefficients as written in the sum: `λ₁`, `λ₂` …; `−λ₁` where a model subtracts."""
-    return [f"{'−' if subtracts else ''}λ{subscript(i)}" for i in range(1, components)]
+    return [f"{'−' if subtracts else ''}λ{format_subscript(i)}" for i in range(1, components)]
 
 
-def component_rows(components: Floats, coefficients: Floats, combined: Floats, subtracts: bool) -> list[MapRow]:
+def build_component_rows(components: Floats, coefficients: Floats, combined: Floats, subtracts: bool) -> list[MapRow]:
     """Return the contribution of each component (coefficient times map), and their sum.
 
     Components are (N, H, L, L) maps after softmax, coefficients (N, H, L) with their signs, one for each reading token,
     `combined` is (H, L, L); `subtracts`: the model writes its sum with a minus (differential attention).
     """
-    base, *others = map_names(len(components), subtracts)
+    base, *others = name_maps(len(components), subtracts)
     if not others:
         return [MapRow(base, combined)]
     weights = coefficients[..., None] * components
@@ -135,17 +135,17 @@ def component_rows(components: Floats, coefficients: Floats, combined: Floats, s
     return [*map(MapRow, (base, *others), weights), MapRow(joined, combined)]
 
 
-def map_names(components: int, subtracts: bool) -> list[str]:
+def name_maps(components: int, subtracts: bool) -> list[str]:
     """Return the maps as written in the sum: `A₀`, `λ₁A₁` …."""
-    named = enumerate(coefficient_names(components, subtracts), start=1)
-    return [f"A{subscript(0)}", *(f"{name}A{subscript(i)}" for i, name in named)]
+    named = enumerate(name_coefficients(components, subtracts), start=1)
+    return [f"A{format_subscript(0)}", *(f"{name}A{format_subscript(i)}" for i, name in named)]
 
 
 ROW_HEIGHTS = (330, 240, 190, 150)
 """Pixels of a row of maps where there are one, two, three, or more rows."""
 
 
-def map_grid(
+def draw_map_grid(
     rows: Sequence[MapRow],
     tokens: Sequence[str],
     look: Look,
@@ -166,9 +166,9 @@ def map_grid(
         numbered: Write the number of its head above each map.
         worded: Write the words along both sides, as far as they fit; for one map that stands alone.
     """
-    t, size = look.tokens, look.size
-    heads, step = rows[0].weights.shape[0], block(len(tokens))
-    top = top or full_colour(rows)
+    t, size = look.tokens, look.scale_size
+    heads, step = rows[0].weights.shape[0], get_block_size(len(tokens))
+    top = top or find_top_weight(rows)
     signed = any((row.weights < 0).any() for row in rows)
     # a word may occur twice.
     places = [f"{escape_text(token)} ({i})" for i, token in enumerate(tokens, start=1)][::step]
@@ -182,14 +182,14 @@ def map_grid(
         height = max(WORDED, 22 * len(tokens) + 150)
     across = {"side": "top", "tickangle": -40 if len(tokens) > FLAT else 0} if worded else {}
     layout: dict[str, Any] = {
-        "template": template(look),
-        "height": look.height(height),
+        "template": build_template(look),
+        "height": look.scale_height(height),
         "margin": {"t": size(30), "b": size(66)},
         "coloraxis": {
             "cmin": -top if signed else 0,
             "cmax": top,
-            "colorscale": two_sided(t) if signed else sequential(t),
-            "colorbar": _colourbar(top, signed, label, look),
+            "colorscale": make_two_sided_scale(t) if signed else make_sequential_scale(t),
+            "colorbar": _make_colorbar(top, signed, label, look),
         },
         "annotations": [],
         "shapes": [],
@@ -197,17 +197,17 @@ def map_grid(
     traces = []
     for r, h in np.ndindex(len(rows), heads):
         axis, row = "" if r == h == 0 else str(r * heads + h + 1), rows[r]
-        drawn = _blocks(np.asarray(row.weights[h], np.float32), step)  # four bytes each
+        drawn = _pool_blocks(np.asarray(row.weights[h], np.float32), step)  # four bytes each
         of = f"{row.name}, head {h + 1}" if numbered else row.name
         heat = {"type": "heatmap", "z": drawn, "x": places, "y": places, "coloraxis": "coloraxis"}
         hover = f"%{{y}} reads %{{x}}<br>%{{z:.3f}}<extra>{of}</extra>"
         traces.append({**heat, "hovertemplate": hover, "xaxis": f"x{axis}", "yaxis": f"y{axis}"})
-        layout["annotations"] += _notes(row, r, h, axis, look) if numbered else []
-        if pattern := hatched(drawn < 0, axis, stripe, look):
+        layout["annotations"] += _label_heads(row, r, h, axis, look) if numbered else []
+        if pattern := make_hatching(drawn < 0, axis, stripe, look):
             layout["shapes"].append(pattern)
         name = {"title": {"text": row.name, "font": {"color": t.ink, "size": size(15)}}} if h == 0 else {}
-        upward = {"anchor": f"x{axis}", "domain": _part(len(rows) - 1 - r, len(rows)), "autorange": "reversed"}
-        layout[f"xaxis{axis}"] = {**frame, **across, "anchor": f"y{axis}", "domain": _part(h, heads)}
+        upward = {"anchor": f"x{axis}", "domain": _place_panel(len(rows) - 1 - r, len(rows)), "autorange": "reversed"}
+        layout[f"xaxis{axis}"] = {**frame, **across, "anchor": f"y{axis}", "domain": _place_panel(h, heads)}
         layout[f"yaxis{axis}"] = {**frame, **upward, **name}
     return go.Figure({"data": traces, "layout": layout})  # in one go: adding part by part takes ten times as long
 
@@ -219,17 +219,17 @@ SPELT = 6
 """Heads up to which each map is titled `head 1`, `head 2` …; of more, all but the first have their number alone."""
 
 
-def _part(index: int, count: int) -> list[float]:
+def _place_panel(index: int, count: int) -> list[float]:
     """Return the place of one of `count` panels along an axis, with gaps between them."""
     gap = 0.03
     width = (1 - gap * (count - 1)) / count
     return [index * (width + gap), min(1.0, index * (width + gap) + width)]
 
 
-def _notes(row: MapRow, r: int, h: int, axis: str, look: Look) -> list[dict[str, Any]]:
+def _label_heads(row: MapRow, r: int, h: int, axis: str, look: Look) -> list[dict[str, Any]]:
     """Write the head's number above the first row, and `off` in the map of a head that is."""
     panel = {"xref": f"x{axis} domain", "yref": f"y{axis} domain"}
-    font = {"color": look.tokens.ink, "size": look.size(15)}
+    font = {"color": look.tokens.ink, "size": look.scale_size(15)}
     said = f"head {h + 1}" if h == 0 or len(row.weights) <= SPELT else str(h + 1)
     title = {"x": 0, "y": 1, "yshift": 4, "xanchor": "left", "yanchor": "bottom", "text": said, "font": font}
     middle = {"x": 0.5, "y": 0.5, "text": "off"}
@@ -239,12 +239,12 @@ def _notes(row: MapRow, r: int, h: int, axis: str, look: Look) -> list[dict[str,
 HATCHED = "hatched: below zero"
 
 
-def _colourbar(top: float, signed: bool, label: str, look: Look) -> dict[str, object]:
+def _make_colorbar(top: float, signed: bool, label: str, look: Look) -> dict[str, object]:
     ticks = [-top, 0.0, top] if signed else [0.0, top]
     title = f"{label}; {HATCHED}" if signed else label
     return {
         "orientation": "h",
-        "title": {"text": title, "side": "bottom", "font": {"size": look.size(14), "color": look.tokens.muted}},
+        "title": {"text": title, "side": "bottom", "font": {"size": look.scale_size(14), "color": look.tokens.muted}},
         "y": -0.02,
         "yanchor": "top",
         "len": 0.6,
@@ -252,18 +252,18 @@ def _colourbar(top: float, signed: bool, label: str, look: Look) -> dict[str, ob
         "outlinewidth": 0,
         "ticks": "",
         "tickvals": ticks,
-        "ticktext": [number(tick, 2) if tick else "0" for tick in ticks],
-        "tickfont": {"size": look.size(14), "color": look.tokens.muted},
+        "ticktext": [format_number(tick, 2) if tick else "0" for tick in ticks],
+        "tickfont": {"size": look.scale_size(14), "color": look.tokens.muted},
     }
 
 
-def coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> go.Figure:
+def draw_coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> go.Figure:
     """Draw the weight c of every further component in this sentence: a dot for each value among heads and tokens.
 
     What adds attention is solid, what takes it away dashed and hollow.
     """
-    t, size = look.tokens, look.size
-    signs = coefficient_names(len(layers[0]), subtracts)
+    t, size = look.tokens, look.scale_size
+    signs = name_coefficients(len(layers[0]), subtracts)
     lines = [
         (f"layer {layer}, {signs[i - 1]}", float(np.mean(c[i])), np.unique(c[i].round(6)))
         for layer, c in enumerate(layers, start=1)
@@ -280,14 +280,14 @@ def coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> go.Fi
             {"x": [0, mean], "y": [name, name], "mode": "lines", "line": stem, "hoverinfo": "skip"},
             {"x": values, "y": [name] * len(values), "mode": "markers", "marker": dot, "hovertemplate": hover},
         ]
-        text, end = f"{number(mean, 2)}{'' if one else ' on average'}", float(values.max()) if mean >= 0 else 0
+        text, end = f"{format_number(mean, 2)}{'' if one else ' on average'}", float(values.max()) if mean >= 0 else 0
         notes.append({"x": end, "y": name, "xanchor": "left", "xshift": 10, "text": text, "font": {"color": t.ink}})
     low = min([0.0, *(float(values.min()) for *_, values in lines)])
     high = max([0.0, *(float(values.max()) for *_, values in lines)])
     room = max(high - low, 0.1)  # for the number behind the dot
     layout = {
-        "template": template(look),
-        "height": look.height(70 + 38 * len(lines)),
+        "template": build_template(look),
+        "height": look.scale_height(70 + 38 * len(lines)),
         "annotations": notes,
         "shapes": [{"x0": 0, "x1": 0, "y0": 0, "y1": 1, "yref": "paper", "line": {"color": t.ink, "width": 1}}],
         "xaxis": {"range": [low - 0.05 * room, high + 0.3 * room], "nticks": 5, "showgrid": True},

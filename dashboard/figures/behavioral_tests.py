@@ -9,16 +9,16 @@ from typing import Any
 
 import pandas as pd
 
-from core.behaviour.judge import Answer, Judged
-from core.behaviour.rates import TOLERATED
-from core.behaviour.report import report
-from core.behaviour.suite import Case, SuiteTest
-from core.numbers import count, number
-from dashboard.figures.drawing import Column as TableColumn
-from dashboard.figures.drawing import Table
+from core.behaviour.failure_rates import TOLERATED
+from core.behaviour.outcomes import SuitePrediction, SuiteResult
+from core.behaviour.report import build_report
+from core.behaviour.suite import SuiteCase, SuiteTest
+from core.formatting import format_count, format_number
+from dashboard.figures.drawing import DataTable
+from dashboard.figures.drawing import TableColumn as TableColumn
 from dashboard.figures.figure import Figure
-from dashboard.figures.interval_drawing import component
-from dashboard.figures.interval_table import Axis, Cell, Column, Mark, Marks, Row, Words
+from dashboard.figures.interval_drawing import build_component
+from dashboard.figures.interval_table import Axis, Cell, IntervalColumn, IntervalRow, Mark, Marks, TextCell
 from dashboard.figures.theme import Look, Tokens
 
 NAMED = 3
@@ -26,10 +26,10 @@ _SHARES = Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"), band=(0.0, TOLERATE
 
 
 @dataclass(frozen=True)
-class Behaved:
+class BehaviorResults:
     """Results of behavioural tests of several runs, and the run that the page is about."""
 
-    judged: Mapping[str, Judged]
+    judged: Mapping[str, SuiteResult]
     """By run."""
     run: str
     picked: str = ""
@@ -38,7 +38,7 @@ class Behaved:
     @cached_property
     def report(self) -> dict[str, Any]:
         """Return the report of `core.behaviour.report`."""
-        return report(list(self.judged.values()))
+        return build_report(list(self.judged.values()))
 
     @property
     def runs(self) -> list[str]:
@@ -48,22 +48,22 @@ class Behaved:
     @property
     def capabilities(self) -> list[Mapping[str, Any]]:
         """Return the capabilities, highest failure rate of the page's run first; those that it cannot be asked last."""
-        return sorted(self.report["capabilities"], key=lambda each: -_rate(each["rates"][self.run]))
+        return sorted(self.report["capabilities"], key=lambda each: -_get_rate(each["rates"][self.run]))
 
 
-def _rate(rate: Mapping[str, Any]) -> float:
+def _get_rate(rate: Mapping[str, Any]) -> float:
     return -1.0 if rate["rate"] is None else float(rate["rate"])
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """List names: `a, b and c`; of more than three, how many more."""
     first, more = list(names[:NAMED]), len(names) - NAMED
     if more > 0:
-        return f"{', '.join(first)} and {count(more)} more"
+        return f"{', '.join(first)} and {format_count(more)} more"
     return " and ".join(filter(None, (", ".join(first[:-1]), first[-1]))) if first else ""
 
 
-def finding(behaved: Behaved) -> tuple[str, str]:
+def summarize_rates(behaved: BehaviorResults) -> tuple[str, str]:
     """Summarise the failure rates in a sentence, with the evidence in a second text."""
     run = behaved.run
     asked = [each for each in behaved.capabilities if each["rates"][run]["n"]]
@@ -72,28 +72,30 @@ def finding(behaved: Behaved) -> tuple[str, str]:
     }
     fails = [each["capability"] for each in kinds["fails"]]
     said = f"{run} passes {len(kinds['passes'])} of {len(asked)} capabilities"
-    said += f", but fails {listed(fails)}." if fails else " and clearly fails none."
-    rates = [number(_rate(each["rates"][run]), 2) for each in kinds["fails"][:NAMED]]
-    behind = [f"{'Failure rates there' if len(rates) > 1 else 'Failure rate there'}: {listed(rates)}."] if rates else []
+    said += f", but fails {join_names(fails)}." if fails else " and clearly fails none."
+    rates = [format_number(_get_rate(each["rates"][run]), 2) for each in kinds["fails"][:NAMED]]
+    behind = (
+        [f"{'Failure rates there' if len(rates) > 1 else 'Failure rate there'}: {join_names(rates)}."] if rates else []
+    )
     if still_open := len(kinds["open"]):
         are = "is undecided: its interval includes" if still_open == 1 else "are undecided: their intervals include"
-        behind.append(f"{count(still_open)} {are} {TOLERATED:g}.")
-    return said, " ".join([*behind, *_differences(behaved)])
+        behind.append(f"{format_count(still_open)} {are} {TOLERATED:g}.")
+    return said, " ".join([*behind, *_describe_differences(behaved)])
 
 
-def _differences(behaved: Behaved) -> list[str]:
+def _describe_differences(behaved: BehaviorResults) -> list[str]:
     """Say where the run and each of the others differ beyond chance."""
     found = []
     for other in behaved.runs[1:]:
         pair = {behaved.run, other}
         rows = [each for each in behaved.report["differences"] if {each["first"], each["second"]} == pair]
         where = sorted((each for each in rows if each["differ"]), key=lambda each: -abs(each["difference"]))
-        names = listed([each["capability"] for each in where])
+        names = join_names([each["capability"] for each in where])
         found.append(f"It differs from {other} on {names}." if names else f"It cannot be told apart from {other}.")
     return found
 
 
-def consistent(behaved: Behaved) -> str:
+def count_contrast_sets(behaved: BehaviorResults) -> str:
     """Count the fully correct contrast sets of each run, in words; empty without any."""
     sets = {name: [0, 0] for name in behaved.runs}
     for each in behaved.report["capabilities"]:
@@ -101,50 +103,57 @@ def consistent(behaved: Behaved) -> str:
             if rate["consistency"]:
                 sets[name][0] += rate["consistency"]["right"]
                 sets[name][1] += rate["consistency"]["groups"]
-    told = [f"{name} {count(right)}" for name, (right, groups) in sets.items() if groups]
+    told = [f"{name} {format_count(right)}" for name, (right, groups) in sets.items() if groups]
     groups = max((groups for _, groups in sets.values()), default=0)
-    return f"Contrast sets right as a whole, of {count(groups)}: {', '.join(told)}." if told else ""
+    return f"Contrast sets right as a whole, of {format_count(groups)}: {', '.join(told)}." if told else ""
 
 
-def rates_marks(behaved: Behaved, tokens: Tokens) -> Marks:
+def build_rates_marks(behaved: BehaviorResults, tokens: Tokens) -> Marks:
     """Return a row for each capability, which unfolds to its tests; marks and numbers of each run."""
     columns = [
-        Column("capability", "Capability", "15rem"),
-        Column("must", "the answer …", "11rem", soft=True, opt=True),
-        Column("cases", "cases", "3.8rem", number=True, soft=True, opt=True),
+        IntervalColumn("capability", "Capability", "15rem"),
+        IntervalColumn("must", "the answer …", "11rem", soft=True, opt=True),
+        IntervalColumn("cases", "cases", "3.8rem", number=True, soft=True, opt=True),
     ]
     for name in behaved.runs:
-        columns += [Column(f"mark {name}", name, axis=_SHARES), Column(f"rate {name}", "", "3.4rem", number=True)]
+        columns += [
+            IntervalColumn(f"mark {name}", name, axis=_SHARES),
+            IntervalColumn(f"rate {name}", "", "3.4rem", number=True),
+        ]
     rows = []
     for each in behaved.capabilities:
         tests = each["tests"]
         cases = sum(test["cases"] for test in tests)
         children = tuple(
-            Row(f"test {test['test']}", _cells(test["test"], test["must"], test["cases"], test["rates"], tokens))
+            IntervalRow(
+                f"test {test['test']}", _build_cells(test["test"], test["must"], test["cases"], test["rates"], tokens)
+            )
             for test in tests
         )
-        cells = _cells(each["capability"], " · ".join(each["must"]), cases, each["rates"], tokens)
-        rows.append(Row(f"capability {each['capability']}", cells, children))
+        cells = _build_cells(each["capability"], " · ".join(each["must"]), cases, each["rates"], tokens)
+        rows.append(IntervalRow(f"capability {each['capability']}", cells, children))
     return Marks("Failure rates by capability and run", tuple(columns), tuple(rows), height=1.85)
 
 
-def _cells(name: str, must: str, cases: int, rates: Mapping[str, Mapping[str, Any]], tokens: Tokens) -> dict[str, Cell]:
-    found: dict[str, Cell] = {"capability": Words(name), "must": must, "cases": count(cases)}
+def _build_cells(
+    name: str, must: str, cases: int, rates: Mapping[str, Mapping[str, Any]], tokens: Tokens
+) -> dict[str, Cell]:
+    found: dict[str, Cell] = {"capability": TextCell(name), "must": must, "cases": format_count(cases)}
     for run, rate in rates.items():
         if rate["rate"] is None:
-            found[f"rate {run}"] = Words("–", title=f"{run} has no class that could be right: it is not asked")
+            found[f"rate {run}"] = TextCell("–", title=f"{run} has no class that could be right: it is not asked")
             continue
         low, high = rate["interval"]
-        failed = f"{count(rate['failed'])} of {count(rate['n'])} fail"
-        said = f"{number(rate['rate'], 2)}, 95 % interval {number(low, 2)} to {number(high, 2)}, {failed}"
+        failed = f"{format_count(rate['failed'])} of {format_count(rate['n'])} fail"
+        said = f"{format_number(rate['rate'], 2)}, 95 % interval {format_number(low, 2)} to {format_number(high, 2)}, {failed}"
         sure = rate["verdict"] == "fails"
         colour = tokens.wrong if sure else tokens.right
         found[f"mark {run}"] = Mark(rate["rate"], low, high, rate["verdict"] == "open", colour, said=said)
-        found[f"rate {run}"] = Words(number(rate["rate"], 2), strong=sure, title=said)
+        found[f"rate {run}"] = TextCell(format_number(rate["rate"], 2), strong=sure, title=said)
     return found
 
 
-def rates_table(behaved: Behaved) -> pd.DataFrame:
+def build_rates_table(behaved: BehaviorResults) -> pd.DataFrame:
     """Return a row for each test and each capability of each run."""
     rows = []
     for each in behaved.capabilities:
@@ -165,8 +174,12 @@ RATES = Figure(
     "behaviour",
     "behave",
     "Failure rate",
-    lambda source: Behaved({source.record.run: source.reader.behaviour(source.record)}, source.record.run),
-    lambda behaved, look: component(rates_marks(behaved, look.tokens), look, picked=behaved.picked, picks=True),
+    lambda source: BehaviorResults(
+        {source.record.run: source.reader.judge_default_suite(source.record)}, source.record.run
+    ),
+    lambda behaved, look: build_component(
+        build_rates_marks(behaved, look.tokens), look, picked=behaved.picked, picks=True
+    ),
     note=lambda behaved: f"where {behaved.run} fails most first; bold: clearly above {TOLERATED:g}",
     reading="Bar: 95 % interval. A ring: not to be told apart from 0.3, where the shaded part ends.",
     how="A case fails where the answer is not the expected one (*must be*), where the answers to its texts differ "
@@ -174,7 +187,7 @@ RATES = Figure(
     "stated tolerance. n sentences of one template count as n / (1 + (m − 1) ρ) independent ones, with ρ from an "
     "analysis of variance over the whole suite; the interval is Wilson's for so many. Runs differ where "
     "Newcombe's interval of their difference, at the level of its Holm step, leaves out 0.",
-    tables=lambda behaved: {"Failure rates": rates_table(behaved)},
+    tables=lambda behaved: {"Failure rates": build_rates_table(behaved)},
 )
 
 
@@ -185,13 +198,13 @@ TO = " → "
 
 
 @dataclass(frozen=True)
-class Failing:
+class FailingCases:
     """Cases of a capability, or of one of its tests, that a run fails."""
 
-    behaved: Behaved
+    behaved: BehaviorResults
     name: str
     run: str
-    cases: tuple[tuple[SuiteTest, Case], ...]
+    cases: tuple[tuple[SuiteTest, SuiteCase], ...]
     asked: int
 
     @property
@@ -200,17 +213,17 @@ class Failing:
         return all(test.kind == "minimum" for test, _ in self.cases)
 
 
-def failing(behaved: Behaved, picked: str, run: str) -> Failing:
+def collect_failures(behaved: BehaviorResults, picked: str, run: str) -> FailingCases:
     """Collect the cases of a picked row that a run fails."""
     kind, _, name = picked.partition(" ")
     judged = behaved.judged[run]
     tests = [test for test in judged.suite.tests if name == (test.capability if kind == "capability" else test.name)]
-    cases = tuple((test, case) for test in tests for case in judged.failing(test))
+    cases = tuple((test, case) for test in tests for case in judged.list_failing(test))
     asked = sum(passed is not None for test in tests for passed in judged.passed[test.name])
-    return Failing(behaved, name, run, cases, asked)
+    return FailingCases(behaved, name, run, cases, asked)
 
 
-def failing_table(found: Failing) -> pd.DataFrame:
+def build_failures_table(found: FailingCases) -> pd.DataFrame:
     """Return a row for each case: the texts, the test, the expectation, and the answer of every run.
 
     A column for each run holds the probability of what is expected, or, where texts are compared, the answers to them
@@ -218,37 +231,45 @@ def failing_table(found: Failing) -> pd.DataFrame:
     """
     rows = []
     for test, case in found.cases:
-        row: dict[str, str | float] = {"sentence": TO.join(case.texts), "test": test.name, "must": _asked(test, case)}
+        row: dict[str, str | float] = {
+            "sentence": TO.join(case.texts),
+            "test": test.name,
+            "must": _write_expectation(test, case),
+        }
         for run in found.behaved.runs:
             answers = [found.behaved.judged[run].answers[text] for text in case.texts]
-            row[run] = _expected(answers[0], case) if found.single else TO.join(_told(each, case) for each in answers)
+            row[run] = (
+                _sum_expected(answers[0], case)
+                if found.single
+                else TO.join(_write_answer(each, case) for each in answers)
+            )
         rows.append({**row, "text": case.texts[-1]})
     return pd.DataFrame(rows, columns=["sentence", "test", "must", *found.behaved.runs, "text"])
 
 
-def _asked(test: SuiteTest, case: Case) -> str:
+def _write_expectation(test: SuiteTest, case: SuiteCase) -> str:
     return " ".join(filter(None, (test.words.removeprefix("must "), " or ".join(case.expected))))
 
 
-def _expected(answer: Answer, case: Case) -> float:
+def _sum_expected(answer: SuitePrediction, case: SuiteCase) -> float:
     return sum(answer.probabilities.get(side, 0.0) for side in case.expected)
 
 
-def _told(answer: Answer, case: Case) -> str:
+def _write_answer(answer: SuitePrediction, case: SuiteCase) -> str:
     """Write the probability of the expected answer; without an expectation, the answer with its own."""
     if case.expected:
-        return number(_expected(answer, case), 2)
+        return format_number(_sum_expected(answer, case), 2)
     chance = answer.probabilities.get(answer.side, 0.0) if answer.side else 0.0
-    return f"{answer.label} {number(chance, 2)}"
+    return f"{answer.label} {format_number(chance, 2)}"
 
 
-def _draw_failing(found: Failing, look: Look) -> Table:
+def _draw_failures(found: FailingCases, look: Look) -> DataTable:
     several = len({test.name for test, _ in found.cases}) > 1
     shown = ["sentence", "must", *found.behaved.runs, *(["test"] if several else [])]
     columns = {name: TableColumn(name.capitalize(), width=width) for name, width in WIDTHS.items()}
     own = TableColumn(decimals=2, width=RUN) if found.single else TableColumn()
     columns |= dict.fromkeys(found.behaved.runs, own)
-    return Table(failing_table(found)[shown], columns)
+    return DataTable(build_failures_table(found)[shown], columns)
 
 
 FAILING = Figure(
@@ -256,8 +277,8 @@ FAILING = Figure(
     "behave",
     lambda found: f"Failing: {found.name}",
     None,
-    _draw_failing,
-    note=lambda found: f"{count(len(found.cases))} of {count(found.asked)} fail for {found.run}",
+    _draw_failures,
+    note=lambda found: f"{format_count(len(found.cases))} of {format_count(found.asked)} fail for {found.run}",
     reading="Under each run: how likely it finds the expected answer; where the answer must not change, its answers.",
-    tables=lambda found: {"Failing": failing_table(found).drop(columns="text")},
+    tables=lambda found: {"Failing": build_failures_table(found).drop(columns="text")},
 )

@@ -10,30 +10,30 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.data.table import VALIDATION
-from core.evaluation.costs import cost, priced
-from core.evaluation.intervals import wilson
-from core.evaluation.metrics import changed, evaluate
+from core.data.dataset import VALIDATION
+from core.evaluation.costs import compute_cost, evaluate_threshold
+from core.evaluation.intervals import compute_wilson
+from core.evaluation.metrics import count_changed, evaluate
 from core.exceptions import NotAvailable
-from core.numbers import count, number
+from core.formatting import format_count, format_number
 from core.training.temperature import as_trained
-from dashboard.figures import answers
+from dashboard.figures import thresholding
 from dashboard.figures.decisions import (
     BINS,
     FEW,
     TICKS,
     Decision,
     Floats,
-    dotted_line,
-    sample,
-    threshold_line,
-    threshold_ring,
+    draw_dotted_line,
+    draw_threshold_line,
+    draw_threshold_ring,
+    write_sample_size,
 )
+from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure
-from dashboard.figures.naming import escape_text
-from dashboard.figures.panels import Panels, whiskers
 from dashboard.figures.source import Option, Source
-from dashboard.figures.theme import Look, blend
+from dashboard.figures.subplots import Panels, make_whiskers
+from dashboard.figures.theme import Look, blend_colors
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Bin:
     interval: tuple[float, float]
 
 
-def reliability(decision: Decision) -> list[Bin]:
+def compute_bins(decision: Decision) -> list[Bin]:
     """Compute the bins that hold a row: mean probability, and observed share with its 95 % interval."""
     happened = decision.correct if decision.positive is None else decision.labels == decision.positive
     places = np.minimum((decision.score * BINS).astype(int), BINS - 1)
@@ -57,11 +57,11 @@ def reliability(decision: Decision) -> list[Bin]:
         inside = places == place
         n, hits = int(inside.sum()), int(happened[inside].sum())
         claimed = float(decision.score[inside].mean())
-        bins.append(Bin(place / BINS, (place + 1) / BINS, n, claimed, hits / n, wilson(hits, n)))
+        bins.append(Bin(place / BINS, (place + 1) / BINS, n, claimed, hits / n, compute_wilson(hits, n)))
     return bins
 
 
-def bin_table(bins: Sequence[Bin]) -> pd.DataFrame:
+def build_bin_table(bins: Sequence[Bin]) -> pd.DataFrame:
     """Return the bins as a table."""
     columns = ["from", "to", "n", "claimed", "true", "low", "high"]
     return pd.DataFrame([(b.low, b.high, b.n, b.claimed, b.true, *b.interval) for b in bins], columns=columns)
@@ -75,20 +75,29 @@ def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Lo
         x=[(each.low + each.high) / 2 for each in bins],
         y=[each.true for each in bins],
         width=[0.92 * (each.high - each.low) for each in bins],
-        marker={"color": [blend(t.paper, t.accent, 0.2 if each.n < FEW else 0.5) for each in bins], "cornerradius": 3},
-        error_y=whiskers([each.true for each in bins], [each.interval for each in bins], look.size(1.4), t.ink),
-        customdata=[[number(each.claimed), count(each.n)] for each in bins],
+        marker={
+            "color": [blend_colors(t.paper, t.accent, 0.2 if each.n < FEW else 0.5) for each in bins],
+            "cornerradius": 3,
+        },
+        error_y=make_whiskers(
+            [each.true for each in bins], [each.interval for each in bins], look.scale_size(1.4), t.ink
+        ),
+        customdata=[[format_number(each.claimed), format_count(each.n)] for each in bins],
         hovertemplate="claimed %{customdata[0]}<br>came true %{y:.3f}<br>n = %{customdata[1]}<extra></extra>",
     )
-    dotted_line(figure, (0, 1), look)
+    draw_dotted_line(figure, (0, 1), look)
     for each in bins:
         figure.add_annotation(
-            x=(each.low + each.high) / 2, y=1.03, yanchor="bottom", text=count(each.n), font={"size": look.size(14)}
+            x=(each.low + each.high) / 2,
+            y=1.03,
+            yanchor="bottom",
+            text=format_count(each.n),
+            font={"size": look.scale_size(14)},
         )
-    threshold_line(figure, threshold, look)
+    draw_threshold_line(figure, threshold, look)
     figure.update_xaxes(title=f"{escape_text(score)}, n above", range=[0, 1], tickvals=TICKS)
     figure.update_yaxes(title="came true", range=[0, 1.13], tickvals=TICKS)
-    return figure.drawn()
+    return figure.build_figure()
 
 
 @dataclass(frozen=True)
@@ -113,23 +122,23 @@ PROBABILITIES = Option(
 
 def _read_calibration(source: Source) -> Reliability:
     scaling = source.record.scaling
-    report, task, decision = source.report, source.record.task, source.once(answers.decision)
+    report, task, decision = source.report, source.record.task, source.read_once(thresholding.read_decision)
     if scaling.temperature == 1:
-        return Reliability(decision, reliability(decision), "")
+        return Reliability(decision, compute_bins(decision), "")
     before = as_trained(report.probabilities, scaling, task)
-    if source.chosen(PROBABILITIES) == TRAINED:
-        decision = answers.decided(source, replace(report, probabilities=before))
+    if source.get_choice(PROBABILITIES) == TRAINED:
+        decision = thresholding.decide_report(source, replace(report, probabilities=before))
     errors, towards = "", ""
     if task != "multi":
-        now, then = (number(evaluate(report.labels, each)["ece"]) for each in (report.probabilities, before))
+        now, then = (format_number(evaluate(report.labels, each)["ece"]) for each in (report.probabilities, before))
         errors = f": calibration error {now}, as trained {then}"
     if scaling.prior:
-        few = changed(report.probabilities, task, scaling)
+        few = count_changed(report.probabilities, task, scaling)
         towards = " towards the class prior"
-        errors += f"; {count(few)} {'answer is' if few == 1 else 'answers are'} another one"
-    told = f"temperature {number(scaling.temperature, 2)}{towards}{errors}"
+        errors += f"; {format_count(few)} {'answer is' if few == 1 else 'answers are'} another one"
+    told = f"temperature {format_number(scaling.temperature, 2)}{towards}{errors}"
     about = (TOWARDS_EACH if task == "multi" else TOWARDS) if scaling.prior else TEMPERATURE
-    return Reliability(decision, reliability(decision), told, (about,) if task == "multi" else (about, BINNED))
+    return Reliability(decision, compute_bins(decision), told, (about,) if task == "multi" else (about, BINNED))
 
 
 HOW = (
@@ -152,13 +161,15 @@ CALIBRATION = Figure(
     "Calibration",
     _read_calibration,
     lambda shape, look: draw_calibration(shape.bins, shape.decision.threshold, shape.decision.score_name, look),
-    note=lambda shape: ", ".join(filter(None, (sample(shape.decision), shape.temperature))),
+    note=lambda shape: ", ".join(filter(None, (write_sample_size(shape.decision), shape.temperature))),
     reading="Of the sentences to which the model gives 0.8, eight in ten should be so: bars should end on the "
     "dotted line.",
     how=lambda shape: " ".join([HOW, *shape.about]),
-    options=(*answers.OPTIONS, PROBABILITIES),
-    tables=lambda shape: {"Calibration": bin_table(shape.bins)},
-    sizes=lambda shape: {f"{number(each.low, 1)} to {number(each.high, 1)}": each.n for each in shape.bins},
+    options=(*thresholding.OPTIONS, PROBABILITIES),
+    tables=lambda shape: {"Calibration": build_bin_table(shape.bins)},
+    sizes=lambda shape: {
+        f"{format_number(each.low, 1)} to {format_number(each.high, 1)}": each.n for each in shape.bins
+    },
 )
 
 
@@ -166,7 +177,7 @@ THRESHOLDS = np.linspace(0, 1, 101)
 
 
 @dataclass(frozen=True)
-class Costs:
+class CostCurves:
     """The cost of errors on a class over all thresholds, and at the chosen one."""
 
     name: str
@@ -176,7 +187,7 @@ class Costs:
     chosen: bool
     """The threshold is the cheapest on validation; else a person has moved it."""
     here: dict[str, Any]
-    """`core.evaluation.costs.priced` at the threshold."""
+    """`core.evaluation.costs.evaluate_threshold` at the threshold."""
     curves: dict[str, Floats]
     """Split → (101,) the cost per sentence at `THRESHOLDS`; that of the page last."""
 
@@ -186,29 +197,29 @@ class Costs:
         return next(reversed(self.curves))
 
     @property
-    def without(self) -> float:
+    def baseline_cost(self) -> float:
         """Return the cost of predicting the class always, or never, whichever is cheaper."""
         curve = self.curves[self.split]
         return float(min(curve[0], curve[-1]))
 
 
-def _read_costs(source: Source) -> Costs:
-    name = answers.one_class(source)
-    ratio = float(source.chosen(answers.COST)) if name else 0.0
+def _read_costs(source: Source) -> CostCurves:
+    name = thresholding.get_class(source)
+    ratio = float(source.get_choice(thresholding.COST)) if name else 0.0
     if not ratio:
         about = "" if name or source.record.task == "multi" else " and a class: --with rule=CLASS"
         raise NotAvailable(f"it needs the cost of a miss: --with cost=5{about}")
-    slider = answers.slider(source)
-    threshold = float(source.chosen(slider))
+    slider = thresholding.get_slider(source)
+    threshold = float(source.get_choice(slider))
     splits = dict.fromkeys((VALIDATION, source.split))
-    reports = {split: source.reader.report(source.record, split) for split in splits}
-    known = {split: answers.of_class(report, name) for split, report in reports.items()}
-    curves = {split: cost(*given, ratio, THRESHOLDS) for split, given in known.items()}
-    here = priced(*known[source.split], ratio, threshold)
-    return Costs(name, ratio, threshold, threshold == slider.first(source), here, curves)
+    reports = {split: source.reader.make_report(source.record, split) for split in splits}
+    known = {split: thresholding.get_class_scores(report, name) for split, report in reports.items()}
+    curves = {split: compute_cost(*given, ratio, THRESHOLDS) for split, given in known.items()}
+    here = evaluate_threshold(*known[source.split], ratio, threshold)
+    return CostCurves(name, ratio, threshold, threshold == slider.get_default(source), here, curves)
 
 
-def _draw_costs(costs: Costs, look: Look) -> go.Figure:
+def _draw_costs(costs: CostCurves, look: Look) -> go.Figure:
     t = look.tokens
     figure = Panels(look, [[""]], height=400)
     for split, curve in costs.curves.items():
@@ -218,39 +229,39 @@ def _draw_costs(costs: Costs, look: Look) -> go.Figure:
             x=THRESHOLDS,
             y=curve,
             mode="lines",
-            line={"color": colour, "width": look.size(3 if here else 2)},
+            line={"color": colour, "width": look.scale_size(3 if here else 2)},
             hovertemplate=f"{escape_text(split)}<br>threshold %{{x:.2f}}<br>cost %{{y:.3f}}<extra></extra>",
         )
     ends = costs.here["interval"]
     low, high = ends or (costs.here["cost"],) * 2
     at = costs.threshold, costs.here["cost"]
-    whisker = whiskers([at[1]], [(low, high)], look.size(1.4), t.ink)
-    threshold_ring(figure, at, f"cost %{{y:.3f}}{_ends_words(ends)}", look, error_y=whisker)
-    threshold_line(figure, costs.threshold, look)
-    dotted_line(figure, (costs.without, costs.without), look)
-    figure.add_annotation(x=0.5, y=costs.without, text="without a model", yanchor="bottom")
+    whisker = make_whiskers([at[1]], [(low, high)], look.scale_size(1.4), t.ink)
+    draw_threshold_ring(figure, at, f"cost %{{y:.3f}}{_write_interval(ends)}", look, error_y=whisker)
+    draw_threshold_line(figure, costs.threshold, look)
+    draw_dotted_line(figure, (costs.baseline_cost, costs.baseline_cost), look)
+    figure.add_annotation(x=0.5, y=costs.baseline_cost, text="without a model", yanchor="bottom")
     figure.update_xaxes(title=f"threshold on P({escape_text(costs.name)})", range=[-0.02, 1.02], tickvals=TICKS)
-    figure.update_yaxes(title="cost per sentence", range=[0, 1.3 * max(costs.without, high)])
+    figure.update_yaxes(title="cost per sentence", range=[0, 1.3 * max(costs.baseline_cost, high)])
     figure.update_layout(margin={"t": 8})
-    return figure.drawn()
+    return figure.build_figure()
 
 
-def _reading(costs: Costs) -> str:
+def _write_reading(costs: CostCurves) -> str:
     here = costs.here
-    where = f"At {number(costs.threshold, 2)}{', the cheapest on validation,' if costs.chosen else ''}"
+    where = f"At {format_number(costs.threshold, 2)}{', the cheapest on validation,' if costs.chosen else ''}"
     return (
-        f"{where} {count(here['false_negatives'])} misses and {count(here['false_positives'])} false positives cost "
-        f"{number(here['cost'])} per sentence{_ends_words(here['interval'])}; at 0.50 it would be "
-        f"{number(here['cost_at_half'])}. Dotted: {costs.name} is predicted always, or never, whichever is cheaper"
+        f"{where} {format_count(here['false_negatives'])} misses and {format_count(here['false_positives'])} false positives cost "
+        f"{format_number(here['cost'])} per sentence{_write_interval(here['interval'])}; at 0.50 it would be "
+        f"{format_number(here['cost_at_half'])}. Dotted: {costs.name} is predicted always, or never, whichever is cheaper"
         f"{'.' if costs.split == VALIDATION else '; grey: validation.'}"
     )
 
 
-def _ends_words(ends: Sequence[float] | None) -> str:
-    return f" ({number(ends[0])} to {number(ends[1])})" if ends else ""
+def _write_interval(ends: Sequence[float] | None) -> str:
+    return f" ({format_number(ends[0])} to {format_number(ends[1])})" if ends else ""
 
 
-def cost_table(costs: Costs) -> pd.DataFrame:
+def build_cost_table(costs: CostCurves) -> pd.DataFrame:
     """Return the cost per sentence of each split at each threshold."""
     return pd.DataFrame({"threshold": THRESHOLDS, **costs.curves})
 
@@ -261,12 +272,14 @@ COSTS = Figure(
     "Cost by threshold",
     _read_costs,
     _draw_costs,
-    note=lambda costs: f"n = {count(costs.here['n'])}, a miss of {costs.name} costs {costs.ratio:g} false positives",
-    reading=_reading,
+    note=lambda costs: (
+        f"n = {format_count(costs.here['n'])}, a miss of {costs.name} costs {costs.ratio:g} false positives"
+    ),
+    reading=_write_reading,
     how="A false positive costs 1, a false negative (a miss) the chosen ratio; the sum is divided by the sentences. "
     "The threshold is the one that costs least on validation (of calibrated probabilities 1 / (1 + ratio); Elkan "
     "2001, equation 2). Its interval is a 95 % percentile bootstrap over the sentences.",
-    options=answers.OPTIONS,
-    tables=lambda costs: {"Costs": cost_table(costs)},
+    options=thresholding.OPTIONS,
+    tables=lambda costs: {"Costs": build_cost_table(costs)},
     sizes=lambda costs: {costs.split: costs.here["n"]},
 )

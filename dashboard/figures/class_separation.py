@@ -10,19 +10,19 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.evaluation.neighbourhood import NEIGHBOURS
+from core.evaluation.nearest_neighbors import NEIGHBOURS
 from core.evaluation.projection import Projection, ProjectionConfig
 from core.exceptions import NotAvailable
-from core.models.provides import HEAD
-from core.numbers import count, number
+from core.formatting import format_count, format_number
+from core.models.capabilities import HEAD
 from core.runs.layers import Layers
-from dashboard.figures.embeddings import DIMENSIONS, METHOD, SENTENCES, SPACE, Mapped, map_name, mapped
+from dashboard.figures.display_names import escape_text
+from dashboard.figures.embedding_map import Floats
+from dashboard.figures.embeddings import DIMENSIONS, METHOD, SENTENCES, SPACE, SentenceMap, name_map, read_map
 from dashboard.figures.figure import Figure
-from dashboard.figures.map_drawing import Floats
-from dashboard.figures.naming import escape_text
-from dashboard.figures.panels import Panels
 from dashboard.figures.source import Source
-from dashboard.figures.theme import Look, class_colours, spread, template
+from dashboard.figures.subplots import Panels
+from dashboard.figures.theme import Look, build_template, color_classes, spread_labels
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Spectrum:
     classes: tuple[tuple[str, Floats], ...]  # name, and its samples in rising order
 
 
-def spectra(
+def group_silhouettes(
     made: Projection, points: pd.DataFrame, classes: Sequence[str], config: ProjectionConfig, width: int
 ) -> tuple[list[Spectrum], list[int]]:
     """Return the silhouettes by class in both spaces, and the positions of the classes that occur."""
@@ -42,7 +42,7 @@ def spectra(
     there = [number for number, name in enumerate(classes) if (labels == name).any()]
     both = {
         f"original space, {width} dimensions": made.quality.space,
-        f"projection: {map_name(config)}": made.quality.plane,
+        f"projection: {name_map(config)}": made.quality.plane,
     }
     found = [
         Spectrum(
@@ -55,7 +55,7 @@ def spectra(
     return found, there
 
 
-def silhouette_table(spaces: Sequence[Spectrum]) -> pd.DataFrame:
+def build_silhouette_table(spaces: Sequence[Spectrum]) -> pd.DataFrame:
     """Return the means of the silhouette plot, those of all sentences last."""
     rows = [(space.title, name, len(own), float(own.mean())) for space in spaces for name, own in space.classes]
     rows += [(space.title, "all", sum(len(own) for _, own in space.classes), space.overall) for space in spaces]
@@ -81,38 +81,38 @@ def draw_silhouettes(spaces: Sequence[Spectrum], colours: Sequence[str], look: L
             figure.add_scatter(x=samples, y=heights, col=column, **area)
             middle: dict[str, Any] = {"mode": "lines", "line": {"color": t.ink, "width": 2}, "hoverinfo": "skip"}
             figure.add_scatter(x=[mean, mean], y=ends, col=column, **middle)
-            names.append(f"{escape_text(name)} <b>{number(mean)}</b><br>n = {count(len(samples))}")
+            names.append(f"{escape_text(name)} <b>{format_number(mean)}</b><br>n = {format_count(len(samples))}")
             middles.append(sum(ends) / 2)
             base += len(samples) + gap
-        for name, height in zip(names, spread(middles, 0.42 * (n + gap * len(names)) / len(names)), strict=True):
+        for name, height in zip(names, spread_labels(middles, 0.42 * (n + gap * len(names)) / len(names)), strict=True):
             figure.add_annotation(x=-0.99, y=height, align="left", text=name, **left)
         figure.add_vline(x=space.overall, line={"color": t.ink, "width": 1.2, "dash": "dot"}, col=column)
-        figure.add_annotation(x=space.overall, y=base, xshift=6, text=f"all {number(space.overall)}", **left)
+        figure.add_annotation(x=space.overall, y=base, xshift=6, text=f"all {format_number(space.overall)}", **left)
         figure.add_vline(x=0, line={"color": t.ink, "width": 1}, col=column)
     figure.update_xaxes(range=[-1, 1], tickvals=[-1, -0.5, 0, 0.5, 1], title="silhouette")
     figure.update_yaxes(showticklabels=False, showgrid=False, range=[-gap, n + gap * (len(colours) + 1)])
-    return figure.drawn()
+    return figure.build_figure()
 
 
 @dataclass(frozen=True)
-class Silhouettes:
+class MapSilhouettes:
     """Silhouettes of a map in both spaces."""
 
-    shown: Mapped
+    shown: SentenceMap
     spaces: list[Spectrum]
     there: list[int]  # positions of the classes that occur
 
 
-def silhouettes(source: Source) -> Silhouettes:
+def read_silhouettes(source: Source) -> MapSilhouettes:
     """Read how well the classes of a map are separated; NotAvailable: no map, or nothing to compare on it."""
-    shown = source.once(mapped)
+    shown = source.read_once(read_map)
     if reason := shown.made.quality.reason:
         raise NotAvailable(f"it compares a class with the nearest other one, and {reason}")
-    return Silhouettes(shown, *spectra(shown.made, shown.placed, shown.classes, shown.config, shown.width))
+    return MapSilhouettes(shown, *group_silhouettes(shown.made, shown.placed, shown.classes, shown.config, shown.width))
 
 
-def _draw(shape: Silhouettes, look: Look) -> go.Figure:
-    colours = class_colours(look.tokens, shape.shown.classes, ordered=shape.shown.ordered)
+def _draw_spaces(shape: MapSilhouettes, look: Look) -> go.Figure:
+    colours = color_classes(look.tokens, shape.shown.classes, ordered=shape.shown.ordered)
     return draw_silhouettes(shape.spaces, [colours[i] for i in shape.there], look)
 
 
@@ -120,10 +120,10 @@ SILHOUETTES = Figure(
     "silhouettes",
     "embeddings",
     "Silhouettes",
-    silhouettes,
-    _draw,
+    read_silhouettes,
+    _draw_spaces,
     note=lambda shape: (
-        f"{map_name(shape.shown.config)}, {_sample(len(shape.shown.made.quality.rows), len(shape.shown.made.rows))}"
+        f"{name_map(shape.shown.config)}, {_write_sample_size(len(shape.shown.made.quality.rows), len(shape.shown.made.rows))}"
     ),
     reading=(
         "A line for each sentence, sorted within its true class; to the left of zero it lies nearer to another class."
@@ -133,7 +133,7 @@ SILHOUETTES = Figure(
     "(Rousseeuw 1987), Euclidean, by true class.",
     options=(METHOD, DIMENSIONS, SPACE, SENTENCES),
     spread=(METHOD,),
-    tables=lambda shape: {"Silhouettes": silhouette_table(shape.spaces)},
+    tables=lambda shape: {"Silhouettes": build_silhouette_table(shape.spaces)},
 )
 
 
@@ -145,20 +145,20 @@ class Depths:
     chosen: str = HEAD  # the stage of the map
 
 
-def depths(source: Source) -> Depths:
+def read_depths(source: Source) -> Depths:
     """Read the class separation at every stage; NotAvailable: there are no layers, or they were not computed."""
-    found = source.reader.layers(source.record, source.evaluated)
+    found = source.reader.read_separability(source.record, source.evaluated)
     if found is None:
         command = f"sentiscope layers {source.record.run} --split {source.split}"
         raise NotAvailable(f"its layers have not been read: {command}")
-    return Depths(found, str(source.chosen(SPACE)))
+    return Depths(found, str(source.get_choice(SPACE)))
 
 
 def draw_depths(shown: Depths, look: Look) -> go.Figure:
     """Draw purity and silhouette from the embedding to the head, with the purity by chance."""
     t, stages = look.tokens, shown.layers.stages
     names, places = [each.name for each in stages], list(range(len(stages)))
-    figure = go.Figure(layout={"template": template(look)})
+    figure = go.Figure(layout={"template": build_template(look)})
     if shown.chosen in names:
         at = names.index(shown.chosen)
         figure.add_vrect(x0=at - 0.2, x1=at + 0.2, fillcolor=t.panel, line_width=0, layer="below")
@@ -173,41 +173,41 @@ def draw_depths(shown: Depths, look: Look) -> go.Figure:
             x=places,
             y=values,
             mode="lines+markers+text",
-            text=[number(value, 2) for value in values],
+            text=[format_number(value, 2) for value in values],
             textposition="top center",
-            textfont={"color": colour, "size": look.size(13)},
+            textfont={"color": colour, "size": look.scale_size(13)},
             cliponaxis=False,
-            line={"color": colour, "width": look.size(2), "dash": dash},
-            marker={"symbol": symbol, "size": look.size(8), "color": colour},
+            line={"color": colour, "width": look.scale_size(2), "dash": dash},
+            marker={"symbol": symbol, "size": look.scale_size(8), "color": colour},
             hovertemplate=f"%{{customdata}}<br>{name} %{{y:.3f}}<extra></extra>",
             customdata=names,
         )
     if "purity" in ends:
         chance = shown.layers.chance
         ends["by chance"] = (chance, t.muted)
-        figure.add_hline(y=chance, line={"color": t.muted, "width": look.size(1), "dash": "dot"}, layer="below")
+        figure.add_hline(y=chance, line={"color": t.muted, "width": look.scale_size(1), "dash": "dot"}, layer="below")
     low = min([0.0, *(value for value, _ in ends.values())])
-    heights = spread([value for value, _ in ends.values()], 0.1 * (1 - low))
+    heights = spread_labels([value for value, _ in ends.values()], 0.1 * (1 - low))
     for (name, (_, colour)), height in zip(ends.items(), heights, strict=True):
-        own = {"bgcolor": t.paper, "font": {"color": colour, "size": look.size(14)}}
+        own = {"bgcolor": t.paper, "font": {"color": colour, "size": look.scale_size(14)}}
         figure.add_annotation(x=places[-1] + 0.12, y=height, text=name, xanchor="left", **own)
     figure.update_xaxes(tickvals=places, ticktext=names, range=[-0.4, len(places) - 0.35 + 0.06 * len(places)])
     figure.update_yaxes(range=[low - 0.03, 1.08])
-    return figure.update_layout(height=look.height(280), hovermode="closest")
+    return figure.update_layout(height=look.scale_height(280), hovermode="closest")
 
 
-def depths_table(shown: Depths) -> pd.DataFrame:
+def build_depths_table(shown: Depths) -> pd.DataFrame:
     """Return the numbers of every stage."""
     rows = [(each.name, each.width, each.silhouette, each.purity) for each in shown.layers.stages]
     table = pd.DataFrame(rows, columns=["stage", "width", "silhouette", "purity"])
     return table.assign(n=len(shown.layers.rows), purity_by_chance=shown.layers.chance)
 
 
-def _sample(n: int, total: int) -> str:
-    return f"n = {count(n)}" + ("" if n == total else f" of {count(total)}, a stratified sample")
+def _write_sample_size(n: int, total: int) -> str:
+    return f"n = {format_count(n)}" + ("" if n == total else f" of {format_count(total)}, a stratified sample")
 
 
-def _reading(shown: Depths) -> str:
+def _write_reading(shown: Depths) -> str:
     why = f" No silhouette: {shown.layers.reason}." if shown.layers.reason else ""
     return (
         f"Purity: the share of the {NEIGHBOURS} nearest other sentences with the same true class; dotted, what "
@@ -219,14 +219,14 @@ MAP_LAYERS: Figure[Depths] = Figure(
     "map-layers",
     "embeddings",
     "Layer by layer",
-    depths,
+    read_depths,
     draw_depths,
-    note=lambda shown: _sample(len(shown.layers.rows), shown.layers.total),
-    reading=_reading,
+    note=lambda shown: _write_sample_size(len(shown.layers.rows), shown.layers.total),
+    reading=_write_reading,
     how="Of what enters the first layer and of what leaves each, the mean of a text's own tokens; *head* is what the "
     "classifier reads. Silhouettes by true class and nearest neighbours by Euclidean distance in that space, not on "
     "a map; a sentence is no neighbour of itself.",
     needs="hidden",
     options=(SPACE,),
-    tables=lambda shown: {"Layers": depths_table(shown)},
+    tables=lambda shown: {"Layers": build_depths_table(shown)},
 )

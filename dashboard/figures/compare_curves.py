@@ -12,22 +12,22 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
-from core.metrics import named, title
-from core.numbers import count, number, subscript
+from core.formatting import format_count, format_number, format_subscript
+from core.metrics import format_title, get_metric
 from core.runs.efficiency import Efficiency
-from dashboard.figures.calibration import Bin, bin_table, reliability
-from dashboard.figures.comparing import METRIC, colour, compared, letter_of
-from dashboard.figures.decisions import TICKS, Decision, decide, dotted_line
+from dashboard.figures.calibration import Bin, build_bin_table, compute_bins
+from dashboard.figures.decisions import TICKS, Decision, apply_threshold, draw_dotted_line
+from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure
-from dashboard.figures.leaderboard import reached
-from dashboard.figures.naming import escape_text
-from dashboard.figures.panels import Panels, whiskers
-from dashboard.figures.ranking import Curve, draw_roc, roc_curves
+from dashboard.figures.leaderboard import read_metric
+from dashboard.figures.model_comparison import METRIC, compare_models, get_letter, get_model_color
+from dashboard.figures.roc_pr import ClassCurve, compute_roc, draw_roc
 from dashboard.figures.source import Option, Source
-from dashboard.figures.theme import SYMBOLS, Look, spread
+from dashboard.figures.subplots import Panels, make_whiskers
+from dashboard.figures.theme import SYMBOLS, Look, spread_labels
 
 if TYPE_CHECKING:
-    from core.runs.sides import Side
+    from core.runs.comparison_data import ModelPredictions
 
 CLASS = Option(
     "class",
@@ -39,45 +39,50 @@ CLASS = Option(
 )
 
 
-def _decisions(source: Source) -> Iterator[tuple[str, Decision]]:
+def _iterate_decisions(source: Source) -> Iterator[tuple[str, Decision]]:
     """Yield each model with the decisions of its first run about the class at 0.5."""
-    number = source.record.classes.index(str(source.chosen(CLASS)))
+    number = source.record.classes.index(str(source.get_choice(CLASS)))
     names = (f"not {source.record.classes[number]}", source.record.classes[number])
     for side in source.sides.sides:
         answers = next(iter(side.answers.values()))
         chance = answers.probabilities[:, number]
         has = answers.labels == number if answers.labels.ndim == 1 else answers.labels[:, number] > 0
-        yield label(source, side), decide(has.astype(np.int64), np.stack([1 - chance, chance], 1), names, "", 0.5)
+        yield (
+            label_model(source, side),
+            apply_threshold(has.astype(np.int64), np.stack([1 - chance, chance], 1), names, "", 0.5),
+        )
 
 
-def label(source: Source, side: Side) -> str:
+def label_model(source: Source, side: ModelPredictions) -> str:
     """Return the letter and the name of a model."""
-    return f"{letter_of(source, side)} {side.name}"
+    return f"{get_letter(source, side)} {side.name}"
 
 
 @dataclass(frozen=True)
 class Rankings:
     """A ROC curve for each model."""
 
-    curves: Sequence[Curve]
+    curves: Sequence[ClassCurve]
     about: str
     n: int
 
 
-def _rankings(source: Source) -> Rankings:
-    found = [replace(curve, name=name) for name, decision in _decisions(source) for curve in roc_curves(decision)]
+def _read_rankings(source: Source) -> Rankings:
+    found = [
+        replace(curve, name=name) for name, decision in _iterate_decisions(source) for curve in compute_roc(decision)
+    ]
     if not found:
         raise NotAvailable("it needs sentences of the class and others in this split")
-    return Rankings(found, str(source.chosen(CLASS)), found[0].positives + found[0].others)
+    return Rankings(found, str(source.get_choice(CLASS)), found[0].positives + found[0].others)
 
 
 ROC = Figure(
     "compare-roc",
     "compare",
     "ROC",
-    _rankings,
+    _read_rankings,
     lambda shape, look: draw_roc(shape.curves, look),
-    note=lambda shape: f"{shape.about} against the rest, n = {count(shape.n)}, area under the curve",
+    note=lambda shape: f"{shape.about} against the rest, n = {format_count(shape.n)}, area under the curve",
     reading="How many of the class are found against how many others are taken for it; the ring is a threshold of 0.5.",
     how="Of a model with several seeds the first run is drawn.",
     options=(CLASS,),
@@ -94,46 +99,48 @@ class Reliabilities:
     n: int
 
 
-def _reliabilities(source: Source) -> Reliabilities:
-    found = list(_decisions(source))
-    bins = [(name, reliability(decision)) for name, decision in found]
-    return Reliabilities(bins, str(source.chosen(CLASS)), found[0][1].total)
+def _read_reliabilities(source: Source) -> Reliabilities:
+    found = list(_iterate_decisions(source))
+    bins = [(name, compute_bins(decision)) for name, decision in found]
+    return Reliabilities(bins, str(source.get_choice(CLASS)), found[0][1].total)
 
 
 def draw_reliabilities(shape: Reliabilities, look: Look) -> go.Figure:
     """Draw the observed share against the claimed probability, a line for each model."""
     figure = Panels(look, [[""]], height=400)
-    dotted_line(figure, (0, 1), look)
+    draw_dotted_line(figure, (0, 1), look)
     for place, (name, bins) in enumerate(shape.models):
-        own = colour(look, place)
+        own = get_model_color(look, place)
         figure.add_scatter(
             x=[each.claimed for each in bins],
             y=[each.true for each in bins],
             mode="lines+markers",
-            line={"color": own, "width": look.size(2.4)},
-            marker={"color": own, "size": look.size(7)},
-            customdata=[[number(each.claimed), count(each.n)] for each in bins],
+            line={"color": own, "width": look.scale_size(2.4)},
+            marker={"color": own, "size": look.scale_size(7)},
+            customdata=[[format_number(each.claimed), format_count(each.n)] for each in bins],
             hovertemplate=f"{escape_text(name)}<br>claimed %{{customdata[0]}}<br>came true %{{y:.3f}}"
             "<br>n = %{customdata[1]}<extra></extra>",
         )
         figure.add_annotation(x=0, y=0.98 - 0.08 * place, xanchor="left", text=escape_text(name), font={"color": own})
     figure.update_xaxes(title=f"P({escape_text(shape.about)})", range=[-0.02, 1.02], tickvals=TICKS)
     figure.update_yaxes(title="came true", range=[-0.02, 1.03], tickvals=TICKS)
-    return figure.drawn()
+    return figure.build_figure()
 
 
 CALIBRATION = Figure(
     "compare-calibration",
     "compare",
     "Calibration",
-    _reliabilities,
+    _read_reliabilities,
     draw_reliabilities,
-    note=lambda shape: f"{shape.about}, n = {count(shape.n)}",
+    note=lambda shape: f"{shape.about}, n = {format_count(shape.n)}",
     reading="Of what a model gives 0.8, eight in ten should be so: its line should lie on the dotted one.",
     how="Ten bins of the probability, each at its mean. Of a model with several seeds the first run is drawn.",
     options=(CLASS,),
     tables=lambda shape: {
-        "Calibration": pd.concat([bin_table(bins).assign(model=name) for name, bins in shape.models], ignore_index=True)
+        "Calibration": pd.concat(
+            [build_bin_table(bins).assign(model=name) for name, bins in shape.models], ignore_index=True
+        )
     },
 )
 
@@ -142,12 +149,12 @@ Lambdas = Sequence[tuple[int, str, Sequence[Sequence[float]]]]
 """Place among the models, name, and λ by layer, at the epoch that was kept: the further components."""
 
 
-def _lambdas(source: Source) -> Lambdas:
+def _read_lambdas(source: Source) -> Lambdas:
     found = []
     for place, side in enumerate(source.sides.sides):
         learned = side.model.records[0].results.get("lambda", [])
         if any(learned):
-            found.append((place, label(source, side), learned))
+            found.append((place, label_model(source, side), learned))
     if not found:
         raise NotAvailable("none of these models has a lambda")
     return found
@@ -160,31 +167,31 @@ def draw_lambdas(shape: Lambdas, look: Look) -> go.Figure:
     layers = max(len(learned) for _, _, learned in shape)
     ends: list[tuple[float, str, str]] = []
     for place, name, learned in shape:
-        own = colour(look, place)
+        own = get_model_color(look, place)
         for component in range(max(map(len, learned))):
             values = [row[component] if component < len(row) else None for row in learned]
             figure.add_scatter(
                 x=list(range(1, len(values) + 1)),
                 y=values,
                 mode="lines+markers",
-                line={"color": own, "width": look.size(1.6), "dash": "solid" if component == 0 else "dot"},
-                marker={"color": own, "size": look.size(10), "symbol": SYMBOLS[component % len(SYMBOLS)]},
-                hovertemplate=f"{escape_text(name)}<br>layer %{{x}}, λ{subscript(component + 1)} %{{y:.3f}}"
+                line={"color": own, "width": look.scale_size(1.6), "dash": "solid" if component == 0 else "dot"},
+                marker={"color": own, "size": look.scale_size(10), "symbol": SYMBOLS[component % len(SYMBOLS)]},
+                hovertemplate=f"{escape_text(name)}<br>layer %{{x}}, λ{format_subscript(component + 1)} %{{y:.3f}}"
                 "<extra></extra>",
             )
             end = next(value for value in reversed(values) if value is not None)
             letter = name.partition(" ")[0]
-            ends.append((end, f"{escape_text(letter)} λ{subscript(component + 1)} {number(end)}", own))
+            ends.append((end, f"{escape_text(letter)} λ{format_subscript(component + 1)} {format_number(end)}", own))
     extent = max(end for end, _, _ in ends) - min(0.0, min(end for end, _, _ in ends))
-    for y, (_, text, own) in zip(spread([end for end, _, _ in ends], 0.08 * extent), ends, strict=True):
+    for y, (_, text, own) in zip(spread_labels([end for end, _, _ in ends], 0.08 * extent), ends, strict=True):
         figure.add_annotation(x=layers, y=y, xanchor="left", xshift=12, text=text, font={"color": own})
-    figure.add_hline(0, line={"color": t.right, "width": look.size(1)})
+    figure.add_hline(0, line={"color": t.right, "width": look.scale_size(1)})
     figure.update_xaxes(title="layer", tickvals=list(range(1, layers + 1)), range=[0.8, layers + 0.5])
     figure.update_yaxes(title="λ", nticks=6)
-    return figure.drawn()
+    return figure.build_figure()
 
 
-def _lambda_frame(shape: Lambdas) -> pd.DataFrame:
+def _build_lambda_table(shape: Lambdas) -> pd.DataFrame:
     rows = [
         {"model": name, "layer": layer, "component": component, "lambda": value}
         for _, name, learned in shape
@@ -198,12 +205,12 @@ LAMBDAS = Figure(
     "compare-lambdas",
     "compare",
     "λ by layer",
-    _lambdas,
+    _read_lambdas,
     draw_lambdas,
     note="of the epoch that was kept",
     reading="How much each further map counts; the first has 1. Where a model subtracts, its λ is what is taken away.",
     how="The mean over heads where heads have their own. Of a model with several seeds the first run is drawn.",
-    tables=lambda shape: {"Lambdas": _lambda_frame(shape)},
+    tables=lambda shape: {"Lambdas": _build_lambda_table(shape)},
 )
 
 
@@ -234,7 +241,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Costs:
+class CostComparison:
     """Accuracy and costs of several models."""
 
     points: Sequence[Point]
@@ -249,7 +256,7 @@ class Costs:
     @property
     def best(self) -> dict[str, list[Point]]:
         """Return for each cost the models that no other beats in both, cheapest first."""
-        sign = 1 if named(self.metric).better == "higher" else -1
+        sign = 1 if get_metric(self.metric).better == "higher" else -1
         found: dict[str, list[Point]] = {name: [] for name in self.panels}
         for name, front in found.items():
             known = [point for point in self.points if point.costs.get(name)]
@@ -259,31 +266,31 @@ class Costs:
         return found
 
 
-def _read_costs(source: Source) -> Costs:
-    shape = compared(source)
+def _read_costs(source: Source) -> CostComparison:
+    shape = compare_models(source)
     points, shown = [], set[str]()
     for place, (side, model) in enumerate(zip(source.sides.sides, shape.models, strict=True)):
         known = model["metrics"][shape.metric]
-        costs = [_costs(source.reader.efficiency(record)) for record in side.model.records]
+        costs = [_get_costs(source.reader.read_efficiency(record)) for record in side.model.records]
         common = [name for name in COSTS if all(name in one for one in costs)]
         means = {name: sum(one[name] for one in costs) / len(costs) for name in common}
         low, high = known["interval"] or (None, None)  # all resamples may agree
-        points.append(Point(label(source, side), known["mean"], low, high, means, place))
+        points.append(Point(label_model(source, side), known["mean"], low, high, means, place))
         shown |= {record.run for record in side.model.records}
-    for record in source.reader.runs():
-        value = reached(record, shape.metric, source.split)
+    for record in source.reader.list_runs():
+        value = read_metric(record, shape.metric, source.split)
         same = record.status == "done" and record.data_fingerprint == source.record.data_fingerprint
         if same and record.run not in shown and value is not None:
-            points.append(Point(record.run, value, None, None, _costs(source.reader.efficiency(record)), None))
-    return Costs(points, shape.metric)
+            points.append(Point(record.run, value, None, None, _get_costs(source.reader.read_efficiency(record)), None))
+    return CostComparison(points, shape.metric)
 
 
-def _costs(known: Efficiency) -> dict[str, float]:
+def _get_costs(known: Efficiency) -> dict[str, float]:
     found = {name: getattr(known, name) for name in COSTS}
     return {name: float(value) * SCALE.get(name, 1) for name, value in found.items() if value}
 
 
-def draw_costs(shape: Costs, look: Look) -> go.Figure:
+def draw_costs(shape: CostComparison, look: Look) -> go.Figure:
     """Draw a panel for each cost; a line joins the models that no other beats in both."""
     t, names = look.tokens, shape.panels
     columns = min(2, len(names))
@@ -300,20 +307,20 @@ def draw_costs(shape: Costs, look: Look) -> go.Figure:
             x=[point.costs[name] for point in shape.best[name]],
             y=[point.value for point in shape.best[name]],
             mode="lines",
-            line={"color": t.right, "width": look.size(1.2), "shape": "hv"},
+            line={"color": t.right, "width": look.scale_size(1.2), "shape": "hv"},
             hoverinfo="skip",
         )
         known = [point for point in shape.points if point.costs.get(name)]
         for chosen in (False, True):
-            _points(figure, at, [point for point in known if (point.place is not None) == chosen], name, look)
-        ticks = log_ticks([point.costs[name] for point in known])
-        words: dict[str, Any] = {"tickvals": ticks, "ticktext": [_short(tick) for tick in ticks]}
+            _draw_points(figure, at, [point for point in known if (point.place is not None) == chosen], name, look)
+        ticks = compute_log_ticks([point.costs[name] for point in known])
+        words: dict[str, Any] = {"tickvals": ticks, "ticktext": [_shorten_number(tick) for tick in ticks]}
         figure.update_xaxes(**at, title=f"{COSTS[name]} (log)", type="log", **words, showgrid=False)
-        figure.update_yaxes(**at, title=escape_text(title(shape.metric)) if place % 2 == 0 else "", nticks=5)
-    return figure.drawn()
+        figure.update_yaxes(**at, title=escape_text(format_title(shape.metric)) if place % 2 == 0 else "", nticks=5)
+    return figure.build_figure()
 
 
-def log_ticks(values: Sequence[float]) -> list[float]:
+def compute_log_ticks(values: Sequence[float]) -> list[float]:
     """Return round numbers along a logarithmic axis, at most `MOST_TICKS`: as fine a series as that leaves."""
     low, high = min(values) / BEYOND, max(values) * BEYOND
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
@@ -324,15 +331,15 @@ def log_ticks(values: Sequence[float]) -> list[float]:
     return [ticks[0], ticks[-1]]
 
 
-def _short(value: float) -> str:
+def _shorten_number(value: float) -> str:
     scale, unit = next((each for each in ((1e6, "M"), (1e3, "k")) if value >= each[0]), (1.0, ""))
     return f"{value / scale:g}{unit}"
 
 
-def _points(figure: Panels, at: dict[str, int], points: Sequence[Point], name: str, look: Look) -> None:
+def _draw_points(figure: Panels, at: dict[str, int], points: Sequence[Point], name: str, look: Look) -> None:
     t = look.tokens
     compared = bool(points) and points[0].place is not None
-    colours = [t.right if point.place is None else colour(look, point.place) for point in points]
+    colours = [t.right if point.place is None else get_model_color(look, point.place) for point in points]
     values, ends = (
         [each.value for each in points],
         [(each.low or each.value, each.high or each.value) for each in points],
@@ -344,19 +351,21 @@ def _points(figure: Panels, at: dict[str, int], points: Sequence[Point], name: s
         mode="markers+text" if compared else "markers",
         text=[escape_text(point.name.partition(" ")[0]) if compared else "" for point in points],
         textposition="middle right",
-        textfont={"color": t.ink, "size": look.size(15)},
-        marker={"color": colours, "size": look.size(11 if compared else 9)},
-        error_y=whiskers(values, ends, look.size(1.2), t.muted) if compared else None,
-        customdata=[[escape_text(point.name), _amount(point.costs[name]), number(point.value)] for point in points],
+        textfont={"color": t.ink, "size": look.scale_size(15)},
+        marker={"color": colours, "size": look.scale_size(11 if compared else 9)},
+        error_y=make_whiskers(values, ends, look.scale_size(1.2), t.muted) if compared else None,
+        customdata=[
+            [escape_text(point.name), _format_amount(point.costs[name]), format_number(point.value)] for point in points
+        ],
         hovertemplate=f"%{{customdata[0]}}<br>%{{customdata[1]}} {COSTS[name]}<br>%{{customdata[2]}}<extra></extra>",
     )
 
 
-def _amount(value: float) -> str:
-    return count(round(value)) if value >= 10 else number(value, 2)
+def _format_amount(value: float) -> str:
+    return format_count(round(value)) if value >= 10 else format_number(value, 2)
 
 
-def costs_frame(shape: Costs) -> pd.DataFrame:
+def build_costs_table(shape: CostComparison) -> pd.DataFrame:
     """Return a row for each point."""
     rows = [
         {"model": point.name, "compared": point.place is not None, shape.metric: point.value}
@@ -370,7 +379,7 @@ def costs_frame(shape: Costs) -> pd.DataFrame:
 COST = Figure(
     "compare-cost",
     "compare",
-    lambda shape: f"What {title(shape.metric).lower()} costs",
+    lambda shape: f"What {format_title(shape.metric).lower()} costs",
     _read_costs,
     draw_costs,
     note="compared models in colour, other runs on these data in grey",
@@ -379,5 +388,5 @@ COST = Figure(
     "prediction is timed once for each run, on one thread of this machine; memory counts the tensors that are "
     "alive at once.",
     options=(METRIC,),
-    tables=lambda shape: {"Costs": costs_frame(shape)},
+    tables=lambda shape: {"Costs": build_costs_table(shape)},
 )

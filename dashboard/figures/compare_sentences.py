@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from core.evaluation.scores import label_names
 from core.exceptions import NotAvailable
-from core.numbers import count, number
-from core.runs.answers import Answers
-from core.runs.sides import paired
-from dashboard.figures.attention import MapRow, full_colour, map_grid
-from dashboard.figures.comparing import METRIC, PAIR, chosen_pair, colour, letter_of
+from core.formatting import format_count, format_number
+from core.runs.comparison_data import match_runs
+from core.runs.labeled_predictions import Answers
+from dashboard.figures.attention import MapRow, draw_map_grid, find_top_weight
+from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure
-from dashboard.figures.naming import escape_text
-from dashboard.figures.panels import square
+from dashboard.figures.model_comparison import METRIC, PAIR, get_letter, get_model_color, get_pair
 from dashboard.figures.source import Option, Source
-from dashboard.figures.theme import Look, blend
+from dashboard.figures.subplots import draw_bar_matrix
+from dashboard.figures.theme import Look, blend_colors
 
 LETTERS = ("A", "B", "C", "D", "E", "F")
 
@@ -28,7 +28,7 @@ LETTERS = ("A", "B", "C", "D", "E", "F")
 WHO = Option(
     "who",
     "Model",
-    lambda source: [letter_of(source, side) for side in source.sides.sides],
+    lambda source: [get_letter(source, side) for side in source.sides.sides],
     "Whose map",
     words=lambda source, letter: "",
     endings={letter: f"-{letter.lower()}" for letter in LETTERS},
@@ -36,7 +36,7 @@ WHO = Option(
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class ModelMap:
     """The attention map of a sentence in one model."""
 
     name: str
@@ -49,30 +49,30 @@ class Reading:
     """The weight of full colour, one for all models."""
 
 
-def _read(source: Source) -> Reading:
-    letter = str(source.chosen(WHO))
+def _read_map(source: Source) -> ModelMap:
+    letter = str(source.get_choice(WHO))
     if not source.text.strip():
         raise NotAvailable("a sentence is needed: --text")
-    sides = {letter_of(source, side): side for side in source.sides.sides}
-    views = {key: source.reader.sentence(side.model.records[0].run, source.text) for key, side in sides.items()}
+    sides = {get_letter(source, side): side for side in source.sides.sides}
+    views = {key: source.reader.inspect_text(side.model.records[0].run, source.text) for key, side in sides.items()}
     name, view = f"{letter} {sides[letter].name}", views[letter]
     said, chance = max(view.probabilities.items(), key=lambda known: known[1])
     if not view.layers:
-        raise NotAvailable(f"{name} has no attention: it says {said} ({number(chance, 2)})")
+        raise NotAvailable(f"{name} has no attention: it says {said} ({format_number(chance, 2)})")
     if not view.layers[-1].combined.size:
         raise NotAvailable(f"{name}: the sentence is too long for maps, or the model knows no word of it")
     last = {key: each.layers[-1].combined for key, each in views.items() if each.layers}
     means = {key: weights.mean(0) for key, weights in last.items() if weights.size}
-    top = full_colour([MapRow("", each) for each in means.values()])
-    return Reading(name, f"{said} {number(chance, 2)}", view.tokens, means[letter], len(view.layers), top)
+    top = find_top_weight([MapRow("", each) for each in means.values()])
+    return ModelMap(name, f"{said} {format_number(chance, 2)}", view.tokens, means[letter], len(view.layers), top)
 
 
 MAPS = Figure(
     "compare-map",
     "compare",
     lambda shape: shape.name,
-    _read,
-    lambda shape, look: map_grid(
+    _read_map,
+    lambda shape, look: draw_map_grid(
         [MapRow("", shape.weights[None])], shape.tokens, look, top=shape.top, numbered=False, worded=True
     ),
     note=lambda shape: f"says {shape.answer}",
@@ -89,7 +89,7 @@ SHADE = {True: 0.32, False: 0.45}
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class AgreementMatrix:
     """The answers of two runs to n sentences; one run of each model."""
 
     names: tuple[str, str]
@@ -113,7 +113,7 @@ class Matrix:
         return self.kinds == RIGHTS
 
     @property
-    def told_by_label(self) -> bool:
+    def has_known_answers(self) -> bool:
         """Tell whether cell and label determine both answers: cells of classes, or two classes in all."""
         return not self.about_right or (len(self.answers[0].record.classes) == 2 and self.answers[0].labels.ndim == 1)
 
@@ -123,22 +123,26 @@ class Matrix:
         size = len(self.kinds)
         return np.bincount(self.first * size + self.second, minlength=size**2).reshape(size, size)
 
-    def rows(self, one: int, other: int) -> NDArray[np.int64]:
+    def find_rows(self, one: int, other: int) -> NDArray[np.int64]:
         """Return the sentences of a cell."""
         return np.flatnonzero((self.first == one) & (self.second == other))
 
-    def said(self, one: int, other: int) -> str:
+    def describe_cell(self, one: int, other: int) -> str:
         """Describe a cell in words."""
         return f"{self.letters[0]} {self.kinds[one]}, {self.letters[1]} {self.kinds[other]}"
 
-    def small(self, one: int, other: int) -> str:
+    def write_cell_note(self, one: int, other: int) -> str:
         """Write the line below the count of a cell."""
         a, b = self.letters
         if self.about_right:
             return (("both right", f"only {a} right"), (f"only {b} right", "both wrong"))[one][other]
-        rows = self.rows(one, other)
+        rows = self.find_rows(one, other)
         hits = [int(right[rows].sum()) for right in self.right]
-        return f"{count(hits[0])} right" if one == other else f"{a} right {count(hits[0])}, {b} {count(hits[1])}"
+        return (
+            f"{format_count(hits[0])} right"
+            if one == other
+            else f"{a} right {format_count(hits[0])}, {b} {format_count(hits[1])}"
+        )
 
 
 CELLS = Option(
@@ -150,21 +154,21 @@ CELLS = Option(
 )
 
 
-def matrix(source: Source) -> Matrix:
+def read_matrix(source: Source) -> AgreementMatrix:
     """Read the answers of the chosen pair; of several seeds, of the first pair of runs."""
-    sides = chosen_pair(source)
-    run, one, other = next(iter(paired(*sides)))
+    sides = get_pair(source)
+    run, one, other = next(iter(match_runs(*sides)))
     answers = sides[0].answers[one], sides[1].answers[other]
-    scores = [each.scores(str(source.chosen(METRIC))) for each in answers]
+    scores = [each.to_scores(str(source.get_choice(METRIC))) for each in answers]
     right = scores[0].correct > 0, scores[1].correct > 0
-    by_right = source.chosen(CELLS) == "right and wrong"
+    by_right = source.get_choice(CELLS) == "right and wrong"
     kinds = RIGHTS if by_right else tuple(answers[0].record.classes)
     places = [np.where(each, 0, 1) if by_right else score.answers for each, score in zip(right, scores, strict=True)]
     several = any(len(side.answers) > 1 for side in sides)
     numbers = [source.sides.sides.index(side) for side in sides]
-    return Matrix(
+    return AgreementMatrix(
         (sides[0].name, sides[1].name),
-        (letter_of(source, sides[0]), letter_of(source, sides[1])),
+        (get_letter(source, sides[0]), get_letter(source, sides[1])),
         (numbers[0], numbers[1]),
         kinds,
         places[0],
@@ -175,54 +179,56 @@ def matrix(source: Source) -> Matrix:
     )
 
 
-def draw_matrix(shape: Matrix, look: Look) -> go.Figure:
+def draw_matrix(shape: AgreementMatrix, look: Look) -> go.Figure:
     """Draw the matrix; a cell carries `customdata = [row, column]`."""
     rows, columns = ([f"{letter} {escape_text(kind)}" for kind in shape.kinds] for letter in shape.letters)
-    return square(
+    return draw_bar_matrix(
         look,
         rows,
         columns,
-        colour=lambda i, j: _colour(shape, i, j, look),
-        words=lambda i, j: f"<b style='font-size:1.5em'>{count(int(shape.counts[i, j]))}</b><br>{shape.small(i, j)}",
-        hover=lambda i, j: f"{escape_text(shape.said(i, j))}: {count(int(shape.counts[i, j]))}",
+        colour=lambda i, j: _color_cell(shape, i, j, look),
+        words=lambda i, j: (
+            f"<b style='font-size:1.5em'>{format_count(int(shape.counts[i, j]))}</b><br>{shape.write_cell_note(i, j)}"
+        ),
+        hover=lambda i, j: f"{escape_text(shape.describe_cell(i, j))}: {format_count(int(shape.counts[i, j]))}",
         height=360,
     )
 
 
-def _colour(shape: Matrix, one: int, other: int, look: Look) -> str:
+def _color_cell(shape: AgreementMatrix, one: int, other: int, look: Look) -> str:
     """Colour a cell: right alone in its model's colour, both right grey, both wrong magenta; answers by count."""
     t, share = look.tokens, SHADE[look.dark]
     if shape.about_right:
-        alone = [(colour(look, place), share) for place in shape.colours]
-        return blend(t.paper, *(((t.right, 0.14), alone[0]), (alone[1], (t.wrong, 0.3)))[one][other])
+        alone = [(get_model_color(look, place), share) for place in shape.colours]
+        return blend_colors(t.paper, *(((t.right, 0.14), alone[0]), (alone[1], (t.wrong, 0.3)))[one][other])
     counts = shape.counts
     of = counts[one, other] / max(int(counts.max()), 1)
     if one == other:
-        return blend(t.paper, t.right, 0.08 + 0.3 * of)
+        return blend_colors(t.paper, t.right, 0.08 + 0.3 * of)
     apart = counts[one, other] / max(int((counts - np.diag(np.diag(counts))).max()), 1)
-    return blend(t.paper, t.accent, 0.05 + 0.35 * apart) if counts[one, other] else t.paper
+    return blend_colors(t.paper, t.accent, 0.05 + 0.35 * apart) if counts[one, other] else t.paper
 
 
-def cell_frame(shape: Matrix, rows: NDArray[np.int64]) -> pd.DataFrame:
+def build_cell_table(shape: AgreementMatrix, rows: NDArray[np.int64]) -> pd.DataFrame:
     """Return these sentences: text, label, and the answer of each model with its probability."""
     first = shape.answers[0]
     classes, several = first.record.classes, first.labels.ndim == 2
     texts = [first.texts[row] for row in rows]
 
-    def words(labels: np.ndarray) -> list[str]:
+    def name_labels(labels: np.ndarray) -> list[str]:
         """Return the labels of the rows by name."""
         return label_names(labels[rows], classes) if several else [classes[number] for number in labels[rows]]
 
-    found = {"text": texts, "label": words(first.labels)}
+    found = {"text": texts, "label": name_labels(first.labels)}
     for letter, each in zip(shape.letters, shape.answers, strict=True):
-        scores = each.scores("tuned.f1_macro" if several else "accuracy")
-        found[letter] = words(scores.answers)
+        scores = each.to_scores("tuned.f1_macro" if several else "accuracy")
+        found[letter] = name_labels(scores.answers)
         if not several:
             found[f"P({letter})"] = each.probabilities[rows].max(1)
     return pd.DataFrame(found, index=rows)
 
 
-def counts_frame(shape: Matrix) -> pd.DataFrame:
+def build_counts_table(shape: AgreementMatrix) -> pd.DataFrame:
     """Return the matrix as a table that a screen reader can walk through."""
     columns = {f"{shape.letters[1]} {name}": shape.counts[:, place] for place, name in enumerate(shape.kinds)}
     return pd.DataFrame({"": [f"{shape.letters[0]} {name}" for name in shape.kinds], **columns})
@@ -232,9 +238,9 @@ MATRIX = Figure(
     "compare-matrix",
     "compare",
     lambda shape: f"{shape.names[0]} against {shape.names[1]}",
-    matrix,
+    read_matrix,
     draw_matrix,
-    note=lambda shape: ", ".join(filter(None, (f"n = {count(len(shape.first))}", shape.seed))),
+    note=lambda shape: ", ".join(filter(None, (f"n = {format_count(len(shape.first))}", shape.seed))),
     reading=lambda shape: (
         "Only where one alone is right do the two differ: McNemar's test counts these rows and no others."
         if shape.about_right
@@ -242,10 +248,13 @@ MATRIX = Figure(
     ),
     options=(METRIC, PAIR, CELLS),
     spread=(CELLS,),
-    tables=lambda shape: {"Matrix": counts_frame(shape), "Differing sentences": cell_frame(shape, differing(shape))},
+    tables=lambda shape: {
+        "Matrix": build_counts_table(shape),
+        "Differing sentences": build_cell_table(shape, find_one_right(shape)),
+    },
 )
 
 
-def differing(shape: Matrix) -> NDArray[np.int64]:
+def find_one_right(shape: AgreementMatrix) -> NDArray[np.int64]:
     """Find the sentences that exactly one of the two gets right."""
     return np.flatnonzero(shape.right[0] != shape.right[1])

@@ -11,22 +11,22 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.numbers import count, number
-from dashboard.figures import answers
-from dashboard.figures.decisions import BARS, TICKS, Decision, Integers, sample, threshold_line
+from core.formatting import format_count, format_number
+from dashboard.figures import thresholding
+from dashboard.figures.decisions import BARS, TICKS, Decision, Integers, draw_threshold_line, write_sample_size
+from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure
-from dashboard.figures.naming import escape_text
-from dashboard.figures.panels import Panels, square
 from dashboard.figures.source import Option, Source
-from dashboard.figures.theme import Look, blend
+from dashboard.figures.subplots import Panels, draw_bar_matrix
+from dashboard.figures.theme import Look, blend_colors
 
 
-def confusion_table(classes: Sequence[str], counts: Integers, head: str = "is") -> pd.DataFrame:
+def build_confusion_table(classes: Sequence[str], counts: Integers, head: str = "is") -> pd.DataFrame:
     """Return the matrix as a table that a screen reader can walk through; `head`: what its rows are called."""
     return pd.DataFrame({head: classes, **{f"predicted {name}": counts[:, i] for i, name in enumerate(classes)}})
 
 
-def outcomes(decision: Decision) -> tuple[Integers, Integers]:
+def count_outcomes(decision: Decision) -> tuple[Integers, Integers]:
     """Count right and wrong answers in each of `BARS` equal bins of the probability."""
     places = np.minimum((decision.score * BARS).astype(int), BARS - 1)
     right = np.bincount(places[decision.correct], minlength=BARS)
@@ -44,15 +44,18 @@ def draw_confidence(
         marker = {"color": colour, "line": {"width": 0}}
         hover = f"%{{x:.2f}}<br>{name}: %{{y}}<extra></extra>"
         figure.add_bar(x=middles, y=values, width=0.92 / BARS, marker=marker, hovertemplate=hover)
-    threshold_line(figure, threshold, look)
-    labels = ((f"right {count(int(right.sum()))}", t.muted, 0.0), (f"wrong {count(int(wrong.sum()))}", t.wrong, 0.3))
+    draw_threshold_line(figure, threshold, look)
+    labels = (
+        (f"right {format_count(int(right.sum()))}", t.muted, 0.0),
+        (f"wrong {format_count(int(wrong.sum()))}", t.wrong, 0.3),
+    )
     for text, colour, x in labels:
         corner: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom"}
         figure.add_annotation(x=x, y=1, text=text, font={"color": colour}, **corner)
     figure.update_xaxes(title=escape_text(score), range=[0, 1], tickvals=TICKS)
     figure.update_yaxes(title="sentences", rangemode="tozero", nticks=6)
     figure.update_layout(barmode="stack")
-    return figure.drawn()
+    return figure.build_figure()
 
 
 def draw_confusion(
@@ -62,29 +65,31 @@ def draw_confusion(
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     strengths = shares if normalised else counts / max(int(counts.sum(1).max(initial=0)), 1)
     names = [escape_text(name) for name in classes]
-    return square(
+    return draw_bar_matrix(
         look,
         names,
         names,
-        colour=lambda i, j: _cell_colour(strengths[i, j], i == j, look),
-        words=lambda i, j: _cell_text(int(counts[i, j]), shares[i, j], normalised),
-        hover=lambda i, j: f"true {names[i]}, predicted {names[j]}: {count(int(counts[i, j]))}",
+        colour=lambda i, j: _color_cell(strengths[i, j], i == j, look),
+        words=lambda i, j: _write_cell(int(counts[i, j]), shares[i, j], normalised),
+        hover=lambda i, j: f"true {names[i]}, predicted {names[j]}: {format_count(int(counts[i, j]))}",
         height=430,
         titles=("true", "predicted"),
     )
 
 
-def _cell_text(cell: int, share: float, normalised: bool) -> str:
-    large, small = (number(share), count(cell)) if normalised else (count(cell), number(share))
+def _write_cell(cell: int, share: float, normalised: bool) -> str:
+    large, small = (
+        (format_number(share), format_count(cell)) if normalised else (format_count(cell), format_number(share))
+    )
     return f"<b style='font-size:1.6em'>{large}</b><br>{small}"
 
 
-def _cell_colour(share: float, correct: bool, look: Look) -> str:
+def _color_cell(share: float, correct: bool, look: Look) -> str:
     """Colour a cell: grey if correct, magenta by strength for an error, always light enough to read ink on it."""
     t = look.tokens
     if correct:
-        return blend(t.paper, t.right, 0.08 + 0.3 * share)
-    return blend(t.paper, t.wrong, min(0.06 + 1.4 * share, 0.5 if look.dark else 0.45)) if share else t.paper
+        return blend_colors(t.paper, t.right, 0.08 + 0.3 * share)
+    return blend_colors(t.paper, t.wrong, min(0.06 + 1.4 * share, 0.5 if look.dark else 0.45)) if share else t.paper
 
 
 CELLS = Option(
@@ -98,46 +103,46 @@ CELLS = Option(
 
 
 @dataclass(frozen=True)
-class Matrix:
+class ConfusionMatrix:
     """The confusion matrix of a decision; `shares`: the share of the row is the large number in a cell."""
 
     decision: Decision
     shares: bool
 
 
-def matrix(source: Source) -> Matrix:
+def read_matrix(source: Source) -> ConfusionMatrix:
     """Read the confusion matrix at the chosen threshold."""
-    return Matrix(source.once(answers.decision), source.chosen(CELLS) == "shares")
+    return ConfusionMatrix(source.read_once(thresholding.read_decision), source.get_choice(CELLS) == "shares")
 
 
 CONFUSION = Figure(
     "confusion",
     "performance",
     "Confusion matrix",
-    matrix,
+    read_matrix,
     lambda shape, look: draw_confusion(shape.decision.counts, shape.decision.classes, look, normalised=shape.shares),
-    note=lambda matrix: sample(matrix.decision),
+    note=lambda matrix: write_sample_size(matrix.decision),
     reading="Rows are true classes, columns predicted ones; the diagonal is correct.",
     how="Counts and the share of their row, which does not depend on how frequent a class is; the colour follows the "
     "large number. What the model predicts depends on the threshold.",
-    options=(*answers.OPTIONS, CELLS),
+    options=(*thresholding.OPTIONS, CELLS),
     spread=(CELLS,),
-    tables=lambda matrix: {"Confusion": confusion_table(matrix.decision.classes, matrix.decision.counts)},
+    tables=lambda matrix: {"Confusion": build_confusion_table(matrix.decision.classes, matrix.decision.counts)},
     sizes=lambda matrix: dict(zip(matrix.decision.classes, matrix.decision.counts.sum(1).tolist(), strict=True)),
 )
 CONFIDENCE = Figure(
     "confidence",
     "performance",
     "Confidence by outcome",
-    lambda source: source.once(answers.decision),
-    lambda decision, look: draw_confidence(*outcomes(decision), decision.threshold, decision.score_name, look),
-    note=sample,
+    lambda source: source.read_once(thresholding.read_decision),
+    lambda decision, look: draw_confidence(*count_outcomes(decision), decision.threshold, decision.score_name, look),
+    note=write_sample_size,
     reading=lambda decision: (
         "Grey answers are right, magenta ones wrong. A model that knows when it is wrong has its magenta "
         f"{'at the left' if decision.positive is None else 'in the middle'}."
     ),
     how="Each bar holds the sentences whose probability lies in a twentieth; the line is the threshold.",
-    options=answers.OPTIONS,
+    options=thresholding.OPTIONS,
     sizes=lambda decision: {
         "right answers": int(decision.correct.sum()),
         "wrong answers": int((~decision.correct).sum()),

@@ -12,16 +12,16 @@ import numpy as np
 import pandas as pd
 
 from core.exceptions import NotAvailable
-from core.interpret.push import log_odds
-from core.numbers import number, signed
-from dashboard.figures.drawing import Column, Table
+from core.formatting import format_number, format_signed
+from core.interpret.attribution_math import compute_log_odds
+from dashboard.figures.drawing import DataTable, TableColumn
 from dashboard.figures.figure import Figure
 from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look
-from dashboard.figures.words import TOWARDS, WORDS, Words, target
+from dashboard.figures.word_attributions import TOWARDS, WORDS, WordView, get_target_class
 
 if TYPE_CHECKING:
-    from core.interpret.sentence import SentenceView
+    from core.interpret.sentence_view import SentenceView
 
 Pair = tuple[int | None, int | None]
 OTHER_TEXT = Option(
@@ -35,24 +35,26 @@ OTHER_TEXT = Option(
 
 def read_sentence(source: Source) -> SentenceView:
     """Read the text of a source, even an empty one."""
-    return source.reader.sentence(source.record.run, source.text, source.edits)
+    return source.reader.inspect_text(source.record.run, source.text, source.edits)
 
 
 def describe_difference(now: Source, other: Source, name: str = "") -> str:
     """Describe how the answer of one reading differs from that of another, for the class whose pushes are shown."""
-    about, mine, theirs = target(now), read_sentence(now), read_sentence(other)
+    about, mine, theirs = get_target_class(now), read_sentence(now), read_sentence(other)
     if about not in theirs.probabilities:
         return f"The other run has no class {about}, so there is no difference."
     p, before = mine.probabilities[about], theirs.probabilities[about]
     odds = [
         float(
-            log_odds(np.array([*view.probabilities.values()]), [*view.probabilities].index(about), source.record.task)
+            compute_log_odds(
+                np.array([*view.probabilities.values()]), [*view.probabilities].index(about), source.record.task
+            )
         )
         for view, source in ((mine, now), (theirs, other))
     ]
     said = (
-        f"P({about}) {number(p)} against {number(before)}{f' {name}' if name else ''}: {signed(p - before, 3)}; "
-        f"log-odds {signed(odds[0])} against {signed(odds[1])}: {signed(odds[0] - odds[1])}."
+        f"P({about}) {format_number(p)} against {format_number(before)}{f' {name}' if name else ''}: {format_signed(p - before, 3)}; "
+        f"log-odds {format_signed(odds[0])} against {format_signed(odds[1])}: {format_signed(odds[0] - odds[1])}."
     )
     return said if mine.label == theirs.label else f"{said} The answer is {mine.label} instead of {theirs.label}."
 
@@ -61,13 +63,13 @@ def describe_difference(now: Source, other: Source, name: str = "") -> str:
 class Contrast:
     """The words of two readings, aligned with each other."""
 
-    now: Words
-    other: Words
+    now: WordView
+    other: WordView
     pairs: Sequence[Pair]
     """Places of the words; None where there is no counterpart."""
 
 
-def pair_words(now: Sequence[str], other: Sequence[str]) -> list[Pair]:
+def align_words(now: Sequence[str], other: Sequence[str]) -> list[Pair]:
     """Align the words of two texts: equal ones, and in between one after the other."""
     pairs: list[Pair] = []
     matcher = SequenceMatcher(None, [each.lower() for each in now], [each.lower() for each in other], autojunk=False)
@@ -78,70 +80,72 @@ def pair_words(now: Sequence[str], other: Sequence[str]) -> list[Pair]:
 
 def match_class(now: Source, other: Source) -> Source:
     """Return the other reading with pushes towards this one's class; NotAvailable: no word read, or no such class."""
-    about = target(now)
+    about = get_target_class(now)
     if about not in other.record.classes:
         raise NotAvailable(f"run '{other.record.run}' has no class '{about}'")
     if not (read_sentence(now).tokens and read_sentence(other).tokens):
         raise NotAvailable("there is no word in one of the texts")
-    same = other.with_choices(**{TOWARDS.name: about}) if TOWARDS.counts(other) else other
-    if target(same) != about:
-        raise NotAvailable(f"push is counted towards {about} in one run and towards {target(same)} in the other")
+    same = other.copy_with_choices(**{TOWARDS.name: about}) if TOWARDS.has_choices(other) else other
+    if get_target_class(same) != about:
+        raise NotAvailable(
+            f"push is counted towards {about} in one run and towards {get_target_class(same)} in the other"
+        )
     return same
 
 
-def contrast_readings(now: Source, other: Source) -> Contrast:
+def align_readings(now: Source, other: Source) -> Contrast:
     """Align the words of both readings and their pushes to one class; NotAvailable: no common class, or no word."""
     same = match_class(now, other)
-    mine, theirs = WORDS.shape(now), WORDS.shape(same)
+    mine, theirs = WORDS.read_data(now), WORDS.read_data(same)
     words = ([word.word for word in each.pushed.found.words] for each in (mine, theirs))
-    return Contrast(mine, theirs, pair_words(*words))
+    return Contrast(mine, theirs, align_words(*words))
 
 
 def read_other(source: Source) -> Source:
     """Return the reading to compare with: another sentence, another run, or both; NotAvailable: none is named."""
     if not source.text:
         raise NotAvailable("it is of a text: name one with --text")
-    text = str(source.chosen(OTHER_TEXT))
+    text = str(source.get_choice(OTHER_TEXT))
     if not (source.others or text):
         raise NotAvailable("it is of two readings: name another run with --against, or a sentence with --with pinned=…")
     record = source.others[0] if source.others else source.record
     return Source(record, source.reader, text=text or source.text)
 
 
-def contrast_table(shape: Contrast) -> pd.DataFrame:
+def build_contrast_table(shape: Contrast) -> pd.DataFrame:
     """Return a row for each pair of words: the word and its push in both readings, and the difference."""
     rows = []
     for mine, theirs in shape.pairs:
-        word, push = _word(shape.now, mine)
-        other, its = _word(shape.other, theirs)
+        word, push = _get_word(shape.now, mine)
+        other, its = _get_word(shape.other, theirs)
         gap = None if push is None or its is None else push - its
         rows.append({"word": word, "push": push, "other word": other, "other push": its, "difference": gap})
     return pd.DataFrame(rows, columns=["word", "push", "other word", "other push", "difference"])
 
 
-def _word(shown: Words, place: int | None) -> tuple[str | None, float | None]:
+def _get_word(shown: WordView, place: int | None) -> tuple[str | None, float | None]:
     return (None, None) if place is None else (shown.pushed.found.words[place].word, float(shown.pushes[place]))
 
 
-def _draw(shape: Contrast, look: Look) -> Table:
+def _draw_contrast(shape: Contrast, look: Look) -> DataTable:
     columns = {
-        "word": Column("Word"),
-        "push": Column("Push", decimals=2),
-        "other word": Column("Word there"),
-        "other push": Column("Push there", decimals=2),
-        "difference": Column("Difference", "Push minus push there", decimals=2),
+        "word": TableColumn("Word"),
+        "push": TableColumn("Push", decimals=2),
+        "other word": TableColumn("Word there"),
+        "other push": TableColumn("Push there", decimals=2),
+        "difference": TableColumn("Difference", "Push minus push there", decimals=2),
     }
-    return Table(contrast_table(shape), columns, narrow=True)
+    return DataTable(build_contrast_table(shape), columns, narrow=True)
 
 
 DIFFERENCE = Figure(
     "difference",
     "sentence",
     "Difference of each push",
-    lambda source: contrast_readings(source, read_other(source)),
-    _draw,
+    lambda source: align_readings(source, read_other(source)),
+    _draw_contrast,
     note=lambda shape: f"towards {shape.now.target}",
     reading="The same word, or the one in its place, in both readings; a word without a counterpart stands alone.",
     options=(TOWARDS, OTHER_TEXT),
-    tables=lambda shape: {"Difference": contrast_table(shape)},
+    tables=lambda shape: {"Difference": build_contrast_table(shape)},
 )

@@ -13,18 +13,18 @@ from urllib.parse import urlsplit
 import pandas as pd
 
 from core.data.findings import plural
-from core.failures.counter_examples import Answer, CounterExample, example_table
-from core.numbers import count, number
-from core.text.clusters import quoted
-from dashboard.figures.drawing import NOTHING, Column, Table
+from core.failures.counter_examples import CounterExample, ExamplePrediction, build_table
+from core.formatting import format_count, format_number
+from core.text.graphemes import quote_text
+from dashboard.figures.drawing import NOTHING, DataTable, TableColumn
 from dashboard.figures.figure import Figure
 from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:
-    from core.interpret.flip import Allowed, Flip, Move, Search
+    from core.interpret.counterfactual import AllowedMoves, Flip, Move, Search
 
 
-class Searching:
+class SearchSession:
     """A visitor's search, which advances a slice at a time, so that it can be watched and stopped."""
 
     def __init__(self, asked: tuple[object, ...], states: Iterator[Search]) -> None:
@@ -52,19 +52,19 @@ class Searching:
         return [*([self.found.flip] if self.found.flip else ()), *self.found.also]
 
 
-def progress_line(search: Searching) -> str:
+def write_progress(search: SearchSession) -> str:
     """Write how far a search is."""
     found = search.found
     best = "no other answer yet"
     if found.flip:
         best = f"another answer after {plural(len(found.flip.moves), 'move')}, proof under way"
-    return f"{count(found.readings)} of at most {count(found.allowed.readings)} texts read · {best}"
+    return f"{format_count(found.readings)} of at most {format_count(found.allowed.readings)} texts read · {best}"
 
 
-def verdict(search: Searching) -> tuple[str, str]:
+def write_verdict(search: SearchSession) -> tuple[str, str]:
     """Write the result of a finished search: a heading and a sentence."""
     found, flips = search.found, search.flips
-    read = f"Texts read: {count(found.readings)}."
+    read = f"Texts read: {format_count(found.readings)}."
     early = f"The search was stopped. {read}" if search.stopped else read
     if not flips:
         if found.verdict == "none, proven":
@@ -79,7 +79,7 @@ def verdict(search: Searching) -> tuple[str, str]:
     return f"Smallest found: {plural(many, 'move')}", f"Not every set of this size or below was read. {early}"
 
 
-def allowed_line(allowed: Allowed) -> str:
+def describe_moves(allowed: AllowedMoves) -> str:
     """Describe the set of moves."""
     return (
         f"Moves: of {plural(allowed.words, 'word')} up to {allowed.deletions_at_most} deleted, or up to "
@@ -88,7 +88,7 @@ def allowed_line(allowed: Allowed) -> str:
     )
 
 
-def replacement_lines(allowed: Allowed) -> list[str]:
+def list_replacements(allowed: AllowedMoves) -> list[str]:
     """List the possible replacements of each word."""
     return [
         f"{word} → {', '.join(str(move.instead) for move in moves)}"
@@ -96,7 +96,7 @@ def replacement_lines(allowed: Allowed) -> list[str]:
     ]
 
 
-def marked(text: str, moves: Sequence[Move]) -> str:
+def mark_moves(text: str, moves: Sequence[Move]) -> str:
     """Mark moves in the text: deleted words struck, new ones underlined behind those that they replace."""
     shown, at = [], 0
     for move in moves:
@@ -107,16 +107,16 @@ def marked(text: str, moves: Sequence[Move]) -> str:
     return f'<p class="s-flip">{"".join(shown)}{escape(text[at:])}</p>'
 
 
-def moves_line(moves: Sequence[Move]) -> str:
+def write_moves(moves: Sequence[Move]) -> str:
     """Say the moves in words."""
-    instead = ("deleted" if move.instead is None else f"replaced by {quoted(move.instead)}" for move in moves)
-    return ", ".join(f"{quoted(move.word)} {what}" for move, what in zip(moves, instead, strict=True))
+    instead = ("deleted" if move.instead is None else f"replaced by {quote_text(move.instead)}" for move in moves)
+    return ", ".join(f"{quote_text(move.word)} {what}" for move, what in zip(moves, instead, strict=True))
 
 
-def flip_table(search: Searching) -> pd.DataFrame:
+def build_flip_table(search: SearchSession) -> pd.DataFrame:
     """Return a row for the text and for each flip."""
     found = search.found
-    states: list[tuple[Search | Flip, str]] = [(found, ""), *((flip, moves_line(flip.moves)) for flip in search.flips)]
+    states: list[tuple[Search | Flip, str]] = [(found, ""), *((flip, write_moves(flip.moves)) for flip in search.flips)]
     rows = [
         {"text": each.text, "moves": moves, "log_odds": each.log_odds}
         | {f"probability:{name}": value for name, value in each.probabilities.items()}
@@ -126,11 +126,11 @@ def flip_table(search: Searching) -> pd.DataFrame:
 
 
 COLUMNS = {
-    "text": Column("Sentence", width=340),
-    "label": Column("Ought to be", width=100),
-    "note": Column("Note", width=220),
-    "author": Column("By", width=100),
-    "time": Column("Kept", width=100),
+    "text": TableColumn("Sentence", width=340),
+    "label": TableColumn("Ought to be", width=100),
+    "note": TableColumn("Note", width=220),
+    "author": TableColumn("By", width=100),
+    "time": TableColumn("Kept", width=100),
 }
 SAYS = 130
 DAY = len("2026-01-31")
@@ -141,7 +141,7 @@ class ClassList:
     """The counter-examples of the class that are shown, the last first, with the answers of each run."""
 
     rows: Sequence[CounterExample]
-    said: Mapping[str, Sequence[Answer]]
+    said: Mapping[str, Sequence[ExamplePrediction]]
     run: str
     total: int
 
@@ -152,16 +152,16 @@ class ClassList:
         return sum(known), len(known)
 
 
-def examples_table(shown: ClassList) -> pd.DataFrame:
+def build_examples_table(shown: ClassList) -> pd.DataFrame:
     """Return the list as it can be trained on, with each run's answer and its probability of the label."""
-    table = example_table(shown.rows)
+    table = build_table(shown.rows)
     for run, said in shown.said.items():
         table[f"{run} says"] = [each.said for each in said]
         table[f"{run}, P(label)"] = [each.p_label for each in said]
     return table
 
 
-def inner_link(link: str) -> str:
+def get_page_link(link: str) -> str:
     """Return the link of a counter-example if it leads to a page of the dashboard, else empty: somebody typed it.
 
     It is given relative to the pages, whatever machine it was kept on.
@@ -176,26 +176,28 @@ def inner_link(link: str) -> str:
     return f"{page}?{parts.query}"
 
 
-def _told(answer: Answer) -> str:
+def _write_answer(answer: ExamplePrediction) -> str:
     if answer.breaks is None or answer.p_label is None:
         return f"{NOTHING} {answer.said}"
-    return f"{'✕' if answer.breaks else '✓'} {answer.said}, {number(answer.p_label, 2)}"
+    return f"{'✕' if answer.breaks else '✓'} {answer.said}, {format_number(answer.p_label, 2)}"
 
 
-def _draw(shown: ClassList, look: Look) -> Table:
+def _draw_examples(shown: ClassList, look: Look) -> DataTable:
     rows = [
         {"text": each.text, "label": each.ought}
-        | {run: _told(said[at]) for run, said in shown.said.items()}
+        | {run: _write_answer(said[at]) for run, said in shown.said.items()}
         | {"note": each.note, "author": each.author, "time": each.time[:DAY]}
         for at, each in enumerate(shown.rows)
     ]
-    return Table(pd.DataFrame(rows), COLUMNS | dict.fromkeys(shown.said, Column(width=SAYS)))
+    return DataTable(pd.DataFrame(rows), COLUMNS | dict.fromkeys(shown.said, TableColumn(width=SAYS)))
 
 
-def _note(shown: ClassList) -> str:
+def _write_note(shown: ClassList) -> str:
     wrong, known = shown.breaking
-    kept = f"{count(shown.total)} kept" + (f", the last {count(len(shown.rows))}" * (len(shown.rows) < shown.total))
-    return f"{kept} · {shown.run} is wrong on {count(wrong)} of {count(known)} today" if known else kept
+    kept = f"{format_count(shown.total)} kept" + (
+        f", the last {format_count(len(shown.rows))}" * (len(shown.rows) < shown.total)
+    )
+    return f"{kept} · {shown.run} is wrong on {format_count(wrong)} of {format_count(known)} today" if known else kept
 
 
 COUNTER_EXAMPLES: Figure[ClassList] = Figure(
@@ -203,12 +205,12 @@ COUNTER_EXAMPLES: Figure[ClassList] = Figure(
     "behave",
     "Counter-examples of the class",
     None,
-    _draw,
-    note=_note,
+    _draw_examples,
+    note=_write_note,
     reading="Under each run: right ✓ or wrong ✕ today, what it says, and its probability of what the sentence ought to "
     "be. Choose a row to look at it.",
     how="Sentences that somebody kept on Sentence, or by `sentiscope counter-examples keep`, with the label that they "
     "ought to have. They were chosen because a model fails, so no rate of errors can be read from them, and no metric "
     "has them; a training takes them along when it is asked to, into its training split alone.",
-    tables=lambda shown: {"Counter-examples": examples_table(shown)},
+    tables=lambda shown: {"Counter-examples": build_examples_table(shown)},
 )

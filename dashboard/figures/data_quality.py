@@ -12,39 +12,43 @@ import pandas as pd
 
 from core.exceptions import NotAvailable
 from core.failures.analyses.shift import DatasetShift
-from core.failures.kept import SplitAnalysis
-from core.failures.label_errors import LabelErrors, doubted_rows
-from core.numbers import count, number, signed, write_p
+from core.failures.label_errors import LabelErrors, list_suspect_rows
+from core.failures.split_analysis import SplitAnalysis
+from core.formatting import format_count, format_number, format_p, format_signed
 from core.runs.analyses import Found
 from dashboard.figures import interval_table as columns
-from dashboard.figures.drawing import Column, Table
-from dashboard.figures.figure import Figure, interval_figure
-from dashboard.figures.interval_table import IntervalTable, Mark, axis
+from dashboard.figures.drawing import DataTable, TableColumn
+from dashboard.figures.figure import Figure, make_interval_figure
+from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
 LABELS_SHOWN = 200  # rows of the table; its CSV has all
 COLUMNS = {
-    "text": Column("Sentence", width=520),
-    "truth": Column("Is", width=95),
-    "likelier": Column("Likelier", "The label that the models find likelier", width=95),
-    "p_truth": Column("P(is)", "Probability of its label, by models that were not fitted on it", decimals=2, width=80),
-    "likely": Column("Likely wrong", "By the thresholds of confident learning", width=95),
-    "split": Column("Split", width=90),
+    "text": TableColumn("Sentence", width=520),
+    "truth": TableColumn("Is", width=95),
+    "likelier": TableColumn("Likelier", "The label that the models find likelier", width=95),
+    "p_truth": TableColumn(
+        "P(is)", "Probability of its label, by models that were not fitted on it", decimals=2, width=80
+    ),
+    "likely": TableColumn("Likely wrong", "By the thresholds of confident learning", width=95),
+    "split": TableColumn("Split", width=90),
 }
 
 
-def doubted(source: Source) -> Mapping[str, Any]:
+def read_label_errors(source: Source) -> Mapping[str, Any]:
     """Read the likely label errors (`core.failures.label_errors`); NotAvailable: they were not computed."""
-    return analysed(source, LabelErrors, "looked for doubtful labels", f"errors {source.record.run} --label-errors")
+    return read_analysis(
+        source, LabelErrors, "looked for doubtful labels", f"errors {source.record.run} --label-errors"
+    )
 
 
-def _likely(found: Mapping[str, Any]) -> str:
+def _count_likely(found: Mapping[str, Any]) -> str:
     each = zip(found["likely"].items(), found["n"].values(), strict=True)
-    return ", ".join(f"{count(likely)} of {count(n)} in {split}" for (split, likely), n in each)
+    return ", ".join(f"{format_count(likely)} of {format_count(n)} in {split}" for (split, likely), n in each)
 
 
-def conflicts_table(found: Mapping[str, Any]) -> pd.DataFrame:
+def build_conflicts_table(found: Mapping[str, Any]) -> pd.DataFrame:
     """Return texts that occur in the data with several labels."""
     said = [
         (each["text"], ", ".join(f"{name} {number}" for name, number in each["labels"].items()))
@@ -53,18 +57,18 @@ def conflicts_table(found: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(said, columns=["text", "labels"])
 
 
-def _draw(found: Mapping[str, Any], look: Look) -> Table:
-    rows = doubted_rows(dict(found)).reindex(columns=list(COLUMNS)).head(LABELS_SHOWN)
-    return Table(rows.assign(likely=rows["likely"].map({True: "yes", False: ""})), COLUMNS)
+def _draw_label_errors(found: Mapping[str, Any], look: Look) -> DataTable:
+    rows = list_suspect_rows(dict(found)).reindex(columns=list(COLUMNS)).head(LABELS_SHOWN)
+    return DataTable(rows.assign(likely=rows["likely"].map({True: "yes", False: ""})), COLUMNS)
 
 
 DOUBTED: Figure[Mapping[str, Any]] = Figure(
     "label-errors",
     "errors",
     "Likely label errors",
-    doubted,
-    _draw,
-    note=_likely,
+    read_label_errors,
+    _draw_label_errors,
+    note=_count_likely,
     reading=lambda found: (
         f"{found['left_out']}."
         if found["left_out"]
@@ -73,7 +77,7 @@ DOUBTED: Figure[Mapping[str, Any]] = Figure(
     how="Confident learning (Northcutt, Jiang and Chuang 2021). Training rows are judged by TF-IDF that was fitted on "
     "the other four fifths; rows of the split by the mean of TF-IDF and the run. Ranked by the probability of their "
     "label, listed where another is likelier; *likely wrong* where another class passes its own mean.",
-    tables=lambda found: {"Label errors": doubted_rows(dict(found)), "Two labels": conflicts_table(found)},
+    tables=lambda found: {"Label errors": list_suspect_rows(dict(found)), "Two labels": build_conflicts_table(found)},
     analysis=LabelErrors,
 )
 
@@ -82,10 +86,10 @@ WORDS_SHOWN = 12  # words of either side; the CSV has all that are listed
 
 
 @dataclass(frozen=True)
-class Shifted:
+class SplitShift:
     """The shift between training and a split."""
 
-    found: Mapping[str, Any]  # as `core.failures.shift.shift` gives it
+    found: Mapping[str, Any]  # as `core.failures.dataset_shift.compare_with_training` gives it
     split: str
     picked: str = ""  # the words that are selected
 
@@ -96,30 +100,30 @@ class Shifted:
             return f"Nothing is told: {self.found['left_out']}."
         auc, split = self.found["auc"], self.split
         low, high = auc["interval"]
-        said = f"AUC {number(auc['value'], 2)} ({number(low, 2)} to {number(high, 2)}), where 0.50 is a guess"
+        said = f"AUC {format_number(auc['value'], 2)} ({format_number(low, 2)} to {format_number(high, 2)}), where 0.50 is a guess"
         if low > 0.5:
             return f"A classifier of words tells {split} from training: {said}."
         return f"A classifier of words cannot tell {split} from training: {said}."
 
 
-def analysed(
+def read_analysis(
     source: Source, analysis: type[SplitAnalysis[Found]], asked: str = "asked for it", command: str = ""
 ) -> Found:
     """Read the result of an analysis of a split; NotAvailable: it was not computed, which `command` does."""
-    found = source.reader.analysed(analysis, source.record, source.evaluated)
+    found = source.reader.read_result(analysis, source.record, source.evaluated)
     if found is None:
         command = command or f"{analysis.name} {source.record.run} --split {source.split}"
         raise NotAvailable(f"nobody has {asked} yet; `sentiscope {command}` does it")
     return found
 
 
-def shifted(source: Source) -> Shifted:
+def read_shift(source: Source) -> SplitShift:
     """Read the shift between training and the split; NotAvailable: it was not computed."""
-    found = analysed(source, DatasetShift, f"compared {source.split} with training")
-    return Shifted(found, source.split)
+    found = read_analysis(source, DatasetShift, f"compared {source.split} with training")
+    return SplitShift(found, source.split)
 
 
-def shift_rows(shown: Shifted) -> pd.DataFrame:
+def build_shift_table(shown: SplitShift) -> pd.DataFrame:
     """Return a row for each measure: AUC, words of a text, unknown words, the share of each class."""
     found = shown.found
     rows = [(each["name"], each, each["p"]) for each in found["measures"]]
@@ -131,36 +135,36 @@ def shift_rows(shown: Shifted) -> pd.DataFrame:
     return pd.DataFrame(made, columns=["measure", *names, "low", "high", "p"])
 
 
-def _draw_numbers(shown: Shifted, look: Look) -> Table:
+def _draw_numbers(shown: SplitShift, look: Look) -> DataTable:
     names, rows = ["Training", shown.split.capitalize(), "Difference", "95 % interval", "p"], []
-    for each in shift_rows(shown).to_dict("records"):
+    for each in build_shift_table(shown).to_dict("records"):
         one = math.isnan(each["training"])  # AUC is of both at once
-        value = number if one else signed
+        value = format_number if one else format_signed
         ends = f"{value(each['low'], 3)} to {value(each['high'], 3)}"
-        means = ["" if one else number(each[name]) for name in ("training", "split")]
-        rows.append((each["measure"], *means, value(each["difference"], 3), ends, write_p(each["p"])))
+        means = ["" if one else format_number(each[name]) for name in ("training", "split")]
+        rows.append((each["measure"], *means, value(each["difference"], 3), ends, format_p(each["p"])))
     table = pd.DataFrame(rows, columns=["Measure", *names])
-    return Table(table, dict.fromkeys(names, Column(alignment="right")), narrow=True)
+    return DataTable(table, dict.fromkeys(names, TableColumn(alignment="right")), narrow=True)
 
 
 def _mark_odds(each: Mapping[str, Any]) -> Mark:
-    ends = f"{number(each['low'], 2)} to {number(each['high'], 2)}"
-    said = f"log-odds {signed(each['log_odds'])} ({ends}), p after Holm {write_p(each['p_holm'])}"
+    ends = f"{format_number(each['low'], 2)} to {format_number(each['high'], 2)}"
+    said = f"log-odds {format_signed(each['log_odds'])} ({ends}), p after Holm {format_p(each['p_holm'])}"
     return Mark(each["log_odds"], each["low"], each["high"], said=said)
 
 
-def shift_words_table(shown: Shifted) -> IntervalTable:
+def build_words_table(shown: SplitShift) -> IntervalTable:
     """Build a table with a row for each word or phrase, those of the split first."""
     found = shown.found["words"]
     sides = [[each for each in found if (each["log_odds"] > 0) is more][:WORDS_SHOWN] for more in (True, False)]
     return IntervalTable(
         f"Words and phrases that {shown.split} or training has in more texts",
         (
-            columns.name("words", "Words", "words", "10rem", words="words"),
-            columns.count("split", shown.split, "split", "5rem"),
-            columns.count("training", "training", "training", "5rem", soft=True),
-            columns.interval("odds", "log-odds", _mark_odds, partial(axis, zero=0.0, signed=True)),
-            columns.also("log_odds", "low", "high", "p_holm"),
+            columns.make_name_column("words", "Words", "words", "10rem", words="words"),
+            columns.make_count_column("split", shown.split, "split", "5rem"),
+            columns.make_count_column("training", "training", "training", "5rem", soft=True),
+            columns.make_interval_column("odds", "log-odds", _mark_odds, partial(make_axis, zero=0.0, signed=True)),
+            columns.make_csv_columns("log_odds", "low", "high", "p_holm"),
         ),
         found,
         "words",
@@ -169,14 +173,14 @@ def shift_words_table(shown: Shifted) -> IntervalTable:
     )
 
 
-SHIFT: Figure[Shifted] = Figure(
+SHIFT: Figure[SplitShift] = Figure(
     "shift",
     "errors",
     "Shift between training and test",
-    shifted,
+    read_shift,
     _draw_numbers,
     note=lambda shown: (
-        f"{count(shown.found['n']['split'])} of {shown.split} beside {count(shown.found['n']['training'])} of training"
+        f"{format_count(shown.found['n']['split'])} of {shown.split} beside {format_count(shown.found['n']['training'])} of training"
     ),
     reading=lambda shown: (
         f"Difference: {shown.split} less training. Unknown: words of a text that no (other) training text has."
@@ -185,17 +189,17 @@ SHIFT: Figure[Shifted] = Figure(
     "cross-fitted in five folds; AUC is their mean, DeLong's variances joined as Nadeau and Bengio (2003) do, since "
     "the fits share texts. Lengths and unknown words: Welch's t. Classes: the score test, p after Holm over the "
     "classes, Newcombe's interval. Of more than 10,000 texts of a side a seeded sample is read.",
-    tables=lambda shown: {"Shift": shift_rows(shown)},
+    tables=lambda shown: {"Shift": build_shift_table(shown)},
     analysis=DatasetShift,
 )
-SHIFT_WORDS: Figure[Shifted] = interval_figure(
+SHIFT_WORDS: Figure[SplitShift] = make_interval_figure(
     "shift-words",
     "errors",
     "Words that shifted",
-    shifted,
-    shift_words_table,
+    read_shift,
+    build_words_table,
     "Shift words",
-    note=lambda shown: f"{len(shown.found['words'])} of {count(shown.found['tried'])} tried",
+    note=lambda shown: f"{len(shown.found['words'])} of {format_count(shown.found['tried'])} tried",
     reading=lambda shown: (
         f"Bar: 95 % interval; to the right, more texts of {shown.split} have it. Click one to read its sentences."
         if shown.found["words"]
@@ -207,15 +211,15 @@ SHIFT_WORDS: Figure[Shifted] = interval_figure(
 )
 
 
-def analysis_figure(analysis: type[SplitAnalysis[dict[str, Any]]]) -> Figure[dict[str, Any]]:
+def make_analysis_figure(analysis: type[SplitAnalysis[dict[str, Any]]]) -> Figure[dict[str, Any]]:
     """Build the figure of an analysis without one of its own: `rows` as a table, other numbers as its note."""
     offer: Any = analysis.offer
     return Figure(
         analysis.name,
         "errors",
         offer.title,
-        lambda source: analysed(source, analysis),
-        lambda found, look: Table(pd.DataFrame(found["rows"])),
+        lambda source: read_analysis(source, analysis),
+        lambda found, look: DataTable(pd.DataFrame(found["rows"])),
         note=lambda found: ", ".join(f"{key} {value}" for key, value in found.items() if key != "rows"),
         reading=str(analysis.__doc__).partition("\n")[0],
         how=offer.takes,

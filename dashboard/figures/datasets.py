@@ -10,14 +10,14 @@ from typing import Any
 
 import pandas as pd
 
-from core.data import library
-from core.data.held import held
-from core.data.sources import SOURCES, parts
-from core.data.table import TRAIN, Dataset, indicators
+from core.data import uploads
+from core.data.availability import check_availability
+from core.data.dataset import TRAIN, Dataset, to_indicators
+from core.data.sources import SOURCES, split_mixture
 from core.evaluation.scores import label_names
-from core.paths import Allowed, resolve
-from core.text.ids import UNKNOWN
-from core.text.normalise import steps
+from core.paths import AllowedPaths, resolve_path
+from core.text.normalization import list_steps
+from core.text.special_ids import UNKNOWN
 from core.text.tokenizer import Tokenizer
 
 BUILT_IN = "built-in"
@@ -29,12 +29,12 @@ SHOWN_TOKENS = 400
 
 
 @dataclass(frozen=True)
-class Option:
+class DatasetOption:
     """One entry of the list of data sets."""
 
     id: str  # what the list shows and a link carries
     settings: dict[str, Any]
-    """Dotted settings of a training run on it, `data.name` included."""
+    """Dotted settings of a training run on it, `dataset_summary.name` included."""
     lacking: str = ""  # why it cannot be opened here and what to do; empty: it can
 
 
@@ -58,52 +58,54 @@ class Filters:
     contains: str = ""
 
 
-def options(folder: Path, hub: bool) -> list[Option]:
+def list_options(folder: Path, hub: bool) -> list[DatasetOption]:
     """List first what can be opened here: built-in, own files, local copies, the hub; then how to get the rest."""
-    scales = [Option(name, {"data.name": BUILT_IN, "data.classes": classes}) for name, classes in CLASSES_OF.items()]
+    scales = [
+        DatasetOption(name, {"data.name": BUILT_IN, "data.classes": classes}) for name, classes in CLASSES_OF.items()
+    ]
     own = []
-    for choice in library.choices(folder):  # without settings that are left to inspection
-        chosen = {f"data.{name}": getattr(choice.config, name) for name in library.CHOSEN}
-        own.append(Option(choice.id, {name: value for name, value in chosen.items() if value}))
+    for choice in uploads.list_choices(folder):  # without settings that are left to inspection
+        chosen = {f"data.{name}": getattr(choice.config, name) for name in uploads.CHOSEN}
+        own.append(DatasetOption(choice.id, {name: value for name, value in chosen.items() if value}))
     named = [
-        Option(source.name, {"data.name": source.name}, held(source, hub=hub).lacking)
+        DatasetOption(source.name, {"data.name": source.name}, check_availability(source, hub=hub).lacking)
         for source in SOURCES.values()
         if source.name != BUILT_IN
     ]
     return [*scales, *own, *sorted(named, key=lambda option: bool(option.lacking))]
 
 
-def option_of(name: str, known: Sequence[Option], allowed: Allowed) -> Option:
+def find_option(name: str, known: Sequence[DatasetOption], allowed: AllowedPaths) -> DatasetOption:
     """Return the option of that name (with +: several), or one for a path of a file or folder; InputError: neither."""
     found = next((option for option in known if option.id == name), None)
     if found is not None:
         return found
-    mixed = parts(name)
+    mixed = split_mixture(name)
     lacking = next((f"{each.id}: {each.lacking}" for each in known if each.id in mixed and each.lacking), "")
     if mixed:
-        return Option(name, {"data.name": name}, lacking=lacking)
-    resolve(name, allowed, folders=True)
-    return Option(name, {"data.name": name})
+        return DatasetOption(name, {"data.name": name}, lacking=lacking)
+    resolve_path(name, allowed, folders=True)
+    return DatasetOption(name, {"data.name": name})
 
 
-def named_table(hub: bool) -> pd.DataFrame:
+def build_catalog_table(hub: bool) -> pd.DataFrame:
     """Return every named data set: whether it can be opened here, where it is given out, how its files are laid out."""
     rows = [
         {
             "Name": source.name,
             "State": state.state,
             "Given out at": layout.where if layout else source.hub.repo if source.hub else "",
-            "Layout": layout.described() if layout else "",
+            "Layout": layout.describe_layout() if layout else "",
             "Terms": source.licence,
             "Checked": source.checked if layout is None else layout.checked,
         }
         for source in SOURCES.values()
-        for state, layout in [(held(source, hub=hub), source.published)]
+        for state, layout in [(check_availability(source, hub=hub), source.published)]
     ]
     return pd.DataFrame(rows)
 
 
-def matching(dataset: Dataset, filters: Filters) -> pd.DataFrame:
+def filter_rows(dataset: Dataset, filters: Filters) -> pd.DataFrame:
     """Return the rows that are asked for, with their split and the name of their class.
 
     The words are looked for as they are, in upper or lower case, never as a pattern.
@@ -123,27 +125,27 @@ def matching(dataset: Dataset, filters: Filters) -> pd.DataFrame:
     if dataset.task == "tokens":
         found["label"] = [" ".join(dataset.classes[tag] for tag in tags) for tags in found["label"]]
     elif dataset.task == "multi":
-        found["label"] = label_names(indicators(found["label"].tolist(), len(dataset.classes)), dataset.classes)
+        found["label"] = label_names(to_indicators(found["label"].tolist(), len(dataset.classes)), dataset.classes)
     else:
         found["label"] = pd.Series(dataset.classes).iloc[found["label"].to_numpy()].to_numpy()
     first = ["text", "label", "split"]
     return found[[*first, *(name for name in found.columns if name not in first)]]
 
 
-def phenomena(dataset: Dataset) -> list[str]:
+def list_phenomena(dataset: Dataset) -> list[str]:
     """List the phenomena that the training split names, by alphabet."""
     rows = dataset.splits[TRAIN]
     return sorted(map(str, rows["phenomenon"].dropna().unique())) if "phenomenon" in rows else []
 
 
-def preparation(text: str, tokenizer: Tokenizer) -> tuple[list[tuple[str, str]], list[Piece]]:
+def trace_preparation(text: str, tokenizer: Tokenizer) -> tuple[list[tuple[str, str]], list[Piece]]:
     """Return each step that changes a text, as (name, text after it), and all its tokens, even if they are cut off."""
     whole = copy.copy(tokenizer)
     whole.max_length = 0  # reads to the end
     encoding = whole.encode(text)
-    read = set(tokenizer.cut(encoding.ids, range(len(encoding.ids))))
+    read = set(tokenizer.truncate_values(encoding.ids, range(len(encoding.ids))))
     pieces = [
         Piece(token, number, number == UNKNOWN, place not in read)
         for place, (token, number) in enumerate(zip(encoding.tokens, encoding.ids, strict=True))
     ]
-    return steps(text, tokenizer.config), pieces
+    return list_steps(text, tokenizer.config), pieces

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.evaluation.intervals import Bands, bands, class_intervals, wilson
-from core.evaluation.metrics import confusion
+from core.evaluation.intervals import Bands, compute_bands, compute_class_intervals, compute_wilson
+from core.evaluation.metrics import compute_confusion
 from core.evaluation.scores import HALF
-from core.numbers import count
+from core.formatting import format_count
 from core.runs.predictions import refuse_misfit
 from core.runs.record import LABEL, PROBABILITY
-from dashboard.figures.panels import Panels
+from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Report:
+class SplitPredictions:
     """The saved predictions of a run on one split."""
 
     classes: tuple[str, ...]
@@ -42,7 +42,7 @@ class Report:
     """The bands of its curves by class and by the threshold below which rows have no prediction: drawn once."""
 
 
-def make_report(saved: pd.DataFrame, classes: tuple[str, ...]) -> Report:
+def parse_predictions(saved: pd.DataFrame, classes: tuple[str, ...]) -> SplitPredictions:
     """Return the report of one split; RunDamaged: a column or a class is missing.
 
     Args:
@@ -52,20 +52,20 @@ def make_report(saved: pd.DataFrame, classes: tuple[str, ...]) -> Report:
     """
     try:
         probabilities = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
-        labels = _true_labels(saved, classes)
+        labels = _get_true_labels(saved, classes)
         shown = ["text", "label", "predicted", *([PHENOMENON] if PHENOMENON in saved else [])]
-        examples = saved[shown].assign(probability=answer_probability(probabilities, multi=labels.ndim == 2))
+        examples = saved[shown].assign(probability=compute_confidence(probabilities, multi=labels.ndim == 2))
     except (KeyError, ValueError):
         refuse_misfit(saved, classes)
-    return Report(classes, examples, labels, probabilities)
+    return SplitPredictions(classes, examples, labels, probabilities)
 
 
-def answer_probability(probabilities: Floats, *, multi: bool) -> Floats:
+def compute_confidence(probabilities: Floats, *, multi: bool) -> Floats:
     """Return (n,) the probability of each answer: of the top class, or of exactly the labels above 0.5."""
     return np.maximum(probabilities, 1 - probabilities).prod(1) if multi else probabilities.max(1)
 
 
-def _true_labels(saved: pd.DataFrame, classes: Sequence[str]) -> Integers:
+def _get_true_labels(saved: pd.DataFrame, classes: Sequence[str]) -> Integers:
     """Return (n,) positions or (n, C) zeros and ones; KeyError, ValueError: predictions of other classes."""
     if not classes:
         raise ValueError("there are none")
@@ -81,7 +81,7 @@ COLUMN = "column:"
 """Before the name of one of the data's own columns."""
 
 
-def points_frame(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
+def build_points_table(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
     """Return text, label, predicted, probability (of the predicted) and phenomenon of each sentence of a split.
 
     With several labels per text also 0/1 columns `label:CLASS` and `predicted:CLASS` (at 0.5) each. The data's own
@@ -93,7 +93,7 @@ def points_frame(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
         kept = ["text", "label", "predicted", *([PHENOMENON] if PHENOMENON in saved else []), *bits]
         predicted = {f"{PREDICTED}{name}": chances[:, i] > HALF for i, name in enumerate(classes)} if bits else {}
         own = {f"{COLUMN}{name}": saved[name] for name in saved if name not in (*kept, "row") and ":" not in str(name)}
-        return saved[kept].assign(**own, probability=answer_probability(chances, multi=bool(bits)), **predicted)
+        return saved[kept].assign(**own, probability=compute_confidence(chances, multi=bool(bits)), **predicted)
     except (KeyError, ValueError):
         refuse_misfit(saved, classes)
 
@@ -137,16 +137,18 @@ class Decision:
     @cached_property
     def counts(self) -> Integers:
         """Count answers in (C, C): rows true, columns predicted."""
-        return np.array(confusion(self.labels, self.predicted, len(self.classes)), np.int64)
+        return np.array(compute_confusion(self.labels, self.predicted, len(self.classes)), np.int64)
 
     @property
     def accuracy(self) -> tuple[float, float, float]:
         """Return the share of right answers and its 95 % interval."""
         hits, n = int(self.correct.sum()), len(self.rows)
-        return (hits / n if n else float("nan"), *wilson(hits, n))
+        return (hits / n if n else float("nan"), *compute_wilson(hits, n))
 
 
-def decide(labels: Integers, probabilities: Floats, classes: Sequence[str], rule: str, threshold: float) -> Decision:
+def apply_threshold(
+    labels: Integers, probabilities: Floats, classes: Sequence[str], rule: str, threshold: float
+) -> Decision:
     """Decide at a threshold.
 
     Args:
@@ -173,45 +175,45 @@ def decide(labels: Integers, probabilities: Floats, classes: Sequence[str], rule
     return Decision(names, every, truth, predicted, np.stack([1 - chance, chance], 1), threshold, len(labels), 1)
 
 
-def bands_of(report: Report, decision: Decision, number: int) -> Bands | None:
+def get_bands(report: SplitPredictions, decision: Decision, number: int) -> Bands | None:
     """Return the confidence bands of a class's curves; cached, as a threshold only moves along them."""
     least = decision.threshold if len(decision.rows) < decision.total else 0.0
     key = decision.classes[number], least
     if key not in report.kept:
-        report.kept[key] = bands(decision.labels == number, decision.probabilities[:, number])
+        report.kept[key] = compute_bands(decision.labels == number, decision.probabilities[:, number])
     return report.kept[key]
 
 
-def ranked(decision: Decision) -> list[int]:
+def list_drawn_classes(decision: Decision) -> list[int]:
     """Return the positions of the classes whose ranking is drawn."""
     return list(range(len(decision.classes))) if decision.positive is None else [decision.positive]
 
 
-def share(part: float, whole: float) -> float:
+def compute_share(part: float, whole: float) -> float:
     """Divide a part by a whole; NaN of nothing."""
     return float(part / whole) if whole else float("nan")
 
 
-def rates(decision: Decision, number: int) -> tuple[float, float, float]:
+def compute_rates(decision: Decision, number: int) -> tuple[float, float, float]:
     """Return false positive rate, recall and precision of a class at the threshold."""
     counts = decision.counts
     hits, own, predicted = counts[number, number], counts[number].sum(), counts[:, number].sum()
-    return share(predicted - hits, counts.sum() - own), share(hits, own), share(hits, predicted)
+    return compute_share(predicted - hits, counts.sum() - own), compute_share(hits, own), compute_share(hits, predicted)
 
 
 PARTS = ("Precision", "Recall", "F1")
 
 
-def class_table(decision: Decision) -> pd.DataFrame:
+def build_class_metrics(decision: Decision) -> pd.DataFrame:
     """Return precision, recall and F1 of each class, each with the ends of its 95 % interval, and n."""
     import pandas as pd  # the head of the first page does without it
 
     rows, every = [], range(len(decision.classes))
-    ranges = class_intervals(decision.labels[:, None] == every, decision.predicted[:, None] == every)
+    ranges = compute_class_intervals(decision.labels[:, None] == every, decision.predicted[:, None] == every)
     for number, name in enumerate(decision.classes):
-        _, recall, precision = rates(decision, number)
+        _, recall, precision = compute_rates(decision, number)
         both = decision.counts[number].sum() + decision.counts[:, number].sum()
-        f1 = share(2 * decision.counts[number, number], both)
+        f1 = compute_share(2 * decision.counts[number, number], both)
         row: dict[str, object] = {"Class": name}
         for title, value in zip(PARTS, (precision, recall, f1), strict=True):
             low, high = ranges[number].get(title.lower(), (nan, nan))
@@ -220,12 +222,12 @@ def class_table(decision: Decision) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def sample(decision: Decision) -> str:
+def write_sample_size(decision: Decision) -> str:
     """Write the number of texts behind the figures of a decision."""
-    return f"n = {count(len(decision.rows))}"
+    return f"n = {format_count(len(decision.rows))}"
 
 
-def few(sizes: Mapping[str, int]) -> str:
+def name_small_samples(sizes: Mapping[str, int]) -> str:
     """Name what rests on fewer than `FEW` sentences; empty if nothing does."""
     small = [f"{name} on {n}" for name, n in sizes.items() if n < FEW]
     return f"{', '.join(small[:4])}{f' and {len(small) - 4} more' if len(small) > 4 else ''}" if small else ""
@@ -236,38 +238,38 @@ FEW = 30
 BINS, BARS, TICKS = 10, 20, [0, 0.25, 0.5, 0.75, 1]
 
 
-def threshold_line(figure: Panels, threshold: float, look: Look) -> None:
+def draw_threshold_line(figure: Panels, threshold: float, look: Look) -> None:
     """Draw where the threshold lies on an axis of probabilities."""
-    figure.add_vline(x=threshold, line={"color": look.tokens.ink, "width": look.size(1.6)})
+    figure.add_vline(x=threshold, line={"color": look.tokens.ink, "width": look.scale_size(1.6)})
 
 
-def decide_label(report: Report, label: str, threshold: float) -> Decision:
+def decide_label(report: SplitPredictions, label: str, threshold: float) -> Decision:
     """Decide about one label against the rest at a threshold."""
     number = report.classes.index(label)
     chance = report.probabilities[:, number]
     pair = np.stack([1 - chance, chance], 1)
-    return decide(report.labels[:, number], pair, (f"not {label}", label), "", threshold)
+    return apply_threshold(report.labels[:, number], pair, (f"not {label}", label), "", threshold)
 
 
-def first_label(report: Report) -> str:
+def find_top_label(report: SplitPredictions) -> str:
     """Return the most frequent label of the split."""
     return report.classes[int(report.labels.sum(0).argmax())]
 
 
-def dotted_line(figure: Panels, y: tuple[float, float], look: Look) -> None:
+def draw_dotted_line(figure: Panels, y: tuple[float, float], look: Look) -> None:
     """Draw a reference line from 0 to 1: the diagonal, or the level without a model."""
-    line = {"color": look.tokens.right, "width": look.size(1.2), "dash": "dot"}
+    line = {"color": look.tokens.right, "width": look.scale_size(1.2), "dash": "dot"}
     figure.add_scatter(x=(0, 1), y=y, mode="lines", line=line, hoverinfo="skip")
 
 
-def threshold_ring(figure: Panels, at: tuple[float, float], hover: str, look: Look, **more: Any) -> None:
+def draw_threshold_ring(figure: Panels, at: tuple[float, float], hover: str, look: Look, **more: Any) -> None:
     """Draw where the threshold lies on a curve; `hover` says its values."""
-    edge = {"width": look.size(3), "color": look.tokens.ink}
+    edge = {"width": look.scale_size(3), "color": look.tokens.ink}
     figure.add_scatter(
         x=[at[0]],
         y=[at[1]],
         mode="markers",
-        marker={"size": look.size(15), "color": look.tokens.paper, "line": edge},
+        marker={"size": look.scale_size(15), "color": look.tokens.paper, "line": edge},
         hovertemplate=f"at the threshold<br>{hover}<extra></extra>",
         **more,
     )

@@ -9,80 +9,80 @@ from typing import Any
 
 import pandas as pd
 
-from core.failures.facets import YES, marking
-from core.failures.phrases import LEAST_Z, Overused
-from core.failures.report import made_by
-from core.failures.rules import WORD, Clause
-from core.failures.tags import CONSEQUENCES, called
-from core.numbers import count, number, signed
+from core.failures.facets import YES, rank_features
+from core.failures.keywords import LEAST_Z, Keyword
+from core.failures.query import WORD, Clause
+from core.failures.report import list_clause_names
+from core.failures.tags import CONSEQUENCES, name_tag
+from core.formatting import format_count, format_number, format_signed
 from dashboard.figures import interval_table as columns
-from dashboard.figures.analysis import Analysis
 from dashboard.figures.drawing import Component
-from dashboard.figures.error_rates import words_of
-from dashboard.figures.figure import Figure, interval_figure
-from dashboard.figures.filtering import SELECT, analysis
-from dashboard.figures.interval_table import Axis, IntervalTable, Mark, Words, axis
+from dashboard.figures.error_rates import write_tag
+from dashboard.figures.figure import Figure, make_interval_figure
+from dashboard.figures.filtering import SELECT, select_rows
+from dashboard.figures.interval_table import Axis, IntervalTable, Mark, TextCell, make_axis
+from dashboard.figures.row_selection import RowSelection
 from dashboard.figures.source import Option
 from dashboard.figures.theme import Look
-from dashboard.figures.words import positive
+from dashboard.figures.word_attributions import find_positive_class
 
 WORDS_SHOWN = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Overrepresented:
+class OverrepresentedWords:
     """The words that a selection has more often."""
 
-    analysis: Analysis
-    found: Sequence[Overused]
+    analysis: RowSelection
+    found: Sequence[Keyword]
     picked: str = ""
 
 
-def overused(of: Analysis) -> Overrepresented:
+def compare_words(of: RowSelection) -> OverrepresentedWords:
     """Compare the words of the selected rows with all others."""
     rules = {str(clause) for clause in of.clauses}
-    found = of.table.phrases.overused(of.rows)
-    return Overrepresented(of, found, next((rule for each in found if (rule := rule_of(each)) in rules), ""))
+    found = of.table.phrases.find_keywords(of.rows)
+    return OverrepresentedWords(of, found, next((rule for each in found if (rule := get_rule(each)) in rules), ""))
 
 
-def rule_of(each: Overused) -> str:
+def get_rule(each: Keyword) -> str:
     """Return the rule that selects the sentences with a phrase."""
     return str(Clause(WORD, "=", each.words))
 
 
-def _mark_odds(each: Overused) -> Mark:
+def _mark_odds(each: Keyword) -> Mark:
     low, high = each.interval
-    said = f"log-odds {signed(each.log_odds)} ({number(low, 2)} to {number(high, 2)}), z {number(each.z, 1)}"
+    said = f"log-odds {format_signed(each.log_odds)} ({format_number(low, 2)} to {format_number(high, 2)}), z {format_number(each.z, 1)}"
     return Mark(each.log_odds, low, high, said=said)
 
 
-def words_table(shown: Overrepresented) -> IntervalTable:
+def build_words_table(shown: OverrepresentedWords) -> IntervalTable:
     """Build a table with a row for each phrase."""
     return IntervalTable(
         "Words and phrases that the selection has more often",
         (
-            columns.name("words", "Words", "words", "32%", words="words"),
-            columns.count("selected", "here", "selected", "3.2rem"),
-            columns.count("rest", "elsewhere", "rest", "5rem", soft=True),
-            columns.interval("odds", "log-odds", _mark_odds, partial(axis, zero=0.0, signed=True)),
-            columns.also(log_odds="log_odds", z="z"),
+            columns.make_name_column("words", "Words", "words", "32%", words="words"),
+            columns.make_count_column("selected", "here", "selected", "3.2rem"),
+            columns.make_count_column("rest", "elsewhere", "rest", "5rem", soft=True),
+            columns.make_interval_column("odds", "log-odds", _mark_odds, partial(make_axis, zero=0.0, signed=True)),
+            columns.make_csv_columns(log_odds="log_odds", z="z"),
         ),
         shown.found,
-        rule_of,
+        get_rule,
         shown=shown.found[:WORDS_SHOWN],
     )
 
 
-OVERUSED: Figure[Overrepresented] = interval_figure(
+OVERUSED: Figure[OverrepresentedWords] = make_interval_figure(
     "error-words",
     "errors",
     "What they say more often",
-    lambda source: overused(analysis(source)),
-    words_table,
+    lambda source: compare_words(select_rows(source)),
+    build_words_table,
     "Words",
     note=lambda shown: (
-        f"{count(len(shown.analysis.places))} selected against "
-        f"{count(len(shown.analysis.table) - len(shown.analysis.places))} others"
+        f"{format_count(len(shown.analysis.places))} selected against "
+        f"{format_count(len(shown.analysis.table) - len(shown.analysis.places))} others"
     ),
     reading=lambda shown: (
         "Bar: 95 % interval of how much likelier the words are here, in log-odds."
@@ -102,67 +102,71 @@ ALPHA = 0.05
 
 
 @dataclass(frozen=True, eq=False)
-class Marked:
-    """The features that distinguish a selection, as `core.failures.facets.marking` gives them."""
+class SelectionFeatures:
+    """The features that distinguish a selection, as `core.failures.facets.rank_features` gives them."""
 
-    analysis: Analysis
+    analysis: RowSelection
     found: Sequence[Mapping[str, Any]]
 
-    def rule(self, row: Mapping[str, Any]) -> str:
+    def find_rule(self, row: Mapping[str, Any]) -> str:
         """Return the rule that selects the rows with a feature; empty: no rule can."""
-        name, label = ("tag", called(row["name"])) if row["kind"] == "tag" else (row["name"], row["value"])
+        name, label = ("tag", name_tag(row["name"])) if row["kind"] == "tag" else (row["name"], row["value"])
         options = (option for facet in self.analysis.facets if facet.name == name for option in facet.options)
         return next((str(option.clause) for option in options if option.label == label), "")
 
 
-def marked(of: Analysis) -> Marked:
+def compare_features(of: RowSelection) -> SelectionFeatures:
     """Compare columns and tags of the selected rows with all others; NotAvailable: the tags are still being found."""
-    known = made_by(of.clauses) | CONSEQUENCES
-    return Marked(of, marking(of.table, of.tags, of.rows, known, of.known.groups))
+    known = list_clause_names(of.clauses) | CONSEQUENCES
+    return SelectionFeatures(of, rank_features(of.table, of.tags, of.rows, known, of.known.groups))
 
 
-def columns_table(shown: Marked) -> IntervalTable:
+def build_columns_table(shown: SelectionFeatures) -> IntervalTable:
     """Build a table with a row for each column and tag."""
 
-    def is_sure(row: Mapping[str, Any]) -> bool:
+    def is_significant(row: Mapping[str, Any]) -> bool:
         """Tell whether a feature is significant after Holm's correction."""
         return row["p_holm"] is not None and row["p_holm"] < ALPHA
 
-    def call(row: Mapping[str, Any]) -> Words:
+    def write_name(row: Mapping[str, Any]) -> TextCell:
         """Write the name of a column or tag, with its value."""
         if row["kind"] == "tag":
-            return words_of(row["name"], "" if row["value"] == YES else row["value"])
-        return Words(row["name"], small=row["value"])
+            return write_tag(row["name"], "" if row["value"] == YES else row["value"])
+        return TextCell(row["name"], small=row["value"])
 
-    def mark(row: Mapping[str, Any]) -> Mark:
+    def mark_share(row: Mapping[str, Any]) -> Mark:
         """Mark the share of the selection against that of the rest."""
         share, rest = row["share"], row["rest_share"]
-        said = f"{number(share, 2)} of the selection, {number(rest, 2)} of the rest"
-        return Mark(share, min(share, rest), max(share, rest), not is_sure(row), reference=rest, said=said)
+        said = f"{format_number(share, 2)} of the selection, {format_number(rest, 2)} of the rest"
+        return Mark(share, min(share, rest), max(share, rest), not is_significant(row), reference=rest, said=said)
 
     return IntervalTable(
         "Columns and tags that mark the selection",
         (
-            columns.name("name", "Column or tag", call, "12rem", name="name"),
-            columns.also("kind", "v", "p", "p_holm", "value"),
-            columns.count("n", "here", "selected", "3.6rem", csv="selected"),
-            columns.interval("share", "share", mark, lambda marks: Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"))),
-            columns.text("v", "V", lambda row: Words(number(row["v"], 2), strong=is_sure(row)), "3.4rem"),
-            columns.also("share", "rest", "rest_share"),
+            columns.make_name_column("name", "Column or tag", write_name, "12rem", name="name"),
+            columns.make_csv_columns("kind", "v", "p", "p_holm", "value"),
+            columns.make_count_column("n", "here", "selected", "3.6rem", csv="selected"),
+            columns.make_interval_column(
+                "share", "share", mark_share, lambda marks: Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"))
+            ),
+            columns.make_text_column(
+                "v", "V", lambda row: TextCell(format_number(row["v"], 2), strong=is_significant(row)), "3.4rem"
+            ),
+            columns.make_csv_columns("share", "rest", "rest_share"),
         ),
         shown.found,
-        lambda row: shown.rule(row) or f"{row['kind']} {row['name']}",
+        lambda row: shown.find_rule(row) or f"{row['kind']} {row['name']}",
         shown=shown.found[:COLUMNS_SHOWN],
-        picks=lambda row: bool(shown.rule(row)),
+        picks=lambda row: bool(shown.find_rule(row)),
     )
 
 
-MARKED: Figure[Marked] = interval_figure(
+MARKED: Figure[SelectionFeatures] = make_interval_figure(
     "error-columns",
     "errors",
     "What marks them",
-    lambda source: marked(analysis(source)),
-    columns_table,
+    lambda source: compare_features(select_rows(source)),
+    build_columns_table,
     "Columns",
     note=lambda shown: (
         f"{min(COLUMNS_SHOWN, len(shown.found))} of {len(shown.found)} columns and tags" if shown.found else ""
@@ -196,7 +200,7 @@ OF_CLASS = Option(
     lambda source: source.record.classes,
     "Positive is this class, negative every other",
     usual=lambda source: (
-        positive(source.record)
+        find_positive_class(source.record)
         if source.record.task == "single" and len(source.record.classes) == 2
         else source.record.classes[0]
     ),
@@ -208,12 +212,12 @@ OF_CLASS = Option(
 class Outcomes:
     """Words that the sentences of each outcome of a class have more often, the surest first."""
 
-    analysis: Analysis
+    analysis: RowSelection
     of: str
-    found: Mapping[str, Sequence[Overused]]
+    found: Mapping[str, Sequence[Keyword]]
     sizes: Mapping[str, int]
 
-    def id(self, outcome: str, words: str) -> str:
+    def make_id(self, outcome: str, words: str) -> str:
         """Return the ID by which a word of an outcome is picked."""
         return f"{outcome}: {words}"
 
@@ -222,27 +226,27 @@ class Outcomes:
         """Return the ID of the word of an outcome whose rules are the whole selection; empty: none."""
         rules = {str(clause) for clause in self.analysis.clauses}
         each = ((outcome, one.words) for outcome, found in self.found.items() for one in found)
-        return next((self.id(*one) for one in each if set(self.rules(*one)) == rules), "")
+        return next((self.make_id(*one) for one in each if set(self.list_rules(*one)) == rules), "")
 
-    def rules(self, outcome: str, words: str) -> list[str]:
+    def list_rules(self, outcome: str, words: str) -> list[str]:
         """Return the rules that select the sentences of a word of an outcome."""
         true, said = OUTCOMES[outcome]
         return [f"truth{'' if true else '!'}={self.of}", f"said{'' if said else '!'}={self.of}", f"word={words}"]
 
 
-def find_outcomes(of: Analysis, name: str) -> Outcomes:
+def find_outcomes(of: RowSelection, name: str) -> Outcomes:
     """Find the words of each outcome of a class, over all sentences of the split."""
     at = of.table.classes.index(name)
     true, said = of.table.true[:, at], of.table.said[:, at]
     rows = {each: (true == is_so) & (said == is_said) for each, (is_so, is_said) in OUTCOMES.items()}
     phrases = of.table.phrases
-    found = of.known.once(
-        f"outcomes of {name}", lambda: {each: phrases.overused(has, 1, CLOUD_WORDS) for each, has in rows.items()}
+    found = of.known.compute_once(
+        f"outcomes of {name}", lambda: {each: phrases.find_keywords(has, 1, CLOUD_WORDS) for each, has in rows.items()}
     )
     return Outcomes(of, name, found, {each: int(has.sum()) for each, has in rows.items()})
 
 
-def scale_letters(found: Mapping[str, Sequence[Overused]]) -> dict[str, list[float]]:
+def scale_words(found: Mapping[str, Sequence[Keyword]]) -> dict[str, list[float]]:
     """Scale each word in rem, linear in its log-odds; the largest of all outcomes is largest."""
     top = max((each.log_odds for some in found.values() for each in some), default=1.0)
     return {
@@ -255,28 +259,28 @@ def arrange_words(places: Sequence[int]) -> list[int]:
     return [*reversed(places[1::2]), *places[::2]]
 
 
-def cloud_table(shown: Outcomes) -> pd.DataFrame:
+def build_cloud_table(shown: Outcomes) -> pd.DataFrame:
     """Return a row for each word of each outcome."""
     rows = [{"outcome": name, **each._asdict()} for name, found in shown.found.items() for each in found]
-    return pd.DataFrame(rows, columns=["outcome", *Overused._fields])
+    return pd.DataFrame(rows, columns=["outcome", *Keyword._fields])
 
 
 def _draw_clouds(shown: Outcomes, look: Look) -> Component:
-    t, rems = look.tokens, scale_letters(shown.found)
+    t, rems = look.tokens, scale_words(shown.found)
     clouds = []
     for name, found in shown.found.items():
         true, said = OUTCOMES[name]
         order = sorted(range(len(found)), key=lambda at: (-found[at].log_odds, found[at].words))
         words = [
             {
-                "id": shown.id(name, each.words),
+                "id": shown.make_id(name, each.words),
                 "words": each.words,
                 "rem": round(rems[name][at], 3),
-                "said": f"log-odds {signed(each.log_odds)}, {count(each.selected)} here, {count(each.rest)} elsewhere",
+                "said": f"log-odds {format_signed(each.log_odds)}, {format_count(each.selected)} here, {format_count(each.rest)} elsewhere",
             }
             for at, each in ((order[place], found[order[place]]) for place in arrange_words(range(len(order))))
         ]
-        title = f"{name.capitalize()}s: {count(shown.sizes[name])}"
+        title = f"{name.capitalize()}s: {format_count(shown.sizes[name])}"
         clouds.append({"title": title, "words": words, "colour": t.ink if true == said else t.wrong})
     colours = {name: getattr(t, name) for name in ("paper", "panel", "ink", "muted", "grid", "accent")}
     return Component("cloud", {"clouds": clouds, "picked": shown.picked, "colours": colours}, look)
@@ -286,7 +290,7 @@ CLOUDS: Figure[Outcomes] = Figure(
     "outcome-cloud",
     "errors",
     "Words of each outcome",
-    lambda source: find_outcomes(analysis(source), str(source.chosen(OF_CLASS))),
+    lambda source: find_outcomes(select_rows(source), str(source.get_choice(OF_CLASS))),
     _draw_clouds,
     note=lambda shown: f"{shown.of} against every other class",
     reading=lambda shown: (
@@ -298,5 +302,5 @@ CLOUDS: Figure[Outcomes] = Figure(
     how="As of *What they say more often*, for words alone; positive is the chosen class, negative any other. Sizes "
     "have one scale over the four; where a word stands means nothing. The CSV has the numbers.",
     options=(OF_CLASS,),
-    tables=lambda shown: {"Outcomes, cloud": cloud_table(shown)},
+    tables=lambda shown: {"Outcomes, cloud": build_cloud_table(shown)},
 )

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import plotly.graph_objects as go
 
-from core.numbers import count, number
-from dashboard.figures.theme import SANS, Look, config
+from core.formatting import format_count, format_number
+from dashboard.figures.theme import SANS, Look, make_config
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ Node = str | list[Any]
 EMPTY = frozenset({"col", "br"})  # tags that have no end
 
 
-def element(tag: str, *children: Node | None, **attributes: str) -> Node:
+def make_node(tag: str, *children: Node | None, **attributes: str) -> Node:
     """Return a node; of the names of attributes a final `_` is left away and each other `_` is a dash."""
     named = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
     return [tag, named, *(child for child in children if child is not None)]
@@ -48,17 +48,17 @@ _TITLE_PAD = {"t": 14, "l": 12, "b": 24}
 
 
 @cache
-def asset(name: str) -> str:
+def read_asset(name: str) -> str:
     """Read a constant of the dashboard: a style sheet or script in `assets/`."""
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
-def as_draw(script: str) -> str:
+def to_draw_script(script: str) -> str:
     """Convert the module of one of our components to a script that defines the function `draw`."""
     return script.replace("export default", "const draw =")
 
 
-class Kept(go.Figure):
+class SerializedChart(go.Figure):
     """A chart that is serialised for the browser once and shown many times."""
 
     def __init__(self, drawn: go.Figure) -> None:
@@ -72,7 +72,7 @@ class Kept(go.Figure):
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """The heading and the format of a column."""
 
     label: str = ""  # empty: its name in the table
@@ -84,30 +84,30 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class DataTable:
     """Numbers to be read; `columns` by name, only those that need a heading or format of their own."""
 
     rows: pd.DataFrame
-    columns: Mapping[str, Column] = field(default_factory=dict)
+    columns: Mapping[str, TableColumn] = field(default_factory=dict)
     narrow: bool = False  # on a page it is as wide as what it holds, not as the page
     title: str = ""  # above it where it stands alone
 
-    def column(self, name: str) -> Column:
+    def get_column(self, name: str) -> TableColumn:
         """Return the heading and the format of a column."""
-        return self.columns.get(name, Column())
+        return self.columns.get(name, TableColumn())
 
-    def html(self) -> str:
+    def to_html(self) -> str:
         """Write the table as HTML without a style of its own; texts of people are escaped."""
         names = [str(name) for name in self.rows]
-        columns = [(self.column(name), self._side(name)) for name in names]
+        columns = [(self.get_column(name), self._get_alignment(name)) for name in names]
         head = "".join(
-            f'<th scope="col" style="text-align:{side}"{_hint(column.help)}>{escape(column.label or name)}</th>'
+            f'<th scope="col" style="text-align:{side}"{_write_hint(column.help)}>{escape(column.label or name)}</th>'
             for name, (column, side) in zip(names, columns, strict=True)
         )
         body = "".join(
             "<tr>"
             + "".join(
-                f'<td style="text-align:{side}">{escape(_cell(value, column.decimals))}</td>'
+                f'<td style="text-align:{side}">{escape(_format_cell(value, column.decimals))}</td>'
                 for value, (column, side) in zip(row, columns, strict=True)
             )
             + "</tr>"
@@ -116,23 +116,23 @@ class Table:
         caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
-    def _side(self, name: str) -> str:
-        return self.column(name).alignment or ("right" if self.rows[name].dtype.kind in "iuf" else "left")
+    def _get_alignment(self, name: str) -> str:
+        return self.get_column(name).alignment or ("right" if self.rows[name].dtype.kind in "iuf" else "left")
 
     def _repr_html_(self) -> str:
-        return self.html()
+        return self.to_html()
 
 
-def _hint(words: str) -> str:
+def _write_hint(words: str) -> str:
     return f' title="{escape(words)}"' if words else ""
 
 
-def _cell(value: Any, decimals: int | None) -> str:
+def _format_cell(value: Any, decimals: int | None) -> str:
     if value is None or value != value:
         return NOTHING
     if isinstance(value, Integral) and not isinstance(value, bool):
-        return count(int(value))
-    return number(float(value), 3 if decimals is None else decimals) if isinstance(value, Real) else str(value)
+        return format_count(int(value))
+    return format_number(float(value), 3 if decimals is None else decimals) if isinstance(value, Real) else str(value)
 
 
 @dataclass(frozen=True)
@@ -153,19 +153,19 @@ class Component:
     @property
     def script(self) -> str:
         """Return the script as a module."""
-        return asset(f"{self.name}.js")
+        return read_asset(f"{self.name}.js")
 
     @property
     def style(self) -> str:
         """Return the style of what the script draws; it may use the variables of Streamlit's theme."""
-        return asset(f"{self.name}.css")
+        return read_asset(f"{self.name}.css")
 
     @property
     def root(self) -> str:
         """Return the element that the script fills."""
         return f'<div class="{self.name}"></div>'
 
-    def html(self, place: str) -> str:
+    def to_html(self, place: str) -> str:
         """Write it as markup that draws itself; `place` is the id of its element, once in a document."""
         t = self.look.tokens
         theme = {"font": SANS, "text-color": t.ink, "background-color": t.paper}
@@ -177,20 +177,20 @@ class Component:
             return f'<div id="{place}">{title}{self.still()}</div>'
         return (
             f'<div id="{place}" style="{colours}"><style>{self.style}</style>{title}{self.root}</div>'
-            f"<script>(() => {{\n{as_draw(self.script)}\n{call}\n}})();</script>"
+            f"<script>(() => {{\n{to_draw_script(self.script)}\n{call}\n}})();</script>"
         )
 
     def _repr_html_(self) -> str:
-        return self.html(f"sentiscope-{self.name}-{id(self)}")
+        return self.to_html(f"sentiscope-{self.name}-{id(self)}")
 
 
 _DEAF = "setStateValue: () => {}, setTriggerValue: () => {}, send: () => {}"
 """Outside of a page nobody hears what is picked."""
 
-Drawing: TypeAlias = go.Figure | Table | Component
+Drawing: TypeAlias = go.Figure | DataTable | Component
 
 
-def titled(drawing: Drawing, words: str) -> Drawing:
+def add_title(drawing: Drawing, words: str) -> Drawing:
     """Return the drawing with a heading, for use outside a page."""
     if not isinstance(drawing, go.Figure):
         return replace(drawing, title=words)
@@ -198,7 +198,7 @@ def titled(drawing: Drawing, words: str) -> Drawing:
     return drawing.update_layout(height=drawing.layout.height + TITLE) if drawing.layout.height else drawing
 
 
-def fragment(drawing: Drawing, name: str, *, plotly: bool) -> str:
+def write_fragment(drawing: Drawing, name: str, *, plotly: bool) -> str:
     """Write a drawing as a part of an HTML document.
 
     Args:
@@ -207,5 +207,5 @@ def fragment(drawing: Drawing, name: str, *, plotly: bool) -> str:
         plotly: A chart brings its 5 MB of plotly.js along, as the document does not have it.
     """
     if isinstance(drawing, go.Figure):
-        return drawing.to_html(full_html=False, include_plotlyjs=plotly, config=config(name), div_id=name)
-    return drawing.html() if isinstance(drawing, Table) else drawing.html(name)
+        return drawing.to_html(full_html=False, include_plotlyjs=plotly, config=make_config(name), div_id=name)
+    return drawing.to_html() if isinstance(drawing, DataTable) else drawing.to_html(name)

@@ -8,15 +8,34 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.evaluation.projection import METHODS, NAMES, NEIGHBOURS, ROWS, Method, Projection, ProjectionConfig, density
+from core.evaluation.projection import (
+    METHODS,
+    NAMES,
+    NEIGHBOURS,
+    ROWS,
+    Method,
+    Projection,
+    ProjectionConfig,
+    estimate_density,
+)
 from core.exceptions import InputError, NotAvailable
-from core.failures.found_groups import FoundGroups
-from core.models.provides import EMBEDDING, HEAD, provides, spaces
-from core.numbers import count, number
+from core.failures.clusters import FoundGroups
+from core.formatting import format_count, format_number
+from core.models.capabilities import EMBEDDING, HEAD, list_capabilities, list_spaces
 from core.runs.projections import MapFiles
-from core.text.clusters import clipped, isolated
+from core.text.graphemes import clip_text, wrap_bidi
+from dashboard.figures.embedding_map import (
+    GROUP,
+    MapOverlays,
+    PlacedSentence,
+    PointGroup,
+    Shades,
+    color_groups,
+    color_points,
+    draw_map,
+    list_colorings,
+)
 from dashboard.figures.figure import Figure
-from dashboard.figures.map_drawing import GROUP, Group, Placed, Shades, Upon, by_group, colouring, draw_map, ways
 from dashboard.figures.results import Stat
 from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look
@@ -27,17 +46,17 @@ TOOLS = ("lasso2d", "select2d", "zoom2d", "pan2d", "resetScale2d")
 WORDS = 70  # characters of a sentence that are shown when it is pointed at
 
 
-def hover_words(points: pd.DataFrame) -> list[str]:
+def write_hover_texts(points: pd.DataFrame) -> list[str]:
     """Return the beginning of each sentence and its prediction; nothing where there are too many."""
     if len(points) > HOVERED:
         return []
     return [
-        f"{isolated(clipped(text, WORDS))} · is {label}, predicted {answer} ({number(chance)})"
+        f"{wrap_bidi(clip_text(text, WORDS))} · is {label}, predicted {answer} ({format_number(chance)})"
         for text, label, answer, chance in points[["text", "label", "predicted", "probability"]].itertuples(index=False)
     ]
 
 
-def axis_titles(made: Projection, config: ProjectionConfig) -> list[str]:
+def name_axes(made: Projection, config: ProjectionConfig) -> list[str]:
     """Return the meaning of each axis; nothing where a direction means nothing."""
     if not made.explained:
         return [""] * config.dimensions
@@ -45,17 +64,17 @@ def axis_titles(made: Projection, config: ProjectionConfig) -> list[str]:
     return [f"component {i}, {100 * share:.0f} % {of}".rstrip() for i, share in enumerate(made.explained, start=1)]
 
 
-def map_name(config: ProjectionConfig) -> str:
+def name_map(config: ProjectionConfig) -> str:
     """Return the name of a map, such as `t-SNE, 2-D`."""
     return f"{NAMES[config.method]}, {config.dimensions}-D"
 
 
-def map_stats(made: Projection, config: ProjectionConfig, width: int) -> list[Stat]:
+def compute_map_stats(made: Projection, config: ProjectionConfig, width: int) -> list[Stat]:
     """Return the numbers that show how far the map can be trusted."""
     quality, n = made.quality, len(made.quality.rows)
     stats = []
     if not quality.reason:
-        for name, samples in ((f"{width}-D original", quality.space), (map_name(config), quality.plane)):
+        for name, samples in ((f"{width}-D original", quality.space), (name_map(config), quality.plane)):
             stats.append(Stat(f"Silhouette, {name}", float(samples.mean()), (-1.0, 1.0), n))
     if quality.preserved is not None:
         stats.append(Stat(f"{NEIGHBOURS} nearest neighbours kept", quality.preserved, (0.0, 1.0), n))
@@ -64,7 +83,7 @@ def map_stats(made: Projection, config: ProjectionConfig, width: int) -> list[St
     return stats
 
 
-def point_table(made: Projection, points: pd.DataFrame) -> pd.DataFrame:
+def build_point_table(made: Projection, points: pd.DataFrame) -> pd.DataFrame:
     """Return the map as a table: row, coordinates, silhouettes where measured, and the columns of the points."""
     axes = {name: made.places[:, i] for i, name in enumerate("xyz"[: made.places.shape[1]])}
     table = pd.DataFrame({"row": made.rows, **axes})
@@ -118,14 +137,14 @@ SENTENCES = Option(
 COLOUR = Option(
     "colour",
     "Colour",
-    lambda source: ways(source.reader.points(source.record, source.split)),
+    lambda source: list_colorings(source.reader.read_points(source.record, source.split)),
     words=lambda source, colour: "",
 )
 """Called `METHOD`, … after what the link calls them; a map's note has its colour and its n."""
 SPACE = Option(
     "space",
     "Vectors",
-    lambda source: spaces(source.record.config.model),
+    lambda source: list_spaces(source.record.config.model),
     "What the model's head reads, what enters its first layer, or what leaves each: the mean over the tokens of a text",
     usual=lambda source: HEAD,
     words=lambda source, space: "" if space == HEAD else str(space),
@@ -148,7 +167,7 @@ FIND = Option(
 
 
 @dataclass(frozen=True)
-class Mapped:
+class SentenceMap:
     """The sentences of a split on a map."""
 
     files: MapFiles
@@ -162,7 +181,7 @@ class Mapped:
     find: str = ""  # what was searched in the texts; empty: nothing
     density: bool = False  # whether the field behind the points is drawn
     groups: FoundGroups | None = None  # those of the split, where they are its colours
-    typed: Placed | None = None  # a text that somebody put on it
+    typed: PlacedSentence | None = None  # a text that somebody put on it
     marked: tuple[int, ...] = ()
     """Rows of the split that are selected,"""
     near: tuple[int, ...] = ()
@@ -171,9 +190,9 @@ class Mapped:
     """and its own, where it is a row."""
 
     @property
-    def found(self) -> tuple[int, ...]:
+    def found_rows(self) -> tuple[int, ...]:
         """Return the rows of the split on the map whose texts contain what was searched."""
-        return tuple(self.made.rows[containing(self.placed, self.find)].tolist())
+        return tuple(self.made.rows[find_matches(self.placed, self.find)].tolist())
 
     @property
     def config(self) -> ProjectionConfig:
@@ -181,7 +200,7 @@ class Mapped:
         return self.files.config
 
 
-def containing(points: pd.DataFrame, find: str) -> np.ndarray:
+def find_matches(points: pd.DataFrame, find: str) -> np.ndarray:
     """Return (n,) bool: the sentences that a rule `text~` selects; none where nothing is searched."""
     if not find.strip():
         return np.zeros(len(points), bool)
@@ -189,75 +208,75 @@ def containing(points: pd.DataFrame, find: str) -> np.ndarray:
     return found
 
 
-def map_config(source: Source) -> ProjectionConfig:
+def read_map_config(source: Source) -> ProjectionConfig:
     """Return the map as chosen; PCA places all texts, so that their number does not matter."""
-    method, dimensions = BY_NAME[str(source.chosen(METHOD))], DIMENSIONS_BY_NAME[str(source.chosen(DIMENSIONS))]
-    rows = ROWS if method == "pca" else int(source.chosen(SENTENCES))
-    space = str(source.chosen(SPACE))
+    method, dimensions = BY_NAME[str(source.get_choice(METHOD))], DIMENSIONS_BY_NAME[str(source.get_choice(DIMENSIONS))]
+    rows = ROWS if method == "pca" else int(source.get_choice(SENTENCES))
+    space = str(source.get_choice(SPACE))
     return ProjectionConfig(method, dimensions, rows, space="" if space == HEAD else space)
 
 
-def mapped(source: Source) -> Mapped:
+def read_map(source: Source) -> SentenceMap:
     """Read a map: PCA is computed, others must be stored; NotAvailable: not yet, or it cannot be of this run."""
-    record, reader, config = source.record, source.reader, map_config(source)
-    if "pooled" not in provides(record.config.model):
+    record, reader, config = source.record, source.reader, read_map_config(source)
+    if "pooled" not in list_capabilities(record.config.model):
         raise NotAvailable(f"{record.preset} makes no vector of a sentence")
     try:
-        files = reader.map_files(record.run, source.evaluated, config)
+        files = reader.get_map_files(record.run, source.evaluated, config)
     except InputError as error:
         raise NotAvailable(str(error)) from None
-    made = reader.projection(record, files)
+    made = reader.read_projection(record, files)
     if made is None:
         asked = f"--method {config.method} --dimensions {config.dimensions}"
         asked += f" --space '{config.space}'" * bool(config.space)
         command = f"sentiscope project {record.run} --split {source.split} {asked}"
         raise NotAvailable(f"it has not been computed: {command}")
-    points, colour = reader.points(record, source.split), str(source.chosen(COLOUR))
-    return Mapped(
+    points, colour = reader.read_points(record, source.split), str(source.get_choice(COLOUR))
+    return SentenceMap(
         files,
         made,
         points.iloc[made.rows],
         len(points),
         colour,
         record.classes,
-        reader.space(record, files).vectors.shape[1],
+        reader.read_space(record, files).vectors.shape[1],
         ordered=record.ordered,
-        find=str(source.chosen(FIND)),
-        density=config.dimensions == 2 and source.chosen(DENSITY) == ON,
-        groups=reader.found_groups(record, source.split)[1] if colour == GROUP else None,
+        find=str(source.get_choice(FIND)),
+        density=config.dimensions == 2 and source.get_choice(DENSITY) == ON,
+        groups=reader.find_groups(record, source.split)[1] if colour == GROUP else None,
     )
 
 
-def _draw(shown: Mapped, look: Look) -> go.Figure:
-    axes, words = axis_titles(shown.made, shown.config), hover_words(shown.placed)
+def _draw_map(shown: SentenceMap, look: Look) -> go.Figure:
+    axes, words = name_axes(shown.made, shown.config), write_hover_texts(shown.placed)
     places, rows, names = shown.made.places, shown.made.rows, list[tuple[str, np.ndarray]]()
-    groups: list[Group] | Shades
+    groups: list[PointGroup] | Shades
     if shown.colour == GROUP:
-        groups = by_group(rows, shown.groups, look.tokens)
+        groups = color_groups(rows, shown.groups, look.tokens)
         names = [(each.name, each.points) for each in groups if each.front]
     else:
-        groups = colouring(shown.placed, shown.colour, shown.classes, look.tokens, ordered=shown.ordered)
-    upon = Upon(
+        groups = color_points(shown.placed, shown.colour, shown.classes, look.tokens, ordered=shown.ordered)
+    upon = MapOverlays(
         marked=shown.marked,
-        found=shown.found,
+        found=shown.found_rows,
         wanted=shown.find.strip(),
         near=shown.near,
         centre=shown.centre,
         placed=shown.typed,
         names=names,
-        density=density(places) if shown.density else None,
+        density=estimate_density(places) if shown.density else None,
     )
     return draw_map(places, rows, words, groups, axes, look, upon)
 
 
-def _note(shown: Mapped) -> str:
+def _write_note(shown: SentenceMap) -> str:
     n = len(shown.made.rows)
-    of = "" if n == shown.total else f" of {count(shown.total)}, a stratified sample, seed {shown.config.seed}"
+    of = "" if n == shown.total else f" of {format_count(shown.total)}, a stratified sample, seed {shown.config.seed}"
     space = f"{shown.config.space}, " * bool(shown.config.space)
-    return f"{space}n = {count(n)}{of}, colour: {shown.colour}"
+    return f"{space}n = {format_count(n)}{of}, colour: {shown.colour}"
 
 
-def _how(shown: Mapped) -> str:
+def _explain_method(shown: SentenceMap) -> str:
     of, space = "The vectors that the head reads", shown.config.space
     if space:
         place = "enter the first layer" if space == EMBEDDING else f"leave {space}"
@@ -268,13 +287,13 @@ def _how(shown: Mapped) -> str:
 MAP = Figure(
     "map",
     "embeddings",
-    lambda shown: map_name(shown.config),
-    mapped,
-    _draw,
-    note=_note,
+    lambda shown: name_map(shown.config),
+    read_map,
+    _draw_map,
+    note=_write_note,
     reading=lambda shown: READING[shown.config.method] + FIELD * shown.density,
-    how=_how,
+    how=_explain_method,
     options=(METHOD, DIMENSIONS, SPACE, COLOUR, SENTENCES, DENSITY, FIND),
     spread=(METHOD, DIMENSIONS),
-    tables=lambda shown: {"Points": point_table(shown.made, shown.placed)},
+    tables=lambda shown: {"Points": build_point_table(shown.made, shown.placed)},
 )

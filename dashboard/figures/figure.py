@@ -8,9 +8,9 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from core.exceptions import NotAvailable
-from core.models.provides import provides
+from core.models.capabilities import list_capabilities
 from dashboard.figures.drawing import Component, Drawing
-from dashboard.figures.interval_drawing import component
+from dashboard.figures.interval_drawing import build_component
 from dashboard.figures.interval_table import IntervalTable
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look
@@ -18,7 +18,7 @@ from dashboard.figures.theme import Look
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.failures.kept import SplitAnalysis
+    from core.failures.split_analysis import SplitAnalysis
 
 Shape = TypeVar("Shape")
 Words = str | Callable[[Shape], str]
@@ -47,7 +47,7 @@ class Figure(Generic[Shape]):
     reading: Words[Shape] = ""
     """How to read it, in a sentence; also part of the alternative text."""
     how: Words[Shape] = ""  # how it is computed, in at most three sentences of markdown
-    needs: str = ""  # what a model must provide (`core.models.provides`); empty: nothing
+    needs: str = ""  # what a model must provide (`core.models.capabilities`); empty: nothing
     options: tuple[Option, ...] = ()  # what changes it
     spread: tuple[Option, ...] = ()
     """Those of its options of which `sentiscope figures` writes every value, each into a file."""
@@ -58,48 +58,48 @@ class Figure(Generic[Shape]):
     analysis: type[SplitAnalysis[Any]] | None = None
     """What Errors offers to compute where it is not there yet."""
 
-    def shape(self, source: Source) -> Shape:
+    def read_data(self, source: Source) -> Shape:
         """Read the data to draw; NotAvailable: the run has none, and why; InputError: an option has a wrong value."""
         if source.record.task == "tokens" and self.page not in OF_TAGGED:
             raise NotAvailable("the run gives each word a tag, and this is about labels of whole texts")
-        if self.needs and self.needs not in provides(source.record.config.model):
+        if self.needs and self.needs not in list_capabilities(source.record.config.model):
             raise NotAvailable(f"{source.record.preset} has no {self.needs.replace('-', ' ')}")
         if self.read is None:
             raise NotAvailable("it is not a figure of a run")
         return self.read(source)
 
-    def there(self, source: Source) -> bool:
+    def is_available(self, source: Source) -> bool:
         """Tell whether this run has the figure."""
         try:
-            self.shape(source)
+            self.read_data(source)
         except NotAvailable:
             return False
         return True
 
-    def chosen(self, source: Source) -> tuple[str, ...]:
+    def get_choices(self, source: Source) -> tuple[str, ...]:
         """Return the values of the options that count; with the files of the run they identify the drawing."""
-        return tuple(option.kept_by(source) for option in self.options if option.counts(source))
+        return tuple(option.make_cache_key(source) for option in self.options if option.has_choices(source))
 
-    def numbers(self, shape: Shape) -> dict[str, pd.DataFrame]:
+    def build_tables(self, shape: Shape) -> dict[str, pd.DataFrame]:
         """Return its tables, by the name of their file; empty where it has none."""
         return dict(self.tables(shape)) if self.tables else {}
 
-    def say(self, words: Words[Shape], shape: Shape) -> str:
+    def resolve_text(self, words: Words[Shape], shape: Shape) -> str:
         """Return the title, note, reading or how of a shape."""
         return words(shape) if callable(words) else words
 
-    def alternative(self, shape: Shape, note: str, reading: str) -> str:
+    def write_alt_text(self, shape: Shape, note: str, reading: str) -> str:
         """Return the alternative text of the picture."""
-        return f"{', '.join(filter(None, (self.say(self.title, shape), note)))}. {reading}"
+        return f"{', '.join(filter(None, (self.resolve_text(self.title, shape), note)))}. {reading}"
 
-    def alone(self, source: Source, shape: Shape) -> str:
+    def write_caption(self, source: Source, shape: Shape) -> str:
         """Return the note for use outside a page: with the subject and the chosen options."""
         about = source.split if self.page in OF_SPLIT else ""
-        chosen = [option.told(source) for option in self.options]
+        chosen = [option.describe_choice(source) for option in self.options]
         quoted = f"in {source.quoted}" if self.page in OF_TEXT else ""
-        return ", ".join(filter(None, (about, self.say(self.note, shape), *chosen, quoted)))
+        return ", ".join(filter(None, (about, self.resolve_text(self.note, shape), *chosen, quoted)))
 
-    def variants(self) -> Iterator[tuple[str, dict[str, Any]]]:
+    def iterate_variants(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the name of every file that is written, with the values of options that it means."""
         for values in product(*(option.endings for option in self.spread)):
             named = {option: value for option, value in zip(self.spread, values, strict=True) if option.endings[value]}
@@ -107,7 +107,7 @@ class Figure(Generic[Shape]):
             yield self.name + ending, {option.name: value for option, value in named.items()}
 
 
-def interval_figure(
+def make_interval_figure(
     name: str,
     page: str,
     title: str,
@@ -121,10 +121,10 @@ def interval_figure(
 
     def draw_table(shown: Shape, look: Look) -> Component:
         """Draw the table."""
-        return component(table(shown).marks, look, picked=getattr(shown, "picked", ""), picks=True)
+        return build_component(table(shown).marks, look, picked=getattr(shown, "picked", ""), picks=True)
 
-    def tables(shown: Shape) -> dict[str, pd.DataFrame]:
+    def build_tables(shown: Shape) -> dict[str, pd.DataFrame]:
         """Return the tables that are exported."""
         return {file: table(shown).frame, **more(shown)}
 
-    return Figure(name, page, title, read, draw_table, tables=tables, **words)
+    return Figure(name, page, title, read, draw_table, tables=build_tables, **words)

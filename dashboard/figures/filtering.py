@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from core.exceptions import NotAvailable
-from core.failures.facets import CODES, OUTCOME, TAG, Facet, counts
-from core.failures.rules import Clause
-from core.failures.selection import ORDERS, in_words
-from core.failures.table import SEVERAL, Table
-from core.numbers import count
-from dashboard.figures.analysis import Analysis
+from core.failures.facets import CODES, OUTCOME, TAG, Facet, count_options
+from core.failures.predictions_table import SEVERAL, PredictionTable
+from core.failures.query import Clause
+from core.failures.selection import ORDERS, describe_selection
+from core.formatting import format_count
 from dashboard.figures.drawing import Component
+from dashboard.figures.row_selection import RowSelection
 from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look
 
@@ -38,14 +38,14 @@ ORDER = Option(
 )
 
 
-def analysis(source: Source) -> Analysis:
+def select_rows(source: Source) -> RowSelection:
     """Select the rows of a source, tagged by the first other run; NotAvailable: no split, InputError: a wrong rule."""
     if not source.split:
         raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
     same = (each.run for each in source.others if each.data_fingerprint == source.record.data_fingerprint)
-    asked = source.record, source.split, str(source.chosen(SELECT)) or WRONG, source.author
-    found = source.reader.analysis(*asked, against=next(same, ""))
-    return found.ordered(str(source.chosen(ORDER))) if ORDER.name in source.choices else found
+    asked = source.record, source.split, str(source.get_choice(SELECT)) or WRONG, source.author
+    found = source.reader.select_analysis(*asked, against=next(same, ""))
+    return found.reorder_rows(str(source.get_choice(ORDER))) if ORDER.name in source.choices else found
 
 
 COLUMNS = 3  # own columns with a word of their own; the options of all others stand behind one word
@@ -76,7 +76,7 @@ _ANY = {
 }
 
 
-def words(facets: Sequence[Facet]) -> list[tuple[str, list[Facet]]]:
+def group_facets(facets: Sequence[Facet]) -> list[tuple[str, list[Facet]]]:
     """Return the words of the sentence by name, each with the facets whose options it offers."""
     fixed = [facet for facet in facets if facet.name in (OUTCOME, "truth", "said", *SEVERAL, TAG)]
     last = [(facet.name, [facet]) for facet in facets if facet.name == CODES]
@@ -85,79 +85,95 @@ def words(facets: Sequence[Facet]) -> list[tuple[str, list[Facet]]]:
     return [*found, *([(OTHERS, list(own[COLUMNS:]))] if own[COLUMNS:] else []), *last]
 
 
-def word_of(facets: Sequence[Facet], rule: str) -> str:
+def find_word(facets: Sequence[Facet], rule: str) -> str:
     """Return the word that has a rule among its options, or `FURTHER` for a rule that none has."""
-    for name, ours in words(facets):
+    for name, ours in group_facets(facets):
         if any(str(option.clause) == rule for facet in ours for option in facet.options):
             return name
     return FURTHER
 
 
-def changed(
+def update_clauses(
     clauses: Sequence[Clause], facets: Sequence[Facet], word: str, value: str, asked: Sequence[str] = ()
 ) -> list[str]:
     """Return the clauses after an option of a word was chosen, in the order of the sentence.
 
     Of `FURTHER` the clause goes if it is there, else comes; an empty value is any. `asked`: the columns of `ASKED`.
     """
-    ours = dict(words(facets)).get(word, [])
-    kept = [str(each) for each in clauses if not (_asks(each, asked) if word == ASKED else _of(each, word, ours))]
+    ours = dict(group_facets(facets)).get(word, [])
+    kept = [
+        str(each)
+        for each in clauses
+        if not (_is_id_clause(each, asked) if word == ASKED else _is_word_clause(each, word, ours))
+    ]
     if word == FURTHER:
         found = [each for each in kept if each != value] if value in kept else [*kept, value]
     else:
         found = [*kept, *(value.split(";") if value == NOT_YET else [value] if value else [])]
-    order = [str(option.clause) for _, each in words(facets) for facet in each for option in facet.options]
+    order = [str(option.clause) for _, each in group_facets(facets) for facet in each for option in facet.options]
     # Of no rule errors are shown: whoever takes the last one out wants to see all.
     return sorted(dict.fromkeys(found), key=lambda text: order.index(text) if text in order else len(order)) or ["all"]
 
 
-def searched(
+def apply_search(
     clauses: Sequence[Clause], facets: Sequence[Facet], clause: Clause | None, asked: Sequence[str] = ()
 ) -> list[str]:
     """Return the clauses after a search: a part of the texts, or an id, takes the place of another.
 
-    The clause is as `core.failures.facets.understood` gives it; None: none any more.
+    The clause is as `core.failures.facets.parse_search` gives it; None: none any more.
     """
     if clause is None or clause in clauses:
-        return changed(clauses, facets, TEXT, "") if clause is None else list(map(str, clauses))
-    word = TEXT if _of(clause, TEXT, ()) else ASKED if _asks(clause, asked) else word_of(facets, str(clause))
-    return changed(clauses, facets, word, str(clause), asked)
+        return update_clauses(clauses, facets, TEXT, "") if clause is None else list(map(str, clauses))
+    word = (
+        TEXT
+        if _is_word_clause(clause, TEXT, ())
+        else ASKED
+        if _is_id_clause(clause, asked)
+        else find_word(facets, str(clause))
+    )
+    return update_clauses(clauses, facets, word, str(clause), asked)
 
 
-def _of(clause: Clause, word: str, facets: Sequence[Facet]) -> bool:
+def _is_word_clause(clause: Clause, word: str, facets: Sequence[Facet]) -> bool:
     if word == TEXT:
         return clause.name == "text" and clause.sign == "~"
-    return any(facet.place(clause) is not None for facet in facets)
+    return any(facet.find_option(clause) is not None for facet in facets)
 
 
-def _asks(clause: Clause, asked: Sequence[str]) -> bool:
+def _is_id_clause(clause: Clause, asked: Sequence[str]) -> bool:
     return clause.name in asked and clause.sign in ("=", "~")
 
 
-def sentence(analysis: Analysis, look: Look, splits: Sequence[str] = ()) -> Component:
+def draw_filter(analysis: RowSelection, look: Look, splits: Sequence[str] = ()) -> Component:
     """Draw the filter of a selection as our component."""
     table, facets, clauses, masks = analysis.table, analysis.facets, analysis.clauses, analysis.masks
-    numbers = dict(zip((facet.name for facet in facets), counts(facets, clauses, masks), strict=True))
+    numbers = dict(zip((facet.name for facet in facets), count_options(facets, clauses, masks), strict=True))
     said, spoken = [], set[Clause]()
-    asked = analysis.known.bare.asked
-    for name, ours in words(facets):
+    asked = analysis.known.base_facets.asked
+    for name, ours in group_facets(facets):
         options: list[dict[str, Any]] = [
-            _option(str(option.clause), f"{facet.name}: {option.label}" if name == OTHERS else option.label, n)
+            _make_option(str(option.clause), f"{facet.name}: {option.label}" if name == OTHERS else option.label, n)
             for facet in ours
             for option, n in zip(facet.options, numbers[facet.name], strict=True)
         ]
-        held = next((each for each in clauses if _of(each, name, ours)), None)
+        held = next((each for each in clauses if _is_word_clause(each, name, ours)), None)
         spoken |= {held} if held is not None else set()
         said.append(
-            _word(table, name, options, held, _left(table, clauses, masks, partial(_of, word=name, facets=ours)))
+            _build_word(
+                table,
+                name,
+                options,
+                held,
+                _count_rows(table, clauses, masks, partial(_is_word_clause, word=name, facets=ours)),
+            )
         )
         if name == CODES:
-            spoken |= _not_yet(said[-1], ours[0], clauses, masks)
+            spoken |= _add_uncoded_option(said[-1], ours[0], clauses, masks)
     if asked:
-        held = next((each for each in clauses if _asks(each, asked)), None)
+        held = next((each for each in clauses if _is_id_clause(each, asked)), None)
         spoken |= {held} if held is not None else set()
-        said.insert(-1, _asked_word(table, asked, held, clauses, masks))
-    containing = next((each for each in clauses if _of(each, TEXT, ())), None)
+        said.insert(-1, _build_id_word(table, asked, held, clauses, masks))
+    containing = next((each for each in clauses if _is_word_clause(each, TEXT, ())), None)
     rest = [each for each in clauses if each not in spoken and each is not containing]
     if len(splits) > 1:
         options = [{"value": each, "label": each, "n": 1, "said": ""} for each in splits]
@@ -165,7 +181,9 @@ def sentence(analysis: Analysis, look: Look, splits: Sequence[str] = ()) -> Comp
         said.insert(1, given | {"shown": table.split, "set": False})
     data = {
         "words": said,
-        "further": [{"value": str(each), "shown": in_words([each], analysis.selected.group)} for each in rest],
+        "further": [
+            {"value": str(each), "shown": describe_selection([each], analysis.selected.group)} for each in rest
+        ],
         "contains": containing.value if containing else "",
         "hint": f"any words, or {asked[0]}=…" if asked else "any words",
         "ways": "A piece of the text, an id, or a rule: word=not, margin<0.2, date>=2026-01",
@@ -176,15 +194,17 @@ def sentence(analysis: Analysis, look: Look, splits: Sequence[str] = ()) -> Comp
     return Component("filter", data, look)
 
 
-def _not_yet(word: dict[str, Any], facet: Facet, clauses: Sequence[Clause], masks: Sequence[np.ndarray]) -> set[Clause]:
+def _add_uncoded_option(
+    word: dict[str, Any], facet: Facet, clauses: Sequence[Clause], masks: Sequence[np.ndarray]
+) -> set[Clause]:
     """Offer noted rows without a code among the codes; return the clauses of this option where it is chosen."""
     own = [Clause(name) for name in NOT_YET.split(";")]
     left = np.logical_and.reduce([option.has for option in facet.options if option.clause in own])
     for clause, mask in zip(clauses, masks, strict=True):
-        left = left if facet.place(clause) is not None else left & mask
+        left = left if facet.find_option(clause) is not None else left & mask
     n, label = int(left.sum()), "noted, not coded yet"
     place = 1 + next(at for at, option in enumerate(word["options"]) if option["value"] == str(own[0]))
-    word["options"].insert(place, _option(NOT_YET, label, n))
+    word["options"].insert(place, _make_option(NOT_YET, label, n))
     held = set(own) & set(clauses)
     if len(held) < len(own):
         return set()
@@ -192,17 +212,25 @@ def _not_yet(word: dict[str, Any], facet: Facet, clauses: Sequence[Clause], mask
     return held
 
 
-def _asked_word(
-    table: Table, asked: Sequence[str], held: Clause | None, clauses: Sequence[Clause], masks: Sequence[np.ndarray]
+def _build_id_word(
+    table: PredictionTable,
+    asked: Sequence[str],
+    held: Clause | None,
+    clauses: Sequence[Clause],
+    masks: Sequence[np.ndarray],
 ) -> dict[str, Any]:
     empty = f"any {asked[0]}" if len(asked) == 1 else "any id or name"
-    options = [_option("", empty, _left(table, clauses, masks, lambda clause: clause == held))]
+    options = [_make_option("", empty, _count_rows(table, clauses, masks, lambda clause: clause == held))]
     if held is not None:
-        options.append(_option(held.value, in_words([held]), _left(table, clauses, masks, lambda clause: False)))
+        options.append(
+            _make_option(
+                held.value, describe_selection([held]), _count_rows(table, clauses, masks, lambda clause: False)
+            )
+        )
     return {
         "name": ASKED,
         "lead": "and",
-        "shown": empty if held is None else in_words([held]),
+        "shown": empty if held is None else describe_selection([held]),
         "set": held is not None,
         "about": ", ".join(asked),
         "value": "" if held is None else held.value,
@@ -211,18 +239,20 @@ def _asked_word(
     }
 
 
-def _option(value: str, label: str, n: int) -> dict[str, Any]:
-    return {"value": value, "label": label, "n": n, "said": count(n)}
+def _make_option(value: str, label: str, n: int) -> dict[str, Any]:
+    return {"value": value, "label": label, "n": n, "said": format_count(n)}
 
 
-def _left(table: Table, clauses: Sequence[Clause], masks: Sequence[np.ndarray], skip: Callable[[Clause], bool]) -> int:
+def _count_rows(
+    table: PredictionTable, clauses: Sequence[Clause], masks: Sequence[np.ndarray], skip: Callable[[Clause], bool]
+) -> int:
     """Count the rows that all clauses select, apart from the skipped ones."""
     others = [mask for clause, mask in zip(clauses, masks, strict=True) if not skip(clause)]
     return int(np.logical_and.reduce([np.ones(len(table), bool), *others]).sum())
 
 
-def _word(
-    table: Table,
+def _build_word(
+    table: PredictionTable,
     name: str,
     options: list[dict[str, Any]],
     held: Clause | None,
@@ -235,7 +265,7 @@ def _word(
     if name == OUTCOME:
         label = label or "right or wrong"
     else:
-        options = [_option("", empty, left), *options]
+        options = [_make_option("", empty, left), *options]
         label = f"{name} {label}" if label and name in table.own else label
     leads = _LEADS[table.task]
     about = {OUTCOME: "right or wrong", "truth": "true class", "said": "said", OTHERS: "other columns"}.get(name, name)

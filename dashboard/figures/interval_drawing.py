@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
-from core.numbers import number
-from dashboard.figures.drawing import Component, Node, asset, element, write_node
-from dashboard.figures.interval_table import Axis, Cell, Column, Mark, Marks, Picture, Row, Words
+from core.formatting import format_number
+from dashboard.figures.drawing import Component, Node, make_node, read_asset, write_node
+from dashboard.figures.interval_table import Axis, Cell, IntervalColumn, IntervalRow, Mark, Marks, Picture, TextCell
 from dashboard.figures.theme import Look
 
 
 @dataclass(frozen=True)
-class Line:
+class TieSegment:
     """A piece of an upright line in one row."""
 
     lane: int
@@ -22,18 +22,18 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Ties:
+class TieLanes:
     """The pieces of each row and of its children, and the number of lanes."""
 
-    rows: dict[str, list[Line]] = field(default_factory=dict)
-    below: dict[str, list[Line]] = field(default_factory=dict)
+    rows: dict[str, list[TieSegment]] = field(default_factory=dict)
+    below: dict[str, list[TieSegment]] = field(default_factory=dict)
     lanes: int = 0
 
 
-def ties(rows: Sequence[str], groups: Sequence[Sequence[str]]) -> Ties:
+def place_ties(rows: Sequence[str], groups: Sequence[Sequence[str]]) -> TieLanes:
     """Draw each group as a line from its first row to its last; lines that do not meet share a lane."""
     place = {row: index for index, row in enumerate(rows)}
-    found = Ties({row: [] for row in rows}, {row: [] for row in rows})
+    found = TieLanes({row: [] for row in rows}, {row: [] for row in rows})
     members = [sorted(place[row] for row in group) for group in groups]
     ends: list[int] = []
     for group in sorted(each for each in members if len(each) > 1):
@@ -43,11 +43,11 @@ def ties(rows: Sequence[str], groups: Sequence[Sequence[str]]) -> Ties:
         inside = set(group)
         for row in range(first, last + 1):
             part = {first: "start", last: "end"}.get(row, "on" if row in inside else "past")
-            found.rows[rows[row]].append(Line(lane, part))
+            found.rows[rows[row]].append(TieSegment(lane, part))
             if row < last:
                 both = row in inside and row + 1 in inside
-                found.below[rows[row]].append(Line(lane, "on" if both else "past"))
-    return Ties(found.rows, found.below, len(ends))
+                found.below[rows[row]].append(TieSegment(lane, "on" if both else "past"))
+    return TieLanes(found.rows, found.below, len(ends))
 
 
 TAIL = 7  # letters at the end of a name that stay when it is too long: names of runs differ there
@@ -56,19 +56,19 @@ COLOURS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
 """Tokens that the style sheet names; on a page they are there anyway."""
 
 
-def html(table: Marks, look: Look) -> str:
+def render_html(table: Marks, look: Look) -> str:
     """Write the table as HTML for an exported file or a notebook, without scripts or other files."""
-    colours = "".join(f"{name}:{value};" for name, value in _colours(look).items())
-    return f"<style>{asset('marks.css')}</style>" + write_node(
-        element("div", draw(table, look), class_="marks", style=colours)
+    colours = "".join(f"{name}:{value};" for name, value in _map_colors(look).items())
+    return f"<style>{read_asset('marks.css')}</style>" + write_node(
+        make_node("div", draw_node(table, look), class_="marks", style=colours)
     )
 
 
-def _colours(look: Look) -> dict[str, str]:
+def _map_colors(look: Look) -> dict[str, str]:
     return {f"--{'rule' if name == 'grid' else name}": getattr(look.tokens, name) for name in COLOURS}
 
 
-def component(
+def build_component(
     table: Marks, look: Look, *, picked: str = "", picks: bool = False, tick: str = "", ticked: Sequence[str] = ()
 ) -> Component:
     """Draw the table as a component that a keyboard can walk through.
@@ -81,14 +81,14 @@ def component(
         tick: What a row is ticked for; empty: rows have no box. The state `ticked` has their ids.
         ticked: The rows that are ticked.
     """
-    node = draw(table, look, tick=tick, live=True)
-    told = {"table": node, "colours": _colours(look), "picked": picked, "picks": picks, "ticked": list(ticked)}
-    return Component("marks", told, look, still=partial(html, table, look))
+    node = draw_node(table, look, tick=tick, live=True)
+    told = {"table": node, "colours": _map_colors(look), "picked": picked, "picks": picks, "ticked": list(ticked)}
+    return Component("marks", told, look, still=partial(render_html, table, look))
 
 
-def draw(table: Marks, look: Look, *, tick: str = "", live: bool = False) -> Node:
+def draw_node(table: Marks, look: Look, *, tick: str = "", live: bool = False) -> Node:
     """Draw the table as the node of a component; `live`: with rows that unfold and what a keyboard needs."""
-    return _Drawing(table, look, tick, live).whole()
+    return _Drawing(table, look, tick, live).draw_table()
 
 
 @dataclass(frozen=True)
@@ -104,84 +104,95 @@ class _Drawing:
         return self.live and any(row.children for row in self.table.rows)
 
     @cached_property
-    def ties(self) -> Ties:
+    def ties(self) -> TieLanes:
         """Return the upright lines of the table."""
-        return ties([row.id for row in self.table.rows], self.table.groups)
+        return place_ties([row.id for row in self.table.rows], self.table.groups)
 
-    def whole(self) -> Node:
+    def draw_table(self) -> Node:
         """Draw the whole table."""
-        rows = [each for row in self.table.rows for each in self._rows(row)]
+        rows = [each for row in self.table.rows for each in self._draw_rows(row)]
         role = {"role": "treegrid" if self.folds else "grid"} if self.live else {}
-        grids = (f"--g{k}:{_grid(column.axis)};" for k, column in enumerate(self.table.columns) if column.axis)
-        style = f"--row:{self.table.height:g}rem;--px:{self.look.size(1):g}px;{''.join(grids)}"
-        heads = [*([_head(Column(self.tick, ""))] if self.tick else []), *map(_head, self.table.columns)]
-        return element(
+        grids = (f"--g{k}:{_draw_grid(column.axis)};" for k, column in enumerate(self.table.columns) if column.axis)
+        style = f"--row:{self.table.height:g}rem;--px:{self.look.scale_size(1):g}px;{''.join(grids)}"
+        heads = [
+            *([_draw_head(IntervalColumn(self.tick, ""))] if self.tick else []),
+            *map(_draw_head, self.table.columns),
+        ]
+        return make_node(
             "table",
-            element("colgroup", *self._widths()),
-            element("thead", element("tr", *heads)),
-            element("tbody", *rows),
+            make_node("colgroup", *self._draw_widths()),
+            make_node("thead", make_node("tr", *heads)),
+            make_node("tbody", *rows),
             aria_label=self.table.label,
             style=style,
             **role,
         )
 
-    def _widths(self) -> Iterator[Node]:
+    def _draw_widths(self) -> Iterator[Node]:
         if self.tick:
-            yield element("col", style="width:2.2rem")
+            yield make_node("col", style="width:2.2rem")
         for column in self.table.columns:
             lanes = f"{2 * MARGIN + LANE * max(0, self.ties.lanes - 1)}px"
             width = lanes if column.ties else column.width
-            yield element("col", **_class(column), **({"style": f"width:{width}"} if width else {}))
+            yield make_node("col", **_set_class(column), **({"style": f"width:{width}"} if width else {}))
 
-    def _rows(self, row: Row) -> Iterator[Node]:
+    def _draw_rows(self, row: IntervalRow) -> Iterator[Node]:
         state = {"data_id": row.id, "tabindex": "0", "aria_selected": "false"} if self.live and row.picks else {}
         if self.folds:
             state |= {"aria_level": "1"} | ({"aria_expanded": "false"} if row.children else {})
         apart = {"class_": "apart"} if row.apart else {}
-        yield element("tr", *self._cells(row, self.ties.rows[row.id], foldable=bool(row.children)), **state, **apart)
+        yield make_node(
+            "tr", *self._draw_cells(row, self.ties.rows[row.id], foldable=bool(row.children)), **state, **apart
+        )
         for child in row.children if self.folds else ():
             state |= {"data_id": child.id, "data_of": row.id, "aria_level": "2", "hidden": "", "class_": "child"}
             state.pop("aria_expanded", None)
-            yield element("tr", *self._cells(child, self.ties.below[row.id], child=True), **state)
+            yield make_node("tr", *self._draw_cells(child, self.ties.below[row.id], child=True), **state)
 
-    def _cells(self, row: Row, lines: list[Line], *, foldable: bool = False, child: bool = False) -> Iterator[Node]:
+    def _draw_cells(
+        self, row: IntervalRow, lines: list[TieSegment], *, foldable: bool = False, child: bool = False
+    ) -> Iterator[Node]:
         first, *others = self.table.columns
-        name = _words_of(row.cells.get(first.key, ""))
+        name = _to_text_cell(row.cells.get(first.key, ""))
         if self.tick:
             label = f"{self.tick} {name.text}"
-            box = element("input", type="checkbox", tabindex="-1", aria_label=label)
-            yield element("td", box if row.ticks and not child else None, class_="box")
-        fold = element("span", "\u25b8" if foldable else "", class_="fold", aria_hidden="true") if self.folds else None
-        parts = element("span", fold, *_spoken(name, cut_in_the_middle=True), class_="name")
-        yield element("th", parts, scope="row", title=name.title or name.text)
+            box = make_node("input", type="checkbox", tabindex="-1", aria_label=label)
+            yield make_node("td", box if row.ticks and not child else None, class_="box")
+        fold = (
+            make_node("span", "\u25b8" if foldable else "", class_="fold", aria_hidden="true") if self.folds else None
+        )
+        parts = make_node("span", fold, *_draw_words(name, cut_in_the_middle=True), class_="name")
+        yield make_node("th", parts, scope="row", title=name.title or name.text)
         for column in others:
             cell = row.cells.get(column.key, "")
             if column.ties:
                 places = [(f"tie {line.part}", MARGIN + LANE * line.lane) for line in lines]
-                yield element("td", *(element("span", class_=k, style=f"left:{x}px") for k, x in places), class_="ties")
+                yield make_node(
+                    "td", *(make_node("span", class_=k, style=f"left:{x}px") for k, x in places), class_="ties"
+                )
             elif column.axis is not None:
-                mark = _mark(cell if isinstance(cell, Mark) else Mark(), column.axis)
+                mark = _draw_mark(cell if isinstance(cell, Mark) else Mark(), column.axis)
                 grid = {"style": f"--g:var(--g{self.table.columns.index(column)})"}
-                yield element("td", element("span", mark, class_="m", **grid), **_class(column))
+                yield make_node("td", make_node("span", mark, class_="m", **grid), **_set_class(column))
             else:
-                yield _plain(column, cell)
+                yield _draw_text(column, cell)
 
 
-def _class(column: Column) -> dict[str, str]:
+def _set_class(column: IntervalColumn) -> dict[str, str]:
     known = {"num": column.number, "mark": column.axis, "ties": column.ties, "soft": column.soft, "opt": column.opt}
     names = " ".join(name for name, is_so in known.items() if is_so)
     return {"class_": names} if names else {}
 
 
-def _head(column: Column) -> Node:
-    title: Node = column.title or element("span", column.key, class_="sr")
+def _draw_head(column: IntervalColumn) -> Node:
+    title: Node = column.title or make_node("span", column.key, class_="sr")
     if column.axis is None:
-        return element("th", title, scope="col", **_class(column))
-    axis = element("span", *_labels(column.axis), class_="ax", aria_hidden="true")
-    return element("th", title, axis, scope="col", **_class(column))
+        return make_node("th", title, scope="col", **_set_class(column))
+    axis = make_node("span", *_draw_labels(column.axis), class_="ax", aria_hidden="true")
+    return make_node("th", title, axis, scope="col", **_set_class(column))
 
 
-def _labels(axis: Axis) -> Iterator[Node]:
+def _draw_labels(axis: Axis) -> Iterator[Node]:
     """Number the gridlines; every second one may go where there is no room, zero never, and two stay."""
     first, last = axis.ticks.index(axis.zero) if axis.zero in axis.ticks else 0, len(axis.ticks) - 1
     stay = {*range(first % 2, last + 1, 2)}
@@ -189,75 +200,77 @@ def _labels(axis: Axis) -> Iterator[Node]:
         stay.add(0 if first == last else last)
     for place, (tick, label) in enumerate(zip(axis.ticks, axis.labels, strict=True)):
         lesser = {} if place in stay else {"class_": "lesser"}
-        yield element("span", label, style=f"left:{axis.at(tick):.2f}%", **lesser)
+        yield make_node("span", label, style=f"left:{axis.to_percent(tick):.2f}%", **lesser)
 
 
-def _plain(column: Column, cell: Cell) -> Node:
+def _draw_text(column: IntervalColumn, cell: Cell) -> Node:
     if isinstance(cell, Picture):
-        spoken = element("span", cell.said, class_="sr")
-        return element("td", cell.drawing, spoken, title=cell.said, **_class(column))
-    words = _words_of(cell)
+        spoken = make_node("span", cell.said, class_="sr")
+        return make_node("td", cell.drawing, spoken, title=cell.said, **_set_class(column))
+    words = _to_text_cell(cell)
     title = {"title": words.title or words.text} if words.text else {}
-    return element("td", *_spoken(words), **title, **_class(column))
+    return make_node("td", *_draw_words(words), **title, **_set_class(column))
 
 
-def _words_of(cell: Cell) -> Words:
-    return cell if isinstance(cell, Words) else Words(cell if isinstance(cell, str) else "")
+def _to_text_cell(cell: Cell) -> TextCell:
+    return cell if isinstance(cell, TextCell) else TextCell(cell if isinstance(cell, str) else "")
 
 
-def _spoken(words: Words, *, cut_in_the_middle: bool = False) -> Iterator[Node]:
+def _draw_words(words: TextCell, *, cut_in_the_middle: bool = False) -> Iterator[Node]:
     if words.dot:
-        yield element("span", class_="dot", style=f"--c:{words.dot}")
+        yield make_node("span", class_="dot", style=f"--c:{words.dot}")
     cut = cut_in_the_middle and len(words.text) > 2 * TAIL
     parts = (words.text[:-TAIL], words.text[-TAIL:]) if cut else (words.text,)
-    yield element("span", *(element("span", part) for part in parts), class_="text strong" if words.strong else "text")
+    yield make_node(
+        "span", *(make_node("span", part) for part in parts), class_="text strong" if words.strong else "text"
+    )
     if words.small:
-        yield element("small", words.small)
+        yield make_node("small", words.small)
 
 
-def _grid(axis: Axis) -> str:
+def _draw_grid(axis: Axis) -> str:
     lines = [
-        f"linear-gradient(var(--right) 0 0) {axis.at(tick):.2f}% 0/1.5px 100% no-repeat"
+        f"linear-gradient(var(--right) 0 0) {axis.to_percent(tick):.2f}% 0/1.5px 100% no-repeat"
         if tick == axis.zero
-        else f"linear-gradient(var(--rule) 0 0) {axis.at(tick):.2f}% 0/1px 100% no-repeat"
+        else f"linear-gradient(var(--rule) 0 0) {axis.to_percent(tick):.2f}% 0/1px 100% no-repeat"
         for tick in axis.ticks
     ]
     if axis.band is not None:
-        start, width = axis.at(axis.band[0]), axis.at(axis.band[1]) - axis.at(axis.band[0])
+        start, width = axis.to_percent(axis.band[0]), axis.to_percent(axis.band[1]) - axis.to_percent(axis.band[0])
         place = 100 * start / (100 - width) if width < 100 else 0  # CSS counts from what the picture leaves free
         lines.append(f"linear-gradient(var(--panel) 0 0) {place:.2f}% 0/{width:.2f}% 100% no-repeat")
     return ",".join(lines) or "none"
 
 
-def _mark(mark: Mark, axis: Axis) -> Node | None:
-    said = mark.said or _in_words(mark)
+def _draw_mark(mark: Mark, axis: Axis) -> Node | None:
+    said = mark.said or _describe_mark(mark)
     if not said:
         return None
     colour = {"style": f"--c:{mark.colour}"} if mark.colour else {}
     kind = "tie" if mark.tie else "sure"
-    return element("span", *_parts(mark, axis), class_=kind, role="img", aria_label=said, title=said, **colour)
+    return make_node("span", *_draw_parts(mark, axis), class_=kind, role="img", aria_label=said, title=said, **colour)
 
 
-def _parts(mark: Mark, axis: Axis) -> Iterator[Node]:
+def _draw_parts(mark: Mark, axis: Axis) -> Iterator[Node]:
     if mark.value is not None and mark.value < axis.low:
-        yield element("span", f"\u2039 {number(mark.value)}", class_="edge low")
+        yield make_node("span", f"\u2039 {format_number(mark.value)}", class_="edge low")
         return
     if mark.value is not None and mark.value > axis.high:
-        yield element("span", f"{number(mark.value)} \u203a", class_="edge high")
+        yield make_node("span", f"{format_number(mark.value)} \u203a", class_="edge high")
         return
     if mark.low is not None and mark.high is not None:
-        start, end = axis.at(mark.low), axis.at(mark.high)
-        yield element("span", class_="bar", style=f"left:{start:.2f}%;width:{end - start:.2f}%")
+        start, end = axis.to_percent(mark.low), axis.to_percent(mark.high)
+        yield make_node("span", class_="bar", style=f"left:{start:.2f}%;width:{end - start:.2f}%")
     points = [("value", mark.value), ("ring", mark.reference), *(("run", dot) for dot in mark.dots)]
     for kind, value in points:
         if value is not None and axis.low <= value <= axis.high:
-            yield element("span", class_=kind, style=f"left:{axis.at(value):.2f}%")
+            yield make_node("span", class_=kind, style=f"left:{axis.to_percent(value):.2f}%")
 
 
-def _in_words(mark: Mark) -> str:
-    value = "" if mark.value is None else number(mark.value)
+def _describe_mark(mark: Mark) -> str:
+    value = "" if mark.value is None else format_number(mark.value)
     known = mark.low is not None and mark.high is not None
-    ends = f"95 % interval {number(mark.low or 0)} to {number(mark.high or 0)}" if known else ""
-    dots = "runs " + ", ".join(map(number, mark.dots)) if mark.dots else ""
-    ring = f"yardstick {number(mark.reference)}" if mark.reference is not None else ""
+    ends = f"95 % interval {format_number(mark.low or 0)} to {format_number(mark.high or 0)}" if known else ""
+    dots = "runs " + ", ".join(map(format_number, mark.dots)) if mark.dots else ""
+    ring = f"yardstick {format_number(mark.reference)}" if mark.reference is not None else ""
     return ", ".join(filter(None, (value, ends, dots, ring)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from core.numbers import count as count_words
+from core.formatting import format_count
 from dashboard.figures.drawing import Node
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Axis:
     band: tuple[float, float] | None = None
     """What is too little to matter, shaded."""
 
-    def at(self, value: float) -> float:
+    def to_percent(self, value: float) -> float:
         """Convert a value to its place in percent of the width; a value beyond the axis is put at its end."""
         return min(100.0, max(0.0, 100 * (value - self.low) / (self.high - self.low)))
 
@@ -60,7 +60,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Words:
+class TextCell:
     """A text with a style, a second text or a tooltip."""
 
     text: str
@@ -80,11 +80,11 @@ class Picture:
     said: str
 
 
-Cell = str | Words | Mark | Picture
+Cell = str | TextCell | Mark | Picture
 
 
 @dataclass(frozen=True)
-class Column:
+class IntervalColumn:
     """A column of the table: its heading, its width and its style."""
 
     key: str
@@ -104,13 +104,13 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Row:
+class IntervalRow:
     """One line; the first column names it."""
 
     id: str
     cells: Mapping[str, Cell]
     """By the key of their column; what is missing is an empty cell."""
-    children: tuple[Row, ...] = ()
+    children: tuple[IntervalRow, ...] = ()
     apart: bool = False
     """A line above it: something else begins."""
     picks: bool = True
@@ -122,8 +122,8 @@ class Marks:
     """A table with intervals; at most about a hundred rows."""
 
     label: str
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    columns: tuple[IntervalColumn, ...]
+    rows: tuple[IntervalRow, ...]
     groups: tuple[tuple[str, ...], ...] = ()
     """Rows, by id, of which no two can be told apart; an upright line joins each group."""
     height: float = 1.95
@@ -134,7 +134,7 @@ class Marks:
         return tuple(each.id for row in self.rows for each in (row, *row.children))
 
 
-def axis(
+def make_axis(
     marks: Sequence[Mark],
     *,
     zero: float | None = None,
@@ -152,59 +152,59 @@ def axis(
             lie beyond a gap that is wider than all the rest together, each of those has its number at the edge.
         signed: Whether labels have a plus sign.
     """
-    spans = sorted((_span(mark) for mark in marks if mark.value is not None), key=sum)
-    low, high = _extent(_competing(spans, leaves_out)) if spans else (0.0, 1.0)
+    spans = sorted((_get_span(mark) for mark in marks if mark.value is not None), key=sum)
+    low, high = _merge_spans(_drop_outliers(spans, leaves_out)) if spans else (0.0, 1.0)
     if zero is not None:
         low, high = min(low, zero), max(high, zero)
     air = AIR * (high - low) or max(0.01, 0.01 * abs(high))
     low, high = low - air, high + air
     if ends is not None:
         low, high = max(low, ends[0]), min(high, ends[1])
-    step = _step((high - low) / TICKS)
+    step = _choose_step((high - low) / TICKS)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     ticks = tuple(round(number * step, 10) for number in range(first, last + 1))
-    return Axis(low, high, ticks, tuple(_label(tick, step, signed) for tick in ticks), zero)
+    return Axis(low, high, ticks, tuple(_format_tick(tick, step, signed) for tick in ticks), zero)
 
 
 Span = tuple[float, float]
 
 
-def _span(mark: Mark) -> Span:
+def _get_span(mark: Mark) -> Span:
     known = [each for each in (mark.value, mark.low, mark.high, *mark.dots) if each is not None]
     return min(known), max(known)
 
 
-def _extent(spans: Sequence[Span]) -> Span:
+def _merge_spans(spans: Sequence[Span]) -> Span:
     return min(low for low, _ in spans), max(high for _, high in spans)
 
 
-def _competing(spans: Sequence[Span], leaves_out: str) -> Sequence[Span]:
+def _drop_outliers(spans: Sequence[Span], leaves_out: str) -> Sequence[Span]:
     """Return the sorted spans without a minority far off on one side."""
     for lost in range(1, (len(spans) + 1) // 2) if leaves_out else ():
         near, far = (spans[lost:], spans[:lost]) if leaves_out == "low" else (spans[:-lost], spans[-lost:])
-        (low, high), (lowest, highest) = _extent(near), _extent(far)
+        (low, high), (lowest, highest) = _merge_spans(near), _merge_spans(far)
         if max(low - highest, lowest - high) > high - low:
             return near
     return spans
 
 
-def _step(rough: float) -> float:
+def _choose_step(rough: float) -> float:
     """Return the smallest of 1, 2, 2.5, 5 times a power of ten that is not below `rough`."""
     power: float = 10.0 ** math.floor(math.log10(rough))
     return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * (1 - 1e-9))
 
 
-def _label(tick: float, step: float, signed: bool) -> str:
+def _format_tick(tick: float, step: float, signed: bool) -> str:
     digits = max(0, *(len(f"{each:.10f}".rstrip("0").partition(".")[2]) for each in (tick, step)))
     plus = "+" if signed and tick > 0 else ""
     return "0" if tick == 0 else plus + f"{tick:.{digits}f}".replace("-", "\u2212")
 
 
 Value = str | Callable[[Any], Any]
-"""What is taken of an entry: a function, or a path of keys, places and attributes, such as `interval.0`."""
+"""What is taken of an entry: a function, or a path of keys, places and attributes, such as `make_interval_column.0`."""
 
 
-def _take(entry: Any, value: Value) -> Any:
+def _get_value(entry: Any, value: Value) -> Any:
     if callable(value):
         return value(entry)
     for part in value.split("."):
@@ -218,49 +218,51 @@ def _take(entry: Any, value: Value) -> Any:
 
 
 @dataclass(frozen=True)
-class Declared:
+class ColumnSpec:
     """A column that is declared once: how it is drawn, and what it is in the CSV."""
 
     csv: Mapping[str, Value]
-    column: Column | None = None
+    column: IntervalColumn | None = None
     cell: Callable[[Any], Cell] = str
     axis: Callable[[Sequence[Mark]], Axis] | None = None
 
 
-def name(key: str, title: str, cell: Value, width: str = "", **csv: Value) -> Declared:
+def make_name_column(key: str, title: str, cell: Value, width: str = "", **csv: Value) -> ColumnSpec:
     """Make a column with the name of a row, or another text on the left."""
-    return Declared(csv, Column(key, title, width), lambda entry: _take(entry, cell))
+    return ColumnSpec(csv, IntervalColumn(key, title, width), lambda entry: _get_value(entry, cell))
 
 
-def text(
+def make_text_column(
     key: str, title: str, cell: Value, width: str, *, soft: bool = False, opt: bool = False, **csv: Value
-) -> Declared:
+) -> ColumnSpec:
     """Make a column of numbers that are formatted by `cell`, on the right."""
-    column = Column(key, title, width, number=True, soft=soft, opt=opt)
-    return Declared(csv, column, lambda entry: _take(entry, cell))
+    column = IntervalColumn(key, title, width, number=True, soft=soft, opt=opt)
+    return ColumnSpec(csv, column, lambda entry: _get_value(entry, cell))
 
 
-def count(key: str, title: str, value: Value, width: str, *, soft: bool = False, csv: str = "") -> Declared:
+def make_count_column(
+    key: str, title: str, value: Value, width: str, *, soft: bool = False, csv: str = ""
+) -> ColumnSpec:
     """Make a column of counts, which the CSV calls `csv` or like its key."""
-    column = Column(key, title, width, number=True, soft=soft)
-    return Declared({csv or key: value}, column, lambda entry: count_words(_take(entry, value)))
+    column = IntervalColumn(key, title, width, number=True, soft=soft)
+    return ColumnSpec({csv or key: value}, column, lambda entry: format_count(_get_value(entry, value)))
 
 
-def interval(
+def make_interval_column(
     key: str,
     title: str,
     mark: Callable[[Any], Mark],
     axis: Callable[[Sequence[Mark]], Axis],
     width: str = "",
     **csv: Value,
-) -> Declared:
+) -> ColumnSpec:
     """Make a column of values with their intervals on one axis, which is made from all marks."""
-    return Declared(csv, Column(key, title, width), mark, axis)
+    return ColumnSpec(csv, IntervalColumn(key, title, width), mark, axis)
 
 
-def also(*keys: str, **csv: Value) -> Declared:
+def make_csv_columns(*keys: str, **csv: Value) -> ColumnSpec:
     """Make columns of the CSV alone; `keys` have their own name there."""
-    return Declared({key: key for key in keys} | csv)
+    return ColumnSpec({key: key for key in keys} | csv)
 
 
 @dataclass(frozen=True)
@@ -268,7 +270,7 @@ class IntervalTable:
     """A table whose columns are declared: the drawing and the CSV both come from them."""
 
     label: str
-    columns: Sequence[Declared]
+    columns: Sequence[ColumnSpec]
     """In the order of the CSV; those that are drawn stand in this order too."""
     rows: Sequence[Any]
     id: Value
@@ -290,7 +292,7 @@ class IntervalTable:
         rows = []
         for at, entry in enumerate(entries):
             own = {key: column[at] for key, column in cells.items() if column[at] not in ("", Mark())}
-            rows.append(Row(_take(entry, self.id), own, apart=at == first, picks=self.picks(entry)))
+            rows.append(IntervalRow(_get_value(entry, self.id), own, apart=at == first, picks=self.picks(entry)))
         return Marks(self.label, tuple(columns), tuple(rows), height=self.height)
 
     @property
@@ -299,5 +301,5 @@ class IntervalTable:
         import pandas as pd  # the head of the first page does without it
 
         csv = {name: value for each in self.columns for name, value in each.csv.items()}
-        rows = [{name: _take(entry, value) for name, value in csv.items()} for entry in self.rows]
+        rows = [{name: _get_value(entry, value) for name, value in csv.items()} for entry in self.rows]
         return pd.DataFrame(rows, columns=[*csv])

@@ -12,18 +12,18 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.config import RunConfig
-from core.models.provides import provides
-from core.numbers import count, number, signed, subscript
-from core.papers.reported import Counterpart, counterpart, no_counterpart
+from core.formatting import format_count, format_number, format_signed, format_subscript
+from core.models.capabilities import list_capabilities
+from core.papers.reported_results import Counterpart, explain_unmatched, find_counterpart
 from core.runs.record import RunRecord
-from dashboard.figures.curves import Curves, Line, Place
-from dashboard.figures.drawing import Table
+from dashboard.figures.display_names import escape_text
+from dashboard.figures.drawing import DataTable
 from dashboard.figures.figure import Figure
-from dashboard.figures.naming import escape_text
-from dashboard.figures.panels import Panels
 from dashboard.figures.source import Option, Source
+from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
-from dashboard.figures.training import LIVE, SMALLEST_CHANGE, logged_lambdas
+from dashboard.figures.training_curves import LIVE, SMALLEST_CHANGE, read_lambda_curves
+from dashboard.figures.training_log import Curves, Line, Place
 
 Scale = Literal["change", "value"]
 Floats = Sequence[float] | NDArray[np.floating]
@@ -44,60 +44,60 @@ class Track:
 
 def has_lambda(record: RunRecord) -> bool:
     """Tell whether this kind of model has a lambda at all."""
-    return record.status != "damaged" and "lambda" in provides(record.config.model)
+    return record.status != "damaged" and "lambda" in list_capabilities(record.config.model)
 
 
-def other_seeds(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
+def find_other_seeds(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
     """Return the runs with the same settings and a seed of their own; of several with one seed, the first."""
 
-    def core(one: RunRecord) -> tuple[str, RunConfig]:
+    def get_settings(one: RunRecord) -> tuple[str, RunConfig]:
         """Return the preset and the settings, apart from seed and device."""
         return one.preset, replace(one.config, training=replace(one.config.training, seed=0, threads=0, device="auto"))
 
     found: dict[int, str] = {record.config.training.seed: record.run}
     for one in others:
-        if core(one) == core(record):
+        if get_settings(one) == get_settings(record):
             found.setdefault(one.config.training.seed, one.run)
     return [run for run in found.values() if run != record.run]
 
 
-def kept(record: RunRecord, track: Track) -> dict[Place, float]:
+def read_final_lambdas(record: RunRecord, track: Track) -> dict[Place, float]:
     """Return a run's lambdas: of the saved weights once it is done, before that the last logged."""
     last = {place: line[-1] for place, line in track.curves.lambdas.items() if line}
-    return _by_place(record.results.get("lambda") or ()) or last
+    return _map_places(record.results.get("lambda") or ()) or last
 
 
-def reported_places(found: Counterpart | None) -> dict[Place, float]:
+def map_reported(found: Counterpart | None) -> dict[Place, float]:
     """Return a paper's lambdas by layer (from 0) and component (from 1)."""
-    return _by_place(found.lambdas if found else ())
+    return _map_places(found.lambdas if found else ())
 
 
-def _by_place(layers: Sequence[Sequence[float]]) -> dict[Place, float]:
+def _map_places(layers: Sequence[Sequence[float]]) -> dict[Place, float]:
     return {(i, j): value for i, layer in enumerate(layers) for j, value in enumerate(layer, start=1)}
 
 
-def final_table(
+def build_final_table(
     tracks: Sequence[Track], records: Mapping[str, RunRecord], paper: Mapping[Place, float]
 ) -> pd.DataFrame:
     """Return a row for each layer and component: start, ours, over seeds, reported, difference."""
     focus, *others = tracks
-    own, rows = kept(records[focus.run], focus), []
-    seeds = [own, *(kept(records[track.run], track) for track in others if track.sibling)]
+    own, rows = read_final_lambdas(records[focus.run], focus), []
+    seeds = [own, *(read_final_lambdas(records[track.run], track) for track in others if track.sibling)]
     for place, line in sorted(focus.curves.lambdas.items()):
         value = own.get(place, line[-1])
         row: dict[str, object] = {
             "Layer": place[0] + 1,
-            "λ": f"λ{subscript(place[1])}",
-            "At the start": number(line[0], 4),
-            "This run": number(value, 4),
+            "λ": f"λ{format_subscript(place[1])}",
+            "At the start": format_number(line[0], 4),
+            "This run": format_number(value, 4),
         }
         if len(seeds) > 1:
             values = [part[place] for part in seeds if place in part]
-            row[f"Mean over {len(seeds)} seeds"] = number(sum(values) / len(values), 4)
-            row["Range"] = f"{number(min(values), 4)} to {number(max(values), 4)}"
+            row[f"Mean over {len(seeds)} seeds"] = format_number(sum(values) / len(values), 4)
+            row["Range"] = f"{format_number(min(values), 4)} to {format_number(max(values), 4)}"
             value = sum(values) / len(values)
         if place in paper:
-            row |= {"Reported": number(paper[place], 4), "Difference": signed(value - paper[place], 4)}
+            row |= {"Reported": format_number(paper[place], 4), "Difference": format_signed(value - paper[place], 4)}
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -106,17 +106,19 @@ HARDLY = 0.01
 """A change of lambda below this is called hardly any: a hundredth of what the first map weighs, which is 1."""
 
 
-def moved(track: Track) -> str:
+def describe_change(track: Track) -> str:
     """Describe how far any lambda of a run came from its first value, and where it hardly moved."""
     changes = {place: max(abs(value - line[0]) for value in line) for place, line in track.curves.lambdas.items()}
     layer, component = max(changes, key=lambda place: changes[place])
-    most, where = changes[layer, component], f"λ{subscript(component)} of layer {layer + 1}"
+    most, where = changes[layer, component], f"λ{format_subscript(component)} of layer {layer + 1}"
     if most < HARDLY:
-        return f"λ hardly moved: by {number(most, 4)} at most ({where}), less than {HARDLY:g} of the first map's 1."
-    return f"λ moved by up to {number(most, 3)} ({where}); the first map weighs 1."
+        return (
+            f"λ hardly moved: by {format_number(most, 4)} at most ({where}), less than {HARDLY:g} of the first map's 1."
+        )
+    return f"λ moved by up to {format_number(most, 3)} ({where}); the first map weighs 1."
 
 
-def where_it_starts(record: RunRecord) -> str:
+def describe_start(record: RunRecord) -> str:
     """Describe how the start of lambda was chosen, and so what its end shows next to a reported one."""
     part = record.config.model.attention
     if part.mixing != "additive":
@@ -129,7 +131,7 @@ def where_it_starts(record: RunRecord) -> str:
     return f"The paper prints no start; here λ starts at {part.start:g}."
 
 
-def course_table(tracks: Sequence[Track]) -> pd.DataFrame:
+def build_course_table(tracks: Sequence[Track]) -> pd.DataFrame:
     """Return every drawn point: run, seed, epoch, layer, component, head (empty: mean or shared), lambda, change."""
     names = ["run", "seed", "epoch", "layer", "component", "head", "lambda", "change"]
     rows = [
@@ -142,7 +144,7 @@ def course_table(tracks: Sequence[Track]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def loss_table(tracks: Sequence[Track]) -> pd.DataFrame:
+def build_loss_table(tracks: Sequence[Track]) -> pd.DataFrame:
     """Return the validation losses below: run, seed, epoch, loss."""
     rows = [
         (track.run, track.seed, epoch, loss)
@@ -156,19 +158,19 @@ ROOM = 1.3  # the axis is longer than the training by this: the last values stan
 FAINT = 0.18  # opacity of a range over seeds
 
 
-def shown(line: Sequence[float], scale: Scale) -> Line:
+def scale_line(line: Sequence[float], scale: Scale) -> Line:
     """Return the values, or how far each has moved from the first."""
     start = line[0] if scale == "change" and line else 0.0
     return tuple(value - start for value in line)
 
 
-def over_seeds(tracks: Sequence[Track], place: Place, scale: Scale) -> tuple[Line, NDArray[np.floating]] | None:
+def summarize_seeds(tracks: Sequence[Track], place: Place, scale: Scale) -> tuple[Line, NDArray[np.floating]] | None:
     """Return epochs, and minimum, mean and maximum (3, T) over the focus and its siblings; None with fewer than two.
 
     The others are read at the epochs of the focus, as far as all of them have come.
     """
     lines = [
-        (track.curves.lambda_step, shown(track.curves.lambdas[place], scale))
+        (track.curves.lambda_step, scale_line(track.curves.lambdas[place], scale))
         for index, track in enumerate(tracks)
         if (index == 0 or track.sibling) and track.curves.lambdas.get(place)
     ]
@@ -187,26 +189,26 @@ def draw_course(
     focus = tracks[0].curves
     layers = sorted({layer for layer, _ in focus.lambdas})
     components = sorted({component for _, component in focus.lambdas})
-    titles = [[f"layer {layer + 1}, λ{subscript(c)}" for layer in layers] for c in components]
+    titles = [[f"layer {layer + 1}, λ{format_subscript(c)}" for layer in layers] for c in components]
     rows = len(components) + 1
     space = {"horizontal_spacing": 0.09, "vertical_spacing": 0.24 / rows, "shared_xaxes": "columns"}
     figure = Panels(look, [*titles, ["validation loss"] * len(layers)], height=60 + 200 * rows, **space)
     marks = {} if scale == "change" or reported is None else dict(reported)
-    limits = _limits(tracks, scale, marks)
+    limits = _choose_limits(tracks, scale, marks)
     for column, layer in enumerate(layers, start=1):
         for row, component in enumerate(components, start=1):
             place, at = (layer, component), {"row": row, "col": column}
             if place in focus.lambdas:
-                _panel(figure, tracks, place, scale, look, at)
+                _draw_panel(figure, tracks, place, scale, look, at)
                 if place in marks:
-                    _reported(figure, marks[place], focus.lambdas[place][0], look, at)
+                    _draw_reported(figure, marks[place], focus.lambdas[place][0], look, at)
                 figure.update_yaxes(range=limits[place], **at)
-        _losses(figure, tracks, look, {"row": rows, "col": column})
-    _axes(figure, tracks, look, scale, rows)
-    return figure.drawn()
+        _draw_losses(figure, tracks, look, {"row": rows, "col": column})
+    _format_axes(figure, tracks, look, scale, rows)
+    return figure.build_figure()
 
 
-def _axes(figure: Panels, tracks: Sequence[Track], look: Look, scale: Scale, rows: int) -> None:
+def _format_axes(figure: Panels, tracks: Sequence[Track], look: Look, scale: Scale, rows: int) -> None:
     epochs = max(track.curves.epochs for track in tracks)
     step = max(1, -(-epochs // 8))
     figure.update_xaxes(range=[0, epochs * ROOM], tickvals=list(range(0, epochs + 1, step)), showticklabels=False)
@@ -219,15 +221,15 @@ def _axes(figure: Panels, tracks: Sequence[Track], look: Look, scale: Scale, row
     if scale == "change":
         for row in range(1, rows):
             figure.add_hline(y=0, line={"color": look.tokens.ink, "width": 1}, layer="below", row=row)
-    figure.update_layout(uirevision=LIVE, margin={"r": look.size(12)})
+    figure.update_layout(uirevision=LIVE, margin={"r": look.scale_size(12)})
 
 
-def _limits(tracks: Sequence[Track], scale: Scale, marks: Mapping[Place, float]) -> dict[Place, list[float]]:
+def _choose_limits(tracks: Sequence[Track], scale: Scale, marks: Mapping[Place, float]) -> dict[Place, list[float]]:
     """Choose one span for every panel, so that a movement looks as large wherever it is; of changes one range."""
     ends = {}
     for place in tracks[0].curves.lambdas:
         lines = [track.curves.lambdas[place] for track in tracks if track.curves.lambdas.get(place)]
-        values = [value for line in (*lines, *tracks[0].heads.get(place, ())) for value in shown(line, scale)]
+        values = [value for line in (*lines, *tracks[0].heads.get(place, ())) for value in scale_line(line, scale)]
         values += [marks[place]] if place in marks else []
         ends[place] = (min(values), max(values))
     if scale == "change":
@@ -239,11 +241,11 @@ def _limits(tracks: Sequence[Track], scale: Scale, marks: Mapping[Place, float])
     return {place: [(low + high) / 2 - half, (low + high) / 2 + half] for place, (low, high) in ends.items()}
 
 
-def _panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Scale, look: Look, at: At) -> None:
+def _draw_panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Scale, look: Look, at: At) -> None:
     """Draw behind: other runs and heads; then mean and range over seeds; in front the run in focus."""
-    t, focus, size = look.tokens, tracks[0], look.size
+    t, focus, size = look.tokens, tracks[0], look.scale_size
 
-    def draw(x: Sequence[float], y: Floats, name: str, colour: str, width: float, **more: Any) -> None:
+    def draw_line(x: Sequence[float], y: Floats, name: str, colour: str, width: float, **more: Any) -> None:
         """Draw one line of the panel."""
         name, form = escape_text(name), "+.4f" if scale == "change" else ".4f"
         line = {"color": colour, "width": width, "dash": more.pop("dash", None)}
@@ -252,20 +254,25 @@ def _panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Scale, 
 
     for track in tracks[1:]:
         if line := track.curves.lambdas.get(place):
-            draw(track.curves.lambda_step, shown(line, scale), track.run, t.right, size(1.2))
+            draw_line(track.curves.lambda_step, scale_line(line, scale), track.run, t.right, size(1.2))
     x = focus.curves.lambda_step
     for head, line in enumerate(focus.heads.get(place, ()), start=1):
-        draw(x, shown(line, scale), f"head {head}", t.accent, size(1), opacity=0.6)
-    if seeds := over_seeds(tracks, place, scale):
+        draw_line(x, scale_line(line, scale), f"head {head}", t.accent, size(1), opacity=0.6)
+    if seeds := summarize_seeds(tracks, place, scale):
         grid, (low, mean, high) = seeds
-        band: dict[str, Any] = {"fill": "toself", "fillcolor": _clear(t.accent), "line": {"width": 0}, **at}
+        band: dict[str, Any] = {"fill": "toself", "fillcolor": _make_transparent(t.accent), "line": {"width": 0}, **at}
         band |= {"x": [*grid, *grid[::-1]], "y": [*high, *low[::-1]], "hoverinfo": "skip"}
         figure.add_scatter(name="range over seeds", **band)
-        draw(grid, mean, "mean over seeds", t.ink, size(1.4), dash="dash")
-    values = shown(focus.curves.lambdas[place], scale)
-    draw(x, values, focus.run, t.accent, size(3))
+        draw_line(grid, mean, "mean over seeds", t.ink, size(1.4), dash="dash")
+    values = scale_line(focus.curves.lambdas[place], scale)
+    draw_line(x, values, focus.run, t.accent, size(3))
     _name_line(
-        figure, x[-1], values[-1], signed(values[-1], 4) if scale == "change" else number(values[-1], 4), look, at
+        figure,
+        x[-1],
+        values[-1],
+        format_signed(values[-1], 4) if scale == "change" else format_number(values[-1], 4),
+        look,
+        at,
     )
 
 
@@ -275,15 +282,15 @@ def _name_line(figure: Panels, x: float, y: float, text: str, look: Look, at: At
     figure.add_annotation(x=x, y=y, text=text, xanchor="left", xshift=6, **look_of, **at)
 
 
-def _reported(figure: Panels, value: float, start: float, look: Look, at: At) -> None:
+def _draw_reported(figure: Panels, value: float, start: float, look: Look, at: At) -> None:
     """Draw the paper's value, named on the side where the curve does not start."""
     figure.add_hline(y=value, line={"color": look.tokens.ink, "width": 1, "dash": "dot"}, **at)
     side: dict[str, Any] = {"xanchor": "left", "xshift": 4, "yanchor": "bottom" if value > start else "top"}
     font = {"color": look.tokens.muted}
-    figure.add_annotation(x=0, y=value, text=f"reported {number(value, 4)}", font=font, **side, **at)
+    figure.add_annotation(x=0, y=value, text=f"reported {format_number(value, 4)}", font=font, **side, **at)
 
 
-def _losses(figure: Panels, tracks: Sequence[Track], look: Look, at: At) -> None:
+def _draw_losses(figure: Panels, tracks: Sequence[Track], look: Look, at: At) -> None:
     t, focus = look.tokens, tracks[0].curves
     for track in reversed(tracks):  # the focus last, in front
         first, name = track is tracks[0], escape_text(track.run)
@@ -291,18 +298,18 @@ def _losses(figure: Panels, tracks: Sequence[Track], look: Look, at: At) -> None
             x=track.curves.epoch,
             y=track.curves.validation_loss,
             mode="lines+markers",
-            line={"color": t.accent if first else t.right, "width": look.size(3 if first else 1.2)},
-            marker={"size": look.size(7 if first else 4)},
+            line={"color": t.accent if first else t.right, "width": look.scale_size(3 if first else 1.2)},
+            marker={"size": look.scale_size(7 if first else 4)},
             name=name,
             hovertemplate=f"{name}<br>epoch %{{x:.0f}}<br>loss %{{y:.3f}}<extra></extra>",
             **at,
         )
     if focus.epoch:
         last = focus.validation_loss[-1]
-        _name_line(figure, focus.epoch[-1], last, number(last), look, at)
+        _name_line(figure, focus.epoch[-1], last, format_number(last), look, at)
 
 
-def _clear(colour: str) -> str:
+def _make_transparent(colour: str) -> str:
     parts = ",".join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
     return f"rgba({parts},{FAINT})"
 
@@ -320,7 +327,7 @@ class Course:
     @property
     def final(self) -> pd.DataFrame:
         """Return where each lambda ended."""
-        return final_table(self.tracks, self.records, self.reported)
+        return build_final_table(self.tracks, self.records, self.reported)
 
 
 _LINES = "Thick: this run; grey: the others; band and dashes: range and mean over seeds"
@@ -340,31 +347,31 @@ SCALE = Option(
 )
 
 
-def compared(source: Source) -> list[str]:
+def list_compared_runs(source: Source) -> list[str]:
     """List the runs behind the one in focus: those that were chosen, or those that differ in their seed only."""
-    there = [one for one in source.reader.runs() if one.run != source.record.run and has_lambda(one)]
+    there = [one for one in source.reader.list_runs() if one.run != source.record.run and has_lambda(one)]
     if "runs" not in source.choices:
-        return other_seeds(source.record, there)
+        return find_other_seeds(source.record, there)
     names = {one.run for one in there}
     return [name for name in source.choices["runs"] if name in names]
 
 
-def course(source: Source) -> Course:
+def read_course(source: Source) -> Course:
     """Read the lambdas of a run and of the runs it is compared with; NotAvailable: none are logged."""
-    logged_lambdas(source)
+    read_lambda_curves(source)
     record, reader = source.record, source.reader
-    records = {one.run: one for one in (record, *reader.runs()) if one.run == record.run or has_lambda(one)}
-    others = [records[name] for name in compared(source)]
-    siblings = other_seeds(record, others)
+    records = {one.run: one for one in (record, *reader.list_runs()) if one.run == record.run or has_lambda(one)}
+    others = [records[name] for name in list_compared_runs(source)]
+    siblings = find_other_seeds(record, others)
     tracks, skipped = [], {}
     for one in (record, *others):
-        curves, lost = reader.curves(one)
-        heads = reader.lambda_heads(one) if one is record else {}
+        curves, lost = reader.read_curves(one)
+        heads = reader.read_head_lambdas(one) if one is record else {}
         tracks.append(Track(one.run, one.config.training.seed, curves, one.run in siblings, heads))
         if lost:
             skipped[one.run] = lost
-    reported = reported_places(counterpart(record.preset, record.config))
-    scale: Scale = "value" if source.chosen(SCALE) == "value" else "change"
+    reported = map_reported(find_counterpart(record.preset, record.config))
+    scale: Scale = "value" if source.get_choice(SCALE) == "value" else "change"
     return Course(tuple(tracks), scale, reported, {track.run: records[track.run] for track in tracks}, skipped)
 
 
@@ -372,17 +379,17 @@ COURSE = Figure(
     "course",
     "lambdas",
     "Course of lambda",
-    course,
+    read_course,
     lambda course, look: draw_course(course.tracks, look, course.scale, course.reported),
-    note=lambda course: course.scale + (f", {count(len(course.tracks))} runs" if len(course.tracks) > 1 else ""),
-    reading=lambda course: f"{moved(course.tracks[0])} {COURSE_READING[course.scale]}",
+    note=lambda course: course.scale + (f", {format_count(len(course.tracks))} runs" if len(course.tracks) > 1 else ""),
+    reading=lambda course: f"{describe_change(course.tracks[0])} {COURSE_READING[course.scale]}",
     how="Lambda is logged with the training loss. The band spans the smallest and largest value over runs that differ"
     " only in their seed, the dashed line is their mean. The validation loss below has the same axis.",
     options=(SCALE,),
     spread=(SCALE,),
     tables=lambda course: {
-        "Course": course_table(course.tracks),
-        "Losses": loss_table(course.tracks),
+        "Course": build_course_table(course.tracks),
+        "Losses": build_loss_table(course.tracks),
         "Final values": course.final,
     },
 )
@@ -395,26 +402,26 @@ COMPARED = (
 )
 
 
-def _final_reading(course: Course) -> str:
+def _explain_final(course: Course) -> str:
     record = course.records[course.tracks[0].run]
-    paper = counterpart(record.preset, record.config)
+    paper = find_counterpart(record.preset, record.config)
     if paper is None or not course.reported:
-        reason = no_counterpart(record.preset, record.config)
+        reason = explain_unmatched(record.preset, record.config)
         none = f"No reported values to compare them with. {reason or 'The paper prints no lambda of this model.'}"
         return f"{KEPT} {none}"
     reported = f"Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}. {paper.note}"
-    return f"{COMPARED} {where_it_starts(record)} {reported}"
+    return f"{COMPARED} {describe_start(record)} {reported}"
 
 
 FINAL = Figure(
     "final-values",
     "lambdas",
     "Final values",
-    course,
-    lambda course, look: Table(course.final, narrow=True),
+    read_course,
+    lambda course, look: DataTable(course.final, narrow=True),
     note=lambda course: (
         f"over {seeds} seeds" if (seeds := 1 + sum(track.sibling for track in course.tracks[1:])) > 1 else "one seed"
     ),
-    reading=_final_reading,
+    reading=_explain_final,
     tables=lambda course: {"Final values": course.final},
 )

@@ -9,24 +9,34 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.data.config import DataConfig
-from core.data.table import TEST, Task
-from core.metrics import METRICS, TUNED, USUAL, known_metrics, named, title
-from core.numbers import NARROW, duration, number, plus_minus, shorten, signed
+from core.data.dataset import TEST, Task
+from core.formatting import NARROW, format_duration, format_number, format_plus_minus, format_signed, shorten_text
+from core.metrics import METRICS, TUNED, USUAL, format_title, get_metric, list_metrics
 from core.runs.efficiency import Efficiency
 from core.runs.record import SHOWN, RunRecord
-from core.runs.seeds import Model, folded, seed_and_fold
-from dashboard.figures.curves import Curves
+from core.runs.seed_groups import Model, group_runs, seed_and_fold
+from dashboard.figures.display_names import get_data_name
 from dashboard.figures.drawing import Node
-from dashboard.figures.interval_table import Axis, Cell, Column, Mark, Marks, Picture, Row, Words, axis
-from dashboard.figures.naming import data_name
-from dashboard.figures.results import CORPUS, at
-from dashboard.figures.theme import Tokens, layer_colour
+from dashboard.figures.interval_table import (
+    Axis,
+    Cell,
+    IntervalColumn,
+    IntervalRow,
+    Mark,
+    Marks,
+    Picture,
+    TextCell,
+    make_axis,
+)
+from dashboard.figures.results import CORPUS, get_nested
+from dashboard.figures.theme import Tokens, color_layer
+from dashboard.figures.training_log import Curves
 
 YARDSTICK = "tfidf-logreg"
 
 
 @dataclass(frozen=True)
-class Entry:
+class BoardEntry:
     """A model of a board."""
 
     model: Model
@@ -60,23 +70,23 @@ class Board:
     name: str
     task: Task
     metric: str
-    entries: tuple[Entry, ...]
+    entries: tuple[BoardEntry, ...]
     """Those that were measured, best first; then the others, newest first."""
 
     @property
-    def measured(self) -> tuple[Entry, ...]:
+    def measured(self) -> tuple[BoardEntry, ...]:
         """Return the models with a value."""
         return tuple(entry for entry in self.entries if entry.value is not None)
 
     @property
     def title(self) -> str:
         """Return the title of the metric."""
-        return title(self.metric)
+        return format_title(self.metric)
 
     @property
     def best_high(self) -> bool:
         """Tell whether more is better."""
-        return named(self.metric).better == "higher"
+        return get_metric(self.metric).better == "higher"
 
     @property
     def yardstick(self) -> float | None:
@@ -85,17 +95,19 @@ class Board:
         return found.pop() if len(found) == 1 else None
 
 
-def boards(records: Iterable[RunRecord], metric: str = "") -> list[Board]:
+def list_boards(records: Iterable[RunRecord], metric: str = "") -> list[Board]:
     """List every data set with its models, the one with most models first."""
     groups: dict[DataConfig, list[RunRecord]] = {}
     for record in records:
         if record.status != "damaged":
-            groups.setdefault(_tested(record.config.data), []).append(record)
-    found = [_board(name, metric, group) for name, group in zip(_names([*groups]), groups.values(), strict=True)]
+            groups.setdefault(_get_test_settings(record.config.data), []).append(record)
+    found = [
+        _build_board(name, metric, group) for name, group in zip(_name_boards([*groups]), groups.values(), strict=True)
+    ]
     return sorted(found, key=lambda board: -len(board.measured))
 
 
-def _tested(data: DataConfig) -> DataConfig:
+def _get_test_settings(data: DataConfig) -> DataConfig:
     """Return the settings that determine the test split; runs with equal ones share a board."""
     known = dataclasses.replace(data, limit=0, fold=0, apart="", add="", add_limit=0, examples="", texts=True)
     if data.name != CORPUS:
@@ -103,16 +115,16 @@ def _tested(data: DataConfig) -> DataConfig:
     # The corpus comes in splits: without `split` or `folds` no rule cuts it.
     rule, renamed = data.split_rule if data.split or data.folds else 1, ""
     if data.rename:  # perhaps of sets that were added alone
-        from core.data.sources.builtin import class_names
+        from core.data.sources.builtin import get_class_names
 
-        own = class_names(data.classes)
-        renamed = ",".join(f"{old}={new}" for old, new in data.renamed().items() if old in own)
+        own = get_class_names(data.classes)
+        renamed = ",".join(f"{old}={new}" for old, new in data.parse_renames().items() if old in own)
     return dataclasses.replace(known, rename=renamed, split_rule=rule)
 
 
-def _names(several: Sequence[DataConfig]) -> list[str]:
+def _name_boards(several: Sequence[DataConfig]) -> list[str]:
     """Name each board, with the settings that tell it apart where two share a name."""
-    names = [data_name(data.name) for data in several]
+    names = [get_data_name(data.name) for data in several]
     told = []
     for name, data in zip(names, several, strict=True):
         others = [vars(other) for other, each in zip(several, names, strict=True) if each == name and other != data]
@@ -125,61 +137,63 @@ def _names(several: Sequence[DataConfig]) -> list[str]:
     return told
 
 
-def _board(name: str, metric: str, records: Sequence[RunRecord]) -> Board:
+def _build_board(name: str, metric: str, records: Sequence[RunRecord]) -> Board:
     task: Task = next((record.task for record in records if record.classes), "single")  # who waits does not know yet
-    chosen = _metric(metric, task)
-    entries = [_entry(model, chosen) for model in folded(records)]
-    sign = -1 if named(chosen).better == "higher" else 1
+    chosen = _choose_metric(metric, task)
+    entries = [_build_entry(model, chosen) for model in group_runs(records)]
+    sign = -1 if get_metric(chosen).better == "higher" else 1
     entries.sort(key=lambda entry: (entry.value is None, sign * (entry.value or 0.0)))
     return Board(name, task, chosen, tuple(entries))
 
 
-def _metric(metric: str, task: Task) -> str:
+def _choose_metric(metric: str, task: Task) -> str:
     """Return the metric itself where this task has it, else the nearest that it has."""
-    if metric and task not in named(metric).tasks:
+    if metric and task not in get_metric(metric).tasks:
         metric = METRICS[metric.removeprefix(TUNED)].nearest
-    return metric if metric in known_metrics() and task in named(metric).tasks else USUAL[task][0]
+    return metric if metric in list_metrics() and task in get_metric(metric).tasks else USUAL[task][0]
 
 
-def _entry(model: Model, metric: str) -> Entry:
+def _build_entry(model: Model, metric: str) -> BoardEntry:
     done = {run: record for run, record in model.runs.items() if record.status == "done"}  # others cannot be compared
-    known = {run: reached(record, metric) for run, record in done.items()}
+    known = {run: read_metric(record, metric) for run, record in done.items()}
     found = {run: value for run, value in known.items() if value is not None}
-    ranges = {run: tuple(ends) for run in found if (ends := _find(done[run].results, metric, "intervals"))}
-    yardstick = _number(_find(at(model.records[0].results, "yardstick"), metric, "splits"))
+    ranges = {run: tuple(ends) for run in found if (ends := _find_metric(done[run].results, metric, "intervals"))}
+    yardstick = _as_number(_find_metric(get_nested(model.records[0].results, "yardstick"), metric, "splits"))
     if not found or len(ranges) < len(found):
-        return Entry(model, tuple(found.values()), yardstick=yardstick)
-    from core.evaluation.intervals import over_runs  # NumPy: the page shows its head before that
+        return BoardEntry(model, tuple(found.values()), yardstick=yardstick)
+    from core.evaluation.intervals import combine_runs  # NumPy: the page shows its head before that
 
-    return Entry(model, tuple(found.values()), *over_runs(found, ranges, named(metric).range), yardstick)
+    return BoardEntry(model, tuple(found.values()), *combine_runs(found, ranges, get_metric(metric).range), yardstick)
 
 
-def reached(record: RunRecord, metric: str, split: str = TEST) -> float | None:
+def read_metric(record: RunRecord, metric: str, split: str = TEST) -> float | None:
     """Return a metric of a run on a split; None where it has not been measured."""
-    return _number(_find(record.results, metric, "metrics", split))
+    return _as_number(_find_metric(record.results, metric, "metrics", split))
 
 
-def _find(results: Any, metric: str, kind: str, split: str = TEST) -> Any:
+def _find_metric(results: Any, metric: str, kind: str, split: str = TEST) -> Any:
     """Find a metric of a split: among those at tuned thresholds if its name says so, else among the others."""
     name = metric.removeprefix(TUNED)
-    return at(at(results, "tuned") if name != metric else results, kind, split, name)
+    return get_nested(get_nested(results, "tuned") if name != metric else results, kind, split, name)
 
 
-def _number(value: Any) -> float | None:
+def _as_number(value: Any) -> float | None:
     return value if isinstance(value, (int, float)) else None
 
 
-def metric_names(records: Iterable[RunRecord]) -> dict[str, str]:
+def list_board_metrics(records: Iterable[RunRecord]) -> dict[str, str]:
     """Return the metrics that can order models, title → name; first the usual of each task, with an empty name."""
     tasks: set[Task] = {record.task for record in records if record.status == "done"} or {"single"}
-    first = " or ".join(title(USUAL[task][0]) for task in USUAL if task in tasks)
-    found = {name for record in records for name in at(record.results, "metrics", TEST) or {}}
-    tuned = {f"{TUNED}{name}" for record in records for name in at(record.results, "tuned", "metrics", TEST) or {}}
-    titles = {title(name): name for name in known_metrics() if name in found | tuned}
+    first = " or ".join(format_title(USUAL[task][0]) for task in USUAL if task in tasks)
+    found = {name for record in records for name in get_nested(record.results, "metrics", TEST) or {}}
+    tuned = {
+        f"{TUNED}{name}" for record in records for name in get_nested(record.results, "tuned", "metrics", TEST) or {}
+    }
+    titles = {format_title(name): name for name in list_metrics() if name in found | tuned}
     return {first: ""} | {each: name for each, name in titles.items() if each != first}
 
 
-def finding(board: Board, groups: Sequence[Sequence[str]] | None) -> str:
+def describe_order(board: Board, groups: Sequence[Sequence[str]] | None) -> str:
     """Summarise the order; `groups` are rows without a clear difference, None while that is not known."""
     measured = board.measured
     if not measured:
@@ -198,7 +212,7 @@ def finding(board: Board, groups: Sequence[Sequence[str]] | None) -> str:
     return f"{best} is best of {len(measured)}{rest}."
 
 
-def against_yardstick(board: Board) -> str:
+def compare_baseline(board: Board) -> str:
     """Compare the models with TF-IDF in a sentence; empty where nothing is known."""
     limit = board.yardstick
     measured = [entry for entry in board.measured if entry.record.preset != YARDSTICK]
@@ -206,10 +220,10 @@ def against_yardstick(board: Board) -> str:
         return ""
     values = [entry.value for entry in measured if entry.value is not None]
     better = sum((value > limit) == board.best_high and value != limit for value in values)
-    best = signed(values[0] - limit, 3)
+    best = format_signed(values[0] - limit, 3)
     if len(values) == 1:
-        return f"TF-IDF reaches {number(limit)}; the difference is {best}."
-    side = f"{'above' if board.best_high else 'below'} TF-IDF ({number(limit)})"
+        return f"TF-IDF reaches {format_number(limit)}; the difference is {best}."
+    side = f"{'above' if board.best_high else 'below'} TF-IDF ({format_number(limit)})"
     if not better:
         return f"None of the {len(values)} models is {side}."
     how_many = f"{better} of {len(values)} models {'is' if better == 1 else 'are'}"
@@ -220,14 +234,14 @@ def against_yardstick(board: Board) -> str:
 WIDTH, SPARK, PAD = 68, 28, 4
 
 
-def largest_change(series: Sequence[Sequence[float]]) -> float:
+def find_largest_change(series: Sequence[Sequence[float]]) -> float:
     """Return how far a line moves from its start, at most; 0 where none does."""
     return max((abs(value - line[0]) for line in series for value in line), default=0.0)
 
 
-def sparkline(series: Sequence[Sequence[float]], layers: Sequence[int], tokens: Tokens, top: float) -> Node | None:
+def draw_sparkline(series: Sequence[Sequence[float]], layers: Sequence[int], tokens: Tokens, top: float) -> Node | None:
     """Draw each line from its own start, or return None where nothing moves."""
-    if not largest_change(series):
+    if not find_largest_change(series):
         return None
     count = max(layers) + 1
     rest = {"x": str(PAD), "y": "13.5", "width": str(WIDTH - 2 * PAD), "height": "1", "fill": tokens.grid}
@@ -237,7 +251,7 @@ def sparkline(series: Sequence[Sequence[float]], layers: Sequence[int], tokens: 
         points = " ".join(
             f"{PAD + i * step:.1f},{SPARK / 2 - 11 * (value - line[0]) / top:.1f}" for i, value in enumerate(line)
         )
-        colour = layer_colour(tokens, layer, count)
+        colour = color_layer(tokens, layer, count)
         parts.append(["polyline", {"points": points, "fill": "none", "stroke": colour, "stroke-width": "2.2"}])
     return ["svg", {"viewBox": f"0 0 {WIDTH} {SPARK}", "aria-hidden": "true", "class": "spark"}, *parts]
 
@@ -247,7 +261,9 @@ ROW_HEIGHT = 2.1
 LOPSIDED = " to "  # between the ends of an interval that is no plus or minus
 
 
-def models_table(board: Board, curves: Mapping[str, Curves], groups: Sequence[Sequence[str]], tokens: Tokens) -> Marks:
+def build_models_table(
+    board: Board, curves: Mapping[str, Curves], groups: Sequence[Sequence[str]], tokens: Tokens
+) -> Marks:
     """Return a row for each model, best first, and those without a result at the end; `curves` by run.
 
     TF-IDF stands where it would as a model; where it is not the same for all of them, a ring in each row is its own.
@@ -259,99 +275,108 @@ def models_table(board: Board, curves: Mapping[str, Curves], groups: Sequence[Se
         ring = entry.yardstick if board.yardstick is None else None
         marks[entry.id] = Mark(entry.value, entry.low, entry.high, dots=dots, reference=ring)
     spans = [*marks.values(), Mark(yardstick)]
-    shared = axis(spans, leaves_out="low" if board.best_high else "high")
+    shared = make_axis(spans, leaves_out="low" if board.best_high else "high")
     lambdas = {entry.id: curves[entry.record.run].lambdas for entry in board.entries if entry.record.run in curves}
-    top = max((largest_change([*each.values()]) for each in lambdas.values()), default=0.0)
-    about = f"change of each λ since the start, by layer and component; full height {number(top, 3)}"
-    lines = {id: sparkline([*each.values()], [layer for layer, _ in each], tokens, top) for id, each in lambdas.items()}
+    top = max((find_largest_change([*each.values()]) for each in lambdas.values()), default=0.0)
+    about = f"change of each λ since the start, by layer and component; full height {format_number(top, 3)}"
+    lines = {
+        id: draw_sparkline([*each.values()], [layer for layer, _ in each], tokens, top) for id, each in lambdas.items()
+    }
     courses = {id: Picture(line, about) for id, line in lines.items() if line is not None}
-    rows = [_row(board, entry, marks.get(entry.id), courses.get(entry.id)) for entry in board.entries]
+    rows = [_build_row(board, entry, marks.get(entry.id), courses.get(entry.id)) for entry in board.entries]
     if yardstick is not None:
         ahead = [entry for entry in board.measured if (entry.value > yardstick) == board.best_high]  # type: ignore[operator]
-        told, name = number(yardstick), Words("TF-IDF", small="yardstick")
+        told, name = format_number(yardstick), TextCell("TF-IDF", small="yardstick")
         drawn = Mark(yardstick, tie=True, said=f"TF-IDF {told}")
         cells: dict[str, Cell] = {"model": name, "value": told, "mark": drawn}
-        rows.insert(len(ahead), Row("yardstick", cells, picks=False, ticks=False))
-    columns = _columns(board, shared, ties=bool(groups), courses=bool(courses))
+        rows.insert(len(ahead), IntervalRow("yardstick", cells, picks=False, ticks=False))
+    columns = _list_columns(board, shared, ties=bool(groups), courses=bool(courses))
     return Marks(f"Models on {board.name}, best first", columns, tuple(rows), tuple(map(tuple, groups)), ROW_HEIGHT)
 
 
-def _columns(board: Board, shared: Axis, *, ties: bool, courses: bool) -> tuple[Column, ...]:
+def _list_columns(board: Board, shared: Axis, *, ties: bool, courses: bool) -> tuple[IntervalColumn, ...]:
     several = any(len(entry.values) > 1 for entry in board.measured)
-    both_ends = any(LOPSIDED in str(_value(entry)) for entry in board.measured)
+    both_ends = any(LOPSIDED in str(_format_value(entry)) for entry in board.measured)
     wanted = (
-        Column("model", "Model", "13.5rem" if board.measured else ""),
-        Column("not to be told apart", "", ties=True) if ties else None,
-        Column("value", f"{board.title}, test", "12rem" if both_ends else "8.4rem", number=True),
-        Column("mark", f"95 % interval{', dots are runs' if several else ''}", axis=shared) if board.measured else None,
-        Column("course", "λ", "4.8rem", opt=True) if courses else None,
-        Column("seeds", "Seeds", "3.6rem", number=True) if several else None,
-        Column("parameters", "Parameters", "5.6rem", number=True, soft=True, opt=True),
-        Column("training", "Training", "6.2rem", number=True, soft=True, opt=True),
+        IntervalColumn("model", "Model", "13.5rem" if board.measured else ""),
+        IntervalColumn("not to be told apart", "", ties=True) if ties else None,
+        IntervalColumn("value", f"{board.title}, test", "12rem" if both_ends else "8.4rem", number=True),
+        IntervalColumn("mark", f"95 % interval{', dots are runs' if several else ''}", axis=shared)
+        if board.measured
+        else None,
+        IntervalColumn("course", "λ", "4.8rem", opt=True) if courses else None,
+        IntervalColumn("seeds", "Seeds", "3.6rem", number=True) if several else None,
+        IntervalColumn("parameters", "Parameters", "5.6rem", number=True, soft=True, opt=True),
+        IntervalColumn("training", "Training", "6.2rem", number=True, soft=True, opt=True),
     )
     return tuple(column for column in wanted if column is not None)
 
 
-def _row(board: Board, entry: Entry, mark: Mark | None, course: Picture | None) -> Row:
+def _build_row(board: Board, entry: BoardEntry, mark: Mark | None, course: Picture | None) -> IntervalRow:
     record, runs = entry.record, list(entry.model.runs.values())
     preset = "" if record.preset in entry.model.name else record.preset
     small = ", ".join(filter(None, (entry.model.mixture, preset)))  # a narrow column may cut the end
     small = "yardstick" if record.preset == YARDSTICK else small
     best = mark is not None and entry is board.entries[0]
-    cells: dict[str, Cell] = {"model": Words(entry.model.name, small=small, strong=best), "value": _value(entry)}
-    cells |= _costs(record)
+    cells: dict[str, Cell] = {
+        "model": TextCell(entry.model.name, small=small, strong=best),
+        "value": _format_value(entry),
+    }
+    cells |= _format_costs(record)
     if mark is not None:
         cells |= {"mark": mark, "seeds": str(len(entry.values))}
     if course is not None:
         cells["course"] = course
-    children = tuple(_child(board, run) for run in runs) if len(runs) > 1 else ()
+    children = tuple(_build_child(board, run) for run in runs) if len(runs) > 1 else ()
     without = next((each for each in board.entries if each.value is None), None)
     apart = entry is without and entry is not board.entries[0]
-    return Row(entry.id, cells, children, apart=apart, ticks=mark is not None)
+    return IntervalRow(entry.id, cells, children, apart=apart, ticks=mark is not None)
 
 
-def _child(board: Board, record: RunRecord) -> Row:
-    value = reached(record, board.metric)
+def _build_child(board: Board, record: RunRecord) -> IntervalRow:
+    value = read_metric(record, board.metric)
     seed, fold = seed_and_fold(record)
     name = f"seed {seed}" + (f", fold {fold}" if fold >= 0 else "")
-    cells: dict[str, Cell] = {"model": Words(name, small=record.run), **_costs(record)}
+    cells: dict[str, Cell] = {"model": TextCell(name, small=record.run), **_format_costs(record)}
     if value is not None:
-        cells |= {"value": number(value), "mark": Mark(dots=(value,), said=number(value))}
-    return Row(record.run, cells)
+        cells |= {"value": format_number(value), "mark": Mark(dots=(value,), said=format_number(value))}
+    return IntervalRow(record.run, cells)
 
 
-def _costs(record: RunRecord) -> dict[str, Cell]:
+def _format_costs(record: RunRecord) -> dict[str, Cell]:
     if record.status != "done":
         return {}
-    return {"parameters": size(record.parameters), "training": duration(record.seconds)}
+    return {"parameters": format_size(record.parameters), "training": format_duration(record.seconds)}
 
 
-def cost(found: Efficiency) -> str:
+def describe_cost(found: Efficiency) -> str:
     """Describe the time and memory of a prediction; empty before it has been measured here."""
     if found.one is None or found.batch is None or found.memory is None:
         return ""
-    each = f"{milliseconds(found.one)} for one text, {milliseconds(found.batch)} each for 64 together"
-    return f"{each}, {megabytes(found.memory)} of memory, {megabytes(found.disk)} on disk ({found.where})"
+    each = f"{format_ms(found.one)} for one text, {format_ms(found.batch)} each for 64 together"
+    return f"{each}, {format_mb(found.memory)} of memory, {format_mb(found.disk)} on disk ({found.where})"
 
 
-def _value(entry: Entry) -> Cell:
+def _format_value(entry: BoardEntry) -> Cell:
     if entry.value is None:
-        return Words(STATUS.get(entry.record.status, entry.record.status), title=shorten(entry.record.reason, SHOWN))
-    return plus_minus(entry.value, entry.low, entry.high)
+        return TextCell(
+            STATUS.get(entry.record.status, entry.record.status), title=shorten_text(entry.record.reason, SHOWN)
+        )
+    return format_plus_minus(entry.value, entry.low, entry.high)
 
 
-def size(parameters: int) -> str:
+def format_size(parameters: int) -> str:
     """Write a number of parameters for a narrow column: `154 k`, `6`, `2.1 M`."""
     if parameters >= 10**6:
         return f"{parameters / 10**6:.1f}{NARROW}M"
     return f"{round(parameters / 1000)}{NARROW}k" if parameters >= 1000 else str(parameters)
 
 
-def milliseconds(time: float) -> str:
+def format_ms(time: float) -> str:
     """Write `0.84 ms`."""
     return f"{time:.{0 if time >= 100 else 1 if time >= 10 else 2}f}{NARROW}ms"
 
 
-def megabytes(size: int) -> str:
+def format_mb(size: int) -> str:
     """Write `5.2 MB`."""
     return f"{size / 10**6:.{0 if size >= 10**8 else 1}f}{NARROW}MB"

@@ -21,10 +21,10 @@ SIZES = ("big", "Big")
 OVER = {"hat": "^", "overline": "¯"}
 
 
-def mathml(latex: str) -> str:
+def write_mathml(latex: str) -> str:
     """Write a formula as an element; ValueError: it holds an unknown command, or a bracket is not closed."""
     reader = _Reader(_PIECES.findall(latex))
-    return f'<math xmlns="http://www.w3.org/1998/Math/MathML">{reader.row()}</math>'
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML">{reader.read_row()}</math>'
 
 
 class _Reader:
@@ -33,30 +33,30 @@ class _Reader:
     def __init__(self, pieces: list[str]) -> None:
         self.pieces, self.at = pieces, 0
 
-    def row(self, *, inner: bool = False) -> str:
+    def read_row(self, *, inner: bool = False) -> str:
         """Read all pieces up to the end, or to the bracket that closes an inner one."""
-        return f"<mrow>{''.join(self._parts(inner))}</mrow>"
+        return f"<mrow>{''.join(self._read_parts(inner))}</mrow>"
 
-    def _parts(self, inner: bool) -> Iterator[str]:
-        while self._next():
+    def _read_parts(self, inner: bool) -> Iterator[str]:
+        while self._skip_spaces():
             if self.pieces[self.at] == "}":
                 if inner:
                     self.at += 1
                     return
                 raise ValueError("a bracket is closed that was not opened")
-            yield self._scripted()
+            yield self._read_scripted()
         if inner:
             raise ValueError("a bracket is not closed")
 
-    def _scripted(self) -> str:
+    def _read_scripted(self) -> str:
         """Read one piece with its subscript and its superscript."""
-        base, below, above = self._atom(), "", ""
-        while (sign := self._next()) and sign in "_^'":
+        base, below, above = self._read_atom(), "", ""
+        while (sign := self._skip_spaces()) and sign in "_^'":
             self.at += 1
             if sign == "_":
-                below = self._atom()
+                below = self._read_atom()
             else:
-                above += "<mo>′</mo>" if sign == "'" else self._atom()
+                above += "<mo>′</mo>" if sign == "'" else self._read_atom()
         above = f"<mrow>{above}</mrow>" if above else ""
         if below and above:
             return f"<msubsup>{base}{below}{above}</msubsup>"
@@ -64,32 +64,32 @@ class _Reader:
             return f"<msub>{base}{below}</msub>"
         return f"<msup>{base}{above}</msup>" if above else base
 
-    def _next(self) -> str:
+    def _skip_spaces(self) -> str:
         """Return the next piece that is not a space; empty at the end."""
         while self.at < len(self.pieces) and self.pieces[self.at].isspace():
             self.at += 1
         return self.pieces[self.at] if self.at < len(self.pieces) else ""
 
-    def _take(self) -> str:
+    def _take_piece(self) -> str:
         if self.at == len(self.pieces):
             raise ValueError("something is missing at the end")
         self.at += 1
         return self.pieces[self.at - 1]
 
-    def _atom(self) -> str:
-        self._next()
-        piece = self._take()
+    def _read_atom(self) -> str:
+        self._skip_spaces()
+        piece = self._take_piece()
         if piece == "{":
-            return self.row(inner=True)
+            return self.read_row(inner=True)
         if piece.startswith("\\"):
-            return self._command(piece[1:])
+            return self._read_command(piece[1:])
         if piece[0].isdigit():
             return f"<mn>{piece}</mn>"
         if piece.isalpha():
             return f"<mi>{piece}</mi>"
         return f'<mo stretchy="false">{escape("−" if piece == "-" else piece)}</mo>'
 
-    def _command(self, name: str) -> str:
+    def _read_command(self, name: str) -> str:
         if name in GREEK:
             return f"<mi>{GREEK[name]}</mi>"
         if name in SIGNS:
@@ -99,23 +99,23 @@ class _Reader:
         if name in SPACES:
             return f'<mspace width="{SPACES[name]}"/>'
         if name in SIZES:
-            return self._atom()
+            return self._read_atom()
         if name in ("frac", "tfrac"):
             style = ' displaystyle="true"' if name == "frac" else ""
-            return f"<mfrac{style}>{self._atom()}{self._atom()}</mfrac>"
+            return f"<mfrac{style}>{self._read_atom()}{self._read_atom()}</mfrac>"
         if name == "sqrt":
-            return f"<msqrt>{self._atom()}</msqrt>"
+            return f"<msqrt>{self._read_atom()}</msqrt>"
         if name in OVER:
             stretchy = "false" if name == "hat" else "true"
-            return f'<mover accent="true">{self._atom()}<mo stretchy="{stretchy}">{OVER[name]}</mo></mover>'
+            return f'<mover accent="true">{self._read_atom()}<mo stretchy="{stretchy}">{OVER[name]}</mo></mover>'
         if name in ("operatorname", "mathrm", "text"):
-            return f"<mtext>{escape(self._words())}</mtext>"
+            return f"<mtext>{escape(self._read_words())}</mtext>"
         raise ValueError(f"no command \\{name} is known")
 
-    def _words(self) -> str:
-        if self._take() != "{":
+    def _read_words(self) -> str:
+        if self._take_piece() != "{":
             raise ValueError("words stand between brackets")
         words = ""
-        while (piece := self._take()) != "}":
+        while (piece := self._take_piece()) != "}":
             words += piece
         return words

@@ -10,24 +10,24 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.evaluation.intervals import METHOD, wilson
-from core.evaluation.metrics import confusion, describe_absent
+from core.evaluation.intervals import METHOD, compute_wilson
+from core.evaluation.metrics import compute_confusion, describe_absent
 from core.exceptions import NotAvailable
+from core.formatting import format_count, format_number, format_plus_minus
 from core.metrics import METRICS as DEFINED
-from core.numbers import count, number, plus_minus
-from dashboard.figures import answers, labels, results
-from dashboard.figures.confusion import confusion_table, draw_confusion
-from dashboard.figures.decisions import FEW, PARTS, PHENOMENON, TICKS, Decision, class_table
-from dashboard.figures.drawing import NOTHING, Column, Table
+from dashboard.figures import multilabel, results, thresholding
+from dashboard.figures.confusion import build_confusion_table, draw_confusion
+from dashboard.figures.decisions import FEW, PARTS, PHENOMENON, TICKS, Decision, build_class_metrics
+from dashboard.figures.display_names import escape_text
+from dashboard.figures.drawing import NOTHING, DataTable, TableColumn
 from dashboard.figures.figure import Figure
-from dashboard.figures.naming import escape_text
-from dashboard.figures.panels import Panels, whiskers
 from dashboard.figures.source import Source
+from dashboard.figures.subplots import Panels, make_whiskers
 from dashboard.figures.theme import Look
 
 
 @dataclass(frozen=True)
-class Measured:
+class MetricTable:
     """The table of a split's metrics and its number of sentences."""
 
     table: pd.DataFrame
@@ -36,29 +36,29 @@ class Measured:
     """Over which classes macro averages are, where some have no sentence."""
 
 
-def _read_metrics(source: Source) -> Measured:
+def _read_metrics(source: Source) -> MetricTable:
     n = len(source.report.examples)
-    of_task = labels.metric_table if source.record.task == "multi" else results.metric_table
+    of_task = multilabel.build_metric_table if source.record.task == "multi" else results.build_metric_table
     table = of_task(source.record, source.split)
     if table.empty:
         raise NotAvailable(f"no metric of {source.split} was recorded")
-    return Measured(table, n, absent_classes(source))
+    return MetricTable(table, n, describe_macro_classes(source))
 
 
-def absent_classes(source: Source) -> str:
+def describe_macro_classes(source: Source) -> str:
     """Say which classes the macro averages of a split cover, where some have no sentence."""
     if source.record.task != "single":
         return ""
     report = source.report
-    counts = confusion(report.labels, report.probabilities.argmax(1), len(report.classes))
+    counts = compute_confusion(report.labels, report.probabilities.argmax(1), len(report.classes))
     return describe_absent(counts, report.classes)
 
 
-def _draw_metrics(shown: Measured, look: Look) -> Table:
+def _draw_metrics(shown: MetricTable, look: Look) -> DataTable:
     better = [DEFINED[name].better for name in shown.table["metric"]]
     rows = shown.table.drop(columns="metric").assign(better=better)
-    value = {name: Column(title, decimals=3) for name, title in TITLES.items() if name in rows}
-    return Table(rows, {"title": Column("Metric"), **value, "better": Column("Better")})
+    value = {name: TableColumn(title, decimals=3) for name, title in TITLES.items() if name in rows}
+    return DataTable(rows, {"title": TableColumn("Metric"), **value, "better": TableColumn("Better")})
 
 
 TITLES = {"value": "Value", "low": "From", "high": "To"}
@@ -69,7 +69,7 @@ METRICS = Figure(
     "All metrics",
     _read_metrics,
     _draw_metrics,
-    note=lambda shown: f"n = {count(shown.n)}",
+    note=lambda shown: f"n = {format_count(shown.n)}",
     reading=lambda shown: (
         "From and to are the ends of the 95 % interval."
         + (" Tuned: at the thresholds chosen on validation." if "tuned" in shown.table else "")
@@ -82,50 +82,53 @@ METRICS = Figure(
 
 @dataclass(frozen=True)
 class Classes:
-    """The table of `class_table` at a threshold."""
+    """The table of `build_class_metrics` at a threshold."""
 
     table: pd.DataFrame
     threshold: float
 
 
-def _draw_classes(shown: Classes, look: Look) -> Table:
-    def write(row: Any, part: str) -> str:
+def _draw_classes(shown: Classes, look: Look) -> DataTable:
+    def format_interval(row: Any, part: str) -> str:
         """Write a value with its interval; a dash where it is not defined."""
         value, low, high = row[part], row[f"{part}, low"], row[f"{part}, high"]
         if value != value:
             return NOTHING
-        return plus_minus(value, low, high) if low == low else number(value)
+        return format_plus_minus(value, low, high) if low == low else format_number(value)
 
     rows = shown.table.to_dict("records")
-    words = {part: [write(row, part) for row in rows] for part in PARTS}
+    words = {part: [format_interval(row, part) for row in rows] for part in PARTS}
     table = shown.table[["Class", *PARTS, "n"]].assign(**words)
-    return Table(table, dict.fromkeys(PARTS, Column(alignment="right")))
+    return DataTable(table, dict.fromkeys(PARTS, TableColumn(alignment="right")))
 
 
 CLASSES = Figure(
     "each-class",
     "performance",
     "Each class",
-    lambda source: Classes(class_table(source.once(answers.decision)), source.once(answers.decision).threshold),
+    lambda source: Classes(
+        build_class_metrics(source.read_once(thresholding.read_decision)),
+        source.read_once(thresholding.read_decision).threshold,
+    ),
     _draw_classes,
-    note=lambda shown: f"at {number(shown.threshold, 2)}, 95 %",
+    note=lambda shown: f"at {format_number(shown.threshold, 2)}, 95 %",
     reading="Precision: of those predicted as the class, how many are. Recall: of those that are, how many are "
     "predicted. ± is half of the 95 % interval.",
     how=f"F1 is the harmonic mean of precision and recall. Intervals: {METHOD}; where one is lopsided, both ends stand "
     "there.",
-    options=answers.OPTIONS,
+    options=thresholding.OPTIONS,
     tables=lambda shown: {"Classes": shown.table},
     sizes=lambda shown: {str(name): int(n) for name, n in zip(shown.table["Class"], shown.table["n"], strict=True)},
 )
 
 
-def phenomena(decision: Decision, names: Sequence[str], yardstick: dict[str, float]) -> pd.DataFrame:
+def score_phenomena(decision: Decision, names: Sequence[str], yardstick: dict[str, float]) -> pd.DataFrame:
     """Return phenomenon, accuracy, low, high, n and tfidf, the worst first; `yardstick` may know some or none."""
     found = pd.DataFrame({"phenomenon": np.asarray(names, dtype=object)[decision.rows], "correct": decision.correct})
     rows = []
     for name, group in found.groupby("phenomenon"):
         hits, n = int(group["correct"].sum()), len(group)
-        rows.append((str(name), hits / n, *wilson(hits, n), n, yardstick.get(str(name), float("nan"))))
+        rows.append((str(name), hits / n, *compute_wilson(hits, n), n, yardstick.get(str(name), float("nan"))))
     columns = ["phenomenon", "accuracy", "low", "high", "n", "tfidf"]
     return pd.DataFrame(rows, columns=columns).sort_values("accuracy", ignore_index=True)
 
@@ -139,24 +142,33 @@ def draw_phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
         x=table["tfidf"],
         y=names,
         mode="markers",
-        marker={"symbol": "circle-open", "size": look.size(11), "color": t.muted, "line": {"width": look.size(2)}},
+        marker={
+            "symbol": "circle-open",
+            "size": look.scale_size(11),
+            "color": t.muted,
+            "line": {"width": look.scale_size(2)},
+        },
         hovertemplate="TF-IDF %{x:.3f}<extra></extra>",
     )
     figure.add_scatter(
         x=table["accuracy"],
         y=names,
         mode="markers",
-        marker={"size": look.size(10), "color": [t.right if n < FEW else t.accent for n in table["n"]]},
-        error_x=whiskers(table["accuracy"], zip(table["low"], table["high"], strict=True), look.size(2), t.accent),
+        marker={"size": look.scale_size(10), "color": [t.right if n < FEW else t.accent for n in table["n"]]},
+        error_x=make_whiskers(
+            table["accuracy"], zip(table["low"], table["high"], strict=True), look.scale_size(2), t.accent
+        ),
         customdata=table["n"],
         hovertemplate="%{y}<br>accuracy %{x:.3f}<br>n = %{customdata}<extra></extra>",
     )
     for name, n in zip(names, table["n"], strict=True):
-        figure.add_annotation(x=1.02, y=name, xanchor="left", text=count(int(n)), font={"size": look.size(14)})
+        figure.add_annotation(
+            x=1.02, y=name, xanchor="left", text=format_count(int(n)), font={"size": look.scale_size(14)}
+        )
     figure.update_xaxes(title="accuracy, n at the right", range=[0, 1.1], tickvals=TICKS, showgrid=True)
     figure.update_yaxes(showgrid=False, tickfont={"color": t.ink})
     figure.update_layout(margin={"t": 8})
-    return figure.drawn()
+    return figure.build_figure()
 
 
 @dataclass(frozen=True)
@@ -171,8 +183,11 @@ def _read_phenomena(source: Source) -> Kinds:
     examples = source.report.examples
     if PHENOMENON not in examples:
         raise NotAvailable("these data name no phenomena")
-    decision, yardstick = source.once(answers.decision), results.yardstick_phenomena(source.record, source.split)
-    return Kinds(phenomena(decision, examples[PHENOMENON].tolist(), yardstick), len(decision.rows))
+    decision, yardstick = (
+        source.read_once(thresholding.read_decision),
+        results.read_tfidf_phenomena(source.record, source.split),
+    )
+    return Kinds(score_phenomena(decision, examples[PHENOMENON].tolist(), yardstick), len(decision.rows))
 
 
 PHENOMENA = Figure(
@@ -181,11 +196,11 @@ PHENOMENA = Figure(
     "Phenomena",
     _read_phenomena,
     lambda kinds, look: draw_phenomena(kinds.table[::-1], look),
-    note=lambda kinds: f"n = {count(kinds.n)}, the worst on top",
+    note=lambda kinds: f"n = {format_count(kinds.n)}, the worst on top",
     reading="Whiskers: 95 % interval (Wilson). Ring: TF-IDF with logistic regression, known on test. Grey: fewer than "
     "30 sentences.",
     how="Each sentence has one phenomenon, its hardest; right is what is right at the threshold.",
-    options=answers.OPTIONS,
+    options=thresholding.OPTIONS,
     tables=lambda kinds: {"Phenomena": kinds.table},
     sizes=lambda kinds: dict(zip(kinds.table["phenomenon"], kinds.table["n"], strict=True)),
 )
@@ -196,12 +211,12 @@ Evaluated = Mapping[str, Any]
 YARDSTICKS = {"tfidf-logreg": "TF-IDF", "tfidf-logreg-chars": "TF-IDF with characters"}
 
 
-def first_metric(measured: Evaluated) -> str:
+def get_first_metric(measured: Evaluated) -> str:
     """Return the metric by which values of a column are compared."""
     return "accuracy" if measured["task"] == "single" else "f1_macro"
 
 
-def measured_stats(measured: Evaluated) -> list[results.Stat]:
+def list_stats(measured: Evaluated) -> list[results.Stat]:
     """Return the first numbers, drawn between guessing and perfect."""
     at = measured.get("tuned") or measured
     names = results.SHOWN if measured["task"] == "single" else ("f1_macro", "f1_micro", "subset_accuracy")
@@ -212,14 +227,14 @@ def measured_stats(measured: Evaluated) -> list[results.Stat]:
     return results.list_stats(found, measured["task"], measured["n"], ends)
 
 
-def evaluated_table(measured: Evaluated) -> pd.DataFrame:
+def build_metric_table(measured: Evaluated) -> pd.DataFrame:
     """Return every metric with its interval, its value on rows unseen in training, and the value of TF-IDF."""
     at, unseen = measured.get("tuned") or measured, measured["unseen"]
     tuned = "tuned" if measured.get("tuned") else ""
     others = {model: measured["yardsticks"].get(model) for model in YARDSTICKS}
     rows = []
     for name in at["metrics"]:
-        row = {"metric": name, "title": DEFINED[name].title_for(measured["task"])}
+        row = {"metric": name, "title": DEFINED[name].choose_title(measured["task"])}
         row |= dict(zip(("value", "low", "high"), results.find_metric(at, name), strict=True))
         row |= {"unseen": unseen["metrics"].get(name)} if unseen else {}
         rows.append(
@@ -228,27 +243,35 @@ def evaluated_table(measured: Evaluated) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def evaluated_values(measured: Evaluated) -> pd.DataFrame:
+def build_value_table(measured: Evaluated) -> pd.DataFrame:
     """Return the first metric of each value of the column."""
-    by, name, rows = measured["by"], first_metric(measured), []
+    by, name, rows = measured["by"], get_first_metric(measured), []
     for each in by["values"]:
         rows.append((each["value"], each["n"], *results.find_metric(each, name)))
     return pd.DataFrame(rows, columns=[by["column"], "rows", "value", "low", "high"])
 
 
-_NUMBERS = {"value": Column("Value", decimals=3), "low": Column("From", decimals=3), "high": Column("To", decimals=3)}
+_NUMBERS = {
+    "value": TableColumn("Value", decimals=3),
+    "low": TableColumn("From", decimals=3),
+    "high": TableColumn("To", decimals=3),
+}
 
 
-def _draw_evaluated(measured: Evaluated, look: Look) -> Table:
-    beside = {"unseen": Column("Unseen rows", "Without rows that the run was trained on", 3)}
-    beside |= {model: Column(title, "Fitted on what the run was trained on", 3) for model, title in YARDSTICKS.items()}
-    return Table(
-        evaluated_table(measured).drop(columns="metric"), {"title": Column("Metric"), **_NUMBERS, **beside}, narrow=True
+def _draw_evaluated(measured: Evaluated, look: Look) -> DataTable:
+    beside = {"unseen": TableColumn("Unseen rows", "Without rows that the run was trained on", 3)}
+    beside |= {
+        model: TableColumn(title, "Fitted on what the run was trained on", 3) for model, title in YARDSTICKS.items()
+    }
+    return DataTable(
+        build_metric_table(measured).drop(columns="metric"),
+        {"title": TableColumn("Metric"), **_NUMBERS, **beside},
+        narrow=True,
     )
 
 
-def _where(measured: Evaluated) -> str:
-    return f"n = {count(measured['n'])}"
+def _describe_size(measured: Evaluated) -> str:
+    return f"n = {format_count(measured['n'])}"
 
 
 ELSEWHERE_METRICS = Figure[Evaluated](
@@ -257,10 +280,10 @@ ELSEWHERE_METRICS = Figure[Evaluated](
     "Metrics there",
     None,
     _draw_evaluated,
-    note=_where,
+    note=_describe_size,
     reading="From and to are the ends of the 95 % interval.",
     how=f"Intervals: {METHOD}. TF-IDF is logistic regression on words and pairs, and with characters within words.",
-    tables=lambda measured: {"Metrics there": evaluated_table(measured)},
+    tables=lambda measured: {"Metrics there": build_metric_table(measured)},
 )
 ELSEWHERE_CONFUSION = Figure[Evaluated](
     "elsewhere-confusion",
@@ -268,10 +291,10 @@ ELSEWHERE_CONFUSION = Figure[Evaluated](
     "Confusion there",
     None,
     lambda measured, look: draw_confusion(np.array(measured["confusion"]), measured["labels"], look),
-    note=_where,
+    note=_describe_size,
     reading="Rows are the labels of the data, columns what the run predicts.",
     tables=lambda measured: {
-        "Confusion there": confusion_table(measured["labels"], np.array(measured["confusion"]), "true")
+        "Confusion there": build_confusion_table(measured["labels"], np.array(measured["confusion"]), "true")
     },
 )
 ELSEWHERE_VALUES = Figure[Evaluated](
@@ -279,12 +302,15 @@ ELSEWHERE_VALUES = Figure[Evaluated](
     "performance",
     lambda measured: f"By {measured['by']['column']}",
     None,
-    lambda measured, look: Table(
-        evaluated_values(measured),
-        {**_NUMBERS, "value": Column(DEFINED[first_metric(measured)].title_for(measured["task"]), decimals=3)},
+    lambda measured, look: DataTable(
+        build_value_table(measured),
+        {
+            **_NUMBERS,
+            "value": TableColumn(DEFINED[get_first_metric(measured)].choose_title(measured["task"]), decimals=3),
+        },
         narrow=True,
     ),
-    note=_where,
+    note=_describe_size,
     reading="From and to are the ends of the 95 % interval.",
-    tables=lambda measured: {"By value there": evaluated_values(measured)},
+    tables=lambda measured: {"By value there": build_value_table(measured)},
 )

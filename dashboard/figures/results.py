@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.data.table import Task
+from core.data.dataset import Task
+from core.formatting import format_number, format_plus_minus
 from core.metrics import METRICS
-from core.models.provides import provides
-from core.numbers import number, plus_minus
+from core.models.capabilities import list_capabilities
 from core.runs.record import RunRecord
-from core.text.pair import joined
-from dashboard.figures.decisions import Report
-from dashboard.figures.naming import data_name
+from core.text.text_pairs import join_pair
+from dashboard.figures.decisions import SplitPredictions
+from dashboard.figures.display_names import get_data_name
 
 if TYPE_CHECKING:
     import pandas as pd
 else:
-    from core.lazy import pandas as pd
+    from core.lazy_imports import pandas as pd
 
 TEST = "test"
 
@@ -44,36 +44,38 @@ FIRST: dict[Task, tuple[str, str]] = {
 }
 
 
-def headline(record: RunRecord) -> Headline | None:
+def read_headline(record: RunRecord) -> Headline | None:
     """Return the first number; None where the run has not been measured."""
     metric, name = FIRST[record.task]
-    tree, yardstick = record.results, at(record.results, "yardstick")
-    if record.task == "multi" and at(tree, "tuned", "metrics", TEST, metric) is not None:
-        tree, yardstick = at(tree, "tuned"), at(yardstick, "tuned")
+    tree, yardstick = record.results, get_nested(record.results, "yardstick")
+    if record.task == "multi" and get_nested(tree, "tuned", "metrics", TEST, metric) is not None:
+        tree, yardstick = get_nested(tree, "tuned"), get_nested(yardstick, "tuned")
     value, low, high = find_metric(tree, TEST, metric)
     if not isinstance(value, (int, float)):
         return None
-    return Headline(value, low, high, at(yardstick, "splits", TEST, metric), name)
+    return Headline(value, low, high, get_nested(yardstick, "splits", TEST, metric), name)
 
 
-def at(tree: Any, *path: str) -> Any:
+def get_nested(tree: Any, *path: str) -> Any:
     """Look up the value at the end of a path of keys; None where the path ends early."""
     for key in path:
         tree = tree.get(key) if isinstance(tree, Mapping) else None
     return tree
 
 
-def run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
+def build_run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
     """Return a row for each run, as words."""
     rows = []
     for record in records:
-        found, accuracy = headline(record), ""
+        found, accuracy = read_headline(record), ""
         if found is not None:
-            accuracy = plus_minus(found.value, found.low, found.high) + ("" if record.task == "single" else " F1")
+            accuracy = format_plus_minus(found.value, found.low, found.high) + (
+                "" if record.task == "single" else " F1"
+            )
         row = {"run": record.run, "status": record.status}
-        row |= {"data": "" if record.status == "damaged" else data_name(record.config.data.name)}
+        row |= {"data": "" if record.status == "damaged" else get_data_name(record.config.data.name)}
         row |= {"model": record.described, "accuracy": accuracy}
-        rows.append(row | {"tfidf": number(found.yardstick) if found and found.yardstick is not None else ""})
+        rows.append(row | {"tfidf": format_number(found.yardstick) if found and found.yardstick is not None else ""})
     return pd.DataFrame(rows)
 
 
@@ -98,7 +100,7 @@ SHOWN = ("accuracy", "f1_macro", "roc_auc", "ece")
 
 def find_metric(results: Any, *path: str) -> Measurement:
     """Find a metric of recorded results, at the end of a path such as split and name."""
-    return at(results, "metrics", *path), *(at(results, "intervals", *path) or (None, None))
+    return get_nested(results, "metrics", *path), *(get_nested(results, "intervals", *path) or (None, None))
 
 
 def list_stats(
@@ -110,36 +112,36 @@ def list_stats(
         if value is not None:
             worst = 0.2 if value <= 0.2 else max(1.0, value)
             ends = (0.0, worst) if METRICS[name].better == "lower" else (guesses.get(name, guess), 1.0)
-            stats.append(Stat(METRICS[name].title_for(task), value, ends, n, low, high))
+            stats.append(Stat(METRICS[name].choose_title(task), value, ends, n, low, high))
     return stats
 
 
-def metric_stats(record: RunRecord, split: str, report: Report) -> list[Stat]:
+def list_split_stats(record: RunRecord, split: str, report: SplitPredictions) -> list[Stat]:
     """Return the first numbers of a split."""
     found = {name: find_metric(record.results, split, name) for name in SHOWN}
     return list_stats(found, "single", len(report.examples), {"roc_auc": 0.5}, 1 / len(report.classes))
 
 
-def metric_table(record: RunRecord, split: str) -> pd.DataFrame:
+def build_metric_table(record: RunRecord, split: str) -> pd.DataFrame:
     """Return every recorded metric of a split with its interval: metric, title, value, low, high."""
-    names = [name for name in at(record.results, "metrics", split) or {} if name in METRICS]
+    names = [name for name in get_nested(record.results, "metrics", split) or {} if name in METRICS]
     rows = [(name, METRICS[name].title, *find_metric(record.results, split, name)) for name in names]
     return pd.DataFrame(rows, columns=["metric", "title", "value", "low", "high"])
 
 
-def yardstick_phenomena(record: RunRecord, split: str) -> dict[str, float]:
+def read_tfidf_phenomena(record: RunRecord, split: str) -> dict[str, float]:
     """Return TF-IDF's accuracy for each phenomenon, known of the test split only."""
-    return dict(at(record.results, "yardstick", "phenomena") or {}) if split == TEST else {}
+    return dict(get_nested(record.results, "yardstick", "phenomena") or {}) if split == TEST else {}
 
 
 CORPUS = "built-in"
 SENTENCE = "The plot was not good, but the ending was never dull."
-PAIR = joined("The film was not bad at all.", "It was a good film.")
+PAIR = join_pair("The film was not bad at all.", "It was a good film.")
 EVERYDAY = "everyday"
 """The split that is most like what a newcomer types."""
 
 
-def offered(records: Sequence[RunRecord]) -> RunRecord | None:
+def choose_default_run(records: Sequence[RunRecord]) -> RunRecord | None:
     """Return the run to begin with, if possible one with λ: every page then has something to move and to show.
 
     Only finished runs are offered. Of those, runs on the built-in corpus come first, since they know the words of
@@ -147,16 +149,16 @@ def offered(records: Sequence[RunRecord]) -> RunRecord | None:
     read everyday sentences best, and the best.
     """
 
-    def rank(record: RunRecord) -> tuple[bool, bool, bool, float, float]:
+    def rank_run(record: RunRecord) -> tuple[bool, bool, bool, float, float]:
         """Rank a run by what the pages can show of it."""
-        found, everyday = headline(record), at(record.results, "metrics", EVERYDAY, "accuracy")
-        lambdas = "lambda" in provides(record.config.model)
+        found, everyday = read_headline(record), get_nested(record.results, "metrics", EVERYDAY, "accuracy")
+        lambdas = "lambda" in list_capabilities(record.config.model)
         known = record.config.data.name == CORPUS
         return known, lambdas, record.task == "single", everyday or 0.0, found.value if found else 0.0
 
-    return max((record for record in records if record.status == "done"), key=rank, default=None)
+    return max((record for record in records if record.status == "done"), key=rank_run, default=None)
 
 
-def offered_text(record: RunRecord) -> str:
+def choose_default_text(record: RunRecord) -> str:
     """Return the text of the field before anything is typed."""
     return PAIR if record.pairs else SENTENCE

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from core.exceptions import InputError, NotAvailable
 from core.interpret.edits import UNCHANGED, Edits
 from core.runs.record import RunRecord
-from core.text.clusters import quoted
+from core.text.graphemes import quote_text
 
 if TYPE_CHECKING:
-    from core.interpret.sentence import SentenceView
-    from core.runs.sides import Sides
-    from dashboard.figures.decisions import Report
+    from core.interpret.sentence_view import SentenceView
+    from core.runs.comparison_data import ComparisonData
+    from dashboard.figures.decisions import SplitPredictions
     from dashboard.reader import Reader
 
 Found = TypeVar("Found")
@@ -24,7 +24,7 @@ LONGEST = 80  # characters of a text that stand beside a heading
 
 
 @dataclass(frozen=True)
-class Span:
+class ValueRange:
     """The numbers from `low` to `high` that an option may have."""
 
     low: float
@@ -33,11 +33,11 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Free:
+class FreeText:
     """Any text that a person types."""
 
 
-FREE = Free()
+FREE = FreeText()
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class Option:
 
     name: str
     label: str
-    values: Callable[[Source], Sequence[str] | Span | Free]
+    values: Callable[[Source], Sequence[str] | ValueRange | FreeText]
     """What may be chosen for this run, the usual one first; one or none: there is nothing to choose."""
     about: str = ""  # help for the widget
     usual: Callable[[Source], str | float] | None = None
@@ -58,25 +58,25 @@ class Option:
     version: Callable[[Source], str] | None = None
     """Changes when what the values mean does, while no file of the run changes."""
 
-    def counts(self, source: Source) -> bool:
+    def has_choices(self, source: Source) -> bool:
         """Tell whether there is anything to choose for this run."""
         return bool(self.values(source))
 
-    def first(self, source: Source) -> str | float:
+    def get_default(self, source: Source) -> str | float:
         """Return the value that is used where nothing was chosen."""
         if self.usual is not None:
             return self.usual(source)
         values = self.values(source)
-        if isinstance(values, Span):
+        if isinstance(values, ValueRange):
             return values.low
-        return "" if isinstance(values, Free) else next(iter(values), "")
+        return "" if isinstance(values, FreeText) else next(iter(values), "")
 
-    def read(self, source: Source, said: str | float) -> str | float:
+    def parse_value(self, source: Source, said: str | float) -> str | float:
         """Read a value of a link or a flag; InputError: it is not among the possible ones."""
         values = self.values(source)
-        if isinstance(values, Free):
+        if isinstance(values, FreeText):
             return str(said)
-        if not isinstance(values, Span):
+        if not isinstance(values, ValueRange):
             if str(said) in values:
                 return str(said)
             there = f"one of {', '.join(values)}" if values else "nothing to choose for this run"
@@ -89,18 +89,18 @@ class Option:
             raise InputError(f"{self.name}={said}: a number from {values.low:g} to {values.high:g}")
         return number
 
-    def kept_by(self, source: Source) -> str:
+    def make_cache_key(self, source: Source) -> str:
         """Return the key under which drawings with this choice are cached."""
-        return f"{self.name}={source.chosen(self)}{'' if self.version is None else self.version(source)}"
+        return f"{self.name}={source.get_choice(self)}{'' if self.version is None else self.version(source)}"
 
-    def told(self, source: Source) -> str:
+    def describe_choice(self, source: Source) -> str:
         """Return the chosen value in words."""
-        if not self.counts(source):
+        if not self.has_choices(source):
             return ""
-        value = source.chosen(self)
+        value = source.get_choice(self)
         if self.words is not None:
             return self.words(source, value)
-        if value == self.first(source):
+        if value == self.get_default(source):
             return ""
         return f"{self.label.lower()} {value:.2f}" if isinstance(value, float) else value
 
@@ -141,7 +141,7 @@ class Source:
         self.used: set[str] = set()
         """Names of the choices that a figure has asked for."""
         self._once: dict[Callable[[Source], Any], Any] = {}
-        self.splits = reader.evaluated_splits(record.run)
+        self.splits = reader.list_splits(record.run)
         if split and split not in self.splits:
             found = ", ".join(sorted(self.splits)) or "none: it is not evaluated yet"
             raise InputError(f"run '{record.run}' has no predictions of a split '{split}'; it has {found}")
@@ -153,20 +153,20 @@ class Source:
         self.used.add(EDIT)
         return self._edits
 
-    def chosen(self, option: Option) -> str | float:
+    def get_choice(self, option: Option) -> str | float:
         """Return the value of an option; InputError: this run has no such value."""
         if option.name not in self.choices:
-            return option.first(self)
+            return option.get_default(self)
         self.used.add(option.name)
-        return option.read(self, self.choices[option.name])
+        return option.parse_value(self, self.choices[option.name])
 
-    def with_choices(self, **choices: Any) -> Source:
+    def copy_with_choices(self, **choices: Any) -> Source:
         """Return a copy of the source with other choices."""
         other = copy.copy(self)
         other.choices, other._once = {**self.choices, **choices}, {}
         return other
 
-    def once(self, read: Callable[[Source], Found]) -> Found:
+    def read_once(self, read: Callable[[Source], Found]) -> Found:
         """Return the result of `read` for this source; several figures that need it share it."""
         if read not in self._once:
             self._once[read] = read(self)
@@ -174,11 +174,11 @@ class Source:
         return found
 
     @cached_property
-    def sides(self) -> Sides:
+    def sides(self) -> ComparisonData:
         """Return the run and the runs to compare, on the same rows; NotAvailable: there are no others."""
         if not self.others:
             raise NotAvailable("it is of several runs: name others with --against")
-        return self.reader.sides([each.run for each in (self.record, *self.others)], self.split)
+        return self.reader.align_predictions([each.run for each in (self.record, *self.others)], self.split)
 
     @property
     def evaluated(self) -> str:
@@ -188,16 +188,16 @@ class Source:
         return self.split
 
     @cached_property
-    def report(self) -> Report:
+    def report(self) -> SplitPredictions:
         """Return the answers of the run to the split; NotAvailable: no split has been evaluated."""
-        return self.reader.report(self.record, self.evaluated)
+        return self.reader.make_report(self.record, self.evaluated)
 
     @cached_property
     def view(self) -> SentenceView:
         """Return the text as the model reads it; NotAvailable: there is no text."""
         if not self.text.strip():
             raise NotAvailable("a sentence is needed: --text")
-        view = self.reader.sentence(self.record.run, self.text, self.edits)
+        view = self.reader.inspect_text(self.record.run, self.text, self.edits)
         if not view.tokens:
             raise NotAvailable("the model knows no word of this text")
         return view
@@ -205,4 +205,4 @@ class Source:
     @property
     def quoted(self) -> str:
         """Return the beginning of the text."""
-        return quoted(self.text, LONGEST)
+        return quote_text(self.text, LONGEST)

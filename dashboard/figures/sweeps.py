@@ -11,14 +11,14 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.evaluation.significance import METHOD
-from core.numbers import count, duration, number, signed
+from core.formatting import format_count, format_duration, format_number, format_signed
 from core.runs.sweep import STATES, TOGETHER, Plan, State
 from core.runs.sweep_drive import SweepState
-from core.text.clusters import clipped
-from dashboard.figures.drawing import Column, Table
+from core.text.graphemes import clip_text
+from dashboard.figures.display_names import escape_text
+from dashboard.figures.drawing import DataTable, TableColumn
 from dashboard.figures.figure import Figure
-from dashboard.figures.naming import escape_text
-from dashboard.figures.panels import Panels
+from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
 
 LONGEST = 44  # characters of a cell's name at its row
@@ -39,25 +39,25 @@ class CellScores:
 WORDS: dict[State, str] = {"waiting": "not begun", "running": "training"}
 
 
-def counts_text(found: SweepState) -> str:
+def describe_counts(found: SweepState) -> str:
     """Write `3 done, 2 training, 7 not begun`."""
     present = sorted((each for each in STATES if found.counts[each]), key=lambda each: each != "done")
-    return ", ".join(f"{count(found.counts[each])} {WORDS.get(each, each)}" for each in present)
+    return ", ".join(f"{format_count(found.counts[each])} {WORDS.get(each, each)}" for each in present)
 
 
-def time_text(found: SweepState) -> str:
+def describe_time_left(found: SweepState) -> str:
     """Say how long the rest takes."""
-    unknown = f"{count(found.unknown)} runs whose time nobody has measured" if found.unknown else ""
+    unknown = f"{format_count(found.unknown)} runs whose time nobody has measured" if found.unknown else ""
     if not found.seconds_left:
         return unknown and f"without an estimate: {unknown}"
-    return f"about {duration(found.seconds_left)}" + (f", and {unknown}" if unknown else "")
+    return f"about {format_duration(found.seconds_left)}" + (f", and {unknown}" if unknown else "")
 
 
-def command_line(plan: Plan, written: Callable[[str], str] = str) -> str:
+def write_command(plan: Plan, written: Callable[[str], str] = str) -> str:
     """Write the same sweep as a person types it; `written` gives a data set's name as it may be shown."""
     parts = ["sentiscope", "sweep", plan.name, f"--model={','.join(plan.models)}"]
     parts += [f"--data={written(name)}" for name in plan.data]
-    parts += [f"--grid={name}={_values(values)}" for name, values in plan.grid.items()]
+    parts += [f"--grid={name}={_join_values(values)}" for name, values in plan.grid.items()]
     parts += [f"--set={name}={value}" for name, value in plan.settings.items()]
     seeds = plan.seeds == tuple(range(len(plan.seeds)))
     parts.append(f"--seeds={len(plan.seeds) if seeds else ','.join(map(str, plan.seeds)) + ','}")
@@ -66,32 +66,32 @@ def command_line(plan: Plan, written: Callable[[str], str] = str) -> str:
     return shlex.join(parts)
 
 
-def _values(values: Sequence[str]) -> str:
+def _join_values(values: Sequence[str]) -> str:
     return ",".join(f'"{value}"' if "," in value else value for value in values)
 
 
-def table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
+def build_table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
     """Return the rows in the order of the page: the first metric with its comparisons, then the others."""
     first, *others = table["metrics"]
     rows = []
     for row in table["rows"]:
         seconds = row["seconds"]
         line = {"cell": row["label"], "runs": f"{row['n']} of {row['of']}"}
-        line[first["title"]] = _spread(row["metrics"].get(first["name"]))
+        line[first["title"]] = _format_summary(row["metrics"].get(first["name"]))
         if seeds := table["together"]:
-            line[seeds["title"]] = _spread(row["together"].get(seeds["name"]))
-        line["TF-IDF"] = _spread(row["yardstick"].get(first["name"]))
-        line["difference"] = _difference(row["versus_yardstick"].get(first["name"]))
+            line[seeds["title"]] = _format_summary(row["together"].get(seeds["name"]))
+        line["TF-IDF"] = _format_summary(row["yardstick"].get(first["name"]))
+        line["difference"] = _format_difference(row["versus_yardstick"].get(first["name"]))
         if table["baseline"]:
-            line["to baseline"] = _difference(row["versus_baseline"].get(first["name"]))
-        line |= {each["title"]: _spread(row["metrics"].get(each["name"])) for each in others}
-        line["parameters"] = "" if row["parameters"] is None else count(row["parameters"])
-        line["time"] = "" if seconds is None else duration(seconds["mean"])
+            line["to baseline"] = _format_difference(row["versus_baseline"].get(first["name"]))
+        line |= {each["title"]: _format_summary(row["metrics"].get(each["name"])) for each in others}
+        line["parameters"] = "" if row["parameters"] is None else format_count(row["parameters"])
+        line["time"] = "" if seconds is None else format_duration(seconds["mean"])
         rows.append(line)
     return pd.DataFrame(rows)
 
 
-def chart_cells(table: Mapping[str, Any], metric: str) -> list[CellScores]:
+def list_chart_cells(table: Mapping[str, Any], metric: str) -> list[CellScores]:
     """Return the cells that the chart of a metric shows: those with a finished run."""
     found = []
     for row in table["rows"]:
@@ -105,7 +105,7 @@ def chart_cells(table: Mapping[str, Any], metric: str) -> list[CellScores]:
     return found
 
 
-def member_frame(table: Mapping[str, Any]) -> pd.DataFrame:
+def build_member_frame(table: Mapping[str, Any]) -> pd.DataFrame:
     """Return every run of the sweep, for a table and for CSV."""
     rows = [
         {
@@ -121,19 +121,23 @@ def member_frame(table: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _spread(summary: Mapping[str, Any] | None) -> str:
-    return "" if summary is None else _mean(summary["mean"], summary["deviation"] or None)
+def _format_summary(summary: Mapping[str, Any] | None) -> str:
+    return "" if summary is None else _format_mean(summary["mean"], summary["deviation"] or None)
 
 
-def _mean(mean: float, deviation: float | None) -> str:
-    return number(mean) + ("" if deviation is None else f" ± {number(deviation)}")
+def _format_mean(mean: float, deviation: float | None) -> str:
+    return format_number(mean) + ("" if deviation is None else f" ± {format_number(deviation)}")
 
 
-def _difference(found: Mapping[str, Any] | None) -> str:
+def _format_difference(found: Mapping[str, Any] | None) -> str:
     if found is None:
         return ""
-    interval = f" ({signed(found['low'], 3)} to {signed(found['high'], 3)})" if found.get("low") is not None else ""
-    return f"{signed(found['difference'], 3)}{interval}{' *' if found.get('significant') else ''}"
+    interval = (
+        f" ({format_signed(found['low'], 3)} to {format_signed(found['high'], 3)})"
+        if found.get("low") is not None
+        else ""
+    )
+    return f"{format_signed(found['difference'], 3)}{interval}{' *' if found.get('significant') else ''}"
 
 
 @dataclass(frozen=True)
@@ -148,7 +152,7 @@ class Members:
 
 def draw_members(shown: Members, look: Look) -> go.Figure:
     """Draw a line per cell: dots for runs, a large one with a line for mean and deviation, a ring for TF-IDF."""
-    t, size, cells = look.tokens, look.size, shown.cells
+    t, size, cells = look.tokens, look.scale_size, shown.cells
     figure = Panels(look, [[""]], height=64 + 34 * len(cells))
     places = list(range(len(cells)))
     known = [(place, cell.yardstick) for place, cell in enumerate(cells) if cell.yardstick is not None]
@@ -166,7 +170,7 @@ def draw_members(shown: Members, look: Look) -> go.Figure:
         mode="markers",
         marker={"size": size(11), "color": t.accent},
         error_x=spread,
-        customdata=[[_mean(cell.mean, cell.deviation), len(cell.values)] for cell in cells],
+        customdata=[[_format_mean(cell.mean, cell.deviation), len(cell.values)] for cell in cells],
         hovertemplate="mean %{customdata[0]}<br>n = %{customdata[1]}<extra></extra>",
     )
     figure.add_scatter(
@@ -177,11 +181,11 @@ def draw_members(shown: Members, look: Look) -> go.Figure:
         customdata=[escape_text(run) for cell in cells for run in cell.runs],
         hovertemplate="%{customdata}: %{x:.3f}<extra></extra>",
     )
-    names = [escape_text(clipped(cell.label, LONGEST)) for cell in cells]
+    names = [escape_text(clip_text(cell.label, LONGEST)) for cell in cells]
     figure.update_xaxes(title=escape_text(shown.metric), showgrid=True, tickformat=".3f", nticks=8)
     figure.update_yaxes(tickvals=places, ticktext=names, range=[len(cells) - 0.5, -0.5], tickfont={"color": t.ink})
     figure.update_layout(margin={"t": 8})
-    return figure.drawn()
+    return figure.build_figure()
 
 
 MEMBERS = Figure[Members](
@@ -198,17 +202,17 @@ MEMBERS = Figure[Members](
 )
 
 
-def _columns(rows: pd.DataFrame, look: Look) -> Table:
+def _draw_table(rows: pd.DataFrame, look: Look) -> DataTable:
     about = "The mean of the probabilities of its seeds answers."
     columns = {
-        name: Column(
+        name: TableColumn(
             name[:1].upper() + name[1:],
             help=about if TOGETHER in name else "",
             alignment="left" if name == "cell" else "right",
         )
         for name in map(str, rows)
     }
-    return Table(rows, columns)
+    return DataTable(rows, columns)
 
 
 TABLE = Figure[pd.DataFrame](
@@ -216,8 +220,8 @@ TABLE = Figure[pd.DataFrame](
     "sweeps",
     "Table",
     None,
-    _columns,
-    note=lambda rows: f"{count(len(rows))} cells",
+    _draw_table,
+    note=lambda rows: f"{format_count(len(rows))} cells",
     reading=(
         "± is the sample deviation of the runs. Behind a difference stands its 95 % interval; a star marks one that is "
         f"significant at 5 %. {METHOD}"

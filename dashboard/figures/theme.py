@@ -39,7 +39,7 @@ class Tokens:
     @property
     def ink_scale(self) -> tuple[str, ...]:
         """Return the scale for attention: page to ink, in the steps of the other two."""
-        return tuple(blend(self.paper, self.ink, step / 5) for step in range(6))
+        return tuple(blend_colors(self.paper, self.ink, step / 5) for step in range(6))
 
 
 LIGHT = Tokens(
@@ -88,107 +88,107 @@ class Look:
         """Return the colours of this theme."""
         return DARK if self.dark else LIGHT
 
-    def size(self, pixels: float) -> float:
+    def scale_size(self, pixels: float) -> float:
         """Return a line width or font size, larger on a projector."""
         return pixels * (1.3 if self.projector else 1.0)
 
-    def height(self, pixels: int) -> int:
+    def scale_height(self, pixels: int) -> int:
         """Return a figure height, larger on a projector."""
         return round(pixels * (1.2 if self.projector else 1.0))
 
 
-def luminance(colour: str) -> float:
+def compute_luminance(colour: str) -> float:
     """Compute the relative luminance of #RRGGBB (WCAG 2), 0 to 1."""
     parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
     return 0.2126 * r + 0.7152 * g + 0.0722 * b
 
 
-def contrast(first: str, second: str) -> float:
+def compute_contrast(first: str, second: str) -> float:
     """Compute the contrast ratio of two colours (WCAG 2), 1 to 21."""
-    low, high = sorted((luminance(first) + 0.05, luminance(second) + 0.05))
+    low, high = sorted((compute_luminance(first) + 0.05, compute_luminance(second) + 0.05))
     return high / low
 
 
 LEGIBLE = 4.5  # contrast of text that WCAG 2 asks for (AA)
 
 
-def readable(tokens: Tokens, background: str) -> str:
+def choose_text_color(tokens: Tokens, background: str) -> str:
     """Return ink or paper, whichever has more contrast; black or white on a grey that is too near both."""
 
-    def stands_out(colour: str) -> float:
+    def measure_contrast(colour: str) -> float:
         """Measure the contrast with the background."""
-        return contrast(colour, background)
+        return compute_contrast(colour, background)
 
-    best = max((tokens.ink, tokens.paper), key=stands_out)
-    return best if stands_out(best) >= LEGIBLE else max(("#000000", "#FFFFFF"), key=stands_out)
+    best = max((tokens.ink, tokens.paper), key=measure_contrast)
+    return best if measure_contrast(best) >= LEGIBLE else max(("#000000", "#FFFFFF"), key=measure_contrast)
 
 
-def blend(first: str, second: str, share: float) -> str:
+def blend_colors(first: str, second: str, share: float) -> str:
     """Return the colour that lies `share` (0 to 1) of the way from `first` to `second`."""
     share = min(max(share, 0.0), 1.0)
     mixed = (round(int(first[i : i + 2], 16) * (1 - share) + int(second[i : i + 2], 16) * share) for i in (1, 3, 5))
     return "#" + "".join(f"{part:02X}" for part in mixed)
 
 
-def sequential(tokens: Tokens) -> list[list[Any]]:
+def make_sequential_scale(tokens: Tokens) -> list[list[Any]]:
     """Return the scale for counts and for attention: page to ink."""
-    return _stops(tokens.ink_scale)
+    return _make_stops(tokens.ink_scale)
 
 
-def _stops(colours: Sequence[str]) -> list[list[Any]]:
+def _make_stops(colours: Sequence[str]) -> list[list[Any]]:
     return [[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)]
 
 
-def two_sided(tokens: Tokens) -> list[list[Any]]:
+def make_two_sided_scale(tokens: Tokens) -> list[list[Any]]:
     """Return the scale for weights of both signs, with zmin = -zmax: equal ink for equal size.
 
     What tells the two sides apart is a pattern over the negative one (`dashboard.figures.attention`).
     """
-    return _stops([*reversed(tokens.ink_scale[1:]), *tokens.ink_scale])
+    return _make_stops([*reversed(tokens.ink_scale[1:]), *tokens.ink_scale])
 
 
-def diverging(tokens: Tokens) -> list[list[Any]]:
+def make_diverging_scale(tokens: Tokens) -> list[list[Any]]:
     """Return the scale for pushes to one of two sides; always with zmin = -zmax, so that zero is the page."""
-    return _stops([*reversed(tokens.minus_scale[1:]), *tokens.plus_scale])
+    return _make_stops([*reversed(tokens.minus_scale[1:]), *tokens.plus_scale])
 
 
-def shade(tokens: Tokens, value: float, top: float) -> str:
+def shade_signed(tokens: Tokens, value: float, top: float) -> str:
     """Return the step of the diverging scale for a signed value, `top` being full colour."""
-    return _step(tokens.plus_scale if value >= 0 else tokens.minus_scale, value, top)
+    return _pick_step(tokens.plus_scale if value >= 0 else tokens.minus_scale, value, top)
 
 
-def ink_shade(tokens: Tokens, weight: float, top: float) -> str:
-    """Return the step of `two_sided` for a weight, `top` being full ink."""
-    return _step(tokens.ink_scale, weight, top)
+def shade_ink(tokens: Tokens, weight: float, top: float) -> str:
+    """Return the step of `make_two_sided_scale` for a weight, `top` being full ink."""
+    return _pick_step(tokens.ink_scale, weight, top)
 
 
-def _step(scale: Sequence[str], value: float, top: float) -> str:
+def _pick_step(scale: Sequence[str], value: float, top: float) -> str:
     return scale[min(5, round(5 * abs(value) / top)) if top > 0 else 0]
 
 
-def layer_colour(tokens: Tokens, layer: int, layers: int) -> str:
+def color_layer(tokens: Tokens, layer: int, layers: int) -> str:
     """Return the colour of a layer (0-based): the deeper, the stronger."""
     return tokens.ordinal[3 - round(3 * (layers - 1 - layer) / max(layers - 1, 1))] if layers > 1 else tokens.accent
 
 
-def class_colours(tokens: Tokens, classes: Sequence[str], *, ordered: bool = False) -> list[str]:
+def color_classes(tokens: Tokens, classes: Sequence[str], *, ordered: bool = False) -> list[str]:
     """Return one colour for each class: signs where an order or names say negative or positive, else categories."""
     if ordered:
-        return _on_scale(tokens, len(classes))
+        return _color_ordered(tokens, len(classes))
     names = [name.lower() for name in classes]
     if not all(any(sign in name for name in names) for sign in ("neg", "pos")):
         return [tokens.categories[i % len(tokens.categories)] for i in range(len(names))]
 
-    def colour(name: str) -> str:
+    def color_by_sign(name: str) -> str:
         """Colour a class by the sign in its name."""
         scale = tokens.minus_scale if "neg" in name else tokens.plus_scale if "pos" in name else None
         return scale[5 if name.startswith(("very", "strong")) else 4] if scale else tokens.right
 
-    return [colour(name) for name in names]
+    return [color_by_sign(name) for name in names]
 
 
-def _on_scale(tokens: Tokens, classes: int) -> list[str]:
+def _color_ordered(tokens: Tokens, classes: int) -> list[str]:
     half = classes // 2
     steps = [max(2, 5 - place) for place in range(half)] if half > 1 else [4]
     middle = [tokens.right] if classes % 2 else []
@@ -196,9 +196,9 @@ def _on_scale(tokens: Tokens, classes: int) -> list[str]:
 
 
 @cache
-def template(look: Look) -> go.layout.Template:
+def build_template(look: Look) -> go.layout.Template:
     """Return the layout that all charts share. Draw with `theme=None`: Streamlit's own theme overrides templates."""
-    t, size = look.tokens, look.size
+    t, size = look.tokens, look.scale_size
     axis = {
         "gridcolor": t.grid,
         "gridwidth": 1,
@@ -224,14 +224,14 @@ def template(look: Look) -> go.layout.Template:
             "hoverlabel": {"bgcolor": t.panel, "bordercolor": t.grid, "font": font},
             "xaxis": {**axis, "showgrid": False},
             "yaxis": {**axis, "showgrid": True},
-            "colorscale": {"sequential": sequential(t), "diverging": diverging(t)},
+            "colorscale": {"sequential": make_sequential_scale(t), "diverging": make_diverging_scale(t)},
             "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": t.muted, "activecolor": t.accent},
             "annotationdefaults": {"font": {"size": size(14.5), "color": t.muted}, "showarrow": False},
         }
     )
 
 
-def spread(values: Sequence[float], gap: float) -> list[float]:
+def spread_labels(values: Sequence[float], gap: float) -> list[float]:
     """Place direct labels as near to the values as `gap` between neighbours allows."""
     order = sorted(range(len(values)), key=lambda i: values[i])
     placed = list(values)
@@ -244,7 +244,7 @@ def spread(values: Sequence[float], gap: float) -> list[float]:
     return placed
 
 
-def config(name: str, tools: Sequence[str] = ()) -> dict[str, Any]:
+def make_config(name: str, tools: Sequence[str] = ()) -> dict[str, Any]:
     """Return the settings of Plotly's buttons: a download, shown on hover, and `tools`; vector by default."""
     return {
         "displaylogo": False,

@@ -10,30 +10,30 @@ from typing import TYPE_CHECKING, Any
 from core import failures
 from core.evaluation.projection import ProjectionConfig
 from core.exceptions import StorageError
-from core.fingerprint import file_version
+from core.fingerprint import get_file_version
 from core.runs.analyses import Found
 from core.runs.record import WEIGHTS, RunRecord
-from dashboard.reader.memo import Key, kept
+from dashboard.reader.memo import Key, cache_result
 from dashboard.reader.models import ModelReader
 
 if TYPE_CHECKING:
-    from core.failures.coded import Coded
-    from core.failures.codes import Codes
-    from core.failures.kept import SplitAnalysis
-    from core.failures.neighbours import Common
-    from core.failures.selection import Group, Selected, Selection
+    from core.failures.codebook import Codes
+    from core.failures.mc_dropout import DropoutUncertainty
+    from core.failures.neighbors import SharedNeighbors
+    from core.failures.predictions_table import PredictionTable
+    from core.failures.row_annotations import Annotations
+    from core.failures.selection import PickedRows, SelectedRows, Selection
     from core.failures.slices import Slice
-    from core.failures.table import Table
-    from core.failures.unsure import DropoutUncertainty
-    from core.runs.sides import Sides
-    from dashboard.figures.analysis import Analysis, Known
+    from core.failures.split_analysis import SplitAnalysis
+    from core.runs.comparison_data import ComparisonData
+    from dashboard.figures.row_selection import RowSelection, SplitFacts
 
 NOTICED = 10
 """Seconds after which a run that has finished elsewhere is noticed: looking for it reads every record."""
 
 
 @dataclass(frozen=True)
-class Unsure:
+class DropoutStatus:
     """Files of a run's uncertainty under dropout, or why it cannot be measured."""
 
     why: str
@@ -47,160 +47,182 @@ class ErrorReader(ModelReader):
     RunDamaged where the predictions, or what was kept, cannot be read. `author` sees some of the codes; None: all.
     """
 
-    def known_version(self, record: RunRecord, split: str) -> Key:
+    def make_tags_key(self, record: RunRecord, split: str) -> Key:
         """Return the versions that the tagged rows of a split depend on: predictions, model, other sources of tags."""
-        about = self.split_version(record, split, WEIGHTS)
+        about = self.make_split_key(record, split, WEIGHTS)
         if not about[2]:  # no predictions: whoever reads the rows says why
             return about
-        found = self.unsure(record, split).files
-        return *about, found and file_version(found.path("json")), *self._seeds(record, split)
+        found = self.check_dropout(record, split).files
+        return *about, found and get_file_version(found.get_path("json")), *self._list_seeds(record, split)
 
-    @kept(8, known_version)
-    def known(self, record: RunRecord, split: str) -> Known:
+    @cache_result(8, make_tags_key)
+    def read_tagged_rows(self, record: RunRecord, split: str) -> SplitFacts:
         """Return the rows of a split with their tags, as far as these have been found."""
-        from dashboard.figures.analysis import make_known
+        from dashboard.figures.row_selection import make_facts
 
-        return make_known(self.store(), record, split)
+        return make_facts(self.store(), record, split)
 
-    @kept(64, lambda self, record, split: (self.store().folder, record.run, split), copied=True, seconds=NOTICED)
-    def _seeds(self, record: RunRecord, split: str) -> list[str]:
-        return failures.tags.seeds(record, failures.tags.beside(self.store(), record, split, self.runs()))
+    @cache_result(
+        64, lambda self, record, split: (self.store().folder, record.run, split), copied=True, seconds=NOTICED
+    )
+    def _list_seeds(self, record: RunRecord, split: str) -> list[str]:
+        return failures.tags.select_seeds(
+            record, failures.tags.find_peers(self.store(), record, split, self.list_runs())
+        )
 
-    def models_beside(self, record: RunRecord, split: str) -> list[str]:
+    def list_other_models(self, record: RunRecord, split: str) -> list[str]:
         """List the finished runs of other models that were evaluated on the same rows, the best first."""
-        return failures.tags.models(record, failures.tags.beside(self.store(), record, split, self.runs()), split)
+        return failures.tags.select_models(
+            record, failures.tags.find_peers(self.store(), record, split, self.list_runs()), split
+        )
 
-    @kept(32, lambda self, record, split: self.split_version(record, split, WEIGHTS))
-    def unsure(self, record: RunRecord, split: str) -> Unsure:
+    @cache_result(32, lambda self, record, split: self.make_split_key(record, split, WEIGHTS))
+    def check_dropout(self, record: RunRecord, split: str) -> DropoutStatus:
         """Return whether a run can be evaluated with dropout on, and the files of that result."""
-        why = failures.unsure.why_not(self.store(), record)
-        return Unsure(why, None if why else failures.unsure.DropoutUncertainty.of(self.store(), record, split))
+        why = failures.mc_dropout.explain_unavailable(self.store(), record)
+        return DropoutStatus(
+            why, None if why else failures.mc_dropout.DropoutUncertainty.from_run(self.store(), record, split)
+        )
 
-    def table(self, record: RunRecord, split: str) -> Table:
+    def read_table(self, record: RunRecord, split: str) -> PredictionTable:
         """Return the predictions of a split."""
-        return self.known(record, split).table
+        return self.read_tagged_rows(record, split).table
 
-    def analysis(
+    def select_analysis(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
-    ) -> Analysis:
+    ) -> RowSelection:
         """Return the rows that a link's selection selects in a split, with all tags if no visitor waits.
 
         `against` is another run for the tag of different answers. InputError: a rule is not understood, or the
         sentences are not kept any more; StorageError: codes cannot be read.
         """
-        from dashboard.figures.analysis import analyse
+        from dashboard.figures.row_selection import apply_query
 
-        known = self.known(record, split)
+        known = self.read_tagged_rows(record, split)
         if not (self.memo.shared or known.whole):
-            known.find()
+            known.find_tags()
         # Sentences that are not asked for by codes are there without them too.
-        rules = failures.selection.parse(select).rules
-        seen = (self.coded if _asks_for_codes(rules) else self.legible)(record, author)
-        return analyse(known.beside(against), select, self.store(), seen)
+        rules = failures.selection.parse_selection(select).rules
+        seen = (self.read_annotations if _has_code_rules(rules) else self.read_visible_codes)(record, author)
+        return apply_query(known.add_peer_run(against), select, self.store(), seen)
 
-    def codes(self, record: RunRecord) -> Codes:
+    def open_codebook(self, record: RunRecord) -> Codes:
         """Return the codebook of a run's data set and its annotations; every access reads the disk."""
-        return failures.codes.Codes(self.store().folder, failures.codes.data_of(record))
+        return failures.codebook.Codes(self.store().folder, failures.codebook.get_data_name(record))
 
-    def coded(self, record: RunRecord, author: str | None = None) -> Coded:
+    def read_annotations(self, record: RunRecord, author: str | None = None) -> Annotations:
         """Return the annotations of the rows of a run's data that an author may see; None: all."""
-        codes = self.codes(record)
-        return self._coded(codes, codes.version, author)
+        codes = self.open_codebook(record)
+        return self._read_annotations(codes, codes.version, author)
 
-    @kept(32, lambda self, codes, *asked: (self.store().folder, codes.data, *asked))
-    def _coded(self, codes: Codes, version: str, author: str | None) -> Coded:
-        return codes.coded() if author is None else self._coded(codes, version, None).seen_by(author)
+    @cache_result(32, lambda self, codes, *asked: (self.store().folder, codes.data, *asked))
+    def _read_annotations(self, codes: Codes, version: str, author: str | None) -> Annotations:
+        return (
+            codes.read_annotations()
+            if author is None
+            else self._read_annotations(codes, version, None).filter_visible(author)
+        )
 
-    def legible(self, record: RunRecord, author: str | None) -> Coded:
+    def read_visible_codes(self, record: RunRecord, author: str | None) -> Annotations:
         """Return the visible annotations; none if they cannot be read, which the page Errors reports."""
         try:
-            return self.coded(record, author)
+            return self.read_annotations(record, author)
         except StorageError:
-            return failures.coded.NOTHING
+            return failures.row_annotations.NOTHING
 
-    def written(self, run: str) -> str:
+    def read_codes_version(self, run: str) -> str:
         """Return a text that changes with the codes, draws and slices of a run's data."""
         record = self.store().read(run)
-        return f"{self.codes(record).version} {failures.slices.version(self.store(), record)}"
+        return f"{self.open_codebook(record).version} {failures.slices.get_version(self.store(), record)}"
 
-    def _rows_version(self, shown: Analysis) -> Key:
-        return *self.split_version(shown.table.record, shown.table.split, WEIGHTS), shown.places.tobytes()
+    def _make_rows_key(self, shown: RowSelection) -> Key:
+        return *self.make_split_key(shown.table.record, shown.table.split, WEIGHTS), shown.places.tobytes()
 
-    @kept(16, _rows_version)
-    def common(self, shown: Analysis) -> Common:
+    @cache_result(16, _make_rows_key)
+    def find_common_training(self, shown: RowSelection) -> SharedNeighbors:
         """Return the training sentences nearest to selected ones in the space of the head; NotAvailable: none here."""
         table = shown.table
-        space = self.space(table.record, self.map_files(table.record.run, table.split, ProjectionConfig("pca")))
-        return failures.neighbours.common(table, shown.places, space.vectors[shown.places], shown.known.tagged.training)
+        space = self.read_space(
+            table.record, self.get_map_files(table.record.run, table.split, ProjectionConfig("pca"))
+        )
+        return failures.neighbors.find_shared(
+            table, shown.places, space.vectors[shown.places], shown.known.tagged.training
+        )
 
-    def _slices_version(self, record: RunRecord) -> Key:
-        return self.store().folder, failures.slices.version(self.store(), record), record.data_fingerprint
+    def _make_slices_key(self, record: RunRecord) -> Key:
+        return self.store().folder, failures.slices.get_version(self.store(), record), record.data_fingerprint
 
-    @kept(32, _slices_version)
-    def kept_slices(self, record: RunRecord) -> list[Slice]:
+    @cache_result(32, _make_slices_key)
+    def list_slices(self, record: RunRecord) -> list[Slice]:
         """Return the saved slices of the data of a run, by name."""
-        return failures.slices.slices(self.store(), record)
+        return failures.slices.read_slices(self.store(), record)
 
-    def slices_version(self, record: RunRecord) -> str:
+    def read_slices_version(self, record: RunRecord) -> str:
         """Return a text that changes with the slices of a run's data, and with the codes that they ask for."""
-        coded = any(each.of_codes for each in self.kept_slices(record))
-        return failures.slices.version(self.store(), record) + (self.codes(record).version if coded else "")
+        coded = any(each.of_codes for each in self.list_slices(record))
+        return failures.slices.get_version(self.store(), record) + (self.open_codebook(record).version if coded else "")
 
-    def slices(self, record: RunRecord, split: str, author: str | None = None) -> list[dict[str, Any]]:
+    def measure_slices(self, record: RunRecord, split: str, author: str | None = None) -> list[dict[str, Any]]:
         """Measure the saved slices of the data of a run on a split."""
-        known = functools.cache(lambda: self.known(record, split))
-        return [self._slice(known, record, split, one, author) for one in self.kept_slices(record)]
+        known = functools.cache(lambda: self.read_tagged_rows(record, split))
+        return [self._measure_slice(known, record, split, one, author) for one in self.list_slices(record)]
 
-    def whole(self, record: RunRecord, split: str) -> dict[str, Any]:
+    def measure_split(self, record: RunRecord, split: str) -> dict[str, Any]:
         """Measure all sentences of a split as if they were a slice."""
-        return self._slice(lambda: self.known(record, split), record, split, failures.slices.WHOLE, None)
+        return self._measure_slice(
+            lambda: self.read_tagged_rows(record, split), record, split, failures.slices.WHOLE, None
+        )
 
-    def _slice_version(self, known: object, record: RunRecord, split: str, one: Slice, author: str | None) -> Key:
-        view = (author, self.codes(record).version) if one.of_codes else ()
-        there = failures.selection.parse(one.select).split or split
-        return *self.known_version(record, there), one.name, one.select, one.created, view, split
+    def _make_slice_key(self, known: object, record: RunRecord, split: str, one: Slice, author: str | None) -> Key:
+        view = (author, self.open_codebook(record).version) if one.of_codes else ()
+        there = failures.selection.parse_selection(one.select).split or split
+        return *self.make_tags_key(record, there), one.name, one.select, one.created, view, split
 
-    @kept(512, _slice_version)
-    def _slice(
-        self, known: Callable[[], Known], record: RunRecord, split: str, one: Slice, author: str | None
+    @cache_result(512, _make_slice_key)
+    def _measure_slice(
+        self, known: Callable[[], SplitFacts], record: RunRecord, split: str, one: Slice, author: str | None
     ) -> dict[str, Any]:
-        there, seen = known(), self.coded(record, author) if one.of_codes else None
-        return failures.slices.slice_report(self.store(), there.table, there.tagged, one, seen)
+        there, seen = known(), self.read_annotations(record, author) if one.of_codes else None
+        return failures.slices.report_slice(self.store(), there.table, there.tagged, one, seen)
 
-    def sliced(self, sides: Sides, author: str | None = None) -> Sides:
+    def add_slices(self, sides: ComparisonData, author: str | None = None) -> ComparisonData:
         """Add the rows of each saved slice to compared runs; InputError: no slice can compare them."""
         record = sides.sides[0].model.records[0]
-        kept = self.kept_slices(record)
-        return failures.slices.with_slices(self.store(), sides, kept, self.table, self.coded(record, author))
+        kept = self.list_slices(record)
+        return failures.slices.add_slices(
+            self.store(), sides, kept, self.read_table, self.read_annotations(record, author)
+        )
 
-    def _group_version(self, digest: str) -> Key:
+    def _make_group_key(self, digest: str) -> Key:
         path = self.store().folder / failures.selection.FOLDER / f"{digest}.json"
-        return path, file_version(path) if digest.isalnum() else ""
+        return path, get_file_version(path) if digest.isalnum() else ""
 
-    @kept(32, _group_version)
-    def chosen_group(self, digest: str) -> Group:
+    @cache_result(32, _make_group_key)
+    def read_group(self, digest: str) -> PickedRows:
         """Return sentences that were picked one by one; InputError: they are no longer stored."""
-        return failures.selection.recall(self.store(), digest)
+        return failures.selection.read_picked(self.store(), digest)
 
-    def _selection_version(self, record: RunRecord, selection: Selection, split: str, author: str | None) -> Key:
-        seen = (author, self.codes(record).version) if _asks_for_codes(selection.rules) else None
-        return *self.known_version(record, split), str(selection), seen
+    def _make_selection_key(self, record: RunRecord, selection: Selection, split: str, author: str | None) -> Key:
+        seen = (author, self.open_codebook(record).version) if _has_code_rules(selection.rules) else None
+        return *self.make_tags_key(record, split), str(selection), seen
 
-    @kept(64, _selection_version)
-    def selected(self, record: RunRecord, selection: Selection, split: str, author: str | None = None) -> Selected:
+    @cache_result(64, _make_selection_key)
+    def select_rows(
+        self, record: RunRecord, selection: Selection, split: str, author: str | None = None
+    ) -> SelectedRows:
         """Return the selected rows of a split; raises as `analysis`."""
-        known = self.known(record, split)
-        seen = self.coded(record, author) if _asks_for_codes(selection.rules) else None
-        return failures.selection.select(selection, known.table, known.tagged, self.store(), seen)
+        known = self.read_tagged_rows(record, split)
+        seen = self.read_annotations(record, author) if _has_code_rules(selection.rules) else None
+        return failures.selection.select_rows(selection, known.table, known.tagged, self.store(), seen)
 
-    def analysed(self, analysis: type[SplitAnalysis[Found]], record: RunRecord, split: str) -> Found | None:
+    def read_result(self, analysis: type[SplitAnalysis[Found]], record: RunRecord, split: str) -> Found | None:
         """Return the result of an analysis of a split; None: it has not been computed."""
-        return self._result(analysis.of(self.store(), record, split))
+        return self._read_result(analysis.from_run(self.store(), record, split))
 
-    @kept(16, lambda self, files: (files, file_version(files.path("json"))))
-    def _result(self, files: SplitAnalysis[Found]) -> Found | None:
+    @cache_result(16, lambda self, files: (files, get_file_version(files.path("json"))))
+    def _read_result(self, files: SplitAnalysis[Found]) -> Found | None:
         return files.read()
 
 
-def _asks_for_codes(rules: Sequence[str]) -> bool:
-    return any(map(failures.rules.of_readers, rules))
+def _has_code_rules(rules: Sequence[str]) -> bool:
+    return any(map(failures.query.is_private_rule, rules))

@@ -19,7 +19,7 @@ TELL = "tell"
 
 
 @dataclass(frozen=True)
-class Keeping:
+class CachePolicy:
     """The caching rule of one reading."""
 
     name: str
@@ -39,33 +39,33 @@ class Memo:
     shared = False
     """Whether many visitors read at once and none should wait for long."""
 
-    def recall(self, how: Keeping, key: Callable[[], Key], read: Callable[[], Found]) -> Found:
+    def get_or_read(self, how: CachePolicy, key: Callable[[], Key], read: Callable[[], Found]) -> Found:
         """Return the cached result of a key, or read it now."""
         return read()
 
 
-def kept(
+def cache_result(
     entries: int, key: Callable[..., Key], *, spinner: str = "", copied: bool = False, seconds: float | None = None
 ) -> Callable[[Reading[Given, Found]], Reading[Given, Found]]:
-    """Cache a reading in the memo of its object by a rule (`Keeping`); `key` takes its arguments without `tell`."""
+    """Cache a reading in the memo of its object by a rule (`CachePolicy`); `key` takes its arguments without `tell`."""
 
-    def declare(read: Reading[Given, Found]) -> Reading[Given, Found]:
+    def wrap_method(read: Reading[Given, Found]) -> Reading[Given, Found]:
         """Wrap a reading."""
-        how, signature = Keeping(read.__name__, entries, spinner, copied, seconds), inspect.signature(read)
+        how, signature = CachePolicy(read.__name__, entries, spinner, copied, seconds), inspect.signature(read)
 
         @functools.wraps(read)
-        def recall(self: Any, /, *args: Given.args, **kwargs: Given.kwargs) -> Found:
+        def read_cached(self: Any, /, *args: Given.args, **kwargs: Given.kwargs) -> Found:
             """Return the cached result, or read it."""
 
-            def named() -> Key:
+            def make_key() -> Key:
                 """Build the key from the arguments."""
                 asked = signature.bind(self, *args, **kwargs)
                 asked.apply_defaults()
                 asked.arguments.pop(TELL, None)
                 return key(*asked.arguments.values())
 
-            return self.memo.recall(how, named, lambda: read(self, *args, **kwargs))
+            return self.memo.recall(how, make_key, lambda: read(self, *args, **kwargs))
 
-        return recall
+        return read_cached
 
-    return declare
+    return wrap_method

@@ -14,26 +14,26 @@ import streamlit as st
 
 from core.api.data import Yardsticks
 from core.config import RunConfig
-from core.data import library
-from core.data.card import measured
+from core.data import uploads
+from core.data.card import get_model_scores
+from core.data.dataset import TEST, TRAIN, Dataset
 from core.data.findings import plural
-from core.data.sources import SOURCES, named
-from core.data.table import TEST, TRAIN, Dataset
+from core.data.sources import SOURCES, is_registered
 from core.exceptions import DataError, NotAvailable
-from core.numbers import count
+from core.formatting import format_count
 from core.text.config import TextConfig
 from dashboard import access, state
-from dashboard.data import cards, data
-from dashboard.data.cards import DataCard
-from dashboard.figures import data as figures
-from dashboard.figures.data import CARDINALITY, SPLITS
-from dashboard.figures.datasets import BUILT_IN, Option, matching
-from dashboard.screens.data_file import OF_TEXT, WITH_FOUND, path_file, show_decisions, upload, waiting
-from dashboard.screens.data_rows import asked_rows, opened_text, row_table
+from dashboard.data import data, dataset_cards
+from dashboard.data.dataset_cards import DataCard
+from dashboard.figures import dataset_summary as figures
+from dashboard.figures.dataset_summary import CARDINALITY, SPLITS
+from dashboard.figures.datasets import BUILT_IN, DatasetOption, filter_rows
+from dashboard.screens.data_file import OF_TEXT, WITH_FOUND, is_unconfirmed, show_decisions, show_path_file, show_upload
+from dashboard.screens.data_rows import show_filters, show_rows, show_text
 from dashboard.widgets.export import Table, export_bar
-from dashboard.widgets.figure import caption, heading, show, show_table
-from dashboard.widgets.messages import differing, finding, header, notes, problem
-from dashboard.widgets.waiting import offer
+from dashboard.widgets.figure import show, show_caption, show_heading, show_table
+from dashboard.widgets.messages import show_finding, show_header, show_notes, show_problem, show_shift
+from dashboard.widgets.progress import offer_analysis
 
 QUESTION = "What is in the data, and how much of it will a model get to see?"
 CHOOSE = "Those that can be opened here stand first. Or type the path of a file or folder on this machine"
@@ -48,13 +48,13 @@ YARDSTICK = (
 )
 
 
-def page() -> None:
+def show_page() -> None:
     """Show a data set, or a file that is not one yet."""
-    head, waits = st.container(), waiting()
+    head, waits = st.container(), is_unconfirmed()
     with st.container(key="data-choice", horizontal=True, vertical_alignment="bottom", gap="small"):
         name = st.selectbox(
             "Data",
-            access.names(),
+            access.list_names(),
             key=state.DATA,
             bind="query-params",
             width=330,
@@ -64,87 +64,91 @@ def page() -> None:
         )
         actions = st.container(horizontal=True, vertical_alignment="bottom", width="content")
     with st.expander("Bring your own file"):
-        upload()
+        show_upload()
     with st.expander("Data sets that have a name"):
-        caption(NAMED)
-        show_table(access.named_table(), "Data sets that have a name")
-    if text := state.take(state.PROBLEM):
-        problem("Nothing was changed", text)
+        show_caption(NAMED)
+        show_table(access.build_named_table(), "Data sets that have a name")
+    if text := state.pop_value(state.PROBLEM):
+        show_problem("Nothing was changed", text)
     title, facts = "Data", []
     if waits:  # the page speaks of one thing at a time, and its button means that
         with head:
-            header(title, QUESTION, [("a new file", "not used yet")])
+            show_header(title, QUESTION, [("a new file", "not used yet")])
         return
     try:
-        option = access.option(name or BUILT_IN)
+        option = access.find_dataset(name or BUILT_IN)
         if option.lacking:
-            problem(f"“{option.id}” is not here", option.lacking)
-        elif _raw_file(option):
-            heading(Path(option.id).name, "file", note="not used yet")
-            path_file(Path(option.id))
+            show_problem(f"“{option.id}” is not here", option.lacking)
+        elif _is_raw_file(option):
+            show_heading(Path(option.id).name, "file", note="not used yet")
+            show_path_file(Path(option.id))
         else:
-            facts = _shown(option, actions)
+            facts = _show_dataset(option, actions)
     except (DataError, NotAvailable) as error:
-        problem("This data cannot be used", str(error))
+        show_problem("This data cannot be used", str(error))
     with head:
-        header(title, QUESTION, facts)
+        show_header(title, QUESTION, facts)
 
 
-def _raw_file(option: Option) -> bool:
+def _is_raw_file(option: DatasetOption) -> bool:
     """Return whether this is a file whose columns are not confirmed yet."""
-    return not named(option.id) and option.id == option.settings["data.name"] and Path(option.id).expanduser().is_file()
+    return (
+        not is_registered(option.id)
+        and option.id == option.settings["data.name"]
+        and Path(option.id).expanduser().is_file()
+    )
 
 
-def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[tuple[str, str]]:
-    config = access.settings_of(option)
+def _show_dataset(option: DatasetOption, actions: st.delta_generator.DeltaGenerator) -> list[tuple[str, str]]:
+    config = access.make_config(option)
     with st.spinner("Reading the texts", show_time=True):
-        dataset = data.dataset(config.data)
+        dataset = data.load_dataset(config.data)
     with actions:
         if st.button("Train on this", type="primary", key="train-on", icon=":material/play_circle:"):
-            state.go("train")
+            state.open_page("train")
     guesses = st.container()
-    card = _card(dataset, config.text)
+    card = _read_card(dataset, config.text)
     tables: dict[str, Table] = {}
     if card:
-        tables |= _figures(dataset, card)
-        tables |= {} if dataset.task == "tokens" else _yardstick(option, dataset, card)
-    tables |= _measured(dataset)
-    rows = _browse(dataset, config)
-    _about(dataset, card)
-    if not named(option.id):
+        tables |= _show_figures(dataset, card)
+        tables |= {} if dataset.task == "tokens" else _show_baselines(option, dataset, card)
+    tables |= _show_results(dataset)
+    rows = _show_texts(dataset, config)
+    _show_about(dataset, card)
+    if not is_registered(option.id):
         with guesses if any(each.guessed for each in dataset.decisions) else st.container():
-            read = functools.partial(_read_anew, option)
+            read = functools.partial(_read_again, option)
             changed = {name for name in WITH_FOUND if option.settings.get(f"data.{name}")}
             task = "multi" if "separator" in changed else dataset.task
             show_decisions(dataset.decisions, task, dataset.fingerprint[:12], read, changed)
     export_bar("data", {**tables, "Texts": lambda: rows}, figures=bool(card))
     n = sum(map(len, dataset.splits.values()))
     what = {"single": "classes", "multi": "labels, several per text", "tokens": "tags, one for each word"}[dataset.task]
-    return [(dataset.name, f"{len(dataset.classes)} {what}"), (f"n = {count(n)}", "labelled texts")]
+    return [(dataset.name, f"{len(dataset.classes)} {what}"), (f"n = {format_count(n)}", "labelled texts")]
 
 
-def _read_anew(option: Option, setting: str, value: str, _word: str) -> None:
+def _read_again(option: DatasetOption, setting: str, value: str, _word: str) -> None:
     """Read a person's file or folder in another way, as a new data set; change nothing if that fails."""
     option = dataclasses.replace(option, settings={**option.settings, f"data.{setting}": value})
-    with state.refusals(state.PROBLEM):
-        config = access.settings_of(option).data
+    with state.store_refusal(state.PROBLEM):
+        config = access.make_config(option).data
         config = dataclasses.replace(config, name=str(Path(config.name).expanduser().absolute()))
         try:
-            data.dataset(config)
+            data.load_dataset(config)
         except DataError:
             if setting not in OF_TEXT:
                 raise
             config = dataclasses.replace(config, text="", label="", pair="")  # read so, columns have other names
-            data.dataset(config)
-        state.put(state.DATA, library.keep_choice(access.library_folder(), config).id)
+            data.load_dataset(config)
+        state.set_value(state.DATA, uploads.keep_choice(access.get_library_folder(), config).id)
 
 
-def _card(dataset: Dataset, text: TextConfig) -> Mapping[str, Any] | None:
+def _read_card(dataset: Dataset, text: TextConfig) -> Mapping[str, Any] | None:
     """Read the data card; measure that of a large data set only when asked."""
-    wanted = DataCard.of(dataset, text)
+    wanted = DataCard.from_dataset(dataset, text)
     card = wanted.read()
-    if card is None and not cards.quick(dataset):
-        finding("This data set is large", wanted.offer.takes)
+    if card is None and not dataset_cards.is_quick(dataset):
+        show_finding("This data set is large", wanted.offer.takes)
         if not st.button(wanted.offer.button, key="make-card"):
             return None
     if card is None:
@@ -153,51 +157,55 @@ def _card(dataset: Dataset, text: TextConfig) -> Mapping[str, Any] | None:
     return card
 
 
-def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    part = state.asked(state.PART)
+def _show_figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    part = state.get_bound(state.PART)
     part = part if part in card["splits"] else TRAIN
     with st.container(key="pair-data"):
         left, right = st.columns(2, gap="large")
     with left:
-        show(figures.CLASSES, figures.Balance(figures.class_shares(card), dataset.task == "multi", dataset.ordered))
+        show(figures.CLASSES, figures.Balance(figures.get_class_shares(card), dataset.task == "multi", dataset.ordered))
     with right:
-        show(figures.LENGTHS, figures.Lengths(part, card["splits"][part], card["vocabulary"]["max_length"]))
+        show(figures.LENGTHS, figures.LengthHistogram(part, card["splits"][part], card["vocabulary"]["max_length"]))
     show(SPLITS, card)
-    for each in data.differences(dataset):
-        differing(each)
-    tables = {**SPLITS.numbers(card), "Classes": figures.class_table(card), "Lengths": figures.length_table(card)}
+    for each in data.compare_splits(dataset):
+        show_shift(each)
+    tables = {
+        **SPLITS.build_tables(card),
+        "Classes": figures.build_class_table(card),
+        "Lengths": figures.build_length_table(card),
+    }
     several = any("labels" in split for split in card["splits"].values())
     if several:
-        tables |= CARDINALITY.numbers(card)
+        tables |= CARDINALITY.build_tables(card)
         show(CARDINALITY, card)
     for name, seen in card["repeats"]["from_train"].items():
         if mirrored := seen.get("mirrored"):
-            finding(
+            show_finding(
                 f"{plural(int(mirrored), f'{name} pair')} in training the other way round",
                 "A model that compares two texts has seen them already: what it reaches here says little of new pairs.",
             )
     if conflicts := card["repeats"]["conflicting"]:
-        finding(
+        show_finding(
             f"{plural(conflicts, 'text')} with {'different labels' if several else 'more than one label'}",
             "Nobody can get all of their rows right, neither a model nor a person.",
         )
     return tables
 
 
-def _yardstick(option: Option, dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    wanted = Yardsticks.of(dataset, option.settings)
+def _show_baselines(option: DatasetOption, dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    wanted = Yardsticks.from_dataset(dataset, option.settings)
     measured = wanted.read()
-    heading("Yardsticks", "yardstick", note="TF-IDF")
+    show_heading("Yardsticks", "yardstick", note="TF-IDF")
     if measured is None:
-        offer(wanted, "measure", about=True)
+        offer_analysis(wanted, "measure", about=True)
     tables = {}
     three = st.column_config.NumberColumn(format="%.3f")
     if measured:
         rows = {name: split["rows"] for name, split in card["splits"].items()}
-        tables["Yardstick"] = figures.yardstick_table(measured, rows)
+        tables["Yardstick"] = figures.build_baseline_table(measured, rows)
         show_table(tables["Yardstick"], "Yardsticks", dict.fromkeys(("accuracy", "F1, macro", "tuned", "AUPR"), three))
-    caption(YARDSTICK)
-    named = figures.phenomenon_table(card, measured["yardstick"] if measured else None)
+    show_caption(YARDSTICK)
+    named = figures.build_phenomena_table(card, measured["yardstick"] if measured else None)
     if not named.empty:
         tables["Phenomena"] = named
         with st.expander(f"Phenomena: what {len(named)} kinds of sentences are made to test"):
@@ -205,31 +213,31 @@ def _yardstick(option: Option, dataset: Dataset, card: Mapping[str, Any]) -> dic
     return tables
 
 
-def _measured(dataset: Dataset) -> dict[str, Table]:
-    known = measured(dataset.fingerprint)
+def _show_results(dataset: Dataset) -> dict[str, Table]:
+    known = get_model_scores(dataset.fingerprint)
     if known is None:
         return {}
-    table = figures.measured_table(known, {name: len(rows) for name, rows in dataset.splits.items()})
-    phenomena = figures.measured_phenomena(known)
-    show(figures.MEASURED, figures.Measured(phenomena, known["date"], len(dataset.splits[TEST])))
+    table = figures.build_scores_table(known, {name: len(rows) for name, rows in dataset.splits.items()})
+    phenomena = figures.build_phenomena_scores(known)
+    show(figures.MEASURED, figures.RecordedScores(phenomena, known["date"], len(dataset.splits[TEST])))
     unseen = st.column_config.TextColumn(help="Test sentences with a polar word that training never saw")
     show_table(table, "What models reach", {"Unseen words": unseen}, width="content")
-    notes([known["challenge labels"]])
+    show_notes([known["challenge labels"]])
     return {"Measured": table, "Measured by phenomenon": phenomena}
 
 
-def _browse(dataset: Dataset, config: RunConfig) -> pd.DataFrame:
-    heading("Texts", "texts")
-    rows = matching(dataset, asked_rows(dataset, config.data.name))
-    if (chosen := row_table(rows)) is not None:
-        opened_text(*chosen, data.tokenizer(dataset, config.text))
+def _show_texts(dataset: Dataset, config: RunConfig) -> pd.DataFrame:
+    show_heading("Texts", "texts")
+    rows = filter_rows(dataset, show_filters(dataset, config.data.name))
+    if (chosen := show_rows(rows)) is not None:
+        show_text(*chosen, data.fit_tokenizer(dataset, config.text))
     return rows
 
 
-def _about(dataset: Dataset, card: Mapping[str, Any] | None) -> None:
-    heading("About", "about-data")
+def _show_about(dataset: Dataset, card: Mapping[str, Any] | None) -> None:
+    show_heading("About", "about-data")
     source = SOURCES.get(dataset.name)
-    kept = dataset.source.startswith(str(access.library_folder()))
+    kept = dataset.source.startswith(str(access.get_library_folder()))
     facts = {
         "Source": "an uploaded file, kept on the machine that runs this page" if kept else dataset.source,
         "Licence": dataset.licence or "not known",
@@ -243,11 +251,11 @@ def _about(dataset: Dataset, card: Mapping[str, Any] | None) -> None:
         )
     if card and TEST in card["splits"]:
         facts["Unknown words"] = (
-            f"{figures.percent(card['splits'][TEST]['tokens']['unknown_share'])} of the test tokens"
+            f"{figures.format_percent(card['splits'][TEST]['tokens']['unknown_share'])} of the test tokens"
         )
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
     st.html(f'<dl class="s-facts">{listed}</dl>')
-    notes([*([source.note] if source and source.note else []), *dataset.notes])
+    show_notes([*([source.note] if source and source.note else []), *dataset.notes])
 
 
-page()
+show_page()

@@ -13,21 +13,21 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
-from core.data import library
+from core.data import uploads
 from core.data.columns import SINGLE
 from core.data.config import ONE_LABEL, DataConfig
-from core.data.decode import ENCODINGS
-from core.data.delimited import QUOTINGS
-from core.data.findings import ReadingDecision, plural, shown
+from core.data.dataset import Task
+from core.data.decoding import ENCODINGS
+from core.data.delimited_text import QUOTINGS
+from core.data.findings import ReadingDecision, plural, shorten
 from core.data.labeled_files import FileReport
-from core.data.table import Task
 from core.exceptions import SentiscopeError
-from core.numbers import count
+from core.formatting import format_count
 from dashboard import access, state
 from dashboard.data import data
-from dashboard.screens.data_rows import label_table
-from dashboard.widgets.figure import caption, show_table
-from dashboard.widgets.messages import literal, notes, problem
+from dashboard.screens.data_rows import show_labels
+from dashboard.widgets.figure import show_caption, show_table
+from dashboard.widgets.messages import escape_label, show_notes, show_problem
 
 FOUND = "as found"
 NO_PAIR = "none: single texts"
@@ -66,42 +66,47 @@ KEPT = (
 Look = Callable[[DataConfig], FileReport]
 
 
-def waiting() -> bool:
+def is_unconfirmed() -> bool:
     """Return whether a file has been chosen and not confirmed yet."""
-    return state.draft(_uploader(), None) is not None
+    return state.get_value(_make_upload_key(), None) is not None
 
 
-def _uploader() -> str:
+def _make_upload_key() -> str:
     """Return the key of the uploader; another one after each file that was used, so that it is empty again."""
-    return f"{state.UPLOAD}-{state.draft(state.UPLOAD, 0)}"
+    return f"{state.UPLOAD}-{state.get_value(state.UPLOAD, 0)}"
 
 
-def upload() -> None:
+def show_upload() -> None:
     """Show the uploader and the contents of the uploaded file."""
     file = st.file_uploader(
         "A table with a text, or two, and a label in each row",
         type=access.KINDS,
-        key=_uploader(),
+        key=_make_upload_key(),
         help="CSV, TSV, JSON, Excel or Parquet, also packed with gzip or zip; or one text per line. At most 50 MB",
     )
     if file is None:
-        caption(KEPT)
+        show_caption(KEPT)
         return
     content = file.getvalue()
 
-    def keep(config: DataConfig) -> DataConfig:
+    def store_file(config: DataConfig) -> DataConfig:
         """Store the uploaded file and name it in the config."""
-        kept = library.keep_file(access.library_folder(), file.name, content)
+        kept = uploads.keep_file(access.get_library_folder(), file.name, content)
         return dataclasses.replace(config, name=str(kept))
 
     key = hashlib.sha256(content).hexdigest()[:12]
-    confirm(library.safe_name(file.name), key, lambda config: data.inspect_upload(file.name, content, config), keep)
+    confirm_file(
+        uploads.make_safe_name(file.name),
+        key,
+        lambda config: data.inspect_upload(file.name, content, config),
+        store_file,
+    )
 
 
-def path_file(path: Path) -> None:
+def show_path_file(path: Path) -> None:
     """Show a file of this machine, named by its path and read where it is."""
     whole = str(path.expanduser().resolve())
-    confirm(
+    confirm_file(
         path.name,
         hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:12],
         lambda config: data.inspect_path(Path(whole), config),
@@ -109,56 +114,56 @@ def path_file(path: Path) -> None:
     )
 
 
-def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataConfig]) -> None:
+def confirm_file(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataConfig]) -> None:
     """Show the contents of a file, let the user correct how it is read, and offer to use it."""
     choices = st.container(key="data-choices", horizontal=True, vertical_alignment="bottom", gap="small")
     asked = _as_text(choices, key)
     try:
         first = look(asked)
-        if sheet := _sheet(choices, key, first):
+        if sheet := _pick_sheet(choices, key, first):
             asked = dataclasses.replace(asked, sheet=sheet)
             first = look(asked)
         refused = "" if first.columns else first.problem
     except SentiscopeError as error:
         refused = str(error)
     if refused:
-        problem(f"{file} cannot be read this way", _in_words_of_the_page(refused))
+        show_problem(f"{file} cannot be read this way", _translate_settings(refused))
         return
-    config, report = _columns(choices, key, asked, first, look)
+    config, report = _pick_columns(choices, key, asked, first, look)
     if report.problem:
-        problem(f"{file} cannot be used yet", _in_words_of_the_page(report.problem))
+        show_problem(f"{file} cannot be used yet", _translate_settings(report.problem))
     else:
-        config, classes, lacking = label_table(config, report.classes, f"{key}-{config.label}-{config.separator}")
+        config, classes, lacking = show_labels(config, report.classes, f"{key}-{config.label}-{config.separator}")
         with st.container(key="use-bar", horizontal=True, vertical_alignment="center", gap="medium"):
-            use = partial(_use, keep, config)
+            use = partial(_use_file, keep, config)
             st.button("Use this file", type="primary", key="use-data", on_click=use, disabled=bool(lacking))
-            shares = ", ".join(f"{name} ({count(rows)})" for name, rows in classes.items())
-            caption(lacking or f"{plural(len(classes), 'class')}: {shares}")
+            shares = ", ".join(f"{name} ({format_count(rows)})" for name, rows in classes.items())
+            show_caption(lacking or f"{plural(len(classes), 'class')}: {shares}")
 
-    def choose(setting: str, _value: str, word: str) -> None:
+    def choose_value(setting: str, _value: str, word: str) -> None:
         """Set the list of a setting to the word of an alternative."""
-        state.put(f"{setting}-{key if setting in OF_TEXT else _of_columns(key, asked)}", word)
+        state.set_value(f"{setting}-{key if setting in OF_TEXT else _make_columns_key(key, asked)}", word)
 
     show_decisions(
-        report.decisions, first.task, key, choose, changed={each for each in WITH_FOUND if getattr(config, each)}
+        report.decisions, first.task, key, choose_value, changed={each for each in WITH_FOUND if getattr(config, each)}
     )
-    caption(_found(report))
+    show_caption(_describe_file(report))
     show_table(pd.DataFrame(report.preview), f"The first rows of {file}")
-    notes([_in_words_of_the_page(each.message) for each in report.findings if each.level != "refused"])
+    show_notes([_translate_settings(each.message) for each in report.findings if each.level != "refused"])
 
 
 def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
-    def pick(setting: str, names: Iterable[str], width: int, about: str, *, new: bool = False) -> str:
+    def pick_value(setting: str, names: Iterable[str], width: int, about: str, *, new: bool = False) -> str:
         """Show the list of a setting."""
         options, label = [FOUND, *names], SETTINGS[f"data.{setting}"]
         key_of = f"{setting}-{key}"
         return place.selectbox(label, options, key=key_of, width=width, help=about, accept_new_options=new) or FOUND
 
-    encoding = pick("encoding", ENCODINGS, 150, "Change it where letters look wrong in the preview", new=True)
-    delimiter = pick("delimiter", DELIMITERS, 150, "What stands between two columns of a text file")
+    encoding = pick_value("encoding", ENCODINGS, 150, "Change it where letters look wrong in the preview", new=True)
+    delimiter = pick_value("delimiter", DELIMITERS, 150, "What stands between two columns of a text file")
     names = "Whether the first row of a table names its columns, or is a text with its label like all others"
-    header = pick("header", HEADERS, 190, names)
-    quotes = pick("quoting", QUOTES, 150, "How cells that hold the delimiter are quoted in a text file")
+    header = pick_value("header", HEADERS, 190, names)
+    quotes = pick_value("quoting", QUOTES, 150, "How cells that hold the delimiter are quoted in a text file")
     return DataConfig(
         encoding="" if encoding == FOUND else encoding,
         delimiter=DELIMITERS.get(delimiter, ""),
@@ -167,13 +172,13 @@ def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
     )
 
 
-def _sheet(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:
+def _pick_sheet(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:
     if len(first.sheets) < 2:
         return ""
     chosen = place.selectbox(
         "Sheet",
         first.sheets,
-        index=_place(list(first.sheets), first.sheet, f"sheet-{key}") or 0,
+        index=_find_place(list(first.sheets), first.sheet, f"sheet-{key}") or 0,
         key=f"sheet-{key}",
         width=150,
         help="Which table is read: a sheet of a workbook, a list of a JSON file, a file of an archive",
@@ -200,7 +205,7 @@ def show_decisions(
     offered = []
     for number, decision in enumerate(decisions):
         back = {FOUND: ""} if decision.setting.removeprefix("data.") in changed else {}
-        if values := {**back, **_alternatives(decision, task)}:
+        if values := {**back, **_list_alternatives(decision, task)}:
             offered.append((decision, values, f"{key}-{number}"))
     certain = [each for each in offered if not each[0].guessed]
     for each in offered:
@@ -212,7 +217,7 @@ def show_decisions(
                 _show_decision(*each, use)
 
 
-def _alternatives(decision: ReadingDecision, task: Task) -> dict[str, str]:
+def _list_alternatives(decision: ReadingDecision, task: Task) -> dict[str, str]:
     """Return the alternatives that a list of this page has: its word → value of the setting."""
     if decision.setting not in SETTINGS or (decision.what == "labels" and task == "single"):
         return {}
@@ -229,25 +234,25 @@ def _show_decision(
     with st.container(key=key, horizontal=True, vertical_alignment="center", gap="small"):
         what = f"{SETTINGS[decision.setting]}: {known.get(decision.chosen, decision.chosen)}"
         where = f" in {decision.file}" if decision.file else ""
-        caption(f"{what}{where}{' (a guess)' if decision.guessed else ''}. As read: {decision.proof}")
+        show_caption(f"{what}{where}{' (a guess)' if decision.guessed else ''}. As read: {decision.proof}")
         for word, value in values.items():
             act = partial(use, setting, value, word)
-            st.button(f"Use {literal(shown(word))}", key=f"use-{setting}-{word}-{place}", on_click=act)
+            st.button(f"Use {escape_label(shorten(word))}", key=f"use-{setting}-{word}-{place}", on_click=act)
 
 
-def _of_columns(key: str, asked: DataConfig) -> str:
+def _make_columns_key(key: str, asked: DataConfig) -> str:
     return f"{key}-{asked.encoding}-{asked.delimiter}-{asked.header}-{asked.quoting}-{asked.sheet}"
 
 
-def _columns(
+def _pick_columns(
     place: st.delta_generator.DeltaGenerator, key: str, asked: DataConfig, first: FileReport, look: Look
 ) -> tuple[DataConfig, FileReport]:
     names = [column.name for column in first.columns]
-    key = _of_columns(key, asked)
+    key = _make_columns_key(key, asked)
     text = place.selectbox(
         "Text column",
         names,
-        index=_place(names, first.text, f"text-{key}"),
+        index=_find_place(names, first.text, f"text-{key}"),
         key=f"text-{key}",
         help="What a model reads",
         width=165,
@@ -256,7 +261,7 @@ def _columns(
     label = place.selectbox(
         "Label column",
         names,
-        index=_place(names, first.label, f"label-{key}"),
+        index=_find_place(names, first.label, f"label-{key}"),
         key=f"label-{key}",
         help="What it learns to predict. Several 0/1 columns, one per label: type their names with commas, or y_*",
         width=165,
@@ -277,20 +282,20 @@ def _columns(
         text=text or "",
         label=label or "",
         pair="" if second == (first.pair or SINGLE) else second,
-        separator=_separator(place, key, first),
+        separator=_pick_separator(place, key, first),
     )
     found = not (config.separator or config.pair) and (config.text, config.label) == (first.text, first.label)
     return config, first if found else look(config)
 
 
-def _place(names: list[str], found: str, widget: str) -> int | None:
+def _find_place(names: list[str], found: str, widget: str) -> int | None:
     """Return the place of the column that was found; a list that a button has set knows it already."""
-    if state.draft(widget, None) is not None:
+    if state.get_value(widget, None) is not None:
         return 0
     return names.index(found) if found in names else None
 
 
-def _separator(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:
+def _pick_separator(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:
     if first.task == "single":
         return ""
     chosen = place.selectbox(
@@ -303,7 +308,7 @@ def _separator(place: st.delta_generator.DeltaGenerator, key: str, first: FileRe
     return SEPARATORS.get(chosen or FOUND, "")
 
 
-def _found(report: FileReport) -> str:
+def _describe_file(report: FileReport) -> str:
     parts = [plural(report.rows, "row"), report.kind]
     if report.kind in TEXTUAL:
         parts.append(report.encoding)
@@ -316,14 +321,14 @@ def _found(report: FileReport) -> str:
     return f"{' · '.join(parts)}. The first rows, as they will be read:"
 
 
-def _in_words_of_the_page(message: str) -> str:
+def _translate_settings(message: str) -> str:
     """Replace names of settings by those of the lists on this page."""
     for setting, label in SETTINGS.items():
         message = message.replace(f"{setting}=", f"“{label}” above: ").replace(setting, f"“{label}” above")
     return message
 
 
-def _use(keep: Callable[[DataConfig], DataConfig], config: DataConfig) -> None:
-    with state.refusals(state.PROBLEM):
-        state.put(state.DATA, library.keep_choice(access.library_folder(), keep(config)).id)
-        state.put(state.UPLOAD, state.draft(state.UPLOAD, 0) + 1)
+def _use_file(keep: Callable[[DataConfig], DataConfig], config: DataConfig) -> None:
+    with state.store_refusal(state.PROBLEM):
+        state.set_value(state.DATA, uploads.keep_choice(access.get_library_folder(), keep(config)).id)
+        state.set_value(state.UPLOAD, state.get_value(state.UPLOAD, 0) + 1)

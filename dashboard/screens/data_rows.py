@@ -13,22 +13,30 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.data.config import DataConfig, listed
+from core.data.config import DataConfig, join_list
+from core.data.dataset import Dataset
 from core.data.labels import WITHHELD
-from core.data.table import Dataset
 from core.failures.selection import Selection
-from core.numbers import count
+from core.formatting import format_count
 from core.runs.record import RunRecord
-from core.text.clusters import clipped, direction
+from core.text.graphemes import clip_text, detect_direction
 from core.text.tokenizer import Tokenizer
 from dashboard import selection, state
 from dashboard.data import data
-from dashboard.figures.datasets import PAGE_ROWS, SHOWN_CHARACTERS, SHOWN_TOKENS, Filters, Piece, phenomena, preparation
+from dashboard.figures.datasets import (
+    PAGE_ROWS,
+    SHOWN_CHARACTERS,
+    SHOWN_TOKENS,
+    Filters,
+    Piece,
+    list_phenomena,
+    trace_preparation,
+)
 from dashboard.figures.decisions import PHENOMENON
-from dashboard.widgets.figure import caption, heading, show_table
-from dashboard.widgets.messages import finding
-from dashboard.widgets.runs import chosen_record
-from dashboard.widgets.style import row_height
+from dashboard.widgets.figure import show_caption, show_heading, show_table
+from dashboard.widgets.messages import show_finding
+from dashboard.widgets.runs import get_chosen_run
+from dashboard.widgets.style import get_row_height
 
 HEIGHT_ROWS = 8
 STEPS = "What a model gets of this text: each step that changes it, then its tokens."
@@ -39,16 +47,16 @@ KEY = (
 )
 
 
-def asked_rows(dataset: Dataset, name: str) -> Filters:
+def show_filters(dataset: Dataset, name: str) -> Filters:
     """Show four filters, bound to the link; the rows that they match are selected on all pages."""
-    take = partial(take_search, name)
-    named = phenomena(dataset)
+    take = partial(select_matches, name)
+    named = list_phenomena(dataset)
     for key, allowed in ((state.PART, [*dataset.splits]), (state.CLASS, dataset.classes), (state.PHENOMENON, named)):
-        state.keep_to(key, allowed)
+        state.drop_stale(key, allowed)
     with st.container(key="data-filters", horizontal=True, vertical_alignment="bottom", gap="small"):
-        split = _filter("Split", list(dataset.splits), state.PART, take)
-        label = _filter("Class", dataset.classes, state.CLASS, take)
-        phenomenon = _filter("Phenomenon", named, state.PHENOMENON, take, 210) if named else ""
+        split = _pick_filter("Split", list(dataset.splits), state.PART, take)
+        label = _pick_filter("Class", dataset.classes, state.CLASS, take)
+        phenomenon = _pick_filter("Phenomenon", named, state.PHENOMENON, take, 210) if named else ""
         words = st.text_input(
             "Contains",
             key=state.FIND,
@@ -59,37 +67,39 @@ def asked_rows(dataset: Dataset, name: str) -> Filters:
             on_change=take,
             help="Texts that hold exactly these characters, in upper or lower case",
         )
-    filters, record = Filters(split, label, phenomenon, words or ""), chosen_record()
-    if record is not None and (why := not_selected(record, name, filters) or of_one_split(record, filters)):
-        caption(why)
+    filters, record = Filters(split, label, phenomenon, words or ""), get_chosen_run()
+    if record is not None and (why := explain_no_match(record, name, filters) or explain_split(record, filters)):
+        show_caption(why)
     return filters
 
 
-def _filter(label: str, names: Sequence[str], key: str, take: Callable[[], None], width: int = 150) -> str:
+def _pick_filter(label: str, names: Sequence[str], key: str, take: Callable[[], None], width: int = 150) -> str:
     words: dict[str, Any] = {"placeholder": "any", "width": width, "on_change": take}
     return st.selectbox(label, list(names), index=None, key=key, bind="query-params", **words) or ""
 
 
-def row_table(rows: pd.DataFrame) -> tuple[pd.DataFrame, int] | None:
+def show_rows(rows: pd.DataFrame) -> tuple[pd.DataFrame, int] | None:
     """Show a page of the rows; return them and the place of the chosen one, or None."""
     if rows.empty:
-        finding("No text matches", "Leave out a filter, or look for fewer characters.")
+        show_finding("No text matches", "Leave out a filter, or look for fewer characters.")
         return None
     pages = math.ceil(len(rows) / PAGE_ROWS)
-    if int(state.draft(state.PAGE, 0) or 0) > pages:
-        state.forget(state.PAGE)
+    if int(state.get_value(state.PAGE, 0) or 0) > pages:
+        state.drop_keys(state.PAGE)
     with st.container(key="data-pages", horizontal=True, vertical_alignment="center", gap="small"):
         number = 1
         if pages > 1:
             number = st.number_input("Page", 1, pages, 1, key=state.PAGE, bind="query-params", width=120)
         first = (number - 1) * PAGE_ROWS
         shown = rows.iloc[first : first + PAGE_ROWS].reset_index(drop=True)
-        caption(f"Rows {count(first + 1)} to {count(first + len(shown))} of {count(len(rows))}. Choose one to open it.")
+        show_caption(
+            f"Rows {format_count(first + 1)} to {format_count(first + len(shown))} of {format_count(len(rows))}. Choose one to open it."
+        )
     event = show_table(
-        shown.assign(text=[clipped(text, SHOWN_CHARACTERS) for text in shown["text"]]),
+        shown.assign(text=[clip_text(text, SHOWN_CHARACTERS) for text in shown["text"]]),
         "Texts of the data set",
         {"text": ("Text", 430), "label": ("Class", 90), "split": ("Split", 80)},
-        height=(min(len(shown), HEIGHT_ROWS) + 1) * row_height() + 2,
+        height=(min(len(shown), HEIGHT_ROWS) + 1) * get_row_height() + 2,
         key=state.TEXTS,
         on_select="rerun",
         selection_mode="single-row",
@@ -98,12 +108,12 @@ def row_table(rows: pd.DataFrame) -> tuple[pd.DataFrame, int] | None:
     return (shown, chosen[0]) if chosen else None
 
 
-def opened_text(rows: pd.DataFrame, place: int, tokenizer: Tokenizer) -> None:
+def show_text(rows: pd.DataFrame, place: int, tokenizer: Tokenizer) -> None:
     """Show one text with each step from text to tokens, and a button to the Sentence page."""
     text = str(rows["text"].iloc[place])
-    changes, pieces = preparation(text, tokenizer)
+    changes, pieces = trace_preparation(text, tokenizer)
     with st.container(key="selection", horizontal=True, vertical_alignment="center"):
-        heading("From text to tokens", "steps", note=f"{count(len(pieces))} tokens")
+        show_heading("From text to tokens", "steps", note=f"{format_count(len(pieces))} tokens")
         if st.button("Try it on the Sentence page", icon=":material/notes:", type="tertiary", key="try-sentence"):
             _look_inside(rows, place)
     steps = [("as it stands", text), *changes]
@@ -111,66 +121,70 @@ def opened_text(rows: pd.DataFrame, place: int, tokenizer: Tokenizer) -> None:
     st.html(f'<dl class="s-steps">{listed}</dl>')
     ids = st.toggle("Numbers of the tokens", key=state.IDS, help="The ids that the model reads; 1 is “unknown”")
     shown = pieces[:SHOWN_TOKENS]
-    way = direction("".join(piece.token for piece in shown))
-    st.html(f'<ul class="s-toks" dir="{way}" aria-label="tokens">{"".join(_chip(piece, ids) for piece in shown)}</ul>')
+    way = detect_direction("".join(piece.token for piece in shown))
+    st.html(
+        f'<ul class="s-toks" dir="{way}" aria-label="tokens">{"".join(_format_token(piece, ids) for piece in shown)}</ul>'
+    )
     unknown, cut = (any(getattr(piece, name) for piece in pieces) for name in ("unknown", "cut"))
     if unknown or cut:
         st.html(KEY[0].format(unknown=KEY[1] if unknown else "", cut=KEY[2] if cut else ""))
-    beyond = f" The first {SHOWN_TOKENS} of {count(len(pieces))} are drawn." if len(pieces) > SHOWN_TOKENS else ""
-    caption(STEPS + beyond)
+    beyond = (
+        f" The first {SHOWN_TOKENS} of {format_count(len(pieces))} are drawn." if len(pieces) > SHOWN_TOKENS else ""
+    )
+    show_caption(STEPS + beyond)
 
 
 def _look_inside(rows: pd.DataFrame, place: int) -> None:
     texts, labels = (list(map(str, rows[name])) for name in ("text", "label"))
-    if record := chosen_record():
+    if record := get_chosen_run():
         splits = set(rows["split"])
         split = splits.pop() if len(splits) == 1 else ""
         selection.choose_sentences(record, texts, labels, "texts of the data", split=split, at=place)
-    state.go(selection.SENTENCE, **{state.TEXT: texts[place]})
+    state.open_page(selection.SENTENCE, **{state.TEXT: texts[place]})
 
 
-def _chip(piece: Piece, ids: bool) -> str:
+def _format_token(piece: Piece, ids: bool) -> str:
     kinds = " ".join(filter(None, ("s-unknown" * piece.unknown, "s-lost" * piece.cut)))
     about = "; ".join(filter(None, ("not in the vocabulary" * piece.unknown, "cut off" * piece.cut)))
     number = f"<small>{piece.id}</small>" if ids else ""
     return f'<li class="s-plain {kinds}" title="{about}"><b>{escape(piece.token) or "·"}</b>{number}</li>'
 
 
-def take_search(name: str) -> None:
+def select_matches(name: str) -> None:
     """Select by rule the rows that the filters match; a callback."""
-    record = chosen_record()
+    record = get_chosen_run()
     if record is None:
         return
     keys = (state.PART, state.CLASS, state.PHENOMENON, state.FIND)
-    filters = Filters(*(str(state.draft(key, "") or "") for key in keys))
-    if (rules := _rules(filters)) and not not_selected(record, name, filters):
-        selection.choose(record, Selection(rules, filters.split), by=state.FIND)
-    elif state.draft(state.SELECTOR, "") == state.FIND:
+    filters = Filters(*(str(state.get_value(key, "") or "") for key in keys))
+    if (rules := _make_rules(filters)) and not explain_no_match(record, name, filters):
+        selection.select_rules(record, Selection(rules, filters.split), by=state.FIND)
+    elif state.get_value(state.SELECTOR, "") == state.FIND:
         selection.clear(record)
 
 
-def not_selected(record: RunRecord, name: str, filters: Filters) -> str:
+def explain_no_match(record: RunRecord, name: str, filters: Filters) -> str:
     """Return why the run has no such texts to select; empty: it has, or no filter is set."""
     why = ""
-    if _rules(filters):
+    if _make_rules(filters):
         if record.config.data.name != name:
             why = "is of other data"
-        elif filters.split and filters.split not in data.evaluated_splits(record.run):
+        elif filters.split and filters.split not in data.list_splits(record.run):
             why = f"has no predictions of {filters.split}"
         elif filters.label and filters.label not in record.classes:
             why = f"has no class {filters.label}"
     return f"{record.run} {why}, so nothing is selected on other pages." if why else ""
 
 
-def of_one_split(record: RunRecord, filters: Filters) -> str:
+def explain_split(record: RunRecord, filters: Filters) -> str:
     """Say that only matches of one split are selected on other pages; empty: a split was chosen."""
-    usual = selection.usual_split(data.evaluated_splits(record.run))
-    if filters.split or not usual or not _rules(filters):
+    usual = selection.get_default_split(data.list_splits(record.run))
+    if filters.split or not usual or not _make_rules(filters):
         return ""
     return f"On other pages those of {usual} are selected; choose a split for those of another."
 
 
-def _rules(filters: Filters) -> tuple[str, ...]:
+def _make_rules(filters: Filters) -> tuple[str, ...]:
     said = {"truth=": filters.label, f"{PHENOMENON}=": filters.phenomenon, "text~": filters.contains.strip()}
     return tuple(f"{rule}{value}" for rule, value in said.items() if value)
 
@@ -189,18 +203,18 @@ HOW = (
 )
 
 
-def label_table(config: DataConfig, labels: Mapping[str, int], key: str) -> tuple[DataConfig, dict[str, int], str]:
+def show_labels(config: DataConfig, labels: Mapping[str, int], key: str) -> tuple[DataConfig, dict[str, int], str]:
     """Show labels to be edited; return the config, the rows of each class, and a problem if there is one."""
-    places = usual_places(list(labels))
+    places = guess_order(list(labels))
     asked = WITHHELD in labels
     with st.expander("Rename, merge or order the labels", expanded=asked):
-        caption(HOW)
+        show_caption(HOW)
         order = pd.array([places.get(name) for name in labels], dtype="Int64")
         columns = {"label": [*labels], "rows": [*labels.values()], "class": [*labels], "place": order}
         edited = st.data_editor(
             pd.DataFrame(columns),
             hide_index=True,
-            row_height=row_height(),
+            row_height=get_row_height(),
             width="content",
             disabled=["label", "rows"],
             column_config={
@@ -220,13 +234,13 @@ def label_table(config: DataConfig, labels: Mapping[str, int], key: str) -> tupl
     lacking = ""
     if asked and said[WITHHELD] == WITHHELD and not unlabelled:
         lacking = f"{WITHHELD} often marks rows without a label: empty its class above, or say that it is one."
-    changed, classes = renamed(config, labels, said, dict(zip(labels, numbers, strict=True)))
+    changed, classes = rename_labels(config, labels, said, dict(zip(labels, numbers, strict=True)))
     if len(classes) < 2:
         lacking = "A classifier needs at least two classes."
     return changed, classes, lacking
 
 
-def usual_places(labels: list[str]) -> dict[str, int]:
+def guess_order(labels: list[str]) -> dict[str, int]:
     """Return the places of labels that are all known words of a scale, from 1; empty where one is not."""
     signs = {name: SIGNS.get(name.strip().casefold()) for name in labels}
     known = {name: sign for name, sign in signs.items() if sign is not None}
@@ -235,7 +249,7 @@ def usual_places(labels: list[str]) -> dict[str, int]:
     return {name: place for place, name in enumerate(sorted(known, key=known.__getitem__), start=1)}
 
 
-def renamed(
+def rename_labels(
     config: DataConfig, labels: Mapping[str, int], said: Mapping[str, str], places: Mapping[str, int | None]
 ) -> tuple[DataConfig, dict[str, int]]:
     """Return the config with `rename` and `order`, and the rows of each class in that order.
@@ -252,5 +266,7 @@ def renamed(
     ordered = len(lowest) == len(classes) > 1 and len(set(lowest.values())) == len(lowest)
     names = sorted(classes, key=lowest.__getitem__) if ordered else list(classes)
     pairs = [f"{label}={name}" for label, name in said.items() if name != label]
-    changed = dataclasses.replace(config, rename=listed(pairs) if pairs else "", order=listed(names) if ordered else "")
+    changed = dataclasses.replace(
+        config, rename=join_list(pairs) if pairs else "", order=join_list(names) if ordered else ""
+    )
     return changed, {name: classes[name] for name in names}

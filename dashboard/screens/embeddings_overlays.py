@@ -11,34 +11,41 @@ import streamlit as st
 from core.evaluation.projection import NAMES, NEIGHBOURS
 from core.exceptions import NotAvailable, RunDamaged
 from core.failures.selection import Selection
-from core.models.provides import provides
-from core.numbers import count
-from core.runs import errands
+from core.formatting import format_count
+from core.models.capabilities import list_capabilities
+from core.runs import background_jobs
 from core.runs.projections import MapFiles
 from core.runs.record import RunRecord
-from core.text.clusters import quoted
+from core.text.graphemes import quote_text
 from dashboard import selection, state
 from dashboard.data import data
 from dashboard.figures.class_separation import MAP_LAYERS
-from dashboard.figures.embeddings import DENSITY, FIND, METHOD, SENTENCES, SPACE, Mapped, containing
+from dashboard.figures.embedding_clusters import MAP_GROUPS, EmbeddingClusters
+from dashboard.figures.embedding_map import PlacedSentence
+from dashboard.figures.embedding_neighbors import (
+    AT,
+    LEAST,
+    MAP_COMMON,
+    MAP_NEIGHBOURS,
+    NearestSentences,
+    find_shared_nearest,
+)
+from dashboard.figures.embeddings import DENSITY, FIND, METHOD, SENTENCES, SPACE, SentenceMap, find_matches
 from dashboard.figures.filtering import SELECT
-from dashboard.figures.map_drawing import Placed
-from dashboard.figures.map_groups import MAP_GROUPS, Groups
-from dashboard.figures.map_neighbours import AT, LEAST, MAP_COMMON, MAP_NEIGHBOURS, Near, near_several
 from dashboard.figures.source import Source
-from dashboard.selection import Chosen
-from dashboard.widgets.figure import caption, heading_of, show
-from dashboard.widgets.messages import finding, problem, selection_note
-from dashboard.widgets.options import choose, pick
-from dashboard.widgets.selected import selected_here
-from dashboard.widgets.waiting import begin, offer, under_way
+from dashboard.selection import SelectedTexts
+from dashboard.widgets.figure import show, show_caption, show_figure_heading
+from dashboard.widgets.messages import show_finding, show_problem, show_selection
+from dashboard.widgets.options import choose_option, pick_option
+from dashboard.widgets.progress import offer_analysis, show_job, show_start_button
+from dashboard.widgets.selection_bar import show_selected
 
 LONGEST = 200
 
 
-def fields(source: Source) -> tuple[str, str]:
+def show_fields(source: Source) -> tuple[str, str]:
     """Show the fields of the map; return the searched text and the typed sentence."""
-    state.restate(state.FIND, "")
+    state.restore_text(state.FIND, "")
     with st.container(key="map-fields", horizontal=True, vertical_alignment="bottom", gap="small"):
         find = st.text_input(
             FIND.label,
@@ -57,37 +64,41 @@ def fields(source: Source) -> tuple[str, str]:
             placeholder="Type a sentence and press Enter",
             help="The model reads it and its vector is put on the map",
         )
-        if "hidden" in provides(source.record.config.model):
-            pick(SPACE, source, width=140, about=SPACE.about)
+        if "hidden" in list_capabilities(source.record.config.model):
+            pick_option(SPACE, source, width=140, about=SPACE.about)
         with st.popover("More", help="The field behind the points, how many are placed"):
-            choose(DENSITY, source)
-            if source.chosen(METHOD) != NAMES["pca"]:
-                choose(SENTENCES, source)
+            choose_option(DENSITY, source)
+            if source.get_choice(METHOD) != NAMES["pca"]:
+                choose_option(SENTENCES, source)
     source.choices[FIND.name] = (find or "").strip()
     return source.choices[FIND.name], (typed or "").strip()
 
 
-def said_found(source: Source, shown: Mapped, points: pd.DataFrame) -> None:
+def show_matches(source: Source, shown: SentenceMap, points: pd.DataFrame) -> None:
     """Show how many sentences contain the searched text, and the button that selects them on all pages."""
     if not shown.find:
         return
-    every, here = int(containing(points, shown.find).sum()), len(shown.found)
-    what = f"{count(every)} of {count(len(points))} sentences contain “{shown.find}”"
+    every, here = int(find_matches(points, shown.find).sum()), len(shown.found_rows)
+    what = f"{format_count(every)} of {format_count(len(points))} sentences contain “{shown.find}”"
     if not every:
-        finding("Nothing found", f"No sentence of this split contains “{shown.find}”; letter case does not matter.")
+        show_finding(
+            "Nothing found", f"No sentence of this split contains “{shown.find}”; letter case does not matter."
+        )
         return
     with st.container(key="map-found", horizontal=True, vertical_alignment="center", gap="medium"):
-        selection_note(what, f"{count(here)} of them on this map, each in a ring" if here < every else "each in a ring")
-        take = partial(selection.choose, source.record, Selection((f"text~{shown.find}",), source.split))
-        st.button(f"Select {count(every)}", key="select-found", on_click=take)
+        show_selection(
+            what, f"{format_count(here)} of them on this map, each in a ring" if here < every else "each in a ring"
+        )
+        take = partial(selection.select_rules, source.record, Selection((f"text~{shown.find}",), source.split))
+        st.button(f"Select {format_count(every)}", key="select-found", on_click=take)
 
 
-def placed(record: RunRecord, shown: Mapped, text: str) -> tuple[Placed | None, str]:
+def place_typed(record: RunRecord, shown: SentenceMap, text: str) -> tuple[PlacedSentence | None, str]:
     """Place a typed sentence on the map with the model; return it and a line on how it was placed."""
     if not text:
         return None, ""
-    if not data.weights_fingerprint(record.run):
-        finding("Your sentence cannot be placed", "This run has no weights, so that it can read nothing new.")
+    if not data.hash_weights(record.run):
+        show_finding("Your sentence cannot be placed", "This run has no weights, so that it can read nothing new.")
         return None, ""
     how = "The diamond is your sentence, exactly where PCA puts its vector."
     if shown.config.method != "pca":
@@ -95,124 +106,126 @@ def placed(record: RunRecord, shown: Mapped, text: str) -> tuple[Placed | None, 
             f"The diamond is your sentence, at the mean place of its {NEIGHBOURS} nearest neighbours in the original "
             f"space: {NAMES[shown.config.method]} itself cannot place a new sentence without moving the others."
         )
-    return Placed(data.place(record, shown.files, shown.made, text), text), how
+    return PlacedSentence(data.place_text(record, shown.files, shown.made, text), text), how
 
 
-def groups_below(source: Source, now: Chosen | None) -> dict[str, pd.DataFrame]:
+def show_groups(source: Source, now: SelectedTexts | None) -> dict[str, pd.DataFrame]:
     """Show the groups, and the selection if it was made here; return their numbers."""
     try:
-        shown = MAP_GROUPS.shape(source)
+        shown = MAP_GROUPS.read_data(source)
     except NotAvailable as reason:
-        heading_of(MAP_GROUPS, about=False)
-        caption(f"There are none: {reason}.")
+        show_figure_heading(MAP_GROUPS, about=False)
+        show_caption(f"There are none: {reason}.")
         return {}
     key = f"fig-{MAP_GROUPS.name}"
-    here = now is not None and state.draft(state.SELECTOR, "") == key
-    picked = state.picked(MAP_GROUPS.name) if here else ""
+    here = now is not None and state.get_value(state.SELECTOR, "") == key
+    picked = state.get_picked(MAP_GROUPS.name) if here else ""
     shown = replace(shown, picked=picked)
-    show(MAP_GROUPS, shown, default={"picked": picked}, on_picked_change=lambda: _pick(source, shown, key))
+    show(MAP_GROUPS, shown, default={"picked": picked}, on_picked_change=lambda: _select_group(source, shown, key))
     if here and now is not None:
-        selected_here(source.record, now, (key,))
-    return MAP_GROUPS.numbers(shown)
+        show_selected(source.record, now, (key,))
+    return MAP_GROUPS.build_tables(shown)
 
 
-def _pick(source: Source, shown: Groups, key: str) -> None:
-    name = state.picked(MAP_GROUPS.name)
-    places = shown.places(name)
-    selection.choose_rows(source.record, source.split, places, shown.about(name), by=key)
+def _select_group(source: Source, shown: EmbeddingClusters, key: str) -> None:
+    name = state.get_picked(MAP_GROUPS.name)
+    places = shown.get_places(name)
+    selection.choose_rows(source.record, source.split, places, shown.describe_group(name), by=key)
 
 
-def layers_below(source: Source) -> dict[str, pd.DataFrame]:
+def show_layers(source: Source) -> dict[str, pd.DataFrame]:
     """Show the layers, the offer to read them, or why there are none; return their numbers."""
     try:
-        known = data.layers(source.record, source.split)
+        known = data.read_separability(source.record, source.split)
     except NotAvailable as reason:
-        heading_of(MAP_LAYERS, about=False)
-        caption(f"There is none: {reason}.")
+        show_figure_heading(MAP_LAYERS, about=False)
+        show_caption(f"There is none: {reason}.")
         return {}
     if known is None:
-        heading_of(MAP_LAYERS)
-        not_read(source)
+        show_figure_heading(MAP_LAYERS)
+        offer_layers(source)
         return {}
-    shown = MAP_LAYERS.shape(source)
+    shown = MAP_LAYERS.read_data(source)
     show(MAP_LAYERS, shown, more="The map is of the shaded one; choose another under Vectors.")
-    return MAP_LAYERS.numbers(shown)
+    return MAP_LAYERS.build_tables(shown)
 
 
-def not_read(source: Source) -> None:
+def offer_layers(source: Source) -> None:
     """Show the job that reads the layers, or its button; NotAvailable: there are no layers to read."""
-    offer(data.layer_files(source.record.run, source.split), "read-layers")
+    offer_analysis(data.get_layer_files(source.record.run, source.split), "read-layers")
 
 
 PATIENCE = 0.2  # seconds to wait for the training sentences before the page goes on without them
 QUOTED = 60  # characters of a sentence in the words of a selection
 
 
-def neighbours(source: Source, now: Chosen | None, typed: str) -> Near | None:
+def find_neighbors(source: Source, now: SelectedTexts | None, typed: str) -> NearestSentences | None:
     """Return the neighbours of the typed sentence, else of the current or only selected one, else of all selected."""
-    source.text = typed if data.weights_fingerprint(source.record.run) else ""
+    source.text = typed if data.hash_weights(source.record.run) else ""
     one = now is not None and len(now) and (now.at is not None or len(now) == 1)
     if now is not None and one:
-        source.choices[AT.name] = now.key(now.at or 0)
+        source.choices[AT.name] = now.get_key(now.at or 0)
     try:
         if now is not None and not one and not source.text.strip():
-            return near_several(source, now.places, now.words)
-        return MAP_NEIGHBOURS.shape(source)
+            return find_shared_nearest(source, now.places, now.words)
+        return MAP_NEIGHBOURS.read_data(source)
     except NotAvailable:
         return None
 
 
-def neighbours_below(source: Source, near: Near | None) -> dict[str, pd.DataFrame]:
+def show_neighbors(source: Source, near: NearestSentences | None) -> dict[str, pd.DataFrame]:
     """Show the table of neighbours, and the button that selects them; return its numbers."""
     if near is None:
         return {}
     show(MAP_NEIGHBOURS, near)
-    of = quoted(near.of, QUOTED) if near.n == 1 else f"{count(near.n)}: {near.of}"
+    of = quote_text(near.of, QUOTED) if near.n == 1 else f"{format_count(near.n)}: {near.of}"
     rows = near.found["row"].tolist()
     take = partial(selection.choose_rows, source.record, source.split, rows, f"nearest to {of}")
-    st.button(f"Select these {count(len(rows))}", key="select-near", on_click=take)
-    return MAP_NEIGHBOURS.numbers(near)
+    st.button(f"Select these {format_count(len(rows))}", key="select-near", on_click=take)
+    return MAP_NEIGHBOURS.build_tables(near)
 
 
-def training_below(source: Source, now: Chosen | None) -> dict[str, pd.DataFrame]:
+def show_near_training(source: Source, now: SelectedTexts | None) -> dict[str, pd.DataFrame]:
     """Show the training sentences that are nearest to a selection of several; return their numbers."""
     if now is None or len(now) < LEAST:
         return {}
     source.choices[SELECT.name] = str(now.selection)
     try:
         if not data.find_tags(source.record, source.split, PATIENCE):
-            heading_of(MAP_COMMON)
-            st.fragment(_look_again, run_every=1.0)(source)
+            show_figure_heading(MAP_COMMON)
+            st.fragment(_rerun_when_tagged, run_every=1.0)(source)
             return {}
-        near = MAP_COMMON.shape(source)
+        near = MAP_COMMON.read_data(source)
     except (NotAvailable, RunDamaged) as error:
-        heading_of(MAP_COMMON)
-        caption(f"There are none: {error}.")
+        show_figure_heading(MAP_COMMON)
+        show_caption(f"There are none: {error}.")
         return {}
     show(MAP_COMMON, near)
     found = near.common.found
     texts, labels = found["text"].tolist(), found["label"].tolist()
-    about = f"nearest in training to {count(len(now))}: {now.words}"
+    about = f"nearest in training to {format_count(len(now))}: {now.words}"
     take = partial(selection.choose_sentences, source.record, texts, labels, about)
-    st.button(f"Select these {count(len(texts))}", key="select-training", on_click=take)
-    return MAP_COMMON.numbers(near)
+    st.button(f"Select these {format_count(len(texts))}", key="select-training", on_click=take)
+    return MAP_COMMON.build_tables(near)
 
 
-def _look_again(source: Source) -> None:
+def _rerun_when_tagged(source: Source) -> None:
     if data.find_tags(source.record, source.split, 0):
         st.rerun()
-    caption("The training sentences are being read.")
+    show_caption("The training sentences are being read.")
 
 
-def not_yet(files: MapFiles, sentences: int, damage: str = "") -> None:
+def offer_map(files: MapFiles, sentences: int, damage: str = "") -> None:
     """Show an offer to compute a map, its progress, or why it failed."""
-    name, failed = NAMES[files.config.method], errands.job(files).status == "failed"
-    if under_way(files, "compute-map", f"{name} map of {count(sentences)} sentences"):
+    name, failed = NAMES[files.config.method], background_jobs.read_job(files).status == "failed"
+    if show_job(files, "compute-map", f"{name} map of {format_count(sentences)} sentences"):
         return
     if damage:
-        problem(f"This {name} map is damaged", f"{damage}\nCompute it again; nothing else is touched.")
+        show_problem(f"This {name} map is damaged", f"{damage}\nCompute it again; nothing else is touched.")
     elif not failed:
-        what = f"{name} places {count(sentences)} sentences so that neighbours stay neighbours. {files.offer.takes}"
+        what = (
+            f"{name} places {format_count(sentences)} sentences so that neighbours stay neighbours. {files.offer.takes}"
+        )
         st.html(f'<div class="s-empty"><b>There is no {name} map of this split yet</b><span>{what}</span></div>')
     with st.container(horizontal=True, horizontal_alignment="center"):
-        begin(files, "compute-map", "Compute the map again" if damage or failed else "", primary=True)
+        show_start_button(files, "compute-map", "Compute the map again" if damage or failed else "", primary=True)

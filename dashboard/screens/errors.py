@@ -7,102 +7,104 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.exceptions import InputError, SentiscopeError
-from core.failures.selection import parse
-from core.numbers import count
+from core.failures.selection import parse_selection
+from core.formatting import format_count
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
-from dashboard.figures.analysis import Analysis
-from dashboard.figures.errors import Reading, sentences_table
+from dashboard.figures.error_list import SentenceList, build_sentences_table
 from dashboard.figures.filtering import ORDER, SELECT, WRONG
+from dashboard.figures.row_selection import RowSelection
 from dashboard.figures.source import Source
-from dashboard.screens.errors_codes import coded_sessions
-from dashboard.screens.errors_reader import codes_part, elsewhere, reader
-from dashboard.screens.errors_statistics import below, filter_bar, other_run
+from dashboard.screens.errors_codes import list_sessions
+from dashboard.screens.errors_reader import show_codes_part, show_other_texts, show_reader
+from dashboard.screens.errors_statistics import get_other_run, show_filter_bar, show_statistics
 from dashboard.widgets.export import Table, export_bar
-from dashboard.widgets.messages import empty, finding, header, problem
+from dashboard.widgets.messages import show_empty, show_finding, show_header, show_problem
 from dashboard.widgets.report import report_button
-from dashboard.widgets.runs import chosen_run, ended, facts
+from dashboard.widgets.runs import describe_end, list_facts, require_run
 
 QUESTION = "Which sentences go wrong, and what do they have in common?"
 PATIENCE = 0.4  # seconds to wait for tags before the sentences are shown without them
 
 
-def page() -> None:
+def show_page() -> None:
     """Show the errors of one run on one split."""
-    record = chosen_run("Errors", QUESTION, purpose="The sentences that it gets wrong stand here")
+    record = require_run("Errors", QUESTION, purpose="The sentences that it gets wrong stand here")
     if record is None:
         return
-    splits = data.evaluated_splits(record.run)
+    splits = data.list_splits(record.run)
     if not splits:
-        header("Errors", QUESTION, facts(record))
-        empty("This run has not been evaluated", ended(record), "Train a model", "train")
+        show_header("Errors", QUESTION, list_facts(record))
+        show_empty("This run has not been evaluated", describe_end(record), "Train a model", "train")
         return
-    split = _split(splits)
-    table = data.known(record, split).table
-    wrong = f"{split} · {count(int(table.wrong.sum()))} wrong"
-    header("Errors", QUESTION, facts(record, (f"n = {count(len(table))}", wrong)), low=True)
-    if why := data.lacks_texts(record):
-        finding("There are no texts to read", f"{why}.")
+    split = _get_split(splits)
+    table = data.read_tagged_rows(record, split).table
+    wrong = f"{split} · {format_count(int(table.wrong.sum()))} wrong"
+    show_header("Errors", QUESTION, list_facts(record, (f"n = {format_count(len(table))}", wrong)), low=True)
+    if why := data.explain_no_texts(record):
+        show_finding("There are no texts to read", f"{why}.")
     there, why_not = False, ""
     try:
         there = data.find_tags(record, split, PATIENCE)
     except SentiscopeError as error:
         why_not = str(error)
-    shown = _selected(record, split)
+    shown = _read_selected(record, split)
     if shown is None:
         return
-    filter_bar(shown, splits)
-    reader(shown)
-    elsewhere(shown)
-    author = state.author()  # a code that was given since then is in the file too
+    show_filter_bar(shown, splits)
+    show_reader(shown)
+    show_other_texts(shown)
+    author = state.get_author()  # a code that was given since then is in the file too
     choices = {SELECT.name: shown.select, **({ORDER.name: shown.order} if shown.order else {})}
     source = Source(record, data, split=split, choices=choices, author=author)
-    tables: dict[str, Table] = {"Sentences": lambda: sentences_table(Reading(shown), data.legible(record, author))}
+    tables: dict[str, Table] = {
+        "Sentences": lambda: build_sentences_table(SentenceList(shown), data.read_visible_codes(record, author))
+    }
     with st.container(key="pair-gathered"):
         left, right = st.columns([6, 5], gap="large")
     with right:
-        codes_part(shown)
+        show_codes_part(shown)
     if there:
-        tables |= below(source, shown, (left, right))
+        tables |= show_statistics(source, shown, (left, right))
     else:
         with left:
             if why_not:
-                problem("There are no tags", why_not)
+                show_problem("There are no tags", why_not)
             else:
-                st.fragment(_look_again, run_every=1.0)(record, split)
+                st.fragment(_rerun_when_tagged, run_every=1.0)(record, split)
     export_bar("errors", tables, figures=False)
-    report_button([record.run], split, **coded_sessions(shown))
+    report_button([record.run], split, **list_sessions(shown))
 
 
-def _split(splits: Sequence[str]) -> str:
+def _get_split(splits: Sequence[str]) -> str:
     """Return the split of the selection if there is one, else the last one looked at."""
-    usual, chosen = selection.usual_split(splits), parse(state.carried(state.SELECT))
+    usual, chosen = selection.get_default_split(splits), parse_selection(state.get_param(state.SELECT))
     if chosen.rules:
-        state.carry(state.SPLIT, chosen.split if chosen.split in splits else usual)
-    state.settle(state.SPLIT, splits, usual)
-    return state.asked(state.SPLIT)
+        state.set_param(state.SPLIT, chosen.split if chosen.split in splits else usual)
+    state.set_option(state.SPLIT, splits, usual)
+    return state.get_bound(state.SPLIT)
 
 
-def _selected(record: RunRecord, split: str) -> Analysis | None:
-    asked = state.carried(state.SELECT) or WRONG
+def _read_selected(record: RunRecord, split: str) -> RowSelection | None:
+    asked = state.get_param(state.SELECT) or WRONG
     try:
-        found = data.analysis(record, split, asked, state.author(), against=other_run(record, split))
-        return found.ordered(state.carried(state.ORDER))
+        found = data.select_analysis(record, split, asked, state.get_author(), against=get_other_run(record, split))
+        return found.reorder_rows(state.get_param(state.ORDER))
     except InputError as error:
-        problem("This selection cannot be made here", str(error).removeprefix("--where "))
+        show_problem("This selection cannot be made here", str(error).removeprefix("--where "))
         st.button("Show what is wrong", key="select-wrong", on_click=selection.clear, args=(record,))
         return None
 
 
-def _look_again(record: RunRecord, split: str) -> None:
+def _rerun_when_tagged(record: RunRecord, split: str) -> None:
     try:
         if data.find_tags(record, split, 0):
             st.rerun()
     except SentiscopeError as error:
-        problem("There are no tags", str(error))
+        show_problem("There are no tags", str(error))
         return
     st.html('<p class="s-cap">The tags of these texts are being found; the list is whole.</p>')
 
 
-page()
+show_page()

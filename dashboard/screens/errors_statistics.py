@@ -11,41 +11,59 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.data.table import TRAIN
+from core.data.dataset import TRAIN
 from core.exceptions import InputError, NotAvailable, SentiscopeError
-from core.failures.facets import looked_up, understood
-from core.failures.rules import Clause, read
-from core.failures.selection import Selection, parse
-from core.failures.tags import MODELS, WITH, called
-from core.numbers import count
-from core.runs import errands
+from core.failures.facets import find_clause, parse_search
+from core.failures.query import Clause, parse_rules
+from core.failures.selection import Selection, parse_selection
+from core.failures.tags import MODELS, WITH, name_tag
+from core.formatting import format_count
+from core.runs import background_jobs
 from core.runs.record import RunRecord
-from core.text.clusters import quoted
+from core.text.graphemes import quote_text
 from dashboard import selection, state
 from dashboard.data import data
-from dashboard.figures.analysis import Analysis
-from dashboard.figures.data_quality import DOUBTED, LABELS_SHOWN, SHIFT, SHIFT_WORDS, Shifted
+from dashboard.figures.data_quality import DOUBTED, LABELS_SHOWN, SHIFT, SHIFT_WORDS, SplitShift
 from dashboard.figures.distinguishing_features import (
     CLOUDS,
     MARKED,
     OF_CLASS,
     OVERUSED,
     Outcomes,
+    compare_features,
+    compare_words,
     find_outcomes,
-    marked,
-    overused,
 )
-from dashboard.figures.error_rates import GATHERED, SLICED, Gathered, Sliced, gathered, next_steps, sliced
-from dashboard.figures.errors import ERRORS
+from dashboard.figures.error_list import ERRORS
+from dashboard.figures.error_rates import (
+    GATHERED,
+    SLICED,
+    ErrorRates,
+    SplitSlices,
+    count_errors,
+    find_slices,
+    suggest_steps,
+)
 from dashboard.figures.figure import Figure
-from dashboard.figures.filtering import ASKED, FURTHER, SPLIT, TEXT, WRONG, changed, searched, sentence, word_of
+from dashboard.figures.filtering import (
+    ASKED,
+    FURTHER,
+    SPLIT,
+    TEXT,
+    WRONG,
+    apply_search,
+    draw_filter,
+    find_word,
+    update_clauses,
+)
+from dashboard.figures.row_selection import RowSelection
 from dashboard.figures.source import Source
-from dashboard.widgets.figure import caption, heading, heading_of, place, show, show_others
-from dashboard.widgets.messages import finding
-from dashboard.widgets.options import pick
-from dashboard.widgets.selected import inside_button
-from dashboard.widgets.style import look
-from dashboard.widgets.waiting import offer
+from dashboard.widgets.figure import show, show_caption, show_drawing, show_figure_heading, show_heading, show_others
+from dashboard.widgets.messages import show_finding
+from dashboard.widgets.options import pick_option
+from dashboard.widgets.progress import offer_analysis
+from dashboard.widgets.selection_bar import show_inside_button
+from dashboard.widgets.style import get_look
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,71 +72,71 @@ if TYPE_CHECKING:
 PLACED = (ERRORS, GATHERED, OVERUSED, MARKED, SLICED, CLOUDS, DOUBTED, SHIFT, SHIFT_WORDS)
 
 
-def below(source: Source, shown: Analysis, beside: Sequence[DeltaGenerator]) -> dict[str, pd.DataFrame]:
+def show_statistics(source: Source, shown: RowSelection, beside: Sequence[DeltaGenerator]) -> dict[str, pd.DataFrame]:
     """Show all statistics, the tags and words in the two columns that begin with the codes; return the tables."""
     tables: dict[str, pd.DataFrame] = {}
-    found, words, parts = gathered(shown), overused(shown), sliced(shown)
+    found, words, parts = count_errors(shown), compare_words(shown), find_slices(shown)
     left, right = beside
     with left:
-        tables |= _picks(GATHERED, found, found.picked, lambda: pick_row(shown, GATHERED.name, found.picked))
-        beside_tags(shown)
-        unsure_offer(source)
+        tables |= _show_pick_table(GATHERED, found, found.picked, lambda: pick_row(shown, GATHERED.name, found.picked))
+        pick_other_run(shown)
+        offer_dropout(source)
     with right:
-        tables |= _picks(OVERUSED, words, words.picked, lambda: pick_row(shown, OVERUSED.name, words.picked))
+        tables |= _show_pick_table(OVERUSED, words, words.picked, lambda: pick_row(shown, OVERUSED.name, words.picked))
     with st.container(key="pair-marked"):
         left, right = st.columns([6, 5], gap="large")
     with left:
-        tables |= _picks(SLICED, parts, parts.picked, lambda: _slice(shown))
+        tables |= _show_pick_table(SLICED, parts, parts.picked, lambda: _select_slice(shown))
     with right:
-        tables |= _picks(MARKED, marked(shown), "", lambda: pick_row(shown, MARKED.name, ""))
-    _next(shown, found, parts)
-    tables |= words_of_outcomes(source, shown) | likely_label_errors(source) | shift_of(source, shown)
+        tables |= _show_pick_table(MARKED, compare_features(shown), "", lambda: pick_row(shown, MARKED.name, ""))
+    _show_next_steps(shown, found, parts)
+    tables |= show_outcome_words(source, shown) | show_label_errors(source) | show_shift_section(source, shown)
     return tables | show_others(source, "errors", PLACED, partial(_offer_analysis, source))
 
 
-def _picks(figure: Figure[Any], shape: Any, picked: str, told: Callable[[], None]) -> dict[str, pd.DataFrame]:
+def _show_pick_table(figure: Figure[Any], shape: Any, picked: str, told: Callable[[], None]) -> dict[str, pd.DataFrame]:
     """Show a table whose rows can be picked, or only its caption where it has none; return its numbers."""
-    numbers = figure.numbers(shape)
+    numbers = figure.build_tables(shape)
     if all(table.empty for table in numbers.values()):
-        heading_of(figure, shape)
-        caption(figure.say(figure.reading, shape))
+        show_figure_heading(figure, shape)
+        show_caption(figure.resolve_text(figure.reading, shape))
     else:
         show(figure, shape, default={"picked": picked}, on_picked_change=told)
     return numbers
 
 
-def _slice(shown: Analysis) -> None:
-    select(shown, [WRONG, *parse(state.picked(SLICED.name) or "").rules])
+def _select_slice(shown: RowSelection) -> None:
+    select_rules(shown, [WRONG, *parse_selection(state.get_picked(SLICED.name) or "").rules])
 
 
-def _next(shown: Analysis, found: Gathered, parts: Sliced) -> None:
-    steps = next_steps(shown, found, parts)
-    heading("What to do next", "next-steps", note="as far as these numbers bear it out")
+def _show_next_steps(shown: RowSelection, found: ErrorRates, parts: SplitSlices) -> None:
+    steps = suggest_steps(shown, found, parts)
+    show_heading("What to do next", "next-steps", note="as far as these numbers bear it out")
     if not steps:
-        caption("Nothing stands out: no tag and no slice survives correction, and no error is very sure. Read on.")
+        show_caption("Nothing stands out: no tag and no slice survives correction, and no error is very sure. Read on.")
     for at, step in enumerate(steps):
         with st.container(key=f"step-{at}", horizontal=True, vertical_alignment="center"):
             words = f'<p class="s-step"><b>{escape(step.advice)}.</b> <span>{escape(step.evidence)}.</span></p>'
             st.html(words, width="stretch")
-            st.button("Show them", key=f"show-step-{at}", on_click=select, args=(shown, step.rules))
+            st.button("Show them", key=f"show-step-{at}", on_click=select_rules, args=(shown, step.rules))
 
 
 UNSURE = "unsure under dropout"
 
 
-def other_run(record: RunRecord, split: str) -> str:
+def get_other_run(record: RunRecord, split: str) -> str:
     """Return the run that is chosen in the picker below the tags; empty: none."""
-    run = state.offer(state.DISAGREE, data.models_beside(record, split))
+    run = state.get_optional(state.DISAGREE, data.list_other_models(record, split))
     try:
-        return run if run and len(data.known(record, split).tagged.rows(f"{WITH}{run}")) else ""
+        return run if run and len(data.read_tagged_rows(record, split).tagged.match_tag(f"{WITH}{run}")) else ""
     except SentiscopeError as error:
-        finding(f"{run} cannot stand beside it", f"{error}.")
+        show_finding(f"{run} cannot stand beside it", f"{error}.")
         return ""
 
 
-def beside_tags(shown: Analysis) -> None:
+def pick_other_run(shown: RowSelection) -> None:
     """Show the picker below the table of tags, and which tags are absent."""
-    there = data.models_beside(shown.table.record, shown.table.split)
+    there = data.list_other_models(shown.table.record, shown.table.split)
     if there:
         st.selectbox(
             "Compare with",
@@ -130,67 +148,67 @@ def beside_tags(shown: Analysis) -> None:
             placeholder="Another model",
             help="A tag for the sentences of which this run says something else; the best on this split stands first",
         )
-    if said := absent(shown, "none is picked above" if there else "no other model was evaluated on these rows"):
-        caption(f"Not here: {said}.")
+    if said := explain_absent(shown, "none is picked above" if there else "no other model was evaluated on these rows"):
+        show_caption(f"Not here: {said}.")
 
 
-def absent(shown: Analysis, lone: str) -> str:
+def explain_absent(shown: RowSelection, lone: str) -> str:
     """Return why tags are absent, by reason; for dropout only if it cannot be computed."""
     reasons: dict[str, list[str]] = {}
-    own = {MODELS: lone, UNSURE: data.unsure(shown.table.record, shown.table.split).why}
+    own = {MODELS: lone, UNSURE: data.check_dropout(shown.table.record, shown.table.split).why}
     for name, why in shown.known.tagged.absent.items():
         if reason := own.get(name, why):
-            reasons.setdefault(reason, []).append(called(name))
+            reasons.setdefault(reason, []).append(name_tag(name))
     return " · ".join(f"{', '.join(names)} – {why}" for why, names in reasons.items())
 
 
-def words_of_outcomes(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
+def show_outcome_words(source: Source, shown: RowSelection) -> dict[str, pd.DataFrame]:
     """Show the words that mark right and wrong predictions; return their table."""
     head = st.container()
     if len(source.record.classes) > 2 or source.record.task == "multi":
-        pick(OF_CLASS, source)
-    found = find_outcomes(shown, str(source.chosen(OF_CLASS)))
-    note, reading = CLOUDS.say(CLOUDS.note, found), CLOUDS.say(CLOUDS.reading, found)
+        pick_option(OF_CLASS, source)
+    found = find_outcomes(shown, str(source.get_choice(OF_CLASS)))
+    note, reading = CLOUDS.resolve_text(CLOUDS.note, found), CLOUDS.resolve_text(CLOUDS.reading, found)
     with head:
-        heading_of(CLOUDS, found)
+        show_figure_heading(CLOUDS, found)
     if any(found.found.values()):
-        alternative, take = CLOUDS.alternative(found, note, reading), lambda: _pick_cloud_word(shown, found)
-        place(CLOUDS.draw(found, look()), CLOUDS.name, alternative, on_picked_change=take)
-    caption(reading)
-    return CLOUDS.numbers(found)
+        alternative, take = CLOUDS.write_alt_text(found, note, reading), lambda: _pick_cloud_word(shown, found)
+        show_drawing(CLOUDS.draw(found, get_look()), CLOUDS.name, alternative, on_picked_change=take)
+    show_caption(reading)
+    return CLOUDS.build_tables(found)
 
 
-def _pick_cloud_word(shown: Analysis, found: Outcomes) -> None:
-    outcome, _, words = state.picked(CLOUDS.name).partition(": ")
-    select(shown, found.rules(outcome, words) if words else [WRONG])
+def _pick_cloud_word(shown: RowSelection, found: Outcomes) -> None:
+    outcome, _, words = state.get_picked(CLOUDS.name).partition(": ")
+    select_rules(shown, found.list_rules(outcome, words) if words else [WRONG])
 
 
-def shift_of(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
+def show_shift_section(source: Source, shown: RowSelection) -> dict[str, pd.DataFrame]:
     """Show the section on dataset shift; return its tables."""
     if source.split == TRAIN:
         return {}
     try:
-        found = SHIFT.shape(source)
+        found = SHIFT.read_data(source)
     except NotAvailable:
         _offer_analysis(source, SHIFT)
         return {}
     if found.found["left_out"]:
-        heading_of(SHIFT)
-        caption(found.sentence)
+        show_figure_heading(SHIFT)
+        show_caption(found.sentence)
         return {}
     with st.container(key="pair-shift"):
         left, right = st.columns([6, 5], gap="large")
     with left:
         show(SHIFT, found, more=found.sentence)
     with right:
-        _words(found, shown)
-    return SHIFT.numbers(found) | SHIFT_WORDS.numbers(found)
+        _show_shifted_words(found, shown)
+    return SHIFT.build_tables(found) | SHIFT_WORDS.build_tables(found)
 
 
-def _words(found: Shifted, shown: Analysis) -> None:
+def _show_shifted_words(found: SplitShift, shown: RowSelection) -> None:
     if not found.found["words"]:
-        heading_of(SHIFT_WORDS, found, about=False)
-        caption(SHIFT_WORDS.say(SHIFT_WORDS.reading, found))
+        show_figure_heading(SHIFT_WORDS, found, about=False)
+        show_caption(SHIFT_WORDS.resolve_text(SHIFT_WORDS.reading, found))
         return
     held = {str(clause) for clause in shown.clauses}
     picked = next((row["words"] for row in found.found["words"] if held == {"all", f"word={row['words']}"}), "")
@@ -198,16 +216,18 @@ def _words(found: Shifted, shown: Analysis) -> None:
     show(SHIFT_WORDS, found, default={"picked": picked}, on_picked_change=lambda: _pick_word(shown))
 
 
-def _pick_word(shown: Analysis) -> None:
-    words = state.picked(SHIFT_WORDS.name)
-    select(shown, ["all", f"word={words}"] if words else [])
+def _pick_word(shown: RowSelection) -> None:
+    words = state.get_picked(SHIFT_WORDS.name)
+    select_rules(shown, ["all", f"word={words}"] if words else [])
 
 
 def _offer_analysis(source: Source, figure: Figure[Any]) -> None:
     """Offer to compute what a figure needs, if it can be computed."""
     if figure.analysis is not None:
-        heading_of(figure)
-        offer(figure.analysis.of(data.store(), source.record, source.split), f"look-for-{figure.analysis.name}")
+        show_figure_heading(figure)
+        offer_analysis(
+            figure.analysis.from_run(data.store(), source.record, source.split), f"look-for-{figure.analysis.name}"
+        )
 
 
 DOUBT, TWICE = "labels that are likely wrong", "texts that have another label elsewhere"
@@ -215,52 +235,54 @@ ROW = f"fig-{DOUBTED.name}"
 DOUBLES = 8
 
 
-def likely_label_errors(source: Source) -> dict[str, pd.DataFrame]:
+def show_label_errors(source: Source) -> dict[str, pd.DataFrame]:
     """Show the section on likely label errors; return its table."""
     try:
-        found = DOUBTED.shape(source)
+        found = DOUBTED.read_data(source)
     except NotAvailable:
         _offer_analysis(source, DOUBTED)
         return {}
     rows = found["rows"][:LABELS_SHOWN]
-    more, take = "Choose a row to read its sentence." if rows else "", partial(_take_row, source, rows)
+    more, take = "Choose a row to read its sentence." if rows else "", partial(_select_row, source, rows)
     show(DOUBTED, found, more=more, on_select=take, selection_mode="single-row")
-    now = selection.chosen(source.record)
-    if now is not None and len(now) and state.draft(state.SELECTOR, "") == ROW:
-        _opened(source, now)
-    _selecting(source, found)
+    now = selection.get_selection(source.record)
+    if now is not None and len(now) and state.get_value(state.SELECTOR, "") == ROW:
+        _show_row(source, now)
+    _offer_selections(source, found)
     if twice := found["conflicts"]:
         named = "; ".join(
-            f"{quoted(each['text'], 80)} ({', '.join(f'{name} {n}' for name, n in each['labels'].items())})"
+            f"{quote_text(each['text'], 80)} ({', '.join(f'{name} {n}' for name, n in each['labels'].items())})"
             for each in twice[:DOUBLES]
         )
-        more = f" and {count(len(twice) - DOUBLES)} more" if len(twice) > DOUBLES else ""
-        caption(f"The same text with several labels: {named}{more}.")
-    return DOUBTED.numbers(found) if found["rows"] else {}
+        more = f" and {format_count(len(twice) - DOUBLES)} more" if len(twice) > DOUBLES else ""
+        show_caption(f"The same text with several labels: {named}{more}.")
+    return DOUBTED.build_tables(found) if found["rows"] else {}
 
 
-def _take_row(source: Source, rows: Sequence[Mapping[str, Any]]) -> None:
-    at = next(iter(state.rows_of(ROW)), None)
+def _select_row(source: Source, rows: Sequence[Mapping[str, Any]]) -> None:
+    at = next(iter(state.get_clicked_rows(ROW)), None)
     if at is None or at >= len(rows):
         selection.clear(source.record)
         return
     row = rows[at]
-    if row["split"] in data.evaluated_splits(source.record.run):
+    if row["split"] in data.list_splits(source.record.run):
         selection.choose_keys(source.record, row["split"], [row["key"]], DOUBT, at=0, by=ROW)
     elif source.record.config.data.texts:
         about = f"{DOUBT}, {row['split']}"
         selection.choose_sentences(source.record, [row["text"]], [row["truth"]], about, at=0, by=ROW)
 
 
-def _opened(source: Source, now: selection.Chosen) -> None:
+def _show_row(source: Source, now: selection.SelectedTexts) -> None:
     with st.container(key="doubted-row", horizontal=True, vertical_alignment="center", gap="medium"):
-        said = f"is {now.label(0)}" if now.label(0) else ""
-        st.html(f'<div class="s-sel"><b>{escape(now.text(0))}</b> <span>{escape(said)}</span></div>', width="stretch")
-        if inside_button(source.record):
+        said = f"is {now.get_label(0)}" if now.get_label(0) else ""
+        st.html(
+            f'<div class="s-sel"><b>{escape(now.get_text(0))}</b> <span>{escape(said)}</span></div>', width="stretch"
+        )
+        if show_inside_button(source.record):
             selection.look_inside()
 
 
-def _selecting(source: Source, found: Mapping[str, Any]) -> None:
+def _offer_selections(source: Source, found: Mapping[str, Any]) -> None:
     record, split = source.record, source.split
     likely = [row for row in found["rows"] if row["likely"]]
     here = [row["key"] for row in likely if row["split"] == split]
@@ -280,38 +302,40 @@ def _selecting(source: Source, found: Mapping[str, Any]) -> None:
     with st.container(key="doubted-selects", horizontal=True, gap="medium"):
         for place, (words, n, choose) in enumerate(offers):
             if n:
-                label, key = f"Select the {count(n)} {words}", f"select-doubted-{place}"
+                label, key = f"Select the {format_count(n)} {words}", f"select-doubted-{place}"
                 st.button(label, key=key, type="tertiary", on_click=choose)
 
 
-def unsure_offer(source: Source) -> None:
+def offer_dropout(source: Source) -> None:
     """Show the job of the dropout tag, or its button; nothing if the tag is there or cannot be computed."""
-    files = data.unsure(source.record, source.split).files
-    if files is not None and errands.job(files).status != "done":
-        offer(files, "find-unsure", about=True)
+    files = data.check_dropout(source.record, source.split).files
+    if files is not None and background_jobs.read_job(files).status != "done":
+        offer_analysis(files, "find-unsure", about=True)
 
 
-def filter_bar(shown: Analysis, splits: Sequence[str]) -> None:
+def show_filter_bar(shown: RowSelection, splits: Sequence[str]) -> None:
     """Show the selection as a sentence whose words can be changed."""
-    key = state.figure_key("filter")
-    drawn = state.confirmed(key)
-    place(sentence(shown, look(), splits), "filter", "", on_changes_change=lambda: _chosen(key, shown, drawn))
+    key = state.get_figure_key("filter")
+    drawn = state.get_confirmed(key)
+    show_drawing(
+        draw_filter(shown, get_look(), splits), "filter", "", on_changes_change=lambda: _apply_words(key, shown, drawn)
+    )
 
 
-def pick_row(shown: Analysis, figure: str, before: str) -> None:
+def pick_row(shown: RowSelection, figure: str, before: str) -> None:
     """Make a row of a table that was picked a word of the filter; a callback."""
-    rule = state.picked(figure)
-    word = word_of(shown.facets, rule or before)
-    select(shown, changed(shown.clauses, shown.facets, word, rule or (before if word == FURTHER else "")))
+    rule = state.get_picked(figure)
+    word = find_word(shown.facets, rule or before)
+    select_rules(shown, update_clauses(shown.clauses, shown.facets, word, rule or (before if word == FURTHER else "")))
 
 
-def select(shown: Analysis, rules: Sequence[str]) -> None:
+def select_rules(shown: RowSelection, rules: Sequence[str]) -> None:
     """Select by these rules on all pages; a callback."""
     table = shown.table
-    selection.choose(table.record, Selection(tuple(rules), table.split))
+    selection.select_rules(table.record, Selection(tuple(rules), table.split))
 
 
-def _chosen(key: str, shown: Analysis, drawn: int) -> None:
+def _apply_words(key: str, shown: RowSelection, drawn: int) -> None:
     """Apply the words that were changed since the page was drawn, one after the other; a callback."""
     before = clauses, split = shown.clauses, shown.table.split
     for change in state.receive_changes(key, drawn):
@@ -319,21 +343,21 @@ def _chosen(key: str, shown: Analysis, drawn: int) -> None:
         if word == SPLIT:
             split = value
         elif word in (TEXT, ASKED):
-            clauses = read(_searched(shown, clauses, word, value), shown.table)
+            clauses = parse_rules(_apply_search(shown, clauses, word, value), shown.table)
         elif word:
-            clauses = read(changed(clauses, shown.facets, word, value), shown.table)
+            clauses = parse_rules(update_clauses(clauses, shown.facets, word, value), shown.table)
     if (clauses, split) != before:
-        selection.choose(shown.table.record, Selection(tuple(map(str, clauses)), split))
+        selection.select_rules(shown.table.record, Selection(tuple(map(str, clauses)), split))
 
 
-def _searched(shown: Analysis, clauses: Sequence[Clause], word: str, typed: str) -> list[str]:
+def _apply_search(shown: RowSelection, clauses: Sequence[Clause], word: str, typed: str) -> list[str]:
     """Return the clauses with what was typed into the search, or where ids are asked for; empty: without it."""
-    asked = shown.known.bare.asked
+    asked = shown.known.base_facets.asked
     if not typed:
-        return changed(clauses, shown.facets, word, "", asked)
-    find = looked_up if word == ASKED else understood
+        return update_clauses(clauses, shown.facets, word, "", asked)
+    find = find_clause if word == ASKED else parse_search
     try:
-        return searched(clauses, shown.facets, find(shown.table, asked, typed), asked)
+        return apply_search(clauses, shown.facets, find(shown.table, asked, typed), asked)
     except InputError as error:
-        state.put(state.SELECTION_PROBLEM, str(error).removeprefix("--where "))
+        state.set_value(state.SELECTION_PROBLEM, str(error).removeprefix("--where "))
         return list(map(str, clauses))

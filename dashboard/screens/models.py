@@ -5,60 +5,64 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core import systems
-from core.models.describe import parts
+from core import preset_catalog
+from core.formatting import NARROW, format_count
+from core.models.model_description import list_parts
 from core.models.presets import PAPERS, PRESETS
-from core.numbers import NARROW, count
+from core.preset_catalog import find_nearest
 from core.runs.backbones import FOLDER
 from core.runs.record import RunRecord
-from core.systems import nearest
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.diagram import DIAGRAM, Made
-from dashboard.figures.models import (
+from dashboard.figures.model_diagram import DIAGRAM, ModelDiagram
+from dashboard.figures.preset_tables import (
     ALL,
     USUAL,
     Sizes,
-    backbone_frame,
-    departure_frame,
-    difference_frame,
-    preset_frame,
-    runs_of,
-    sizes_of,
-    trial_frame,
+    build_preset_frame,
+    compare_presets,
+    list_backbones,
+    list_deviations,
+    list_preset_runs,
+    list_questions,
+    read_sizes,
 )
 from dashboard.widgets.export import Table, export_bar
-from dashboard.widgets.figure import caption, heading, show, show_table
-from dashboard.widgets.messages import header
-from dashboard.widgets.style import row_height
-from dashboard.widgets.training_fields import preset_picker, show_equation
+from dashboard.widgets.figure import show, show_caption, show_heading, show_table
+from dashboard.widgets.messages import show_header
+from dashboard.widgets.style import get_row_height
+from dashboard.widgets.training_fields import pick_preset, show_equation
 
 QUESTION = "Which models are there, what are they made of, and what sets one apart from another?"
 MODEL = "ndt-01-n3"
 OWN, FIXED = "of the run", "usual"
 
 
-def page() -> None:
+def show_page() -> None:
     """Show the table of presets, then the chosen model."""
-    records = data.runs()
-    header("Models", QUESTION, [(count(len(PRESETS)), "models"), (count(len(PAPERS) - 1), "papers and baselines")])
+    records = data.list_runs()
+    show_header(
+        "Models",
+        QUESTION,
+        [(format_count(len(PRESETS)), "models"), (format_count(len(PAPERS) - 1), "papers and baselines")],
+    )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        name = preset_picker(MODEL)
-        sizes = _sizes(next((one for one in records if one.run == state.run()), None))
-    frame = preset_frame(state.draft(state.PAPER, ALL), sizes, records)
-    heading("Presets", "presets", note=f"parameters with {sizes.words}")
-    preset_table(frame)
-    caption("A chosen row is shown below. Parts: what a model has besides a plain transformer encoder.")
-    tables: dict[str, Table] = {"Presets": frame, **_whole(name, sizes, records)}
-    tables |= _list("Departures", departure_frame(name), DEPARTURES, f"Where {name} departs from its paper")
-    tables |= _list("Worth trying", trial_frame(name), TRIALS, f"What else could be asked of {name}")
-    tables["Differences"] = _compare(name)
-    tables |= _backbones(state.draft(state.PAPER, ALL))
+        name = pick_preset(MODEL)
+        sizes = _pick_sizes(next((one for one in records if one.run == state.get_run()), None))
+    frame = build_preset_frame(state.get_value(state.PAPER, ALL), sizes, records)
+    show_heading("Presets", "presets", note=f"parameters with {sizes.words}")
+    show_presets(frame)
+    show_caption("A chosen row is shown below. Parts: what a model has besides a plain transformer encoder.")
+    tables: dict[str, Table] = {"Presets": frame, **_show_model(name, sizes, records)}
+    tables |= _show_list("Departures", list_deviations(name), DEPARTURES, f"Where {name} departs from its paper")
+    tables |= _show_list("Worth trying", list_questions(name), TRIALS, f"What else could be asked of {name}")
+    tables["Differences"] = _show_comparison(name)
+    tables |= _show_backbones(state.get_value(state.PAPER, ALL))
     export_bar("models", tables)
 
 
-def _sizes(record: RunRecord | None) -> Sizes:
-    own = sizes_of(record)
+def _pick_sizes(record: RunRecord | None) -> Sizes:
+    own = read_sizes(record)
     chosen = st.segmented_control(
         "Sizes",
         [OWN, FIXED] if own else [FIXED],
@@ -72,29 +76,29 @@ def _sizes(record: RunRecord | None) -> Sizes:
     return own if own and chosen == OWN else USUAL
 
 
-def _whole(name: str, sizes: Sizes, records: list[RunRecord]) -> dict[str, Table]:
+def _show_model(name: str, sizes: Sizes, records: list[RunRecord]) -> dict[str, Table]:
     preset = PRESETS[name]
-    heading(name, "model", note=preset.source)
-    caption(preset.line)
+    show_heading(name, "model", note=preset.source)
+    show_caption(preset.line)
     with st.container(key="model-actions", horizontal=True, vertical_alignment="center", gap="small"):
         if st.button("Train this", type="primary", key="train-this"):
-            state.go("train")
-        found = runs_of(name, records)
+            state.open_page("train")
+        found = list_preset_runs(name, records)
         st.html("Its runs:" if found else "It has no finished run here yet.", width="content")
         for run in found:
             if st.button(run, key=f"run-{run}", type="tertiary", on_click=state.choose_run, args=(run,)):
-                state.go("performance")
-    classes = systems.possible(name, sizes.classes)
-    model = sizes.model_of(name)
-    made = Made(parts(model, vocabulary=sizes.vocabulary, classes=classes), name)
+                state.open_page("performance")
+    classes = preset_catalog.limit_classes(name, sizes.classes)
+    model = sizes.get_model(name)
+    made = ModelDiagram(list_parts(model, vocabulary=sizes.vocabulary, classes=classes), name)
     with st.container(key="pair-model"):
         left, right = st.columns([1.1, 1], gap="large")
         with left:
             show(DIAGRAM, made, name=f"parts-{name}")
         with right:
-            heading("Equation", "equation", note="of one head in one layer, and what is around it")
+            show_heading("Equation", "equation", note="of one head in one layer, and what is around it")
             show_equation(model)
-    return dict(DIAGRAM.numbers(made))
+    return dict(DIAGRAM.build_tables(made))
 
 
 DEPARTURES = ("Departs from the paper in", "departures", "and chooses, where the paper leaves it open")
@@ -103,35 +107,35 @@ TITLES = {"what": "What", "paper": "Paper", "here": "Here", "why": "Why", "inste
 TITLES |= {"question": "Question", "set": "To find out, set"}
 
 
-def _list(file: str, frame: pd.DataFrame, head: tuple[str, str, str], about: str) -> dict[str, Table]:
+def _show_list(file: str, frame: pd.DataFrame, head: tuple[str, str, str], about: str) -> dict[str, Table]:
     if frame.empty:
         return {}
-    heading(*head[:2], note=head[2])
+    show_heading(*head[:2], note=head[2])
     show_table(frame, about, {name: title for name, title in TITLES.items() if name in frame})
     return {file: frame}
 
 
-def _backbones(paper: str) -> dict[str, Table]:
-    frame = backbone_frame(paper)
+def _show_backbones(paper: str) -> dict[str, Table]:
+    frame = list_backbones(paper)
     if frame.empty:
         return {}
-    heading("Backbones of the papers", "backbones", note="as recipes of the model pretrained")
+    show_heading("Backbones of the papers", "backbones", note="as recipes of the model pretrained")
     titles = {"recipe": ("Recipe", 170), "backbone": ("Backbone", 230), "state": ("Weights", 170)}
     titles |= {"sets": ("It sets", 210), "get": ("To get it", 230), "source": ("Paper", 230)}
     about = "Pretrained encoders that the papers fine-tune, and whether their weights are here"
     show_table(frame, about, titles, column_order=list(titles))
-    caption(
+    show_caption(
         "`sentiscope train --model pretrained --recipe NAME` fine-tunes one. Nothing is downloaded: FOLDER is what "
         f"{FOLDER} names, or the hub's own cache is used. Names on the hub were not checked here."
     )
     return {"Backbones": frame}
 
 
-def _compare(name: str) -> Table:
+def _show_comparison(name: str) -> Table:
     others = [other for other in PRESETS if other != name]
-    state.keep_to(state.AGAINST, others)
-    state.follow(state.AGAINST, name, nearest(name, systems.settings()))
-    heading("What sets it apart", "differences", note="settings that differ, those of the model first")
+    state.drop_stale(state.AGAINST, others)
+    state.reset_on_change(state.AGAINST, name, find_nearest(name, preset_catalog.list_preset_settings()))
+    show_heading("What sets it apart", "differences", note="settings that differ, those of the model first")
     other = st.selectbox(
         "Compared with",
         others,
@@ -140,13 +144,13 @@ def _compare(name: str) -> Table:
         width=280,
         help="At first its nearest relative: the preset with the fewest other settings of the model",
     )
-    frame = difference_frame(name, other)
+    frame = compare_presets(name, other)
     titles = {"what": "What", "setting": "Setting"}
     show_table(frame, f"Settings in which {name} and {other} differ", titles, row_height=None)
     return frame
 
 
-def preset_table(frame: pd.DataFrame) -> None:
+def show_presets(frame: pd.DataFrame) -> None:
     """Show one row per preset; choosing one makes it the page's model."""
     names = frame["model"].tolist()
     besides = "What it has besides a plain transformer encoder"
@@ -158,22 +162,22 @@ def preset_table(frame: pd.DataFrame) -> None:
         "line": ("In words", 254),
     }
 
-    def choose() -> None:
+    def choose_preset() -> None:
         """Make the chosen row the page's model."""
-        rows = state.rows_of(state.PRESETS)
+        rows = state.get_clicked_rows(state.PRESETS)
         if rows and rows[0] < len(names):
-            state.put(state.PRESET, names[rows[0]])
+            state.set_value(state.PRESET, names[rows[0]])
 
     show_table(
         frame.style.format(thousands=NARROW, subset=["parameters"]),  # numbers still, so that they sort by size
         "All presets",
         columns,
-        height=10 * row_height(),
+        height=10 * get_row_height(),
         column_order=list(columns),
-        key=state.current(state.PRESETS),
-        on_select=choose,
+        key=state.get_widget_key(state.PRESETS),
+        on_select=choose_preset,
         selection_mode="single-row",
     )
 
 
-page()
+show_page()

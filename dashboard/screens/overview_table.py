@@ -10,17 +10,17 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.numbers import count, shorten
+from core.formatting import format_count, shorten_text
 from core.runs.archive import export_run, import_run, import_zip
 from core.runs.record import SHOWN, RunRecord
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.leaderboard import Board, against_yardstick, cost, finding
-from dashboard.widgets.figure import caption, heading, place
-from dashboard.widgets.messages import finding as show_finding
-from dashboard.widgets.messages import opening, problem, selection_note
-from dashboard.widgets.runs import offer_speed, removal_button
-from dashboard.widgets.style import look
+from dashboard.figures.leaderboard import Board, compare_baseline, describe_cost, describe_order
+from dashboard.widgets.figure import show_caption, show_drawing, show_heading
+from dashboard.widgets.messages import show_finding as show_finding
+from dashboard.widgets.messages import show_problem, show_selection, show_summary
+from dashboard.widgets.runs import offer_removal, offer_speed
+from dashboard.widgets.style import get_look
 
 TARGETS = (("Performance", "performance"), ("Sentence", "sentence"), ("Training", "train"))
 LEAST, MOST = 2, 6
@@ -31,130 +31,130 @@ HOW = (
 )
 
 
-def board_table(board: Board, metrics: Mapping[str, str], *, alone: bool) -> None:
+def show_board(board: Board, metrics: Mapping[str, str], *, alone: bool) -> None:
     """Show the finding of a board, a heading, and one row per model; a picked row offers its pages."""
-    tested = data.ties(board)
+    tested = data.get_ties(board)
     ids = [entry.id for entry in board.measured]
     groups = [[ids[place] for place in group] for group in tested.groups or ()]
-    said = finding(board, None if tested.groups is None or tested.reason else groups)
+    said = describe_order(board, None if tested.groups is None or tested.reason else groups)
     if said and alone:
-        opening(said, against_yardstick(board))
-    compare = _head(board, metrics, alone=alone)
+        show_summary(said, compare_baseline(board))
+    compare = _show_head(board, metrics, alone=alone)
     if said and not alone:
-        caption(f"{said} {against_yardstick(board)}")
-    ticked, picked = _rows(board, groups)
+        show_caption(f"{said} {compare_baseline(board)}")
+    ticked, picked = _show_rows(board, groups)
     if board.measured:
         with compare:
-            _compare(board, ticked)
+            _offer_comparison(board, ticked)
     if tested.reason:
-        caption(f"Which of them differ could not be tested: {tested.reason}")
-    if record := _record(board, picked):
-        _offer(record)
+        show_caption(f"Which of them differ could not be tested: {tested.reason}")
+    if record := _find_record(board, picked):
+        _offer_pages(record)
 
 
-def _head(board: Board, metrics: Mapping[str, str], *, alone: bool) -> DeltaGenerator:
+def _show_head(board: Board, metrics: Mapping[str, str], *, alone: bool) -> DeltaGenerator:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        n = data.test_rows(board.measured[0].record) if board.measured else 0
-        note = f"n = {count(n)} test sentences, best first" if n else ""
-        heading("Models" if alone else board.name, f"models-{board.name}", note=note, about=HOW)
-        _order(metrics)
+        n = data.count_test_rows(board.measured[0].record) if board.measured else 0
+        note = f"n = {format_count(n)} test sentences, best first" if n else ""
+        show_heading("Models" if alone else board.name, f"models-{board.name}", note=note, about=HOW)
+        _pick_order(metrics)
         return st.container(horizontal=True, vertical_alignment="center", width="content")
 
 
-def _rows(board: Board, groups: Sequence[Sequence[str]]) -> tuple[list[str], str]:
+def _show_rows(board: Board, groups: Sequence[Sequence[str]]) -> tuple[list[str], str]:
     """Show the table; return the ticked rows, which outlast a visit to another page, and the picked one."""
-    name = f"{state.current(state.ROWS)}-{board.name}"
-    begun = state.begun(state.figure_key(name), state.TICKED + board.name, ())
+    name = f"{state.get_widget_key(state.ROWS)}-{board.name}"
+    begun = state.get_initial(state.get_figure_key(name), state.TICKED + board.name, ())
     told: dict[str, Any] = dict.fromkeys(("on_picked_change", "on_ticked_change", "on_unfolded_change"), lambda: None)
-    table = data.models_table(board, groups, begun, look())
-    found = place(table, name, f"Models on {board.name}", default={"ticked": list(begun)}, **told)
+    table = data.draw_models_table(board, groups, begun, get_look())
+    found = show_drawing(table, name, f"Models on {board.name}", default={"ticked": list(begun)}, **told)
     ticked = [entry.id for entry in board.measured if entry.id in (found.get("ticked") or ())]
-    state.put(state.TICKED + board.name, ticked)
+    state.set_value(state.TICKED + board.name, ticked)
     return ticked, found.get("picked") or ""
 
 
-def _order(metrics: Mapping[str, str]) -> None:
+def _pick_order(metrics: Mapping[str, str]) -> None:
     if len(metrics) > 1:
-        state.keep_to(state.METRIC, list(metrics))
+        state.drop_stale(state.METRIC, list(metrics))
         with st.container(horizontal=True, vertical_alignment="center", width="content", gap="small"):
             st.html('<span class="s-note">by</span>', width="content")
             options: dict[str, Any] = {"width": 250, "label_visibility": "collapsed"}
             st.selectbox("Order by", list(metrics), key=state.METRIC, bind="query-params", **options)
 
 
-def _record(board: Board, row: str) -> RunRecord | None:
+def _find_record(board: Board, row: str) -> RunRecord | None:
     found = {record.run: record for entry in board.entries for record in entry.model.records}
     return found.get(row) or next((entry.record for entry in board.entries if entry.id == row), None)
 
 
-def _compare(board: Board, ticked: Sequence[str]) -> None:
+def _offer_comparison(board: Board, ticked: Sequence[str]) -> None:
     runs = [record.run for entry in board.entries if entry.id in ticked for record in entry.model.runs.values()]
     ready = LEAST <= len(ticked) <= MOST
     words = f"{len(ticked)} ticked" if ready else f"Tick {LEAST} to {MOST} models to compare them"
     st.html(f'<span class="s-note">{words}</span>', width="content")
-    choose = partial(state.choose_run, runs[0] if runs else state.run())
+    choose = partial(state.choose_run, runs[0] if runs else state.get_run())
     if st.button("Compare", f"compare-{board.name}", type="primary", disabled=not ready, on_click=choose):
-        state.go("compare", **{state.COMPARE: runs})
+        state.open_page("compare", **{state.COMPARE: runs})
 
 
-def _offer(record: RunRecord) -> None:
-    run, known = record.run, cost(data.efficiency(record)) if record.status == "done" else ""
+def _offer_pages(record: RunRecord) -> None:
+    run, known = record.run, describe_cost(data.read_efficiency(record)) if record.status == "done" else ""
     with st.container(key="selection", horizontal=True, vertical_alignment="center"):
-        selection_note(run, shorten(record.reason, SHOWN) or known or "open it on")
+        show_selection(run, shorten_text(record.reason, SHOWN) or known or "open it on")
         for title, page in TARGETS:
             if st.button(title, key=f"open-{page}", type="tertiary", on_click=state.choose_run, args=(run,)):
-                state.go(page)
+                state.open_page(page)
         if record.status == "done" and not known:
             offer_speed([run], "Measure", f"measure-{run}", type="tertiary", help="Time and memory of a prediction")
-        export_button(run, record.status)
-        removal_button(run)
+        offer_export(run, record.status)
+        offer_removal(run)
 
 
 ZIP_HOW = "A zip file from “Export”, or from `sentiscope runs export` on another machine"
 FOLDER = "The path of a run directory or zip file on the machine that serves this page"
 
 
-def arrival() -> None:
+def show_imported() -> None:
     """Show the run that was imported with the last click."""
-    if run := state.take(state.ARRIVED):
+    if run := state.pop_value(state.ARRIVED):
         show_finding(f"{run} is here", "It is now chosen on every page.")
 
 
-def bring_in() -> None:
+def offer_import() -> None:
     """Offer to import a run."""
     from dashboard import access  # pandas: the page shows its head before that
 
     with st.expander("Bring a run in", key="bring-in"):
-        if text := state.take(state.REFUSED):  # where the person looks
-            problem("This run was not taken in", text)
-        key = f"{state.RUN_FILE}-{state.draft(state.TAKEN, 0)}"
-        st.file_uploader("Zip file of a run", type="zip", key=key, on_change=_from_file, args=(key,), help=ZIP_HOW)
-        if access.local():  # paths of this machine concern only who sits at it
+        if text := state.pop_value(state.REFUSED):  # where the person looks
+            show_problem("This run was not taken in", text)
+        key = f"{state.RUN_FILE}-{state.get_value(state.TAKEN, 0)}"
+        st.file_uploader("Zip file of a run", type="zip", key=key, on_change=_import_file, args=(key,), help=ZIP_HOW)
+        if access.is_local():  # paths of this machine concern only who sits at it
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 st.text_input("Or a path", key=state.RUN_PATH, placeholder="/home/me/trained/my-run", help=FOLDER)
-                st.button("Bring in", on_click=_from_path, key="import")
+                st.button("Bring in", on_click=_import_path, key="import")
 
 
-def _from_file(key: str) -> None:
-    if (file := state.draft(key, None)) is not None:
-        state.put(state.TAKEN, state.draft(state.TAKEN, 0) + 1)  # another key: an empty uploader
-        _take(lambda: import_zip(data.store(), file, file.name))
+def _import_file(key: str) -> None:
+    if (file := state.get_value(key, None)) is not None:
+        state.set_value(state.TAKEN, state.get_value(state.TAKEN, 0) + 1)  # another key: an empty uploader
+        _import_run(lambda: import_zip(data.store(), file, file.name))
 
 
-def _from_path() -> None:
-    if path := str(state.draft(state.RUN_PATH, "")).strip():
-        _take(lambda: import_run(data.store(), Path(path)))
+def _import_path() -> None:
+    if path := str(state.get_value(state.RUN_PATH, "")).strip():
+        _import_run(lambda: import_run(data.store(), Path(path)))
 
 
-def _take(read: Callable[[], str]) -> None:
-    with state.refusals(state.REFUSED):
+def _import_run(read: Callable[[], str]) -> None:
+    with state.store_refusal(state.REFUSED):
         run = read()
-        state.put(state.ARRIVED, run)
-        state.clear(state.ROWS)  # a chosen row is a place in the table, where another run stands now
+        state.set_value(state.ARRIVED, run)
+        state.clear_clicks(state.ROWS)  # a chosen row is a place in the table, where another run stands now
         state.choose_run(run)
 
 
-def export_button(run: str, status: str) -> None:
+def offer_export(run: str, status: str) -> None:
     """Offer the run as one zip file, packed when it is clicked."""
     if status in ("done", "failed", "cancelled"):
         st.download_button(

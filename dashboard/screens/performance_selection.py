@@ -15,26 +15,26 @@ import streamlit as st
 from core.exceptions import NotAvailable, SentiscopeError
 from core.failures.selection import Selection
 from core.failures.slices import LONGEST, remove_slice, rename_slice
-from core.numbers import count, number
+from core.formatting import format_count, format_number
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
-from dashboard.figures import answers, labels
+from dashboard.figures import multilabel, thresholding
 from dashboard.figures.confusion import CONFIDENCE
-from dashboard.figures.decisions import BARS, PHENOMENON, Decision, Report
-from dashboard.figures.labels import LABELS
+from dashboard.figures.decisions import BARS, PHENOMENON, Decision, SplitPredictions
+from dashboard.figures.display_names import escape_text
 from dashboard.figures.metrics import METRICS, PHENOMENA
-from dashboard.figures.naming import escape_text
-from dashboard.figures.panels import cell_of
-from dashboard.figures.saved import CLASS, SAVED, Saved
+from dashboard.figures.multilabel import LABELS
+from dashboard.figures.saved_slices import CLASS, SAVED, SavedSlices
 from dashboard.figures.source import Source
-from dashboard.selection import Chosen
-from dashboard.widgets.bars import stats
-from dashboard.widgets.figure import caption, heading, heading_of, show, show_of, show_table
-from dashboard.widgets.messages import finding
-from dashboard.widgets.options import choose, pick
-from dashboard.widgets.selected import selected_here
-from dashboard.widgets.style import look
+from dashboard.figures.subplots import find_cell
+from dashboard.selection import SelectedTexts
+from dashboard.widgets.bars import show_stats
+from dashboard.widgets.figure import show, show_caption, show_figure, show_figure_heading, show_heading, show_table
+from dashboard.widgets.messages import show_finding
+from dashboard.widgets.options import choose_option, pick_option
+from dashboard.widgets.selection_bar import show_selected
+from dashboard.widgets.style import get_look
 
 BAR = f"fig-{CONFIDENCE.name}"
 KINDS = f"fig-{PHENOMENA.name}"
@@ -43,67 +43,69 @@ ELSEWHERE = (BAR, KINDS, SLICES)
 """What can be clicked besides the cells; its sentences stand there and not beside the matrix."""
 
 
-def take_cell(source: Source, decision: Decision, by: str) -> None:
+def select_cell(source: Source, decision: Decision, by: str) -> None:
     """Select the clicked cell of the matrix, in its figure or in its table (`by`)."""
     rows, said, about = np.empty(0, np.int64), tuple[str, ...](), ""
-    if cell := state.selected_cell(decision.classes):
+    if cell := state.get_clicked_cell(decision.classes):
         true, predicted = cell
         rows = decision.rows[(decision.labels == true) & (decision.predicted == predicted)]
         names = decision.classes[true], decision.classes[predicted]
-        said = tuple(_rule(source, decision, name, place) for name, place in zip(("truth", "said"), cell, strict=True))
-        about = f"true {names[0]}, predicted {names[1]}{_at(decision)}"
+        said = tuple(
+            _make_rule(source, decision, name, place) for name, place in zip(("truth", "said"), cell, strict=True)
+        )
+        about = f"true {names[0]}, predicted {names[1]}{_format_threshold(decision)}"
     selection.choose_rows(source.record, source.split, rows, about, rules=said, by=by, by_outcome=True)
 
 
-def marked_cell(decision: Decision, chosen: Chosen | None) -> tuple[int, int] | None:
+def get_selected_cell(decision: Decision, chosen: SelectedTexts | None) -> tuple[int, int] | None:
     """Return the cell of the matrix that is selected, however it came to be: after a reload too."""
     if chosen is None or chosen.places.max(initial=-1) >= decision.total:
         return None
     true, predicted = np.full((2, decision.total), -1)
     true[decision.rows], predicted[decision.rows] = decision.labels, decision.predicted
-    return cell_of(true, predicted, chosen.places)
+    return find_cell(true, predicted, chosen.places)
 
 
-def take_bar(source: Source, decision: Decision) -> None:
+def select_bar(source: Source, decision: Decision) -> None:
     """Select the clicked bar of the right or wrong answers at one probability."""
     rows, about = np.empty(0, np.int64), ""
-    if points := state.points_of(BAR):
+    if points := state.get_clicked_points(BAR):
         place = min(int(float(points[0]["x"]) * BARS), BARS - 1)
         wrong = bool(points[0]["curve_number"])
         inside = np.minimum((decision.score * BARS).astype(int), BARS - 1) == place
         rows = decision.rows[inside & (decision.correct != wrong)]
-        ends = f"{number(place / BARS, 2)} to {number((place + 1) / BARS, 2)}"
-        about = f"{'wrong' if wrong else 'right'}, {decision.score_name} {ends}{_at(decision)}"
+        ends = f"{format_number(place / BARS, 2)} to {format_number((place + 1) / BARS, 2)}"
+        about = f"{'wrong' if wrong else 'right'}, {decision.score_name} {ends}{_format_threshold(decision)}"
     selection.choose_rows(source.record, source.split, rows, about, by=BAR, by_outcome=True)
 
 
-def take_phenomenon(source: Source) -> None:
+def select_phenomenon(source: Source) -> None:
     """Select the sentences of the clicked phenomenon, right and wrong ones."""
-    points, names = state.points_of(KINDS), source.report.examples[PHENOMENON].astype(str).to_numpy()
+    points, names = state.get_clicked_points(KINDS), source.report.examples[PHENOMENON].astype(str).to_numpy()
     name = next((name for name in names if points and escape_text(name) == str(points[0]["y"])), "")
     rows = np.flatnonzero(names == name) if points else np.empty(0, np.int64)
     selection.choose_rows(source.record, source.split, rows, name, rules=(f"{PHENOMENON}={name}",), by=KINDS)
 
 
-def take_slice(source: Source, shown: Saved) -> None:
+def select_slice(source: Source, shown: SavedSlices) -> None:
     """Select the sentences of the picked slice, or of one class of it."""
-    name, _, label = state.picked(SAVED.name).partition(CLASS)
+    name, _, label = state.get_picked(SAVED.name).partition(CLASS)
     if any(each["name"] == name for each in shown.slices):
         more = [f"truth={label}"] if label else []
         selection.choose_slice(source.record, source.split, name, more=more, by=SLICES)
     elif label:
-        selection.choose(source.record, Selection((f"truth={label}",), source.split), by=SLICES)
+        selection.select_rules(source.record, Selection((f"truth={label}",), source.split), by=SLICES)
     else:
         selection.clear(source.record)
 
 
-def beside(source: Source, now: Chosen | None, clicked: str) -> None:
+def show_if_clicked(source: Source, now: SelectedTexts | None, clicked: str) -> None:
     """Show the selected sentences if this figure or table was clicked."""
-    if now is not None and state.draft(state.SELECTOR, "") == clicked:
-        selected_here(source.record, now, (clicked,))
+    if now is not None and state.get_value(state.SELECTOR, "") == clicked:
+        show_selected(source.record, now, (clicked,))
 
 
-def pick_outcome(source: Source, decision: Decision) -> None:
+def offer_outcomes(source: Source, decision: Decision) -> None:
     """Offer to select all that is wrong at the threshold, and what gets no answer there."""
     wrong = decision.rows[~decision.correct]
     silent = np.setdiff1d(np.arange(decision.total), decision.rows)
@@ -111,23 +113,23 @@ def pick_outcome(source: Source, decision: Decision) -> None:
     with st.container(horizontal=True, gap="small"):
         if len(wrong):
             rules = ("wrong",) if source.record.task == "single" else ()
-            act = partial(take, wrong, f"wrong{_at(decision)}", rules=rules, by_outcome=True)
-            st.button(f"Select the {count(len(wrong))} wrong", type="tertiary", key="select-wrong", on_click=act)
+            act = partial(take, wrong, f"wrong{_format_threshold(decision)}", rules=rules, by_outcome=True)
+            st.button(f"Select the {format_count(len(wrong))} wrong", type="tertiary", key="select-wrong", on_click=act)
         if len(silent):
-            label = f"Select the {count(len(silent))} without an answer"
-            act = partial(take, silent, f"no answer{_at(decision)}")
+            label = f"Select the {format_count(len(silent))} without an answer"
+            act = partial(take, silent, f"no answer{_format_threshold(decision)}")
             st.button(label, type="tertiary", key="select-silent", on_click=act)
 
 
-def _rule(source: Source, decision: Decision, column: str, place: int) -> str:
+def _make_rule(source: Source, decision: Decision, column: str, place: int) -> str:
     """Return the rule for a class at the run's own threshold: a class, or one class against the rest."""
     if decision.classes == source.record.classes:
         return f"{column}={decision.classes[place]}"
     return f"{column}{'=' if place else '!='}{decision.classes[1]}"
 
 
-def _at(decision: Decision) -> str:
-    return f" at {number(decision.threshold, 2)}"
+def _format_threshold(decision: Decision) -> str:
+    return f" at {format_number(decision.threshold, 2)}"
 
 
 WHICH, RENAMED = "slice-which", "slice-renamed"
@@ -137,59 +139,59 @@ NONE_YET = (
 )
 
 
-def saved_slices(source: Source) -> dict[str, pd.DataFrame]:
+def show_slices(source: Source) -> dict[str, pd.DataFrame]:
     """Show the saved slices; return their table. A picked slice is selected on all pages."""
     tables: dict[str, pd.DataFrame] = {}
-    found = data.kept_slices(source.record)
+    found = data.list_slices(source.record)
     with contextlib.suppress(NotAvailable):
-        shape = SAVED.shape(source)
-        show(SAVED, shape, on_picked_change=partial(take_slice, source, shape))
-        beside(source, selection.chosen_of(source.record, source.split), SLICES)
-        tables = SAVED.numbers(shape)
+        shape = SAVED.read_data(source)
+        show(SAVED, shape, on_picked_change=partial(select_slice, source, shape))
+        show_if_clicked(source, selection.get_split_selection(source.record, source.split), SLICES)
+        tables = SAVED.build_tables(shape)
     if not tables:
-        heading_of(SAVED)
-        caption(f"None of {source.split}; other splits have some." if found else NONE_YET)
-    _change(source.record, [each.name for each in found])
+        show_figure_heading(SAVED)
+        show_caption(f"None of {source.split}; other splits have some." if found else NONE_YET)
+    _offer_changes(source.record, [each.name for each in found])
     return tables
 
 
-def _change(record: RunRecord, names: list[str]) -> None:
+def _offer_changes(record: RunRecord, names: list[str]) -> None:
     if names:
         with st.popover("Rename or remove", type="tertiary", key="slices-change"):
-            key, new = state.current(WHICH), state.current(RENAMED)
+            key, new = state.get_widget_key(WHICH), state.get_widget_key(RENAMED)
             st.selectbox("Slice", names, key=key)
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 st.text_input("New name", key=new, max_chars=LONGEST, width=240)
-                st.button("Rename", key="slice-rename", on_click=partial(_rename, record, key, new))
-            st.button("Remove it", key="slice-remove", on_click=partial(_remove, record, key))
-            caption("For every run on these data. Its sentences stay as they are.")
-    if said := state.take(state.SLICE_CHANGED):
+                st.button("Rename", key="slice-rename", on_click=partial(_rename_slice, record, key, new))
+            st.button("Remove it", key="slice-remove", on_click=partial(_remove_slice, record, key))
+            show_caption("For every run on these data. Its sentences stay as they are.")
+    if said := state.pop_value(state.SLICE_CHANGED):
         st.html(f'<p class="s-cap" role="status">{escape(str(said))}</p>')
 
 
-def _rename(record: RunRecord, key: str, field: str) -> None:
-    name, new = str(state.draft(key, "")), str(state.draft(field, ""))
-    _do(lambda: f"“{name}” is “{rename_slice(data.store(), record, name, new).name}” now.")
+def _rename_slice(record: RunRecord, key: str, field: str) -> None:
+    name, new = str(state.get_value(key, "")), str(state.get_value(field, ""))
+    _report_change(lambda: f"“{name}” is “{rename_slice(data.store(), record, name, new).name}” now.")
 
 
-def _remove(record: RunRecord, key: str) -> None:
-    name = str(state.draft(key, ""))
+def _remove_slice(record: RunRecord, key: str) -> None:
+    name = str(state.get_value(key, ""))
 
-    def remove() -> str:
+    def remove_named() -> str:
         """Remove the slice and report it."""
         remove_slice(data.store(), record, name)
         return f"“{name}” is removed."
 
-    _do(remove)
+    _report_change(remove_named)
 
 
-def _do(change: Callable[[], str]) -> None:
+def _report_change(change: Callable[[], str]) -> None:
     try:
-        state.put(state.SLICE_CHANGED, change())
+        state.set_value(state.SLICE_CHANGED, change())
     except SentiscopeError as error:
-        state.put(state.SLICE_CHANGED, f"Not changed: {error}.")
+        state.set_value(state.SLICE_CHANGED, f"Not changed: {error}.")
     else:
-        state.clear(WHICH, RENAMED)
+        state.clear_clicks(WHICH, RENAMED)
 
 
 INTERVALS = (
@@ -198,7 +200,7 @@ INTERVALS = (
 )
 
 
-def multi_label(source: Source) -> tuple[Decision, Report, dict[str, pd.DataFrame]]:
+def show_multi_label(source: Source) -> tuple[Decision, SplitPredictions, dict[str, pd.DataFrame]]:
     """Show numbers, the table of labels, and the choice of one.
 
     Returns:
@@ -206,59 +208,61 @@ def multi_label(source: Source) -> tuple[Decision, Report, dict[str, pd.DataFram
     """
     record, split, report = source.record, source.split, source.report
     with st.container(key="labels-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
-        choice = choose(answers.LIMITS, source, single=True)
-    stats(labels.metric_stats(record, split, report, choice))
-    caption(INTERVALS)
-    tables = every_metric(source)
-    every = show_of(source, LABELS)
-    _labels(every, split)
-    _one(source, choice)
-    decision = source.once(answers.decision)
-    used = labels.limits(record, choice)
-    used[report.classes.index(str(source.chosen(answers.RULE)))] = decision.threshold
-    return decision, labels.with_predictions(report, decision, used), {**tables, "Labels": every.table}
+        choice = choose_option(thresholding.LIMITS, source, single=True)
+    show_stats(multilabel.list_metric_stats(record, split, report, choice))
+    show_caption(INTERVALS)
+    tables = show_all_metrics(source)
+    every = show_figure(source, LABELS)
+    _show_labels(every, split)
+    _show_label(source, choice)
+    decision = source.read_once(thresholding.read_decision)
+    used = multilabel.pick_thresholds(record, choice)
+    used[report.classes.index(str(source.get_choice(thresholding.RULE)))] = decision.threshold
+    return decision, multilabel.apply_thresholds(report, decision, used), {**tables, "Labels": every.table}
 
 
-def _labels(every: labels.Labels, split: str) -> None:
+def _show_labels(every: multilabel.Labels, split: str) -> None:
     if every.tuned and split == "validation":
-        finding("The thresholds were chosen on these sentences", "Tuned figures flatter here; report those of test.")
-    titles = [title for name, title in labels.COLUMNS.items() if name not in ("label", "n")]
+        show_finding(
+            "The thresholds were chosen on these sentences", "Tuned figures flatter here; report those of test."
+        )
+    titles = [title for name, title in multilabel.COLUMNS.items() if name not in ("label", "n")]
     three = dict.fromkeys(titles, st.column_config.NumberColumn(format="%.3f"))
     with st.expander("All labels as a table"):
-        show_table(every.table.rename(columns=labels.COLUMNS), "Each label", three)
+        show_table(every.table.rename(columns=multilabel.COLUMNS), "Each label", three)
 
 
-def _one(source: Source, choice: str) -> None:
-    heading("One label", "one-label", note="everything below is about it: a sentence has it or not")
+def _show_label(source: Source, choice: str) -> None:
+    show_heading("One label", "one-label", note="everything below is about it: a sentence has it or not")
     with st.container(key="rule-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
-        label = pick(answers.RULE, source, label="Label", width=220)
-        exact = threshold_slider(source, f"{source.record.run}, {label}, {choice}")
-    if choice == labels.TUNED and not source.chosen(answers.COST):
-        caption(f"Chosen on validation: {number(exact)}.")
+        label = pick_option(thresholding.RULE, source, label="Label", width=220)
+        exact = pick_threshold(source, f"{source.record.run}, {label}, {choice}")
+    if choice == multilabel.TUNED and not source.get_choice(thresholding.COST):
+        show_caption(f"Chosen on validation: {format_number(exact)}.")
 
 
-def every_metric(source: Source) -> dict[str, pd.DataFrame]:
+def show_all_metrics(source: Source) -> dict[str, pd.DataFrame]:
     """Show all metrics, folded; return their table, none where none was recorded."""
     try:
-        shown, drawing = data.drawn(METRICS, source, look())
+        shown, drawing = data.draw_figure(METRICS, source, get_look())
     except NotAvailable:
         return {}
     folded = st.expander("All metrics as a table", key="every-metric", on_change="rerun")  # drawn when it is opened
     if folded.open:
         with folded:
             show(METRICS, shown, drawing=drawing)
-    return METRICS.numbers(shown)
+    return METRICS.build_tables(shown)
 
 
-def threshold_bar(source: Source) -> None:
+def show_threshold_bar(source: Source) -> None:
     """Show rule, threshold and the cost of a miss, all in the link; the source knows them from then on."""
     with st.container(key="rule-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
-        if answers.RULE.values(source):
-            pick(answers.RULE, source, about=answers.RULE.about)
-        threshold_slider(source)
+        if thresholding.RULE.values(source):
+            pick_option(thresholding.RULE, source, about=thresholding.RULE.about)
+        pick_threshold(source)
 
 
-def threshold_slider(source: Source, of: str = "") -> float:
+def pick_threshold(source: Source, of: str = "") -> float:
     """Show the threshold, and behind it what a miss costs, where it is about one class.
 
     Args:
@@ -268,19 +272,19 @@ def threshold_slider(source: Source, of: str = "") -> float:
     Returns:
         Where it begins: known more exactly than the slider's step, and kept so until the slider is moved.
     """
-    option, name = answers.slider(source), answers.one_class(source)
+    option, name = thresholding.get_slider(source), thresholding.get_class(source)
     place = st.container(width=420)
     if name:
-        ratios, cost = answers.RATIOS, answers.COST
+        ratios, cost = thresholding.RATIOS, thresholding.COST
         given = cost.label, ratios.low, ratios.high, 0.0, ratios.step
         options: dict[str, Any] = {"format": "%g", "bind": "query-params", "width": 150, "help": cost.about}
         source.choices[cost.name] = st.number_input(*given, key=cost.name, **options)
         if source.choices[cost.name]:
             of = f"{source.record.run}, {name}, {of}, {source.choices[cost.name]:g}"
-    exact = float(option.first(source))
-    first = None if of or state.follows(option.name) else round(exact, 2)
+    exact = float(option.get_default(source))
+    first = None if of or state.has_followed(option.name) else round(exact, 2)
     if first is None:
-        state.follow(option.name, of, round(exact, 2))
+        state.reset_on_change(option.name, of, round(exact, 2))
     label, about = option.label, option.about
     if name:
         label = f"Threshold on P({name})"

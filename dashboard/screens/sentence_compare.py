@@ -11,41 +11,47 @@ import streamlit as st
 
 from core.exceptions import NotAvailable
 from core.interpret.edits import Edits
-from core.interpret.trace_summary import unknown_note
+from core.interpret.trace_summary import warn_unknown
 from core.runs.record import RunRecord
-from core.text.clusters import clipped, isolated
+from core.text.graphemes import clip_text, wrap_bidi
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.attention import MapRow, full_colour
-from dashboard.figures.contrast import DIFFERENCE, contrast_readings, contrast_table, describe_difference, read_sentence
-from dashboard.figures.heads import COMBINED, Combined
-from dashboard.figures.naming import data_name
-from dashboard.figures.sentence import combined_rows, comparison, subtracts
+from dashboard.figures.attention import MapRow, find_top_weight
+from dashboard.figures.attention_heads import COMBINED, CombinedMaps
+from dashboard.figures.contrast import (
+    DIFFERENCE,
+    align_readings,
+    build_contrast_table,
+    describe_difference,
+    read_sentence,
+)
+from dashboard.figures.display_names import get_data_name
+from dashboard.figures.sentence_maps import build_combined_rows, compare_views, has_subtraction
 from dashboard.figures.source import Source
-from dashboard.figures.words import TOWARDS
-from dashboard.screens.sentence_bench import word_strip, words_asked
-from dashboard.widgets.bars import answer
-from dashboard.widgets.figure import caption, heading, show
-from dashboard.widgets.messages import finding, problem
-from dashboard.widgets.style import look
-from dashboard.widgets.typed import read_edits
+from dashboard.figures.word_attributions import TOWARDS
+from dashboard.screens.sentence_bench import compute_words, show_words
+from dashboard.widgets.bars import show_prediction
+from dashboard.widgets.figure import show, show_caption, show_heading
+from dashboard.widgets.messages import show_finding, show_problem
+from dashboard.widgets.style import get_look
+from dashboard.widgets.text_fields import parse_edits
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.interpret.sentence import SentenceView
+    from core.interpret.sentence_view import SentenceView
 
 
 HELP = "Any other run with weights; it reads the text as it was trained, without the changes made above."
 
 
-def other_runs(record: RunRecord) -> dict[str, RunRecord]:
+def list_other_runs(record: RunRecord) -> dict[str, RunRecord]:
     """Return every other run that can be asked, by name, newest first."""
-    return {each.run: each for each in data.runs_with_weights() if each.run != record.run}
+    return {each.run: each for each in data.list_loadable_runs() if each.run != record.run}
 
 
 @dataclass
-class Beside:
+class ReadingComparison:
     """The results of a comparison with another reading."""
 
     views: dict[str, SentenceView] = field(default_factory=dict)
@@ -53,14 +59,14 @@ class Beside:
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
 
 
-def second_run(source: Source, others: Mapping[str, RunRecord]) -> Beside:
+def show_second_run(source: Source, others: Mapping[str, RunRecord]) -> ReadingComparison:
     """Show the picker and, once a run is chosen, both readings; return the second reading, and what differs."""
-    asked = state.in_link(state.BESIDE)
-    heading("Two runs side by side", "beside", note="the same text, another model")
+    asked = state.read_link(state.BESIDE)
+    show_heading("Two runs side by side", "beside", note="the same text, another model")
     if asked and asked not in others:
         gone = "It was renamed or removed, or has no weights yet."
         where = "It is the run above." if asked == source.record.run else gone
-        problem(f"There is no run “{asked}” to compare with", where)
+        show_problem(f"There is no run “{asked}” to compare with", where)
     name = st.selectbox(
         "Second run",
         list(others),
@@ -73,69 +79,69 @@ def second_run(source: Source, others: Mapping[str, RunRecord]) -> Beside:
         width=360,
     )
     if name is None:
-        return Beside()
-    second = Source(others[name], data, text=source.text, choices=towards(source, others[name]))
-    return two_readings(source, second, "second", name)
+        return ReadingComparison()
+    second = Source(others[name], data, text=source.text, choices=get_shared_target(source, others[name]))
+    return show_readings(source, second, "second", name)
 
 
-def towards(source: Source, record: RunRecord) -> dict[str, str]:
+def get_shared_target(source: Source, record: RunRecord) -> dict[str, str]:
     """Return the class that effects in a source are measured for, if another run has it too."""
     chosen = str(source.choices.get(TOWARDS.name, ""))
     return {TOWARDS.name: chosen} if chosen in record.classes else {}
 
 
-def two_readings(first: Source, second: Source, place: str, called: str) -> Beside:
+def show_readings(first: Source, second: Source, place: str, called: str) -> ReadingComparison:
     """Show answers, words and combined maps side by side, the maps on one scale, and what differs."""
-    found = Beside({called: read_sentence(second)})
+    found = ReadingComparison({called: read_sentence(second)})
     if first.text == second.text and first.record.run != second.record.run:
-        title, said = comparison(*map(read_sentence, (first, second)))
-        (finding(title, said) if title else caption(said))
-    caption(describe_difference(first, second))
-    if read_sentence(second).tokens and not words_asked(second, place):
+        title, said = compare_views(*map(read_sentence, (first, second)))
+        (show_finding(title, said) if title else show_caption(said))
+    show_caption(describe_difference(first, second))
+    if read_sentence(second).tokens and not compute_words(second, place):
         return found
-    mine, theirs = (_rows(read_sentence(each), each.record, each.edits) for each in (first, second))
-    top = full_colour([*mine, *theirs])
+    mine, theirs = (_make_rows(read_sentence(each), each.record, each.edits) for each in (first, second))
+    top = find_top_weight([*mine, *theirs])
     with st.container(key=f"pair-beside-{place}"):
         left, right = st.columns(2, gap="large")
     with left:
-        _reading(first, mine, top, f"{place}-first")
+        _show_reading(first, mine, top, f"{place}-first")
     with right:
-        _reading(second, theirs, top, place)
+        _show_reading(second, theirs, top, place)
     try:
-        shape = contrast_readings(first, second)
+        shape = align_readings(first, second)
     except NotAvailable as error:
-        caption(f"The pushes have no difference: {error}.")
+        show_caption(f"The pushes have no difference: {error}.")
         return found
     show(DIFFERENCE, shape, name=f"difference-{place}")
     shapes = [[row.weights.shape for row in rows] for rows in (mine, theirs)]
     if mine and read_sentence(first).tokens == read_sentence(second).tokens and shapes[0] == shapes[1]:
         gaps = [replace(row, weights=row.weights - other.weights) for row, other in zip(mine, theirs, strict=True)]
-        shown = Combined(read_sentence(first), gaps, full_colour(gaps), "the first minus the second")
+        shown = CombinedMaps(read_sentence(first), gaps, find_top_weight(gaps), "the first minus the second")
         show(COMBINED, shown, name=f"combined-{place}-difference", more="A scale of their own.")
-    found.tables[f"Difference {place}"] = contrast_table(shape)
+    found.tables[f"Difference {place}"] = build_contrast_table(shape)
     return found
 
 
-def _rows(view: SentenceView, record: RunRecord, edits: Edits) -> list[MapRow]:
-    return combined_rows(view, subtracts(record), edits) if view.layers and view.tokens else []
+def _make_rows(view: SentenceView, record: RunRecord, edits: Edits) -> list[MapRow]:
+    return build_combined_rows(view, has_subtraction(record), edits) if view.layers and view.tokens else []
 
 
-def _reading(source: Source, rows: list[MapRow], top: float, place: str) -> None:
-    record, changed = source.record, source.edits.words()
+def _show_reading(source: Source, rows: list[MapRow], top: float, place: str) -> None:
+    record, changed = source.record, source.edits.describe_changes()
     view = read_sentence(source)
-    about = f"{record.preset} on {data_name(record.config.data.name)}" + (f"; {changed}" if changed else "")
+    about = f"{record.preset} on {get_data_name(record.config.data.name)}" + (f"; {changed}" if changed else "")
     st.html(f'<p class="s-who"><b>{escape(record.run)}</b> {escape(about)}</p>')
     if place.startswith("pinned"):
         st.html(f'<p class="s-flip">{escape(source.text)}</p>')
-    if note := unknown_note(view.unknown_words):
-        caption(note)
-    answer(record, view, look(), small=True)
+    if note := warn_unknown(view.unknown_words):
+        show_caption(note)
+    show_prediction(record, view, get_look(), small=True)
     if view.tokens:
-        word_strip(source, f"words-{place}")
+        show_words(source, f"words-{place}")
     if not rows:
-        caption("No attention to look into: the answer and the words can be compared.")
+        show_caption("No attention to look into: the answer and the words can be compared.")
         return
-    combined = Combined(view, rows, top, record.run)
+    combined = CombinedMaps(view, rows, top, record.run)
     show(COMBINED, combined, name=f"combined-{place}", more="Both runs share one scale.")
 
 
@@ -143,63 +149,65 @@ KEYS = (state.PINNED_RUN, state.PINNED, state.PINNED_EDIT)
 QUOTED = 90
 
 
-def pinned() -> tuple[str, str, str] | None:
+def get_pinned() -> tuple[str, str, str] | None:
     """Return the run, text and edit that the link pins; None: nothing is pinned."""
-    run, text, edit = map(state.carried, KEYS)
+    run, text, edit = map(state.get_param, KEYS)
     return (run, text, edit) if run else None
 
 
-def pin_button(source: Source) -> None:
+def show_pin_button(source: Source) -> None:
     """Show the button that pins the current reading, or unpins the pinned one."""
-    word, icon, now = "Pin", ":material/keep:", (source.record.run, source.text, source.edits.encode())
+    word, icon, now = "Pin", ":material/keep:", (source.record.run, source.text, source.edits.encode_line())
     about = "Keep this reading beside the next ones: change sentence, run or levers, and see both"
-    if pinned() is not None:
+    if get_pinned() is not None:
         word, icon, now, about = "Unpin", ":material/keep_off:", ("", "", ""), "Let go what was pinned"
     with st.container(key="pin", width="content"):
-        st.button(word, icon=icon, key="pin-button", on_click=_pin, args=now, help=about)
+        st.button(word, icon=icon, key="pin-button", on_click=_pin_reading, args=now, help=about)
 
 
-def _pin(*values: str) -> None:
+def _pin_reading(*values: str) -> None:
     for key, value in zip(KEYS, values, strict=True):
-        state.carry(key, value)
+        state.set_param(key, value)
 
 
-def _source(source: Source, others: Mapping[str, RunRecord]) -> Source | None:
-    run, text, edit = pinned() or ("", "", "")
+def _make_source(source: Source, others: Mapping[str, RunRecord]) -> Source | None:
+    run, text, edit = get_pinned() or ("", "", "")
     record = source.record if run == source.record.run else others.get(run)
     if record is None:
         return None
-    edits, _, _ = read_edits(record, data.sentence(run, text), edit)
-    return Source(record, data, text=text, edits=edits, choices=towards(source, record))
+    edits, _, _ = parse_edits(record, data.inspect_text(run, text), edit)
+    return Source(record, data, text=text, edits=edits, choices=get_shared_target(source, record))
 
 
-def pinned_line(source: Source, others: Mapping[str, RunRecord]) -> Source | None:
+def show_pinned(source: Source, others: Mapping[str, RunRecord]) -> Source | None:
     """Show the pinned text and how its prediction differs; return the pinned reading."""
-    pin = _source(source, others)
+    pin = _make_source(source, others)
     if pin is None:
         return None
-    quoted = isolated(clipped(pin.text, QUOTED))
-    who = ", ".join(filter(None, (pin.record.run if pin.record.run != source.record.run else "", pin.edits.words())))
+    quoted = wrap_bidi(clip_text(pin.text, QUOTED))
+    who = ", ".join(
+        filter(None, (pin.record.run if pin.record.run != source.record.run else "", pin.edits.describe_changes()))
+    )
     about = f" ({who})" if who else ""
-    said = "" if _same(source, pin) else f" · {describe_difference(source, pin, 'pinned')}"
+    said = "" if _is_same(source, pin) else f" · {describe_difference(source, pin, 'pinned')}"
     st.html(f'<p class="s-pin">Pinned: <b>“{escape(quoted)}”</b>{escape(about)}{escape(said)}</p>')
     return pin
 
 
-def _same(source: Source, pin: Source) -> bool:
+def _is_same(source: Source, pin: Source) -> bool:
     return (source.record.run, source.text, source.edits) == (pin.record.run, pin.text, pin.edits)
 
 
-def beside_the_pin(source: Source, pin: Source | None) -> Beside:
+def compare_pinned(source: Source, pin: Source | None) -> ReadingComparison:
     """Show the section; return the pinned reading for the table of answers, and what differs."""
-    asked = pinned()
+    asked = get_pinned()
     if asked is None:
-        return Beside()
-    heading("Beside what is pinned", "pinned", note="this reading, and the pinned one")
+        return ReadingComparison()
+    show_heading("Beside what is pinned", "pinned", note="this reading, and the pinned one")
     if pin is None:
-        problem(f"There is no run “{asked[0]}” to compare with", "It was renamed or removed. Unpin it.")
-        return Beside()
-    if _same(source, pin):
-        caption("This is what is pinned. Change the sentence, the run or a lever: both stand here then.")
-        return Beside()
-    return two_readings(source, pin, "pinned", "pinned")
+        show_problem(f"There is no run “{asked[0]}” to compare with", "It was renamed or removed. Unpin it.")
+        return ReadingComparison()
+    if _is_same(source, pin):
+        show_caption("This is what is pinned. Change the sentence, the run or a lever: both stand here then.")
+        return ReadingComparison()
+    return show_readings(source, pin, "pinned", "pinned")

@@ -13,61 +13,60 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.exceptions import InputError, NotAvailable
+from core.formatting import format_count, format_number
 from core.interpret.edits import Edits
-from core.interpret.templates import FILLER, PLACE, TEMPLATES
-from core.interpret.templates import LONGEST as LONGEST_TEMPLATE
-from core.models.provides import provides
-from core.numbers import count, number
-from core.runs import errands
-from core.runs.beliefs import BeliefFiles
+from core.interpret.negation_templates import FILLER, PLACE, TEMPLATES
+from core.interpret.negation_templates import LONGEST as LONGEST_TEMPLATE
+from core.models.capabilities import list_capabilities
+from core.runs import background_jobs
+from core.runs.faithfulness_files import BeliefFiles
 from core.runs.record import RunRecord
-from core.text.clusters import clipped, isolated
-from core.text.words import passages
+from core.text.graphemes import clip_text, wrap_bidi
+from core.text.words import split_passages
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures.ablation_levers import LEVERS
-from dashboard.figures.belief import ALONG, BELIEF, HOW, METHOD
+from dashboard.figures.activation_patching import DONOR, PATCHING
+from dashboard.figures.attention_heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
+from dashboard.figures.attribution_methods import EXTENT, METHODS, READ_NEEDED, MethodComparison, list_methods
 from dashboard.figures.contrast import DIFFERENCE
-from dashboard.figures.distance import DISTANCE, OF, distance
-from dashboard.figures.distance import asked as asked_runs
+from dashboard.figures.faithfulness import ALONG, BELIEF, HOW, METHOD
 from dashboard.figures.figure import Figure
-from dashboard.figures.heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
-from dashboard.figures.lambda_bench import LAMBDA_BENCH
-from dashboard.figures.learned import NUMBERS_OF, Numbers, number_table, view_scalars
-from dashboard.figures.methods import EXTENT, METHODS, READ_NEEDED, Together, named
-from dashboard.figures.models import reads_without
-from dashboard.figures.patching import DONOR, PATCHING
-from dashboard.figures.sentence import attention_table, prediction_table, subtracts
+from dashboard.figures.lambda_response import LAMBDA_BENCH
+from dashboard.figures.learned_scalars import NUMBERS_OF, Numbers, build_number_table, read_view_scalars
+from dashboard.figures.negation_scope import DISTANCE, OF, measure_distance, prepare_query
+from dashboard.figures.preset_tables import describe_baseline
+from dashboard.figures.sentence_maps import build_attention_table, build_prediction_table, has_subtraction
 from dashboard.figures.source import Source
-from dashboard.figures.tokens import BRANCHES, GATES, LEXICON, POLARITY, SUPPORT, TOKEN_LAMBDA, token_table
-from dashboard.figures.words import WORDS, target
-from dashboard.screens.sentence_bench import lambda_bench, more_maps, unknown_words
-from dashboard.screens.sentence_compare import beside_the_pin, second_run
-from dashboard.screens.sentence_flip import what_would_change
-from dashboard.screens.sentence_tried import tried_sentences
-from dashboard.widgets.bars import answer
+from dashboard.figures.token_values import BRANCHES, GATES, LEXICON, POLARITY, SUPPORT, TOKEN_LAMBDA, build_token_table
+from dashboard.figures.word_attributions import WORDS, get_target_class
+from dashboard.screens.sentence_bench import show_lambdas, show_more_maps, show_unknown_words
+from dashboard.screens.sentence_compare import compare_pinned, show_second_run
+from dashboard.screens.sentence_counterfactual import show_counterfactual
+from dashboard.screens.sentence_history import show_tried
+from dashboard.widgets.bars import show_prediction
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import (
-    anchor,
-    caption,
-    heading,
-    heading_of,
+    make_anchor,
     show,
     show_bare,
-    show_of,
+    show_caption,
+    show_figure,
+    show_figure_heading,
+    show_figures,
+    show_heading,
     show_others,
-    show_tables,
 )
-from dashboard.widgets.messages import as_sentence, finding, literal, problem
-from dashboard.widgets.options import asked, choose
-from dashboard.widgets.style import look
-from dashboard.widgets.waiting import begin, under_way, waited
+from dashboard.widgets.messages import as_sentence, escape_label, show_finding, show_problem
+from dashboard.widgets.options import choose_option, read_option
+from dashboard.widgets.progress import show_job, show_start_button, wait_for
+from dashboard.widgets.style import get_look
 
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from core.interpret.sentence import MixView, SentenceView
+    from core.interpret.sentence_view import MixView, SentenceView
 
 
 BREATH = 0.2
@@ -81,7 +80,7 @@ def has_maps(view: SentenceView) -> bool:
     return bool(view.layers and view.tokens and not view.too_long)
 
 
-def below_the_bench(
+def show_sections(
     source: Source,
     trained: SentenceView,
     others: Mapping[str, RunRecord],
@@ -94,36 +93,40 @@ def below_the_bench(
     view = source.view if source.text.strip() else trained
     with st.container(key="below"):
         links = st.container()
-        mixture(source.record, source.edits, trained, view)
-        tables |= by_passage(source.record, source.text)
+        show_mixture(source.record, source.edits, trained, view)
+        tables |= show_passages(source.record, source.text)
         if trained.tokens:
-            tables |= what_would_change(source)
-            tables |= side_by_side(source)
+            tables |= show_counterfactual(source)
+            tables |= show_methods(source)
             last = st.container()
         if deep:
-            tables |= _maps(source, trained)
+            tables |= _show_maps(source, trained)
         else:
-            _nothing_inside(source.record, trained)
+            _explain_no_inside(source.record, trained)
         if trained.tokens:
-            tables |= other_parts(source)
-        reached = reach_of_negation(source.record, others, source.text)
-        pinned, second = beside_the_pin(source, pin), second_run(source, others)
-        tried = tried_sentences()
-        tables |= reached | pinned.tables | second.tables | _tokens(trained) | tried
+            tables |= show_other_parts(source)
+        reached = show_negation(source.record, others, source.text)
+        pinned, second = compare_pinned(source, pin), show_second_run(source, others)
+        tried = show_tried()
+        tables |= reached | pinned.tables | second.tables | _list_tokens(trained) | tried
         with links:
-            _contents(_sections(source, bool(trained.tokens), deep, reached, tried, pin))
+            _show_contents(_list_sections(source, bool(trained.tokens), deep, reached, tried, pin))
         end = st.container()
     if trained.tokens:
         with last:  # it asks the model many times: all else is there by then
-            tables |= may_i_believe_it(source)
-    answers = prediction_table(_answers(view, trained if source.edits else None, pinned.views | second.views))
-    drawn = deep or bool(reached) or any(figure.there(source) for figure in PLACED if figure not in OF_WORDS)
+            tables |= show_faithfulness(source)
+    answers = build_prediction_table(
+        _list_predictions(view, trained if source.edits else None, pinned.views | second.views)
+    )
+    drawn = deep or bool(reached) or any(figure.is_available(source) for figure in PLACED if figure not in OF_WORDS)
     with end:
         export_bar("sentence", {"Prediction": answers, **tables}, figures=drawn)
 
 
-def _sections(source: Source, words: bool, deep: bool, reached: object, tried: object, pin: object) -> dict[str, str]:
-    provided = provides(source.record.config.model)
+def _list_sections(
+    source: Source, words: bool, deep: bool, reached: object, tried: object, pin: object
+) -> dict[str, str]:
+    provided = list_capabilities(source.record.config.model)
     sections = {
         "passages": ("Passage by passage", is_long(source.record, source.text)),
         "flip": ("What would change it", words),
@@ -140,21 +143,23 @@ def _sections(source: Source, words: bool, deep: bool, reached: object, tried: o
     return {name: title for name, (title, there) in sections.items() if there}
 
 
-def _contents(sections: Mapping[str, str]) -> None:
-    links = "".join(f'<a href="#{anchor(name)}" target="_self">{escape(title)}</a>' for name, title in sections.items())
+def _show_contents(sections: Mapping[str, str]) -> None:
+    links = "".join(
+        f'<a href="#{make_anchor(name)}" target="_self">{escape(title)}</a>' for name, title in sections.items()
+    )
     st.html(f'<nav class="s-contents" aria-label="On this page">{links}</nav>')
 
 
-def _maps(source: Source, trained: SentenceView) -> dict[str, Table]:
-    unknown_words(source.edits, trained)
-    tables = dict[str, Table](lambda_bench(source))
-    more_maps(source)
-    tables |= from_another(source)
-    table = partial(attention_table, source.view, subtracts(source.record), source.edits, trained)
+def _show_maps(source: Source, trained: SentenceView) -> dict[str, Table]:
+    show_unknown_words(source.edits, trained)
+    tables = dict[str, Table](show_lambdas(source))
+    show_more_maps(source)
+    tables |= show_patching(source)
+    table = partial(build_attention_table, source.view, has_subtraction(source.record), source.edits, trained)
     return tables | {"Attention": table}
 
 
-def _answers(
+def _list_predictions(
     view: SentenceView, trained: SentenceView | None, beside: Mapping[str, SentenceView]
 ) -> dict[str, dict[str, float]]:
     columns = {"probability": view.probabilities} | ({} if trained is None else {"as trained": trained.probabilities})
@@ -163,24 +168,24 @@ def _answers(
     return columns | {name: other.probabilities for name, other in beside.items()}
 
 
-def _tokens(trained: SentenceView) -> dict[str, pd.DataFrame]:
-    known = token_table(trained)
+def _list_tokens(trained: SentenceView) -> dict[str, pd.DataFrame]:
+    known = build_token_table(trained)
     return {"Tokens": known} if len(known.columns) > NOTHING_KNOWN else {}
 
 
-def _nothing_inside(record: RunRecord, view: SentenceView) -> None:
+def _explain_no_inside(record: RunRecord, view: SentenceView) -> None:
     if view.too_long:
-        finding(
-            f"A text of {count(len(view.tokens))} tokens is too long for maps",
+        show_finding(
+            f"A text of {format_count(len(view.tokens))} tokens is too long for maps",
             "Each token sees only its neighbours and a few others here, so a map of all pairs would be nearly empty. "
             "Type a shorter text to see maps.",
         )
     elif view.layers:
-        finding("There is no word here to look into", "The bar shows what the model says of an empty text.")
+        show_finding("There is no word here to look into", "The bar shows what the model says of an empty text.")
     else:
-        finding(
+        show_finding(
             f"{record.preset} has no attention to look into",
-            f"{reads_without(record.config.model.family, 'heads and layers')} "
+            f"{describe_baseline(record.config.model.family, 'heads and layers')} "
             "Choose another run in the sidebar to see maps.",
         )
 
@@ -201,26 +206,26 @@ PLACED: tuple[Figure[Any], ...] = (
 )
 
 
-def other_parts(source: Source) -> dict[str, pd.DataFrame]:
+def show_other_parts(source: Source) -> dict[str, pd.DataFrame]:
     """Show everything but maps and coefficients that the model has, for a text with at least one token."""
-    table = number_table(view_scalars(source.view))
+    table = build_number_table(read_view_scalars(source.view))
     if len(table):
         show(NUMBERS_OF, Numbers(table, "Learned numbers", "of the model, the same for every text"))
     for name, figures in ROWS.items():
-        _side_by_side(name, figures, source)
+        _show_columns(name, figures, source)
     return show_others(source, "sentence", PLACED)
 
 
-def _side_by_side(name: str, figures: Sequence[Figure[Any]], source: Source) -> None:
+def _show_columns(name: str, figures: Sequence[Figure[Any]], source: Source) -> None:
     """Show the figures that the run has in two columns, or below each other on a narrow page."""
-    there = [figure for figure in figures if figure.there(source)]
+    there = [figure for figure in figures if figure.is_available(source)]
     if not there:
         return
     with st.container(key=f"pair-{name}"):
         columns = st.columns([6, 5], gap="large")
     for column, figure in zip(columns, there, strict=False):
         with column:
-            show_of(source, figure)
+            show_figure(source, figure)
 
 
 MIXTURE = (
@@ -233,32 +238,32 @@ KEY = "edit-mix"
 ROOMY = 0.55
 
 
-def mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: SentenceView) -> None:
+def show_mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: SentenceView) -> None:
     """Show the parts of a mixed prediction side by side; nothing if it has only one."""
     if trained.mix is None or view.mix is None:
         return
-    about = MIXTURE.format(number(record.temperature, 2))
-    heading("What the answer is made of", "mix", note=record.mixture, about=about)
-    _parts(record, trained.mix if edits else None, view.mix, view)
-    state.put(KEY, not edits.unmixed)
-    st.toggle("TF-IDF mixed in", key=KEY, on_change=_switched, args=(edits,), help=OFF)
+    about = MIXTURE.format(format_number(record.temperature, 2))
+    show_heading("What the answer is made of", "mix", note=record.mixture, about=about)
+    _show_mixed_parts(record, trained.mix if edits else None, view.mix, view)
+    state.set_value(KEY, not edits.unmixed)
+    st.toggle("TF-IDF mixed in", key=KEY, on_change=_switch_mixture, args=(edits,), help=OFF)
 
 
-def _parts(record: RunRecord, before: MixView | None, now: MixView, view: SentenceView) -> None:
-    def said(probabilities: Mapping[str, float]) -> SentenceView:
+def _show_mixed_parts(record: RunRecord, before: MixView | None, now: MixView, view: SentenceView) -> None:
+    def replace_predictions(probabilities: Mapping[str, float]) -> SentenceView:
         """Return the view with other probabilities."""
         return replace(view, probabilities=dict(probabilities))
 
-    trained = [None] * len(now.parts) if before is None else map(said, before.parts.values())
+    trained = [None] * len(now.parts) if before is None else map(replace_predictions, before.parts.values())
     columns = st.columns(len(now.parts), gap="large")
     for column, (part, chances), was in zip(columns, now.parts.items(), trained, strict=True):
         with column:
             st.html(f'<p class="s-who"><b>{escape(part)}</b></p>')
-            answer(record, said(chances), look(), before=was, small=True, roomy=ROOMY)
+            show_prediction(record, replace_predictions(chances), get_look(), before=was, small=True, roomy=ROOMY)
 
 
-def _switched(edits: Edits) -> None:
-    state.carry(state.EDIT, replace(edits, unmixed=not state.draft(KEY, True)).encode())
+def _switch_mixture(edits: Edits) -> None:
+    state.set_param(state.EDIT, replace(edits, unmixed=not state.get_value(KEY, True)).encode_line())
 
 
 REACH = "How far a negation reaches"
@@ -268,7 +273,7 @@ TEMPLATE_HELP = f"One of ours, or type your own: {PLACE} where words are put in,
 INSERT_HELP = "One word at a time; with | between pieces, a piece at a time."
 
 
-def reach_of_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> dict[str, pd.DataFrame]:
+def show_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> dict[str, pd.DataFrame]:
     """Show the section on negation; a typed sentence with a place is the first template. Return the table."""
     own = [text] if PLACE in text else []
     fitting = {name: other for name, other in others.items() if other.task == record.task}
@@ -293,7 +298,7 @@ def reach_of_negation(record: RunRecord, others: Mapping[str, RunRecord], text: 
                 max_chars=LONGEST_TEMPLATE,
                 help=INSERT_HELP,
             )
-        state.keep_some(state.CURVES, list(fitting))
+        state.keep_valid(state.CURVES, list(fitting))
         with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
             chosen = st.multiselect(
                 "Other runs",
@@ -304,24 +309,24 @@ def reach_of_negation(record: RunRecord, others: Mapping[str, RunRecord], text: 
                 placeholder="Choose runs" if fitting else "There is no other run of this kind",
             )
             source = Source(record, data, others=[fitting[name] for name in chosen], text=template or "")
-            if OF.counts(source):
-                choose(OF, source)
+            if OF.has_choices(source):
+                choose_option(OF, source)
         with place:
             try:
-                runs, filled, towards = asked_runs(source, insert or FILLER)
+                runs, filled, towards = prepare_query(source, insert or FILLER)
                 wanted = [("reach", each.run, filled, towards) for each in runs]
-                if not waited(data.asking(*wanted), "distance", "Not every run has read every step.").whole:
-                    heading(REACH, "distance")
+                if not wait_for(data.request_all(*wanted), "distance", "Not every run has read every step.").whole:
+                    show_heading(REACH, "distance")
                     return {}
-                shape = distance(source, insert or FILLER)
+                shape = measure_distance(source, insert or FILLER)
             except (InputError, NotAvailable) as error:
-                heading(REACH, "distance")
-                problem("This template cannot be read", str(error))
+                show_heading(REACH, "distance")
+                show_problem("This template cannot be read", str(error))
                 return {}
             show(DISTANCE, shape)
             for note in shape.notes:
-                caption(note)
-    return DISTANCE.numbers(shape)
+                show_caption(note)
+    return DISTANCE.build_tables(shape)
 
 
 MOST_WORDS = 40
@@ -337,103 +342,110 @@ NOTE = "A click reads the passage alone; undo brings the whole text back."
 
 def is_long(record: RunRecord, text: str) -> bool:
     """Return whether a text has more than one passage."""
-    return not record.pairs and len(passages(text, MOST_WORDS)) > 1
+    return not record.pairs and len(split_passages(text, MOST_WORDS)) > 1
 
 
-def by_passage(record: RunRecord, text: str) -> dict[str, pd.DataFrame]:
+def show_passages(record: RunRecord, text: str) -> dict[str, pd.DataFrame]:
     """Show the predictions passage by passage, nothing for a short text; return their table."""
     import pandas as pd
 
     if not is_long(record, text):
         return {}
-    read = data.passages(record.run, text, MOST_WORDS)
+    read = data.predict_passages(record.run, text, MOST_WORDS)
     chances, whole = read.each.probabilities, read.whole.probabilities[0]
-    note = f"together {_answer(record, whole)}"
-    heading("Passage by passage", "passages", note=note, about=ABOUT.format(MOST_WORDS))
+    note = f"together {_format_prediction(record, whole)}"
+    show_heading("Passage by passage", "passages", note=note, about=ABOUT.format(MOST_WORDS))
     with st.container(key="passages", gap="xxsmall", height=320 if len(chances) > SEEN else "content"):
         for place, (passage, said) in enumerate(zip(read.cut[0], chances, strict=True)):
-            line = f"{_answer(record, said)} — {isolated(clipped(passage, QUOTED))}"
-            alone = partial(state.put, state.TEXT, passage)
-            if st.button(literal(line), key=f"passage-{place}", type="tertiary", on_click=alone):
+            line = f"{_format_prediction(record, said)} — {wrap_bidi(clip_text(passage, QUOTED))}"
+            alone = partial(state.set_value, state.TEXT, passage)
+            if st.button(escape_label(line), key=f"passage-{place}", type="tertiary", on_click=alone):
                 st.rerun()
-    caption(NOTE)
+    show_caption(NOTE)
     columns = {f"probability:{name}": chances[:, place] for place, name in enumerate(record.classes)}
     return {"Passages": pd.DataFrame({"passage": read.cut[0], **columns})}
 
 
-def _answer(record: RunRecord, chances: np.ndarray) -> str:
+def _format_prediction(record: RunRecord, chances: np.ndarray) -> str:
     """Return the most probable class; of several labels those above their thresholds, or the nearest to it."""
     limits = record.tuned_thresholds or {}
     several = [place for place, name in enumerate(record.classes) if chances[place] > limits.get(name, 0.5)]
     shown = several if record.task == "multi" and several else [int(chances.argmax())]
-    return ", ".join(f"{record.classes[place]} {number(float(chances[place]), 2)}" for place in shown)
+    return ", ".join(f"{record.classes[place]} {format_number(float(chances[place]), 2)}" for place in shown)
 
 
-def side_by_side(source: Source) -> dict[str, pd.DataFrame]:
+def show_methods(source: Source) -> dict[str, pd.DataFrame]:
     """Show attribution methods side by side, for a text with a word; return their tables."""
     tables: dict[str, pd.DataFrame] = {}
     with st.container(key="by-method"):
-        asked(EXTENT, source)
-        wanted = "each_method", source.record.run, source.text, target(source), source.edits, named(source)
-        known = waited(data.asking(wanted), "methods", "Not every method was asked.")
+        read_option(EXTENT, source)
+        wanted = (
+            "each_method",
+            source.record.run,
+            source.text,
+            get_target_class(source),
+            source.edits,
+            list_methods(source),
+        )
+        known = wait_for(data.request_all(wanted), "methods", "Not every method was asked.")
         if not known.whole:
             if known.found is not None:
-                shown = Together(source.record, known.found, bool(source.edits))
+                shown = MethodComparison(source.record, known.found, bool(source.edits))
                 show(METHODS, shown)
-                tables = METHODS.numbers(shown)
-            choose(EXTENT, source)
+                tables = METHODS.build_tables(shown)
+            choose_option(EXTENT, source)
             return tables
         with st.container(key="pair-methods"):
             left, right = st.columns([6, 5], gap="large")
         with left:
-            tables = show_tables(source, METHODS)
-            choose(EXTENT, source)
+            tables = show_figures(source, METHODS)
+            choose_option(EXTENT, source)
         with right, contextlib.suppress(NotAvailable):
-            tables |= show_tables(source, READ_NEEDED)
+            tables |= show_figures(source, READ_NEEDED)
     return tables
 
 
 SHOWN = "deletion"
 
 
-def may_i_believe_it(source: Source) -> dict[str, pd.DataFrame]:
+def show_faithfulness(source: Source) -> dict[str, pd.DataFrame]:
     """Show the faithfulness of the explanations, for a text with a word; return its tables."""
     tables: dict[str, pd.DataFrame] = {}
     with st.container(key="belief"):
-        found = data.belief(source.record)
+        found = data.read_faithfulness(source.record)
         if found is None:
-            heading(str(BELIEF.title), "belief", about=HOW)
+            show_heading(str(BELIEF.title), "belief", about=HOW)
         else:
-            tables |= _fresh(source, BELIEF)
+            tables |= _show_fresh(source, BELIEF)
         measured = set() if found is None else {each.method for each in found.methods}
-        _measure(source, measured)
+        _offer_measurement(source, measured)
         if found is not None:
-            choose(METHOD, source)
-            tables |= _fresh(source, ALONG)
+            choose_option(METHOD, source)
+            tables |= _show_fresh(source, ALONG)
     return tables
 
 
-def _fresh(source: Source, figure: Figure[Any]) -> dict[str, pd.DataFrame]:
+def _show_fresh(source: Source, figure: Figure[Any]) -> dict[str, pd.DataFrame]:
     """Show a figure of files that a job writes, without caching its drawing."""
-    shape = figure.shape(source)
+    shape = figure.read_data(source)
     show(figure, shape)
-    return figure.numbers(shape)
+    return figure.build_tables(shape)
 
 
-def _measure(source: Source, measured: set[str]) -> None:
+def _offer_measurement(source: Source, measured: set[str]) -> None:
     run = source.record.run
-    every, single = BeliefFiles.of(data.store(), run), BeliefFiles.of(data.store(), run, SHOWN)
+    every, single = BeliefFiles.from_run(data.store(), run), BeliefFiles.from_run(data.store(), run, SHOWN)
     for files, key, what in ((every, "measure-all", "all methods"), (single, "measure-deletion", SHOWN)):
-        if under_way(files, key, f"Measuring {what} on {files.limit} sentences"):
+        if show_job(files, key, f"Measuring {what} on {files.limit} sentences"):
             return
-    if errands.job(every).status == "done":
+    if background_jobs.read_job(every).status == "done":
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if not measured:
-            begin(single, "measure-deletion", f"Measure {SHOWN}")
-        begin(every, "measure-all")
+            show_start_button(single, "measure-deletion", f"Measure {SHOWN}")
+        show_start_button(every, "measure-all")
         again = "Some minutes in a separate process; you may leave the page or close the tab."
-        caption(again if measured else every.offer.takes)
+        show_caption(again if measured else every.offer.takes)
 
 
 LONGEST = 2_000
@@ -443,7 +455,7 @@ OFFER = (
 )
 
 
-def from_another(source: Source) -> dict[str, pd.DataFrame]:
+def show_patching(source: Source) -> dict[str, pd.DataFrame]:
     """Show activation patching from another sentence, for a text with maps; return its table."""
     with st.container(key="patching"):
         place = st.container()
@@ -453,16 +465,16 @@ def from_another(source: Source) -> dict[str, pd.DataFrame]:
         source.choices[DONOR.name] = donor or ""
         shape, said = None, ("", OFFER)
         if (donor or "").strip():
-            about = source.record.run, source.text, donor, target(source), source.edits
+            about = source.record.run, source.text, donor, get_target_class(source), source.edits
             try:
-                if waited(data.asking(("patches", *about)), "patches", "Not every place was put in.").whole:
+                if wait_for(data.request_all(("patches", *about)), "patches", "Not every place was put in.").whole:
                     shape = show_bare(source, PATCHING)
             except InputError as error:
                 said = "These two cannot be put together", as_sentence(error)
         with place:
-            heading_of(PATCHING, shape)
+            show_figure_heading(PATCHING, shape)
         if shape is None:
-            finding(*said) if said[0] else caption(said[1])
+            show_finding(*said) if said[0] else show_caption(said[1])
             return {}
-        caption(PATCHING.say(PATCHING.reading, shape))
-        return PATCHING.numbers(shape)
+        show_caption(PATCHING.resolve_text(PATCHING.reading, shape))
+        return PATCHING.build_tables(shape)

@@ -13,93 +13,98 @@ from core.interpret.edits import UNCHANGED
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.heads import LAYER
-from dashboard.figures.results import offered_text
+from dashboard.figures.attention_heads import LAYER
+from dashboard.figures.forward_pass import COMPONENT, HEAD, STAGE, STEPS, build_step_table, read_stages
+from dashboard.figures.results import choose_default_text
 from dashboard.figures.source import Source
-from dashboard.figures.steps import COMPONENT, HEAD, STAGE, STEPS, found, step_table
-from dashboard.widgets.bars import answer
+from dashboard.widgets.bars import show_prediction
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, show_bare, show_others
-from dashboard.widgets.messages import as_sentence, empty, finding, header
-from dashboard.widgets.options import choose
-from dashboard.widgets.runs import attends, chosen_run, ended, facts
-from dashboard.widgets.style import add_style, look
-from dashboard.widgets.typed import asked_edits, begin, read_typed
+from dashboard.widgets.figure import show_bare, show_caption, show_others
+from dashboard.widgets.messages import as_sentence, show_empty, show_finding, show_header
+from dashboard.widgets.options import choose_option
+from dashboard.widgets.runs import describe_attention, describe_end, list_facts, require_run
+from dashboard.widgets.style import add_style, get_look
+from dashboard.widgets.text_fields import fill_text, read_link_edits, show_text_part
 
 QUESTION = "What happens between the words and the answer?"
 NOTHING = "There are no steps to show"
 
 
-def page() -> None:
+def show_page() -> None:
     """Show the forward pass of a text through one run."""
-    record = chosen_run("Steps", QUESTION, purpose="A sentence goes through a model here, step by step,")
+    record = require_run("Steps", QUESTION, purpose="A sentence goes through a model here, step by step,")
     if record is None:
         return
-    if not data.weights_fingerprint(record.run):
-        header("Steps", QUESTION, facts(record))
-        empty("This run has no weights", f"Without them no sentence goes through it. {ended(record)}", "Train", "train")
+    if not data.hash_weights(record.run):
+        show_header("Steps", QUESTION, list_facts(record))
+        show_empty(
+            "This run has no weights",
+            f"Without them no sentence goes through it. {describe_end(record)}",
+            "Train",
+            "train",
+        )
         return
-    header("Steps", QUESTION, facts(record, attends(record)), low=True)
-    begin(record, offered_text(record))
-    _begin_anew()
+    show_header("Steps", QUESTION, list_facts(record, describe_attention(record)), low=True)
+    fill_text(record, choose_default_text(record))
+    _reset_stage()
     add_style("bench.css")
-    read_typed(record, _stages)
+    show_text_part(record, _show_stages)
 
 
-def _stages(record: RunRecord, text: str, line: DeltaGenerator) -> None:
-    trained = data.sentence(record.run, text)
-    edits, _, view = asked_edits(record, text, trained)
+def _show_stages(record: RunRecord, text: str, line: DeltaGenerator) -> None:
+    trained = data.inspect_text(record.run, text)
+    edits, _, view = read_link_edits(record, text, trained)
     source = Source(record, data, text=text, edits=edits)
     with st.container(key="steps-bar", horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container(key="answer"):
-            answer(record, view, look(), before=trained if edits else None)
+            show_prediction(record, view, get_look(), before=trained if edits else None)
         if view.tokens:
-            _choices(source)
+            _pick_options(source)
     if edits:
         with st.container(key="steps-edited", horizontal=True, vertical_alignment="center", gap="small"):
-            caption(f"As edited: {edits.words()}.")
-            back = partial(state.carry, state.EDIT, UNCHANGED.encode())
+            show_caption(f"As edited: {edits.describe_changes()}.")
+            back = partial(state.set_param, state.EDIT, UNCHANGED.encode_line())
             st.button("As trained", key="steps-as-trained", on_click=back)
     if not view.tokens:
-        _begin_anew()
-        finding(NOTHING, "There is no word here. Type a sentence above: its steps stand here at once.")
+        _reset_stage()
+        show_finding(NOTHING, "There is no word here. Type a sentence above: its steps stand here at once.")
         return
     try:
-        steps = found(source)
+        steps = read_stages(source)
     except NotAvailable as error:
-        _begin_anew()
-        finding(NOTHING, as_sentence(error))
+        _reset_stage()
+        show_finding(NOTHING, as_sentence(error))
         return
-    begun = state.draft(state.BEGUN_AT, "")  # not where it is now: all matrices would be sent anew at every step
+    begun = state.get_value(state.BEGUN_AT, "")  # not where it is now: all matrices would be sent anew at every step
     if begun in [stage.key for stage in steps.stages]:
         source.choices[STAGE.name] = begun
-    key = state.current(f"fig-{STEPS.name}")
-    shown = show_bare(source, STEPS, on_stage_change=lambda: _opened(key))
-    if not state.projector():
-        caption(STEPS.say(STEPS.reading, shown))
+    key = state.get_widget_key(f"fig-{STEPS.name}")
+    shown = show_bare(source, STEPS, on_stage_change=lambda: _open_stage(key))
+    if not state.is_projector():
+        show_caption(STEPS.resolve_text(STEPS.reading, shown))
     for note in steps.notes:
-        finding("How this text is read", note)
+        show_finding("How this text is read", note)
     tables = show_others(source, "steps", [STEPS])
-    export_bar("steps", {"Steps": partial(step_table, steps), **tables}, figures=False)
+    export_bar("steps", {"Steps": partial(build_step_table, steps), **tables}, figures=False)
 
 
-def _choices(source: Source) -> None:
+def _pick_options(source: Source) -> None:
     with st.container(key="bench-head", horizontal=True, vertical_alignment="center", gap="small", width="content"):
         for option, name in ((LAYER, "layer"), (HEAD, "head"), (COMPONENT, "map")):
             values = option.values(source)
             if isinstance(values, Sequence) and len(values) > 1:
                 st.html(f'<span class="s-note">{name}</span>', width="content")
-                choose(option, source, plain=True)
+                choose_option(option, source, plain=True)
 
 
-def _begin_anew() -> None:
+def _reset_stage() -> None:
     """Let the next drawing start at the link's current stage."""
-    state.put(state.BEGUN_AT, state.carried(state.STAGE))
+    state.set_value(state.BEGUN_AT, state.get_param(state.STAGE))
 
 
-def _opened(key: str) -> None:
-    if stage := (state.draft(key, None) or {}).get("stage"):
-        state.carry(state.STAGE, str(stage))
+def _open_stage(key: str) -> None:
+    if stage := (state.get_value(key, None) or {}).get("stage"):
+        state.set_param(state.STAGE, str(stage))
 
 
-page()
+show_page()

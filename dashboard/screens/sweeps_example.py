@@ -16,13 +16,13 @@ import pandas as pd
 
 from core.runs import sweep
 from core.runs.store import RunStore
-from core.runs.sweep_table import table
-from dashboard.figures.sweeps import CellScores, chart_cells, command_line, table_frame
+from core.runs.sweep_table import build_table
+from dashboard.figures.sweeps import CellScores, build_table_frame, list_chart_cells, write_command
 
 FILE = Path(__file__).parent.parent / "assets" / "example_sweep.json"
 
 
-class Example(NamedTuple):
+class ExampleSweep(NamedTuple):
     """A stored sweep, as its page draws it."""
 
     command: str
@@ -33,25 +33,25 @@ class Example(NamedTuple):
     rows: pd.DataFrame
 
 
-def read_example() -> Example:
+def read_example() -> ExampleSweep:
     """Read the stored example sweep."""
     kept = json.loads(FILE.read_text(encoding="utf-8"))
     lists = ("values", "runs")
     cells = [CellScores(**cell | {name: tuple(cell[name]) for name in lists}) for cell in kept["cells"]]
-    return Example(kept["command"], kept["made"], kept["metric"], cells, pd.DataFrame(kept["rows"]))
+    return ExampleSweep(kept["command"], kept["made"], kept["metric"], cells, pd.DataFrame(kept["rows"]))
 
 
 def make_example(store: RunStore, name: str) -> None:
     """Store a finished sweep as the example."""
     plan = sweep.read(store, name)
-    whole = table(store, plan)
+    whole = build_table(store, plan)
     first = whole["metrics"][0]
     found = {
-        "command": command_line(plan),
+        "command": write_command(plan),
         "made": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}",
         "metric": first["title"],
-        "cells": [dataclasses.asdict(cell) for cell in chart_cells(whole, first["name"])],
-        "rows": table_frame(whole).to_dict("records"),
+        "cells": [dataclasses.asdict(cell) for cell in list_chart_cells(whole, first["name"])],
+        "rows": build_table_frame(whole).to_dict("records"),
     }
     FILE.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

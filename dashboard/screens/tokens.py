@@ -9,21 +9,21 @@ import streamlit as st
 
 from core.data.conll import OUTSIDE
 from core.exceptions import NotAvailable, SentiscopeError
-from core.metrics import metrics_of
-from core.numbers import count
+from core.formatting import format_count
+from core.metrics import select_metrics
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures import tagged
+from dashboard.figures import token_tags
 from dashboard.figures.results import Stat, find_metric, list_stats
 from dashboard.figures.source import Source
-from dashboard.widgets.bars import stats
+from dashboard.widgets.bars import show_stats
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, heading, show_bare, show_of, show_others, show_tables
-from dashboard.widgets.messages import differing, finding, header, opening, problem, stopped
-from dashboard.widgets.options import choose, pick
-from dashboard.widgets.runs import chosen_run, ended, facts
-from dashboard.widgets.typed import sentence_field
+from dashboard.widgets.figure import show_bare, show_caption, show_figure, show_figures, show_heading, show_others
+from dashboard.widgets.messages import show_error, show_finding, show_header, show_problem, show_shift, show_summary
+from dashboard.widgets.options import choose_option, pick_option
+from dashboard.widgets.runs import describe_end, list_facts, require_run
+from dashboard.widgets.text_fields import show_text_field
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,88 +32,88 @@ QUESTION = "Which spans does it find, and which does it miss?"
 SPLIT = "split"
 
 
-def page() -> None:
+def show_page() -> None:
     """Show the chosen run, if it tags words."""
-    record = chosen_run("Tokens", QUESTION, purpose="What it says of each word stands here")
+    record = require_run("Tokens", QUESTION, purpose="What it says of each word stands here")
     if record is None:
         return
     if record.task != "tokens" and record.classes:
-        header("Tokens", QUESTION, facts(record))
-        problem(
+        show_header("Tokens", QUESTION, list_facts(record))
+        show_problem(
             f"{record.run} gives a text a label, and no tags to its words",
             "Choose a run that was trained on words with a tag each: `sentiscope train --data FILE.conll`.",
         )
         return
-    splits = data.evaluated_splits(record.run)
+    splits = data.list_splits(record.run)
     if not splits:
-        header("Tokens", QUESTION, facts(record))
-        problem(f"{record.run} has not been evaluated yet", ended(record))
+        show_header("Tokens", QUESTION, list_facts(record))
+        show_problem(f"{record.run} has not been evaluated yet", describe_end(record))
         return
-    _measured(record, splits)
+    _show_metrics(record, splits)
 
 
-def _measured(record: RunRecord, splits: list[str]) -> None:
-    split = state.asked(SPLIT)
-    source = Source(record, data, split=split if split in splits else "", text=state.asked(state.TEXT))
-    rows = tagged.rows_of(source)
-    size = f"{count(len(rows.table))} sentences, {count(rows.labelled)} spans"
-    header("Tokens", QUESTION, facts(record, (source.split, size)))
+def _show_metrics(record: RunRecord, splits: list[str]) -> None:
+    split = state.get_bound(SPLIT)
+    source = Source(record, data, split=split if split in splits else "", text=state.get_bound(state.TEXT))
+    rows = token_tags.read_tagged_rows(source)
+    size = f"{format_count(len(rows.table))} sentences, {format_count(rows.labeled)} spans"
+    show_header("Tokens", QUESTION, list_facts(record, (source.split, size)))
     with st.container(key="tags-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
-        state.settle(SPLIT, splits, source.split)
+        state.set_option(SPLIT, splits, source.split)
         st.selectbox("Split", splits, key=SPLIT, bind="query-params", width=150)
-        choose(tagged.OUTCOME, source)
-        pick(tagged.TYPE, source, width=160)
+        choose_option(token_tags.OUTCOME, source)
+        pick_option(token_tags.TYPE, source, width=160)
         search: dict[str, Any] = {"placeholder": "Search the sentences", "width": 240}
-        found = st.text_input("Word", key=tagged.SEARCH.name, bind="query-params", **search)
-        source.choices[tagged.SEARCH.name] = found
-    opening(*tagged.finding(rows))
-    differing(data.split_differences(record, source.split))
-    stats(_stats(source))
-    caption("± is half of the 95 % interval (bootstrap over these sentences; none where all resamples agree).")
-    shown = tagged.TAG_SENTENCES, tagged.TAG_TYPES, tagged.TAG_ERRORS
-    tables = show_tables(source, *shown)
-    tables |= show_others(source, "tokens", (*shown, tagged.TAG_TYPED, tagged.TAG_CHANCES))
-    export_bar("tokens", tables | _typed(record))
+        found = st.text_input("Word", key=token_tags.SEARCH.name, bind="query-params", **search)
+        source.choices[token_tags.SEARCH.name] = found
+    show_summary(*token_tags.summarize_spans(rows))
+    show_shift(data.compare_split(record, source.split))
+    show_stats(_list_stats(source))
+    show_caption("± is half of the 95 % interval (bootstrap over these sentences; none where all resamples agree).")
+    shown = token_tags.TAG_SENTENCES, token_tags.TAG_TYPES, token_tags.TAG_ERRORS
+    tables = show_figures(source, *shown)
+    tables |= show_others(source, "tokens", (*shown, token_tags.TAG_TYPED, token_tags.TAG_CHANCES))
+    export_bar("tokens", tables | _show_typed(record))
 
 
-def _stats(source: Source) -> list[Stat]:
-    found = {name: find_metric(source.record.results, source.split, name) for name in metrics_of("tokens")}
-    shown = list_stats(found, "tokens", len(tagged.rows_of(source).table), {})
+def _list_stats(source: Source) -> list[Stat]:
+    found = {name: find_metric(source.record.results, source.split, name) for name in select_metrics("tokens")}
+    shown = list_stats(found, "tokens", len(token_tags.read_tagged_rows(source).table), {})
     return [replace(each, unit="sentences") for each in shown]
 
 
 @st.fragment
-def _typed_part(record: RunRecord) -> None:
+def _show_typed_part(record: RunRecord) -> None:
     """Show a typed sentence; a new one reruns this part alone."""
-    heading("A sentence of your own", "own-sentence", note="what stands between blanks is a word")
-    text = sentence_field(record)
+    show_heading("A sentence of your own", "own-sentence", note="what stands between blanks is a word")
+    text = show_text_field(record)
     source = Source(record, data, text=text)
     if not text.strip():
         return
     try:
-        show_bare(source, tagged.TAG_TYPED)
-        shown = show_of(source, tagged.TAG_CHANCES)
+        show_bare(source, token_tags.TAG_TYPED)
+        shown = show_figure(source, token_tags.TAG_CHANCES)
         unread = sum(chance is None for chance in shown.of_tags)
         if unread:
-            finding(
-                f"{count(unread)} of {count(len(shown.words))} words were not read",
-                f"This run reads {count(record.max_length)} tokens at most; what stands behind them is taken for O.",
+            show_finding(
+                f"{format_count(unread)} of {format_count(len(shown.words))} words were not read",
+                f"This run reads {format_count(record.max_length)} tokens at most; what stands behind them is taken for O.",
             )
     except SentiscopeError as error:
-        stopped(error)
+        show_error(error)
 
 
-def _typed(record: RunRecord) -> dict[str, pd.DataFrame]:
-    table = data.tags(record, data.evaluated_splits(record.run)[-1])
+def _show_typed(record: RunRecord) -> dict[str, pd.DataFrame]:
+    table = data.read_tags(record, data.list_splits(record.run)[-1])
     named = table[table["label"].map(lambda tags: any(tag != OUTSIDE for tag in tags))]
     first = str((table if named.empty else named)["text"].iloc[0])
-    state.restate(state.TEXT, first)
-    _typed_part(record)
+    state.restore_text(state.TEXT, first)
+    _show_typed_part(record)
     try:
-        source = Source(record, data, text=state.asked(state.TEXT) or first)
-        return tagged.TAG_CHANCES.numbers(tagged.TAG_CHANCES.shape(source))
+        source = Source(record, data, text=state.get_bound(state.TEXT) or first)
+        return token_tags.TAG_CHANCES.build_tables(token_tags.TAG_CHANCES.read_data(source))
     except NotAvailable:
         return {}
 
 
-page()
+show_page()

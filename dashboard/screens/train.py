@@ -7,22 +7,29 @@ from functools import partial
 
 import streamlit as st
 
-from core.data.kept_examples import NAME
+from core.data.counterexample_snapshot import NAME
 from core.data.lineage import NAME as LINEAGE
 from core.exceptions import SentiscopeError
-from core.numbers import count, duration, number, plus_minus
-from core.runs import jobs
+from core.formatting import format_count, format_duration, format_number, format_plus_minus
+from core.runs import training_jobs
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.curves import Curves
-from dashboard.figures.results import headline
-from dashboard.figures.training import LAMBDAS, LEARNING
+from dashboard.figures.results import read_headline
+from dashboard.figures.training_curves import LAMBDAS, LEARNING
+from dashboard.figures.training_log import Curves
 from dashboard.screens.train_form import train_form
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, heading, show
-from dashboard.widgets.messages import as_sentence, finding, header, problem, progress, selection_note
-from dashboard.widgets.runs import damaged, facts
+from dashboard.widgets.figure import show, show_caption, show_heading
+from dashboard.widgets.messages import (
+    as_sentence,
+    show_finding,
+    show_header,
+    show_problem,
+    show_progress,
+    show_selection,
+)
+from dashboard.widgets.runs import list_facts, show_damaged
 
 CHOOSE = "Which model shall learn, from what, and for how long?"
 WATCH = "Is it still learning, and when should it stop?"
@@ -30,62 +37,62 @@ POLL_SECONDS = 1.0
 LIVE = ("queued", "running")
 
 
-def page() -> None:
+def show_page() -> None:
     """Show the running training, or the form and the outcome of the chosen run."""
-    records = data.runs()
-    record = next((one for one in records if one.run == state.run()), None)
+    records = data.list_runs()
+    record = next((one for one in records if one.run == state.get_run()), None)
     if record is not None and record.status in LIVE:
-        header("Train", WATCH, facts(record))
-        st.fragment(_live, run_every=POLL_SECONDS)(record.run)
+        show_header("Train", WATCH, list_facts(record))
+        st.fragment(_show_live, run_every=POLL_SECONDS)(record.run)
         with st.expander("Train another model", icon=":material/add:"):
             train_form()
         return
-    header("Train", CHOOSE)
+    show_header("Train", CHOOSE)
     train_form()
     waiting = any(one.status in LIVE for one in records)
-    st.fragment(_others, run_every=POLL_SECONDS if waiting else None)(waiting)
+    st.fragment(_show_others, run_every=POLL_SECONDS if waiting else None)(waiting)
     if record is not None:
-        (damaged if record.status == "damaged" else past)(record)
+        (show_damaged if record.status == "damaged" else show_outcome)(record)
 
 
-def _live(run: str) -> None:
-    if state.draft(state.REQUESTED, ""):
+def _show_live(run: str) -> None:
+    if state.get_value(state.REQUESTED, ""):
         st.rerun()
-    watch(run)
-    queue(data.runs(), run)
+    watch_run(run)
+    show_queue(data.list_runs(), run)
 
 
-def _others(waiting: bool) -> None:
+def _show_others(waiting: bool) -> None:
     """Show other runs that train or wait; run the page again when the last one ends."""
-    records = data.runs()
-    if state.draft(state.REQUESTED, "") or (waiting and not any(one.status in LIVE for one in records)):
+    records = data.list_runs()
+    if state.get_value(state.REQUESTED, "") or (waiting and not any(one.status in LIVE for one in records)):
         st.rerun()
-    queue(records)
+    show_queue(records)
 
 
-def watch(run: str) -> None:
+def watch_run(run: str) -> None:
     """Show a live run; run the page again at its end."""
     record = data.store().read(run)
     if record.status not in LIVE:
         st.rerun()
-    curves, skipped = data.curves(record)
+    curves, skipped = data.read_curves(record)
     with st.container(horizontal=True, vertical_alignment="center", gap="large"):
         with st.container():
-            progress(*_progress(record, curves))
+            show_progress(*_describe_progress(record, curves))
         if record.status == "running":
             pause = "Saves a checkpoint and makes room for others; “Resume” continues from there"
-            st.button("Pause", "pause", pause, partial(_stop, run, keep=True), icon=":material/pause:")
-        ask, cancel = partial(state.put, state.CANCELLING, run), "Asks first, since it ends it for good"
+            st.button("Pause", "pause", pause, partial(_stop_run, run, keep=True), icon=":material/pause:")
+        ask, cancel = partial(state.set_value, state.CANCELLING, run), "Asks first, since it ends it for good"
         st.button("Cancel", "cancel", cancel, ask, icon=":material/close:", type="tertiary")
-    _confirm(record)
-    _numbers(record, curves)
+    _confirm_cancel(record)
+    _show_metrics(record, curves)
     if record.config.model.by_steps:
         # Empty at first: the browser fetches what draws it while the process that trains comes up.
-        _figures(curves, skipped)
+        _show_figures(curves, skipped)
 
 
-def _confirm(record: RunRecord) -> None:
-    if state.draft(state.CANCELLING, "") != record.run:
+def _confirm_cancel(record: RunRecord) -> None:
+    if state.get_value(state.CANCELLING, "") != record.run:
         return
     run, name = record.run, f"*{record.run}*"  # for those who hear the page
     if record.status == "running":
@@ -95,53 +102,53 @@ def _confirm(record: RunRecord) -> None:
     else:
         cost = "It has not begun, so there is no checkpoint to lose; it leaves the queue."
     with st.container(key=f"queued-confirm-{run}", horizontal=True, vertical_alignment="center", gap="small"):
-        selection_note(f"Cancel {run}?", cost)
-        stop = partial(_stop, run, keep=False)
+        show_selection(f"Cancel {run}?", cost)
+        stop = partial(_stop_run, run, keep=False)
         st.button(f"Cancel it {name}", on_click=stop, type="primary", key=f"confirm-cancel-{run}")
-        st.button(f"Leave it {name}", on_click=state.take, args=(state.CANCELLING,), key=f"leave-{run}")
+        st.button(f"Leave it {name}", on_click=state.pop_value, args=(state.CANCELLING,), key=f"leave-{run}")
 
 
-def _stop(run: str, *, keep: bool) -> None:
-    state.take(state.CANCELLING)
+def _stop_run(run: str, *, keep: bool) -> None:
+    state.pop_value(state.CANCELLING)
     try:
-        jobs.cancel(data.store(), run, keep=keep, insist=True)
+        training_jobs.cancel(data.store(), run, keep=keep, insist=True)
     except SentiscopeError as error:
         if data.store().read(run).status in LIVE:  # else it ended by itself between the look and the click
-            state.put(state.PROBLEM, str(error))
+            state.set_value(state.PROBLEM, str(error))
 
 
-def _go_on(run: str) -> None:
-    state.take(state.CANCELLING)
-    with state.refusals(state.PROBLEM):
-        jobs.start(data.store(), run)
+def _resume_run(run: str) -> None:
+    state.pop_value(state.CANCELLING)
+    with state.store_refusal(state.PROBLEM):
+        training_jobs.start(data.store(), run)
 
 
-def queue(records: Sequence[RunRecord], beside: str = "") -> None:
+def show_queue(records: Sequence[RunRecord], beside: str = "") -> None:
     """Show other runs that train or wait, in order, without the one that the page shows already."""
     live = [record for record in records if record.status in LIVE]
     others = sorted((one for one in live if one.run != beside), key=lambda one: (one.status != "running", one.created))
     if not others:
         return
-    heading("Queue", "queue", note=f"{count(len(live))} running or waiting")
+    show_heading("Queue", "queue", note=f"{format_count(len(live))} running or waiting")
     for record in others:
-        place = jobs.position(records, record.run)
+        place = training_jobs.get_queue_position(records, record.run)
         with st.container(key=f"queued-{record.run}", horizontal=True, vertical_alignment="center", gap="small"):
-            selection_note(record.run, f"number {place} in the queue" if place else "running")
+            show_selection(record.run, f"number {place} in the queue" if place else "running")
             name, run = f"Watch *{record.run}*", record.run  # the name is for those who hear the page
             st.button(name, on_click=state.choose_run, args=(run,), type="tertiary", key=f"watch-{run}")
             asked = (state.CANCELLING, run)
-            st.button(f"Cancel *{run}*", on_click=state.put, args=asked, type="tertiary", key=f"cancel-{run}")
-        _confirm(record)
+            st.button(f"Cancel *{run}*", on_click=state.set_value, args=asked, type="tertiary", key=f"cancel-{run}")
+        _confirm_cancel(record)
 
 
-def _progress(record: RunRecord, curves: Curves) -> tuple[str, str, float]:
-    if jobs.is_stuck(data.store(), record):
+def _describe_progress(record: RunRecord, curves: Curves) -> tuple[str, str, float]:
+    if training_jobs.is_stuck(data.store(), record):
         return "Does not answer", "“Cancel” once more ends its process", 0.0
-    if data.store().cancel_requested(record.run):
+    if data.store().is_cancel_requested(record.run):
         return "Stopping", "after the step under way", 0.0
     if record.status == "queued":
-        records = data.runs()
-        place = jobs.position(records, record.run)
+        records = data.list_runs()
+        place = training_jobs.get_queue_position(records, record.run)
         if place == 1 and all(other.status != "running" for other in records):
             return "Starting", "the training process is starting · you may close this tab", 0.0
         return "Waiting for a free place", f"number {place} in the queue · you may close this tab", 0.0
@@ -149,90 +156,94 @@ def _progress(record: RunRecord, curves: Curves) -> tuple[str, str, float]:
     if record.progress.get("stage") == "masked" and not now:
         done = record.progress["step"] / record.progress["steps"]
         epoch, epochs = record.progress["epoch"], record.progress["epochs"]
-        left = duration(record.seconds / done * (1 - done)) if done else "not yet known how long"
+        left = format_duration(record.seconds / done * (1 - done)) if done else "not yet known how long"
         return f"Masked words, epoch {min(epoch + 1, epochs)} of {epochs}", f"{left} left before the labels", done
     if not now:
         return "Getting ready", "reading the data, building the vocabulary · you may close this tab", 0.0
     if now >= curves.epochs:
         return "Evaluating", "measuring on the test sentences", 1.0
-    left = duration(curves.seconds / now * (curves.epochs - now))
+    left = format_duration(curves.seconds / now * (curves.epochs - now))
     left = f"at most {left} left · you may close this tab"
     return f"Epoch {int(now) + 1} of {curves.epochs}", left, now / curves.epochs
 
 
-def _numbers(record: RunRecord, curves: Curves) -> None:
-    if found := headline(record):
+def _show_metrics(record: RunRecord, curves: Curves) -> None:
+    if found := read_headline(record):
         rest = "intervals and the TF-IDF yardstick follow" if found.low is None else "the TF-IDF yardstick follows"
-        caption(f"Test {found.name} {number(found.value)}; {rest}.")
+        show_caption(f"Test {found.name} {format_number(found.value)}; {rest}.")
     elif curves.epoch:
-        spread = "".join(f" ({number(low)} to {number(high)})" for low, high in curves.validation_range[-1:])
-        caption(
-            f"After epoch {len(curves.epoch)}: validation loss {number(curves.validation_loss[-1])}, "
-            f"{curves.metric} {number(curves.validation_metric[-1])}{spread}."
+        spread = "".join(
+            f" ({format_number(low)} to {format_number(high)})" for low, high in curves.validation_range[-1:]
+        )
+        show_caption(
+            f"After epoch {len(curves.epoch)}: validation loss {format_number(curves.validation_loss[-1])}, "
+            f"{curves.metric} {format_number(curves.validation_metric[-1])}{spread}."
         )
 
 
-def past(record: RunRecord) -> None:
+def show_outcome(record: RunRecord) -> None:
     """Show the outcome of the chosen run, and what can be done with it."""
-    curves, skipped = data.curves(record)
+    curves, skipped = data.read_curves(record)
     words = {"done": "finished", "failed": "failed", "cancelled": "stopped"}
-    took = f" after {duration(record.seconds)}" if record.seconds else ""
-    heading(record.run, "past", note=words.get(record.status, record.status) + took)
+    took = f" after {format_duration(record.seconds)}" if record.seconds else ""
+    show_heading(record.run, "past", note=words.get(record.status, record.status) + took)
     if record.status == "failed":
-        problem("Training has failed", record.reason)
+        show_problem("Training has failed", record.reason)
     elif record.status == "cancelled":
-        finding("Training has been stopped", _stands(record))
+        show_finding("Training has been stopped", _describe_resume(record))
     if record.status == "done":
-        _reached(record)
+        _show_result(record)
     elif record.unbound:
-        finding("This run can be looked at, and not be trained here", record.unbound)
+        show_finding("This run can be looked at, and not be trained here", record.unbound)
     else:
         word, about = "Start over", "No checkpoint is left; it starts from step 0"
         if data.has_checkpoint(record.run):
             word, about = "Resume", "Continues from its last checkpoint"
-        st.button(word, "go-on", about, partial(_go_on, record.run), icon=":material/play_arrow:")
+        st.button(word, "go-on", about, partial(_resume_run, record.run), icon=":material/play_arrow:")
     if record.strange:
-        caption(f"Written by a newer version, kept and not read here: {', '.join(record.strange[:8])}.")
+        show_caption(f"Written by a newer version, kept and not read here: {', '.join(record.strange[:8])}.")
     if curves.loss:
-        _figures(curves, skipped)
-        export_bar("train", LEARNING.numbers(curves))
+        _show_figures(curves, skipped)
+        export_bar("train", LEARNING.build_tables(curves))
     elif record.status == "done":
         by_steps = record.config.model.by_steps
         why = "has no readable history left" if by_steps else "is not trained step by step: it is solved in one go"
-        finding("There are no curves to show", f"{record.preset} {why}. Its numbers are on Performance.")
+        show_finding("There are no curves to show", f"{record.preset} {why}. Its numbers are on Performance.")
 
 
-def _stands(record: RunRecord) -> str:
+def _describe_resume(record: RunRecord) -> str:
     if not data.has_checkpoint(record.run) or not record.progress.get("steps"):
         return record.reason
-    done, steps = count(int(record.progress["step"])), count(int(record.progress["steps"]))
+    done, steps = format_count(int(record.progress["step"])), format_count(int(record.progress["steps"]))
     same = f"`sentiscope train --resume {record.run}`"
     return f"It stands at step {done} of {steps}. “Resume” continues there, as does {same}."
 
 
-def _reached(record: RunRecord) -> None:
-    if found := headline(record):
-        said = plus_minus(found.value, found.low, found.high)
-        beside = f"; TF-IDF with logistic regression {number(found.yardstick)}" if found.yardstick is not None else ""
-        caption(f"Test {found.name} {said}{beside}.")
+def _show_result(record: RunRecord) -> None:
+    if found := read_headline(record):
+        said = format_plus_minus(found.value, found.low, found.high)
+        beside = (
+            f"; TF-IDF with logistic regression {format_number(found.yardstick)}" if found.yardstick is not None else ""
+        )
+        show_caption(f"Test {found.name} {said}{beside}.")
     for note in record.data_notes:
         if note.startswith((NAME, LINEAGE)):
-            caption(as_sentence(note))
+            show_caption(as_sentence(note))
     with st.container(horizontal=True):
         of_texts = (("See what it gets wrong", "performance", "target"), ("Type a sentence", "sentence", "notes"))
         of_words = (("See what it gets wrong", "tokens", "label"),)
         for title, page, icon in of_words if record.task == "tokens" else of_texts:
             if st.button(title, key=f"to-{page}", icon=f":material/{icon}:"):
-                state.go(page)
+                state.open_page(page)
 
 
-def _figures(curves: Curves, skipped: int) -> None:
+def _show_figures(curves: Curves, skipped: int) -> None:
     show(LEARNING, curves)
     if curves.lambdas:
         show(LAMBDAS, curves)
     if skipped:
         left_out = "They were left out of the curves; the run itself is not affected."
-        problem(f"{count(skipped)} lines of the history cannot be read", left_out)
+        show_problem(f"{format_count(skipped)} lines of the history cannot be read", left_out)
 
 
-page()
+show_page()

@@ -9,35 +9,35 @@ from typing import Any
 
 import streamlit as st
 
-from core.config import SETTINGS, RunConfig, compose, idle, inputs
-from core.data.kept_examples import NAME
+from core.config import SETTINGS, RunConfig, compose, explain_idle, find_missing_inputs
+from core.data.counterexample_snapshot import NAME
 from core.exceptions import SentiscopeError
-from core.failures.counter_examples import planned
+from core.failures.counter_examples import write_copy
+from core.formatting import format_count
 from core.models.config import ModelConfig
-from core.models.describe import parts
+from core.models.model_description import list_parts
 from core.models.presets import PRESETS
-from core.numbers import count
-from core.recipes import Applied
-from core.runs import jobs
+from core.recipes import AppliedRecipe
+from core.runs import training_jobs
 from core.runs.backbones import SETTING as BACKBONE
-from core.runs.budget import LENGTHS, Size, estimate, shortened, size, uncut_rows
-from core.runs.configuration import configure, configured
-from core.runs.start import START
+from core.runs.configuration import configure, configure_with_recipe
+from core.runs.cost_estimate import LENGTHS, Size, count_uncut_rows, describe_shortcuts, estimate_size, estimate_time
+from core.runs.warm_start import START
 from core.settings import Setting
 from dashboard import access, state
-from dashboard.data import cards, data
-from dashboard.figures import train_plan as plan
-from dashboard.figures.diagram import DIAGRAM, Made, described
-from dashboard.widgets.figure import caption, place
-from dashboard.widgets.messages import as_sentence, problem
-from dashboard.widgets.style import look
+from dashboard.data import data, dataset_cards
+from dashboard.figures import training_plan as plan
+from dashboard.figures.model_diagram import DIAGRAM, ModelDiagram, describe_parts
+from dashboard.widgets.figure import show_caption, show_drawing
+from dashboard.widgets.messages import as_sentence, show_problem
+from dashboard.widgets.style import get_look
 from dashboard.widgets.training_fields import (
-    data_picker,
-    preset_picker,
-    recipe,
-    recipe_switch,
+    get_recipe,
+    pick_dataset,
+    pick_preset,
+    pick_start,
     show_equation,
-    start_picker,
+    show_recipe_switch,
 )
 
 MODEL, DATA, LENGTH = "ndt-01-n3", "built-in", "short"
@@ -58,65 +58,65 @@ class Draft:
     """What is set on top of the preset, at last what parts of the model read (`along`)."""
     along: dict[str, Any]
     config: RunConfig
-    recipe: Applied
+    recipe: AppliedRecipe
 
 
 def train_form() -> None:
     """Show three choices and one button, under them what it begins with; every setting below, folded."""
     with st.container(key="train-form", horizontal=True, vertical_alignment="bottom", gap="small"):
-        preset_picker(MODEL, help="The Models page shows what each is made of")
-        data_picker(more="; the Data page shows what is in it")
+        pick_preset(MODEL, help="The Models page shows what each is made of")
+        pick_dataset(more="; the Data page shows what is in it")
         bound: dict[str, Any] = {"key": state.LENGTH, "bind": "query-params", "required": True}
         st.segmented_control("Length", list(LENGTHS), default=LENGTH, help=LENGTH_HELP, **bound)
-        st.button("Start training", type="primary", on_click=_start, key="start")
+        st.button("Start training", type="primary", on_click=_start_training, key="start")
     with st.container(key="train-begins", horizontal=True, vertical_alignment="bottom", gap="small"):
-        start_picker(state.SETTING + START)
-        recipe_switch(state.RECIPE, RECIPE_MORE, bind=True)
-        _examples_switch()
-    line = PRESETS[state.draft(state.PRESET, MODEL)].line
-    if text := state.take(state.PROBLEM):
-        problem("This training cannot start", text)
+        pick_start(state.SETTING + START)
+        show_recipe_switch(state.RECIPE, RECIPE_MORE, bind=True)
+        _show_examples_switch()
+    line = PRESETS[state.get_value(state.PRESET, MODEL)].line
+    if text := state.pop_value(state.PROBLEM):
+        show_problem("This training cannot start", text)
     try:
-        draft = _draft()
+        draft = _make_draft()
     except SentiscopeError as error:
-        tell = partial(problem, "These settings do not fit together", str(error))
+        tell = partial(show_problem, "These settings do not fit together", str(error))
         if not text:
             tell()
-        defaults = _defaults({})
-        composer(defaults, None, tell)
-        setting_fields(defaults, "")
+        defaults = _list_defaults({})
+        show_composer(defaults, None, tell)
+        show_settings(defaults, "")
         return
-    records = data.runs()
-    counts = cards.counts(draft.config)
-    large = size(draft.config, records, counts)
-    time = plan.time_text(estimate(draft.config, records, counts), draft.config)
-    cost = f"{plan.size_phrase(large)}. {time}.".replace("..", ".")
-    caption(f"{line} {cost}")
-    for sentence in shortened(draft.model, draft.config, uncut_rows(draft.config, records, counts)):
-        caption(sentence)
-    _removed_rows(draft.config)
+    records = data.list_runs()
+    counts = dataset_cards.get_counts(draft.config)
+    large = estimate_size(draft.config, records, counts)
+    time = plan.describe_time(estimate_time(draft.config, records, counts), draft.config)
+    cost = f"{plan.describe_size(large)}. {time}.".replace("..", ".")
+    show_caption(f"{line} {cost}")
+    for sentence in describe_shortcuts(draft.model, draft.config, count_uncut_rows(draft.config, records, counts)):
+        show_caption(sentence)
+    _show_removed_rows(draft.config)
     if draft.recipe.name:
-        caption(plan.recipe_text(draft.recipe, draft.settings))
-    name = state.draft(state.NAME, "")
-    command = plan.command_line(access.written(draft.source), draft.model, draft.settings, name, draft.recipe.name)
-    words = f"{plan.summary(draft.config, state.typed(state.SETTING), draft.along)} {cost}"
-    defaults = _defaults(draft.along)
-    composer(defaults, draft.config.model, partial(composed, draft.config, large, words, command))
-    setting_fields(defaults, command)
+        show_caption(plan.describe_recipe(draft.recipe, draft.settings))
+    name = state.get_value(state.NAME, "")
+    command = plan.write_command(access.format_name(draft.source), draft.model, draft.settings, name, draft.recipe.name)
+    words = f"{plan.summarize_changes(draft.config, state.get_typed(state.SETTING), draft.along)} {cost}"
+    defaults = _list_defaults(draft.along)
+    show_composer(defaults, draft.config.model, partial(show_composed, draft.config, large, words, command))
+    show_settings(defaults, command)
 
 
-def _removed_rows(config: RunConfig) -> None:
+def _show_removed_rows(config: RunConfig) -> None:
     try:
-        for note in data.removed_rows(config):
-            caption(as_sentence(note))
+        for note in data.describe_removed_rows(config):
+            show_caption(as_sentence(note))
     except SentiscopeError as error:
-        problem("This training would be refused", str(error))
+        show_problem("This training would be refused", str(error))
 
 
-def _examples_switch() -> None:
-    n = len(data.examples())
+def _show_examples_switch() -> None:
+    n = len(data.list_examples())
     st.toggle(
-        f"Add {count(n)} {NAME}" if n != 1 else "Add 1 counter-example",
+        f"Add {format_count(n)} {NAME}" if n != 1 else "Add 1 counter-example",
         key=state.ALONG,
         persist_state="session",
         disabled=not n,
@@ -125,76 +125,78 @@ def _examples_switch() -> None:
     )
 
 
-def _draft() -> Draft:
+def _make_draft() -> Draft:
     """Return the chosen training; SentiscopeError: it cannot be trained."""
-    model = state.draft(state.PRESET, MODEL)
-    chosen = access.option(state.draft(state.DATA, DATA) or DATA).settings
-    typed = state.typed(state.SETTING)
+    model = state.get_value(state.PRESET, MODEL)
+    chosen = access.find_dataset(state.get_value(state.DATA, DATA) or DATA).settings
+    typed = state.get_typed(state.SETTING)
     access.refuse_foreign(typed)
-    if state.draft(state.ALONG, False) and data.examples():
-        typed[plan.EXAMPLES] = planned(data.store().folder)
-    settings = {**_given(chosen["data.name"]), **chosen, **typed}
-    along = inputs(model, settings)
+    if state.get_value(state.ALONG, False) and data.list_examples():
+        typed[plan.EXAMPLES] = write_copy(data.store().folder)
+    settings = {**_make_settings(chosen["data.name"]), **chosen, **typed}
+    along = find_missing_inputs(model, settings)
     settings |= along
-    found = configured(settings["data.name"], model, settings, _recipe(), store=data.store())
+    found = configure_with_recipe(settings["data.name"], model, settings, _get_recipe(), store=data.store())
     return Draft(model, settings["data.name"], settings, along, *found)
 
 
-def _defaults(along: dict[str, Any]) -> RunConfig:
+def _list_defaults(along: dict[str, Any]) -> RunConfig:
     """Return the values in grey: the preset with data, length and inputs, before a person's own changes."""
-    model = state.draft(state.PRESET, MODEL)
+    model = state.get_value(state.PRESET, MODEL)
     try:
-        chosen = access.option(state.draft(state.DATA, DATA) or DATA).settings
+        chosen = access.find_dataset(state.get_value(state.DATA, DATA) or DATA).settings
         source = chosen["data.name"]
-        typed = state.typed(state.SETTING)
+        typed = state.get_typed(state.SETTING)
         beneath = {name: typed[name] for name in (START, BACKBONE) if name in typed}
         access.refuse_foreign(beneath)
-        given = {**_given(source), **chosen, **along, **beneath}
-        return configure(source, model, given, _recipe(), store=data.store())
+        given = {**_make_settings(source), **chosen, **along, **beneath}
+        return configure(source, model, given, _get_recipe(), store=data.store())
     except SentiscopeError:  # the data cannot be had, which the page says anyway
         return compose(model, along)
 
 
-def _recipe() -> str:
-    return recipe(state.draft(state.RECIPE, False))
+def _get_recipe() -> str:
+    return get_recipe(state.get_value(state.RECIPE, False))
 
 
-def _given(source: str) -> dict[str, Any]:
-    return {"data.name": source, **LENGTHS[state.draft(state.LENGTH, LENGTH)]}
+def _make_settings(source: str) -> dict[str, Any]:
+    return {"data.name": source, **LENGTHS[state.get_value(state.LENGTH, LENGTH)]}
 
 
-def _start() -> None:
-    with state.refusals(state.PROBLEM):
-        draft = _draft()
-        record = jobs.submit(data.store(), draft.config, draft.model, state.draft(state.NAME, ""), draft.recipe)
+def _start_training() -> None:
+    with state.store_refusal(state.PROBLEM):
+        draft = _make_draft()
+        record = training_jobs.submit(
+            data.store(), draft.config, draft.model, state.get_value(state.NAME, ""), draft.recipe
+        )
         state.choose_run(record.run)
 
 
 STARTS_FROM = "Starts from the preset above; what has no effect on this model is not shown. "
 
 
-def composer(defaults: RunConfig, model: ModelConfig | None, show: Callable[[], None]) -> None:
+def show_composer(defaults: RunConfig, model: ModelConfig | None, show: Callable[[], None]) -> None:
     """Show the fields of all parts that have an effect, folded."""
-    own = state.typed(state.SETTING)
+    own = state.get_typed(state.SETTING)
     with st.expander("Compose your own", key="composer"):
-        caption(STARTS_FROM + HOW)
-        for title, names in plan.shown(own, model).items():
-            field_rows(title, [SETTINGS[name] for name in names], defaults, empty="none", model=model)
+        show_caption(STARTS_FROM + HOW)
+        for title, names in plan.list_shown_settings(own, model).items():
+            show_fields(title, [SETTINGS[name] for name in names], defaults, empty="none", model=model)
         if any(name in plan.OFFERED for name in own):
             fields = [state.SETTING + name for name in plan.OFFERED]
-            st.button("Back to the preset", key="compose-clear", on_click=state.forget, args=fields)
+            st.button("Back to the preset", key="compose-clear", on_click=state.drop_keys, args=fields)
         show()
 
 
-def composed(config: RunConfig, size: Size | None, words: str, command: str) -> None:
+def show_composed(config: RunConfig, size: Size | None, words: str, command: str) -> None:
     """Show the model that the fields make: in words, drawn, as an equation, as a command."""
-    caption(words)
+    show_caption(words)
     vocabulary = size.vocabulary if size else config.text.max_vocab
     with st.container(key="pair-composed"):
         left, right = st.columns([1.1, 1], gap="large")
         with left:
-            made = Made(parts(config.model, vocabulary=vocabulary, classes=2), "composed")
-            place(DIAGRAM.draw(made, look()), "composed", described(made.parts))
+            made = ModelDiagram(list_parts(config.model, vocabulary=vocabulary, classes=2), "composed")
+            show_drawing(DIAGRAM.draw(made, get_look()), "composed", describe_parts(made.parts))
         with right:
             show_equation(config.model)
     st.code(command, language=None, wrap_lines=True)
@@ -208,7 +210,7 @@ AUTOMATIC = "automatic"
 HOW = "An empty field keeps the value in grey. The names are those of sentiscope train --set."
 
 
-def setting_fields(defaults: RunConfig, command: str) -> None:
+def show_settings(defaults: RunConfig, command: str) -> None:
     """Show the name of the run and a field for each setting; `command` is the same training in a terminal."""
     with st.expander("Advanced settings", key="advanced"):
         st.text_input(
@@ -220,12 +222,12 @@ def setting_fields(defaults: RunConfig, command: str) -> None:
         )
         for room, title in ROOMS.items():
             names = [name for name in SETTINGS if name.startswith(f"{room}.") and name not in ELSEWHERE]
-            field_rows(title, [SETTINGS[name] for name in names], defaults)
-        caption(HOW)
+            show_fields(title, [SETTINGS[name] for name in names], defaults)
+        show_caption(HOW)
         st.code(command, language=None, wrap_lines=True)
 
 
-def field_rows(
+def show_fields(
     title: str,
     listed: Sequence[Setting],
     defaults: RunConfig,
@@ -239,10 +241,14 @@ def field_rows(
         columns = st.columns(COLUMNS, vertical_alignment="bottom")
         for column, setting in zip(columns, listed[start : start + COLUMNS], strict=False):
             with column:
-                _field(setting, plan.leaf(defaults, setting.name) or empty, idle(setting.name, model) if model else "")
+                _show_field(
+                    setting,
+                    plan.format_setting(defaults, setting.name) or empty,
+                    explain_idle(setting.name, model) if model else "",
+                )
 
 
-def _field(setting: Setting, default: str, idle: str) -> None:
+def _show_field(setting: Setting, default: str, idle: str) -> None:
     about = f"{setting.help} ({setting.name})" if setting.help else f"As `--set {setting.name}=…`"
     about += f" **Without effect here**: {idle}." if idle else ""
     shared: dict[str, Any] = {"placeholder": default, "persist_state": "session", "help": about}

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.numbers import MINUS, count, number, plus_minus
+from core.formatting import MINUS, format_count, format_number, format_plus_minus
 from core.runs.record import RunRecord
-from dashboard.figures.labels import named_limits
+from dashboard.figures.multilabel import map_thresholds
 from dashboard.figures.results import Stat
-from dashboard.figures.theme import Look, class_colours, readable
-from dashboard.widgets.figure import caption
+from dashboard.figures.theme import Look, choose_text_color, color_classes
+from dashboard.widgets.figure import show_caption
 
 if TYPE_CHECKING:
-    from core.interpret.sentence import SentenceView
+    from core.interpret.sentence_view import SentenceView
 
 ROOMY = 0.3
 """Share of a bar from which its words fit in, also where the page is narrow; else all of them stand below."""
 READING = "Each label by itself, so the numbers do not sum to 1. The mark is its threshold{}: it is predicted above it."
 
 
-def answer(
+def show_prediction(
     record: RunRecord,
     view: SentenceView,
     look: Look,
@@ -45,28 +45,30 @@ def answer(
     """
     was = before.probabilities if before else None
     if record.task == "single":
-        _class_bar(view.probabilities, look, was, ordered=record.ordered, small=small, roomy=roomy)
+        _show_class_bar(view.probabilities, look, was, ordered=record.ordered, small=small, roomy=roomy)
         return
-    limits = named_limits(record)
-    items = "".join(_label_bar(name, p, limits[name], (was or {}).get(name)) for name, p in view.probabilities.items())
+    limits = map_thresholds(record)
+    items = "".join(
+        _format_label_bar(name, p, limits[name], (was or {}).get(name)) for name, p in view.probabilities.items()
+    )
     st.html(f'<ul class="s-labels" aria-label="probability of each label">{items}</ul>')
     if not small:
-        caption(READING.format(", chosen on validation" if record.results.get("tuned") else ""))
+        show_caption(READING.format(", chosen on validation" if record.results.get("tuned") else ""))
 
 
-def _label_bar(name: str, p: float, limit: float, before: float | None) -> str:
+def _format_label_bar(name: str, p: float, limit: float, before: float | None) -> str:
     said = p > limit
-    about = f"{'predicted' if said else 'not predicted'}, threshold {number(limit)}"
-    about += "" if before is None else f", as trained {number(before)}"
+    about = f"{'predicted' if said else 'not predicted'}, threshold {format_number(limit)}"
+    about += "" if before is None else f", as trained {format_number(before)}"
     was = "" if before is None else f'<i style="left:{100 * before:.1f}%"></i>'
     return (
         f'<li class="{"s-on" if said else ""}" title="{about}"><span>{escape(name)}</span>'
         f'<div><b style="width:{100 * p:.1f}%"></b><u style="left:{100 * limit:.1f}%"></u>{was}</div>'
-        f"<em>{number(p)}</em></li>"
+        f"<em>{format_number(p)}</em></li>"
     )
 
 
-def _class_bar(
+def _show_class_bar(
     chances: Mapping[str, float],
     look: Look,
     before: Mapping[str, float] | None,
@@ -76,42 +78,42 @@ def _class_bar(
     roomy: float,
 ) -> None:
     """Show one segment for each class, with words where there is room and all words for a screen reader."""
-    colours = class_colours(look.tokens, list(chances), ordered=ordered)
-    names = ", ".join(f"{name} {number(p)}" for name, p in chances.items())
+    colours = color_classes(look.tokens, list(chances), ordered=ordered)
+    names = ", ".join(f"{name} {format_number(p)}" for name, p in chances.items())
     segments, marks = [], ""
     for (name, p), colour in zip(chances.items(), colours, strict=True):
-        text = f"<span>{escape(name)} {number(p)}</span>" if p > roomy else ""
-        ink = readable(look.tokens, colour)
+        text = f"<span>{escape(name)} {format_number(p)}</span>" if p > roomy else ""
+        ink = choose_text_color(look.tokens, colour)
         segments.append(f'<div style="width:{100 * p:.1f}%;background:{colour};color:{ink}">{text}</div>')
     if before is not None:
         ends = list(accumulate(before.values()))[:-1]
         marks = "".join(f'<u style="left:{100 * end:.1f}%" title="as trained"></u>' for end in ends)
-        names += "; as trained " + ", ".join(f"{name} {number(p)}" for name, p in before.items())
+        names += "; as trained " + ", ".join(f"{name} {format_number(p)}" for name, p in before.items())
     size = " s-small" if small else ""
     st.html(f'<div class="s-bar{size}" role="img" aria-label="{escape(names)}">{"".join(segments)}{marks}</div>')
     if len(chances) > 2 and min(chances.values()) <= roomy:  # of two the other one says it all
         key = (
-            f'<span><i class="s-dot" style="background:{colour}"></i>{escape(name)} {number(p)}</span>'
+            f'<span><i class="s-dot" style="background:{colour}"></i>{escape(name)} {format_number(p)}</span>'
             for (name, p), colour in zip(chances.items(), colours, strict=True)
         )
         st.html(f'<div class="s-key" aria-hidden="true">{"".join(key)}</div>')
 
 
-def stats(items: Sequence[Stat]) -> None:
+def show_stats(items: Sequence[Stat]) -> None:
     """Show large numbers in one row that wraps: value, half width of its interval, n, and its place on a scale."""
-    st.html(f'<dl class="s-stats">{"".join(_stat(item) for item in items)}</dl>')
+    st.html(f'<dl class="s-stats">{"".join(_format_stat(item) for item in items)}</dl>')
 
 
-def _stat(item: Stat) -> str:
+def _format_stat(item: Stat) -> str:
     low = item.value if item.low is None else item.low
     high = item.value if item.high is None else item.high
     first, last = item.ends
     left, right, middle = (100 * (min(max(x, first), last) - first) / (last - first) for x in (low, high, item.value))
-    spread = plus_minus(item.value, item.low, item.high)[len(number(item.value)) :]
+    spread = format_plus_minus(item.value, item.low, item.high)[len(format_number(item.value)) :]
     ends = "".join(f"<span>{f'{end:.2g}'.replace('-', MINUS)}</span>" for end in item.ends)
     return (
-        f"<div><dt>{escape(item.name)} <small>n = {f'{count(item.n)} {item.unit}'.strip()}</small></dt>"
-        f"<dd>{number(item.value)}<small>{spread}</small></dd>"
+        f"<div><dt>{escape(item.name)} <small>n = {f'{format_count(item.n)} {item.unit}'.strip()}</small></dt>"
+        f"<dd>{format_number(item.value)}<small>{spread}</small></dd>"
         f'<dd><u style="--a:{left:.1f}%;--w:{max(right - left, 0.6):.1f}%;--m:{middle:.1f}%"></u>'
         f"<em>{ends}</em></dd></div>"
     )

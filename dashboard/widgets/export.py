@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import streamlit as st
 
-from core.cells import csv_text
+from core.table_format import format_csv
 from dashboard import state
-from dashboard.figures.drawing import asset
+from dashboard.figures.drawing import read_asset
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,8 +21,8 @@ _figures = st.components.v2.component(
         '<div class="s-export"><button type="button" value="svg">Figures · SVG</button>'
         '<button type="button" value="png">Figures · PNG</button></div>'
     ),
-    css=asset("export.css"),
-    js=asset("export.js"),
+    css=read_asset("export.css"),
+    js=read_asset("export.js"),
 )
 
 
@@ -32,7 +32,7 @@ Table: TypeAlias = "pd.DataFrame | Callable[[], pd.DataFrame]"
 
 def export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = True) -> None:
     """Offer the figures and tables of the page as files; on a projector nothing."""
-    if state.projector():
+    if state.is_projector():
         return
     with st.container(key="export", horizontal=True, vertical_alignment="center", gap="medium"):
         st.html("Export this page", width="content")
@@ -41,7 +41,7 @@ def export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = True) 
         for name, table in tables.items():
             st.download_button(
                 f"{name} · CSV",
-                partial(lambda table: csv_text(table() if callable(table) else table), table),
+                partial(lambda table: format_csv(table() if callable(table) else table), table),
                 f"sentiscope-{page}-{name.lower().replace(' ', '-')}.csv",
                 "text/csv",
                 key=f"export-{name}",

@@ -13,63 +13,67 @@ import streamlit as st
 from core.exceptions import NotAvailable
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.decisions import FEW, few
-from dashboard.figures.drawing import NOTHING, Column, Component, Drawing, Table, as_draw, asset
+from dashboard.figures.decisions import FEW, name_small_samples
+from dashboard.figures.drawing import NOTHING, Component, DataTable, Drawing, TableColumn, read_asset, to_draw_script
 from dashboard.figures.figure import Figure, Shape
 from dashboard.figures.source import Source
-from dashboard.figures.theme import config
-from dashboard.widgets.messages import finding
-from dashboard.widgets.style import look, row_height
+from dashboard.figures.theme import make_config
+from dashboard.widgets.messages import show_finding
+from dashboard.widgets.style import get_look, get_row_height
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def anchor(name: str) -> str:
+def make_anchor(name: str) -> str:
     """Return the HTML id of a heading, for links within the page."""
     return f"at-{name}"
 
 
-def heading(title: str, name: str, *, note: str = "", about: str = "") -> None:
+def show_heading(title: str, name: str, *, note: str = "", about: str = "") -> None:
     """Show a heading; `about` (a constant of ours, markdown) opens behind a question mark."""
     with st.container(key=f"head-{name}", horizontal=True, vertical_alignment="center", wrap=False):
-        st.html(f'<div class="s-fig"><h2 id="{anchor(name)}">{escape(title)}</h2><span>{escape(note)}</span></div>')
+        st.html(
+            f'<div class="s-fig"><h2 id="{make_anchor(name)}">{escape(title)}</h2><span>{escape(note)}</span></div>'
+        )
         if about:
             with st.popover(":material/help:", type="tertiary", help="How this is computed", key=f"about-{name}"):
                 st.markdown(about)
 
 
-def heading_of(figure: Figure[Shape], shape: Any = None, *, about: bool = True) -> None:
+def show_figure_heading(figure: Figure[Shape], shape: Any = None, *, about: bool = True) -> None:
     """Show the heading of a figure that is drawn elsewhere, or not at all (`shape` is None)."""
-    note = "" if shape is None else figure.say(figure.note, shape)
-    heading(figure.say(figure.title, shape), figure.name, note=note, about=str(figure.how) if about else "")
+    note = "" if shape is None else figure.resolve_text(figure.note, shape)
+    show_heading(
+        figure.resolve_text(figure.title, shape), figure.name, note=note, about=str(figure.how) if about else ""
+    )
 
 
-def caption(text: str) -> None:
+def show_caption(text: str) -> None:
     """Show a sentence on how to read the figure above."""
     st.html(f'<p class="s-cap">{escape(text).replace(" %", "&nbsp;%")}</p>')  # a number keeps its unit
 
 
-def show_of(source: Source, figure: Figure[Shape], **options: Any) -> Shape:
+def show_figure(source: Source, figure: Figure[Shape], **options: Any) -> Shape:
     """Draw a figure of one run, once for all visitors; options as of `show`. NotAvailable: it has no such figure."""
-    shape, drawing = data.drawn(figure, source, look())
+    shape, drawing = data.draw_figure(figure, source, get_look())
     show(figure, shape, drawing=drawing, **options)
     return shape
 
 
-def show_tables(source: Source, *figures: Figure[Any], **options: Any) -> dict[str, pd.DataFrame]:
-    """Draw figures of one run as `show_of` does; return their tables."""
+def show_figures(source: Source, *figures: Figure[Any], **options: Any) -> dict[str, pd.DataFrame]:
+    """Draw figures of one run as `show_figure` does; return their tables."""
     tables: dict[str, pd.DataFrame] = {}
     for figure in figures:
-        tables |= figure.numbers(show_of(source, figure, **options))
+        tables |= figure.build_tables(show_figure(source, figure, **options))
     return tables
 
 
 def show_bare(source: Source, figure: Figure[Shape], *, name: str = "", **options: Any) -> Shape:
     """Draw a figure of one run without heading and caption, where the page around it explains it."""
-    shape, drawing = data.drawn(figure, source, look())
-    note, reading = (figure.say(words, shape) for words in (figure.note, figure.reading))
-    place(drawing, name or figure.name, figure.alternative(shape, note, reading), **options)
+    shape, drawing = data.draw_figure(figure, source, get_look())
+    note, reading = (figure.resolve_text(words, shape) for words in (figure.note, figure.reading))
+    show_drawing(drawing, name or figure.name, figure.write_alt_text(shape, note, reading), **options)
     return shape
 
 
@@ -83,12 +87,12 @@ def show_others(
 
     `absent` is told of those that this run does not have.
     """
-    from dashboard.figures.registry import others  # pandas, which the head of the first page does without
+    from dashboard.figures.registry import list_unplaced  # pandas, which the head of the first page does without
 
     tables: dict[str, pd.DataFrame] = {}
-    for figure in others(page, placed):
+    for figure in list_unplaced(page, placed):
         try:
-            tables |= show_tables(source, figure)
+            tables |= show_figures(source, figure)
         except NotAvailable:
             absent(figure)
     return tables
@@ -111,56 +115,56 @@ def show(
     of Plotly's bar besides the download, such as `lasso2d`; `options` further arguments, such as `on_select`.
     """
     name = name or figure.name
-    title, note, how = (figure.say(words, shape) for words in (figure.title, figure.note, figure.how))
-    reading = f"{figure.say(figure.reading, shape)} {more}".strip()
-    heading(title, name, note=note, about=how)
-    drawing = figure.draw(shape, look()) if drawing is None else drawing
-    event = place(drawing, name, figure.alternative(shape, note, reading), tools, **options)
+    title, note, how = (figure.resolve_text(words, shape) for words in (figure.title, figure.note, figure.how))
+    reading = f"{figure.resolve_text(figure.reading, shape)} {more}".strip()
+    show_heading(title, name, note=note, about=how)
+    drawing = figure.draw(shape, get_look()) if drawing is None else drawing
+    event = show_drawing(drawing, name, figure.write_alt_text(shape, note, reading), tools, **options)
     if reading:
-        caption(reading)
-    if small := few(figure.sizes(shape)) if figure.sizes else "":
-        finding("This figure rests on few sentences", f"Fewer than {FEW}: {small}.")
+        show_caption(reading)
+    if small := name_small_samples(figure.sizes(shape)) if figure.sizes else "":
+        show_finding("This figure rests on few sentences", f"Fewer than {FEW}: {small}.")
     return event
 
 
-def place(drawing: Drawing, name: str, alt: str, tools: Sequence[str] = (), **options: Any) -> Any:
+def show_drawing(drawing: Drawing, name: str, alt: str, tools: Sequence[str] = (), **options: Any) -> Any:
     """Show a drawing without the words around it; arguments and result as of `show`."""
     if isinstance(drawing, Component):
-        key = state.figure_key(name)
-        own = _mounted(drawing.name, drawing.root, drawing.style, drawing.script)
-        return own(key=key, data={**drawing.data, **_exchange(key, drawing.data)}, **options)
-    key = state.current(f"fig-{name}")
-    if isinstance(drawing, Table):
-        columns = {name: _column(column) for name, column in drawing.columns.items()}
+        key = state.get_figure_key(name)
+        own = _mount_component(drawing.name, drawing.root, drawing.style, drawing.script)
+        return own(key=key, data={**drawing.data, **_make_exchange(key, drawing.data)}, **options)
+    key = state.get_widget_key(f"fig-{name}")
+    if isinstance(drawing, DataTable):
+        columns = {name: _make_column(column) for name, column in drawing.columns.items()}
         width = "content" if drawing.narrow else "stretch"
         return show_table(drawing.rows, alt, columns, width=width, placeholder=NOTHING, key=key, **options)
-    return st.plotly_chart(drawing, theme=None, config=config(name, tools), key=key, alt=alt, **options)
+    return st.plotly_chart(drawing, theme=None, config=make_config(name, tools), key=key, alt=alt, **options)
 
 
 @cache
-def _mounted(name: str, root: str, style: str, script: str) -> Callable[..., Any]:
+def _mount_component(name: str, root: str, style: str, script: str) -> Callable[..., Any]:
     """Return the component of this name: all of it is constant, what a person wrote travels in its data."""
-    return st.components.v2.component(f"sentiscope_{name}", html=root, css=style, js=in_turn(script))
+    return st.components.v2.component(f"sentiscope_{name}", html=root, css=style, js=wrap_script(script))
 
 
-def in_turn(script: str) -> str:
+def wrap_script(script: str) -> str:
     """Return the script of a component that draws no older data over newer ones, and whose changes all arrive.
 
     Streamlit 1.67 loads a script before it draws, and does not look whether its data are still the latest by then: of
     two drawings that wait for it, the first may come last. Of two messages that wait for a busy page it hears one.
     """
-    return as_draw(script) + asset("component.js")
+    return to_draw_script(script) + read_asset("component.js")
 
 
-def _exchange(key: str, data: Mapping[str, Any]) -> dict[str, int]:
+def _make_exchange(key: str, data: Mapping[str, Any]) -> dict[str, int]:
     """Return what a component gets besides its data: the last confirmed change, and the turn of this drawing.
 
     The turn is a time in microseconds, so that a later session has later turns.
     """
-    now, (before, turn) = (data, state.confirmed(key)), state.draft(f"{state.TURN}{key}", (None, 0))
+    now, (before, turn) = (data, state.get_confirmed(key)), state.get_value(f"{state.TURN}{key}", (None, 0))
     if now != before:
         turn = max(time.time_ns() // 1000, turn + 1)
-        state.put(f"{state.TURN}{key}", (now, turn))
+        state.set_value(f"{state.TURN}{key}", (now, turn))
     return {"turn": int(turn), "confirmed": now[1]}
 
 
@@ -174,16 +178,16 @@ def show_table(rows: Any, alt: str, columns: Mapping[str, Any] | None = None, **
         options: Of that element.
     """
     named = {name: (each,) if isinstance(each, str) else each for name, each in (columns or {}).items()}
-    config = {name: _text_column(*each) if isinstance(each, tuple) else each for name, each in named.items()}
-    chosen = {"hide_index": True, "row_height": row_height(), "column_config": config or None, **options}
+    config = {name: _make_text_column(*each) if isinstance(each, tuple) else each for name, each in named.items()}
+    chosen = {"hide_index": True, "row_height": get_row_height(), "column_config": config or None, **options}
     return st.dataframe(rows, alt=alt, **chosen)
 
 
-def _text_column(title: str, width: Any = None) -> Any:
+def _make_text_column(title: str, width: Any = None) -> Any:
     return st.column_config.TextColumn(title, width=width)
 
 
-def _column(column: Column) -> Any:
+def _make_column(column: TableColumn) -> Any:
     words: dict[str, Any] = {"help": column.help or None, "width": column.width, "alignment": column.alignment}
     if column.decimals is None:
         return st.column_config.Column(column.label or None, **words)

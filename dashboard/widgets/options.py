@@ -8,28 +8,28 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dashboard import selection, state
-from dashboard.figures.source import Free, Option, Source, Span
+from dashboard.figures.source import FreeText, Option, Source, ValueRange
 
 _MARKED = re.compile(r"[]*`~$<>\[\\:]|(?<!\w)_|_(?!\w)")
 """What markdown would take for a mark: the labels of buttons are markdown, those of a menu are not."""
 
 
-def choose(option: Option, source: Source, *, single: bool = False, plain: bool = False) -> str:
+def choose_option(option: Option, source: Source, *, single: bool = False, plain: bool = False) -> str:
     """Show a row of buttons; a single value needs none unless `single`. The source knows the choice from then on.
 
     A `plain` one has its label for screen readers only: what is beside it says what is chosen.
     """
-    values = _values(option, source)
-    first = str(option.first(source))
+    values = _list_values(option, source)
+    first = str(option.get_default(source))
     if len(values) < 2 and not single:
         return first
     if any(map(_MARKED.search, values)):  # such as the name of a class
-        return pick(option, source)
-    state.keep_to(option.name, values)
+        return pick_option(option, source)
+    state.drop_stale(option.name, values)
     chosen = st.segmented_control(
         option.label,
         values,
-        default=None if state.follows(option.name) else first,  # what follows something has its value already
+        default=None if state.has_followed(option.name) else first,  # what follows something has its value already
         key=option.name,
         bind="query-params",
         required=True,
@@ -40,12 +40,12 @@ def choose(option: Option, source: Source, *, single: bool = False, plain: bool 
     return chosen or first
 
 
-def pick(option: Option, source: Source, *, label: str = "", width: int = 180, about: str = "") -> str:
+def pick_option(option: Option, source: Source, *, label: str = "", width: int = 180, about: str = "") -> str:
     """Show an option as a menu, for names of any number and length."""
-    values, first = _values(option, source), str(option.first(source))
-    state.keep_to(option.name, values)
+    values, first = _list_values(option, source), str(option.get_default(source))
+    state.drop_stale(option.name, values)
     if option.usual is not None:  # it depends on the run, and a copied link is to say which
-        state.initial(option.name, first)
+        state.set_initial(option.name, first)
     chosen = st.selectbox(
         label or option.label, values, key=option.name, bind="query-params", width=width, help=about or None
     )
@@ -55,22 +55,22 @@ def pick(option: Option, source: Source, *, label: str = "", width: int = 180, a
 
 def choose_split(splits: Sequence[str], *, about: str = "") -> str:
     """Show the evaluated splits as a row of buttons; return the chosen one."""
-    state.settle(state.SPLIT, splits, selection.usual_split(splits))
+    state.set_option(state.SPLIT, splits, selection.get_default_split(splits))
     chosen = st.segmented_control(
         "Split", splits, key=state.SPLIT, bind="query-params", required=True, help=about or None
     )
     return chosen or splits[-1]
 
 
-def asked(option: Option, source: Source) -> str:
+def read_option(option: Option, source: Source) -> str:
     """Return the value of an option before its widget is drawn; the source knows it from then on."""
-    value = state.asked(option.name)
-    if value in _values(option, source):
+    value = state.get_bound(option.name)
+    if value in _list_values(option, source):
         source.choices[option.name] = value
-    return str(source.chosen(option))
+    return str(source.get_choice(option))
 
 
-def _values(option: Option, source: Source) -> list[str]:
+def _list_values(option: Option, source: Source) -> list[str]:
     values = option.values(source)
-    assert not isinstance(values, Span | Free), f"{option.name} has no list of values"
+    assert not isinstance(values, ValueRange | FreeText), f"{option.name} has no list of values"
     return list(values)

@@ -11,18 +11,18 @@ from functools import partial
 import streamlit as st
 
 from core.exceptions import SentiscopeError, StorageError
-from core.fingerprint import fingerprint
-from core.numbers import whole_percent
+from core.fingerprint import hash_value
+from core.formatting import format_whole_percent
 from dashboard import access, state
 from dashboard.data import data
-from dashboard.widgets.messages import problem
+from dashboard.widgets.messages import show_problem
 
 _ONE = threading.Lock()
 """Reports are put together one after the other: each takes seconds of a core, and a class has many visitors."""
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReportRequest:
     """The request for a report; the last report is offered while the request stays the same."""
 
     runs: tuple[str, ...]
@@ -47,31 +47,31 @@ def report_button(runs: Sequence[str], split: str, *, sessions: Mapping[str, str
     It is no fragment: Streamlit identifies a fragment by its place on the page, and drops a click on one whose place
     another run of the page has changed meanwhile.
     """
-    if not state.projector():
-        _offer(tuple(runs), split, sessions or {}, now)
+    if not state.is_projector():
+        _offer_report(tuple(runs), split, sessions or {}, now)
 
 
-def _offer(runs: tuple[str, ...], split: str, sessions: Mapping[str, str], now: str) -> None:
-    kept: tuple[Asked, str] | None = state.draft(state.REPORT, None)
+def _offer_report(runs: tuple[str, ...], split: str, sessions: Mapping[str, str], now: str) -> None:
+    kept: tuple[ReportRequest, str] | None = state.get_value(state.REPORT, None)
     with st.container(key="report", horizontal=True, vertical_alignment="center", gap="medium"):
-        codes = _session(sessions, now) if sessions else ""
+        codes = _pick_session(sessions, now) if sessions else ""
         version = ""
         with contextlib.suppress(StorageError):  # then a report cannot be made either, which says why
-            version = data.written(runs[0])
-        of = Asked(runs, split, state.author(), codes, version)
+            version = data.read_codes_version(runs[0])
+        of = ReportRequest(runs, split, state.get_author(), codes, version)
         st.button(
             "Report · HTML",
             key="make-report",
             type="tertiary",
-            on_click=state.put,
+            on_click=state.set_value,
             args=(state.REPORT_ASKED, of),
             help="Figures, tables, codes, settings, data card and predictions in one file that opens without a network",
         )
-        asked: Asked | None = state.draft(state.REPORT_ASKED, None)
+        asked: ReportRequest | None = state.get_value(state.REPORT_ASKED, None)
         # The author, the session and the codes may have changed since the button was drawn: it is of what they are now.
         if asked and (asked.runs, asked.split) == (runs, split):
-            kept = _made(of)
-            state.forget(state.REPORT_ASKED)
+            kept = _build_report(of)
+            state.drop_keys(state.REPORT_ASKED)
         if kept and kept[0] == of:
             megabytes = f"{len(kept[1].encode('utf-8', 'replace')) / 1e6:.1f} MB"
             st.download_button(
@@ -85,44 +85,44 @@ def _offer(runs: tuple[str, ...], split: str, sessions: Mapping[str, str], now: 
             )
 
 
-def _session(sessions: Mapping[str, str], now: str) -> str:
+def _pick_session(sessions: Mapping[str, str], now: str) -> str:
     names = ["", *sessions]
     return st.selectbox(
         "Report of",
         names,
         index=names.index(now) if now in names else 0,
         format_func=lambda name: sessions.get(name, "the run"),
-        key=f"report-of-{fingerprint([*names, now])[:12]}",
+        key=f"report-of-{hash_value([*names, now])[:12]}",
         label_visibility="collapsed",
         width=320,
     )
 
 
-def _made(of: Asked) -> tuple[Asked, str] | None:
-    from dashboard.reports.build import build
+def _build_report(of: ReportRequest) -> tuple[ReportRequest, str] | None:
+    from dashboard.reports.build import build_report
 
     bar = st.progress(0.0, "waiting for another report to be done")
 
-    def tell(what: str, share: float | None) -> None:
+    def show_step(what: str, share: float | None) -> None:
         """Show the progress of the report."""
-        bar.progress(share or 0.0, what if share is None else f"{what}, {whole_percent(share)}")
+        bar.progress(share or 0.0, what if share is None else f"{what}, {format_whole_percent(share)}")
 
     try:
         with _ONE:
-            made = build(
+            made = build_report(
                 of.runs,
                 codes=of.codes,
                 split=of.split,
                 author=of.author,
-                no_paths=not access.local(),
+                no_paths=not access.is_local(),
                 store=data.store(),
-                on_progress=tell,
+                on_progress=show_step,
             )
     except SentiscopeError as error:
-        problem("There is no report", str(error))
+        show_problem("There is no report", str(error))
         return None
     finally:
         bar.empty()
     kept = of, made.markup
-    state.put(state.REPORT, kept)
+    state.set_value(state.REPORT, kept)
     return kept

@@ -9,16 +9,16 @@ from typing import Any
 import streamlit as st
 
 from core.exceptions import SentiscopeError
-from core.models.provides import provides
+from core.models.capabilities import list_capabilities
 from core.runs.efficiency import Speed
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.naming import data_name
-from dashboard.figures.results import offered
+from dashboard.figures.display_names import get_data_name
+from dashboard.figures.results import choose_default_run
 from dashboard.screens import PAGES
-from dashboard.widgets.messages import empty, finding, header, problem
-from dashboard.widgets.waiting import start, under_way
+from dashboard.widgets.messages import show_empty, show_finding, show_header, show_problem
+from dashboard.widgets.progress import show_job, start_analyses
 
 SHORT = 20
 """Characters that the picker shows of a name; a longer one stands below it as well."""
@@ -27,19 +27,19 @@ STARTER = "It comes with Sentiscope: install that again, or in a checkout `git r
 WHAT = "Its record, curves, weights, predictions and maps are deleted for good; other runs are not touched."
 
 
-def run_picker() -> None:
+def pick_run() -> None:
     """Show the run picker, bound to the URL; a link without a run gets a default one."""
-    records = data.runs()
+    records = data.list_runs()
     names = [record.run for record in records]
-    asked = state.in_link(state.RUN)
-    if requested := state.draft(state.REQUESTED, ""):
-        state.put(state.RUN, requested)
-    if asked and asked not in names and not state.run():
-        state.put(state.MISSING, asked)
-    elif names and not state.run() and not state.draft(state.MISSING, ""):
-        state.initial(state.RUN, (offered(records) or records[0]).run)  # none finished: the newest
-    if said := state.take(state.REMOVED):
-        finding(*said)
+    asked = state.read_link(state.RUN)
+    if requested := state.get_value(state.REQUESTED, ""):
+        state.set_value(state.RUN, requested)
+    if asked and asked not in names and not state.get_run():
+        state.set_value(state.MISSING, asked)
+    elif names and not state.get_run() and not state.get_value(state.MISSING, ""):
+        state.set_initial(state.RUN, (choose_default_run(records) or records[0]).run)  # none finished: the newest
+    if said := state.pop_value(state.REMOVED):
+        show_finding(*said)
     st.html('<p class="s-label">Run</p>')
     st.selectbox(
         "Run: every page speaks of it",
@@ -52,122 +52,122 @@ def run_picker() -> None:
         label_visibility="collapsed",
         disabled=not names,
     )
-    state.forget(state.REQUESTED)  # the browser knows it now
-    if state.run():
-        state.forget(state.MISSING)
-        if len(state.run()) > SHORT:
-            st.html(f'<p class="s-name">{escape(state.run())}</p>')
+    state.drop_keys(state.REQUESTED)  # the browser knows it now
+    if state.get_run():
+        state.drop_keys(state.MISSING)
+        if len(state.get_run()) > SHORT:
+            st.html(f'<p class="s-name">{escape(state.get_run())}</p>')
 
 
 def offer_speed(runs: Sequence[str], label: str, key: str, **look: Any) -> None:
     """Offer to measure what a prediction of runs takes, or show how far that is."""
-    speeds = {f"speed-{run}": Speed.of(data.store(), run) for run in runs}
-    if not any([under_way(speed, name, f"Measuring {speed.run}") for name, speed in speeds.items()]):
-        st.button(label, key, on_click=start, args=(speeds,), **look)
+    speeds = {f"speed-{run}": Speed.from_run(data.store(), run) for run in runs}
+    if not any([show_job(speed, name, f"Measuring {speed.run}") for name, speed in speeds.items()]):
+        st.button(label, key, on_click=start_analyses, args=(speeds,), **look)
 
 
-def chosen_record() -> RunRecord | None:
+def get_chosen_run() -> RunRecord | None:
     """Return the chosen run's record; None where none is chosen, or it is not there or damaged."""
-    found = next((record for record in data.runs() if record.run == state.run()), None)
+    found = next((record for record in data.list_runs() if record.run == state.get_run()), None)
     return None if found is None or found.status == "damaged" else found
 
 
-def chosen_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
+def require_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
     """Return the chosen run's record; if there is nothing to show, show why and return None.
 
     `purpose` says what the page would show with a run, such as "Its metrics and mistakes stand here".
     """
-    records = {record.run: record for record in data.runs()}
-    record = records.get(state.run())
+    records = {record.run: record for record in data.list_runs()}
+    record = records.get(state.get_run())
     if record is not None and record.status != "damaged":
         return record
-    header(title, question)
-    if missing := state.draft(state.MISSING, ""):
+    show_header(title, question)
+    if missing := state.get_value(state.MISSING, ""):
         where = "It was renamed, removed, or made elsewhere. Choose another in the sidebar."
-        problem(f"There is no run “{missing}” here", where)
+        show_problem(f"There is no run “{missing}” here", where)
     elif not records:
         text = f"{purpose} as soon as there is one."
-        empty("No model has been trained here yet", text, "Train a model", "train")
+        show_empty("No model has been trained here yet", text, "Train a model", "train")
     elif record is None:
-        problem("No run is chosen", "Choose one in the sidebar.")
+        show_problem("No run is chosen", "Choose one in the sidebar.")
     else:
-        damaged(record)
+        show_damaged(record)
     return None
 
 
-def damaged(record: RunRecord) -> None:
+def show_damaged(record: RunRecord) -> None:
     """Show why a run is damaged, and how to repair it."""
     starter = data.store().is_starter(record.run)
     mend = STARTER if starter else "Bring the file back, or delete the run."
-    problem(f"Run “{record.run}” is damaged", f"{record.reason}\n{mend} Other runs are not touched.")
+    show_problem(f"Run “{record.run}” is damaged", f"{record.reason}\n{mend} Other runs are not touched.")
     if not starter:
-        removal_button(record.run)
+        offer_removal(record.run)
 
 
-def ended(record: RunRecord) -> str:
+def describe_end(record: RunRecord) -> str:
     """Describe in a sentence how a run ended."""
     words = {"failed": "It failed", "cancelled": "It was stopped", "done": "It is finished"}
     how = words.get(record.status, "It waits")
     return f"{how}: {record.reason.rstrip('.')}." if record.reason else f"{how}."
 
 
-def attends(record: RunRecord) -> tuple[str, str]:
+def describe_attention(record: RunRecord) -> tuple[str, str]:
     """Return the layers and heads of a model, as a fact of a page's header."""
     model = record.config.model
-    if "maps" not in provides(model):
+    if "maps" not in list_capabilities(model):
         return "no attention", ""
     return f"{model.layers} layers", f"of {model.attention.heads} heads"
 
 
-def facts(record: RunRecord, *more: tuple[str, str]) -> list[tuple[str, str]]:
+def list_facts(record: RunRecord, *more: tuple[str, str]) -> list[tuple[str, str]]:
     """Return the facts at the right of a page's header."""
     return [
         (record.run, ""),
-        (record.described, f"on {data_name(record.config.data.name)}, seed {record.config.training.seed}"),
+        (record.described, f"on {get_data_name(record.config.data.name)}, seed {record.config.training.seed}"),
         *more,
     ]
 
 
-def removal_button(run: str) -> None:
+def offer_removal(run: str) -> None:
     """Offer to delete a run, after asking."""
     if st.button("Delete …", key=f"remove-{run}", type="tertiary", help="Asks first"):
-        _ask(run)
+        _confirm_removal(run)
 
 
 @st.dialog("Delete a run")
-def _ask(run: str) -> None:
+def _confirm_removal(run: str) -> None:
     try:
-        data.store().removable(run)
+        data.store().get_removable_path(run)
     except SentiscopeError as error:
-        problem("This run stays", str(error))
+        show_problem("This run stays", str(error))
         return
-    problem(f"Delete “{run}”?", WHAT)
+    show_problem(f"Delete “{run}”?", WHAT)
     with st.container(horizontal=True):
-        if st.button("Delete it", key="remove-yes", type="primary", on_click=_remove, args=(run,)):
+        if st.button("Delete it", key="remove-yes", type="primary", on_click=_remove_run, args=(run,)):
             st.rerun()
         if st.button("Keep it", key="remove-no"):
             st.rerun()
 
 
-def _remove(run: str) -> None:
+def _remove_run(run: str) -> None:
     try:
         data.store().remove(run)
     except SentiscopeError as error:
-        state.put(state.REMOVED, ("It could not be deleted", str(error)))
+        state.set_value(state.REMOVED, ("It could not be deleted", str(error)))
         return
-    state.clear(state.ROWS)  # a chosen row is a place in the table, where another run stands now
-    if state.run() == run and (first := offered(data.runs())):
+    state.clear_clicks(state.ROWS)  # a chosen row is a place in the table, where another run stands now
+    if state.get_run() == run and (first := choose_default_run(data.list_runs())):
         state.choose_run(first.run)
-    state.put(state.REMOVED, (f"“{run}” is deleted", "Nothing of it is left here."))
+    state.set_value(state.REMOVED, (f"“{run}” is deleted", "Nothing of it is left here."))
 
 
-def refused(record: RunRecord | None, page: str) -> bool:
+def is_refused(record: RunRecord | None, page: str) -> bool:
     """Return whether a page has nothing to show of a run that tags words; if so, show why."""
     if record is None or record.task != "tokens" or not PAGES[page].of_texts:
         return False
-    header(PAGES[page].title, "", facts(record))
+    show_header(PAGES[page].title, "", list_facts(record))
     what = "Its sentences, errors by kind, types and the tags of a sentence of your own stand on Tokens."
-    finding(f"{record.run} gives each word a tag", f"{PAGES[page].of_texts} {what}")
+    show_finding(f"{record.run} gives each word a tag", f"{PAGES[page].of_texts} {what}")
     if st.button("Open Tokens", type="primary", key="to-tokens"):
-        state.go("tokens")
+        state.open_page("tokens")
     return True

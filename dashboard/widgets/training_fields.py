@@ -5,19 +5,19 @@ from __future__ import annotations
 import streamlit as st
 
 from core.models.config import ModelConfig
-from core.models.describe import equation
+from core.models.model_description import write_equation
 from core.models.presets import PAPERS
 from core.recipes import RECIPES
 from dashboard import access, state
 from dashboard.data import data
-from dashboard.figures.models import ALL, names_of
-from dashboard.widgets.figure import caption
+from dashboard.figures.preset_tables import ALL, list_presets
+from dashboard.widgets.figure import show_caption
 
 STRONG = "strong"
 WIDTH = 180
 
 
-def preset_picker(default: str, *, help: str = "") -> str:
+def pick_preset(default: str, *, help: str = "") -> str:
     """Show paper and model, both in the URL; return the preset, at first `default` where its paper is shown."""
     paper = st.selectbox(
         "Paper",
@@ -26,8 +26,8 @@ def preset_picker(default: str, *, help: str = "") -> str:
         bind="query-params",
         width=WIDTH,
     )
-    names = names_of(paper)
-    state.keep_to(state.PRESET, names)
+    names = list_presets(paper)
+    state.drop_stale(state.PRESET, names)
     first = names.index(default) if default in names else 0
     return st.selectbox(
         "Model", names, index=first, key=state.PRESET, bind="query-params", width=WIDTH, help=help or None
@@ -36,17 +36,17 @@ def preset_picker(default: str, *, help: str = "") -> str:
 
 def show_equation(model: ModelConfig) -> None:
     """Show the equation of a model, each line in words."""
-    for index, line in enumerate(equation(model)):
+    for index, line in enumerate(write_equation(model)):
         with st.container(key=f"equation-{index}", gap=None):
             st.latex(line.latex)
-            caption(line.words)
+            show_caption(line.words)
 
 
-def data_picker(*, more: str = "") -> None:
+def pick_dataset(*, more: str = "") -> None:
     """Show the data to train on, a known name or a path, bound to the URL; `more` is added to the help."""
     st.selectbox(
         "Data",
-        access.names(here=True),
+        access.list_names(here=True),
         key=state.DATA,
         bind="query-params",
         width=WIDTH,
@@ -55,11 +55,11 @@ def data_picker(*, more: str = "") -> None:
     )
 
 
-def start_picker(key: str) -> None:
+def pick_start(key: str) -> None:
     """Show the picker of the run whose tokenizer, words and layers a training starts from."""
     st.selectbox(
         "Start from",
-        [each.run for each in data.runs() if each.status == "done" and each.config.model.family == "encoder"],
+        [each.run for each in data.list_runs() if each.status == "done" and each.config.model.family == "encoder"],
         index=None,
         placeholder="random numbers",
         key=key,
@@ -69,12 +69,12 @@ def start_picker(key: str) -> None:
     )
 
 
-def recipe_switch(key: str, more: str, *, bind: bool = False) -> None:
+def show_recipe_switch(key: str, more: str, *, bind: bool = False) -> None:
     """Show the switch of the strong recipe; `more` is added to its help, `bind` puts it into the link."""
     help_text = f"{RECIPES[STRONG].line} {more}"
     st.toggle("Strong recipe", key=key, bind="query-params" if bind else None, help=help_text)
 
 
-def recipe(switched: bool) -> str:
+def get_recipe(switched: bool) -> str:
     """Return the name of the recipe that the switch selects."""
     return STRONG if switched else ""

@@ -10,8 +10,16 @@ import pytest
 from fresh import modules_after
 
 ROOT = Path(__file__).resolve().parents[2]
-EVERYWHERE = {"core", "core.exceptions", "core.fingerprint", "core.atomic", "core.cache", "core.cells", "core.paths"}
-EVERYWHERE |= {"core.lazy", "core.metrics", "core.numbers", "core.settings", "core.stored"}
+EVERYWHERE = {
+    "core",
+    "core.exceptions",
+    "core.fingerprint",
+    "core.atomic",
+    "core.cache",
+    "core.table_format",
+    "core.paths",
+}
+EVERYWHERE |= {"core.lazy_imports", "core.metrics", "core.formatting", "core.settings", "core.json_store"}
 CONFIGS = {"core.config", "core.recipes", *(f"core.{room}.config" for room in ("text", "data", "models", "training"))}
 DOORS = {  # room → rooms it may import, besides itself and what may stand everywhere
     "text": set(),
@@ -137,7 +145,7 @@ def test_pages_are_left_by_one_door_only():
 HEAVY = {"torch", "pandas", "sklearn", "scipy", "streamlit", "plotly", "tokenizers", "umap", "openTSNE", "transformers"}
 SCIENCE = {"torch", "pandas", "sklearn", "numpy"}
 FIRST_STEP = """
-import core.runs.experiment, torch
+import core.runs.pipeline, torch
 from core.training.adamw import AdamW
 p = torch.nn.Parameter(torch.ones(2))
 p.grad = torch.ones(2)
@@ -149,17 +157,20 @@ WITHOUT = {
     "what is installed as sentiscope": ("import core.api.public", HEAVY),
     "configurations": ("import core.config", HEAVY),
     "lists of runs": ("import core.runs.store", HEAVY | SCIENCE),
-    "starting a run": ("import core.runs.jobs", HEAVY | SCIENCE),
+    "starting a run": ("import core.runs.training_jobs", HEAVY | SCIENCE),
     "waiting in the queue": ("import core.runs.worker", HEAVY | SCIENCE),
     "histories": ("import core.training.history", SCIENCE),
     "lists of data sets": ("import core.data.sources", SCIENCE),
-    "lists of models": ("import core.systems as s; s.whole('sentiformer'); s.listed()", {"torch"}),
+    "lists of models": ("import core.preset_catalog as s; s.whole('sentiformer'); s.listed()", {"torch"}),
     "the head of the first page": (
         "import dashboard.widgets.runs, dashboard.screens.overview_table\n"
         "import dashboard.widgets.export, dashboard.figures.results",
         {"pandas"},
     ),
-    "what the server reads at its start": ("import dashboard.warm; dashboard.warm._read()", {"torch", "sklearn"}),
+    "what the server reads at its start": (
+        "import dashboard.launcher; dashboard.launcher._import_modules()",
+        {"torch", "sklearn"},
+    ),
     "a training run until its first step": (FIRST_STEP, {"sklearn", "torch._dynamo", "transformers"}),
 }
 """What must be quick, the least demanding last: its code, and modules that it does not wait for."""
@@ -224,9 +235,9 @@ def test_a_widget_is_shared_by_pages_and_a_section_belongs_to_one():
 
 
 def test_only_a_loaded_run_asks_a_model_so_that_nobody_forgets_its_temperature():
-    allowed = {"core.runs.load", "core.evaluation.predict", "core.evaluation.yardstick", "core.runs.experiment"}
-    allowed |= {"core.evaluation.mix"}  # asks what is mixed in, whose mixture has the temperature
-    allowed |= {"core.runs.taught"}  # asks fits of a fold, which are no runs and have none
+    allowed = {"core.runs.load", "core.evaluation.prediction", "core.evaluation.baseline", "core.runs.pipeline"}
+    allowed |= {"core.evaluation.ensemble"}  # asks what is mixed in, whose mixture has the temperature
+    allowed |= {"core.runs.distillation"}  # asks fits of a fold, which are no runs and have none
     asking = {"predict_texts", "predict_tokens", "inspect_text"}
     found = {
         name

@@ -163,7 +163,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="sentiscope-analysis-") as folder:
         own = {"SENTISCOPE_DATA": str(given.data), "SENTISCOPE_RUNS": f"{folder}/runs"}
         own |= {"SENTISCOPE_CACHE": f"{folder}/cache", "SENTISCOPE_STARTERS": f"{folder}/none"}
-        with served("dashboard/server.py", "dashboard.warm", **own) as address, opened_browser() as browser:
+        with served("dashboard/server.py", "dashboard.launcher", **own) as address, opened_browser() as browser:
             page, complaints = visit(browser, address)
             train(page, address)
             print("a cell clicked:", cell(page), flush=True)

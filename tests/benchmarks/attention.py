@@ -14,8 +14,8 @@ import torch
 from timing import measure_in_turn, read_arguments
 
 from core.models import attention
-from core.models.attend import attend_explicit
-from core.models.build import build
+from core.models.attention_kernels import attend_explicit
+from core.models.builder import build_model
 from core.models.presets import PRESETS
 from core.models.trace import Batch
 from core.training.device import keep_freed_memory
@@ -40,7 +40,8 @@ def main() -> None:
     names = ["vanilla-swiglu", *(f"ndt-01-n{n}" for n in GOALS), "differential"]
     # Without dropout, whose cost is the same for all and would flatter the ratios.
     models = {
-        name: build(dataclasses.replace(PRESETS[name].model, dropout=0.0), vocabulary=1000, classes=2) for name in names
+        name: build_model(dataclasses.replace(PRESETS[name].model, dropout=0.0), vocabulary=1000, classes=2)
+        for name in names
     }
     print(f"torch {torch.__version__}, {args.threads} threads, median of {args.repeats}, forward and backward")
     print(f"{'batch x length':>14} {'explicit ms':>11} {'fused ms':>9} | ratio to explicit / to fused vanilla-swiglu")

@@ -12,10 +12,10 @@ import argparse
 
 from real_data import train_apart
 
-from core.evaluation.comparison import holm, judge
+from core.evaluation.comparison import apply_holm, run_test
+from core.formatting import format_count
 from core.metrics import METRICS
-from core.numbers import count
-from core.runs.answers import both, read_answers
+from core.runs.labeled_predictions import combine_scores, read_answers
 from core.runs.store import RunStore
 
 SETS = {"tweeteval_emotion": ("TweetEval emotion", 2), "twitter_financial": ("Twitter Financial", 1)}
@@ -53,13 +53,14 @@ def differences(store: RunStore, data: str) -> dict[tuple[str, str], str]:
     pairs = [(model, beside) for model in MODELS for beside in BESIDE if model not in (WORDS, beside)]
     pairs += [(model, "tuned") for model in AMONG]
     records = {model: store.read(f"{data}-{model}") for model in MODELS}
-    said = {model: read_answers(store, record, "test").scores("accuracy") for model, record in records.items()}
+    said = {model: read_answers(store, record, "test").to_scores("accuracy") for model, record in records.items()}
     tests = [
-        judge({(0, -1): both(said[model], said[beside], "accuracy")}, METRICS["accuracy"]) for model, beside in pairs
+        run_test({(0, -1): combine_scores(said[model], said[beside], "accuracy")}, METRICS["accuracy"])
+        for model, beside in pairs
     ]
     found = {}
-    for pair, test, step in zip(pairs, tests, holm([test.p for test in tests]), strict=True):
-        low, high = test.interval(step.alpha) or (float("nan"),) * 2
+    for pair, test, step in zip(pairs, tests, apply_holm([test.p for test in tests]), strict=True):
+        low, high = test.compute_interval(step.alpha) or (float("nan"),) * 2
         p = "p < 0.001" if step.p < 0.001 else f"p = {step.p:.3f}" if step.p < 0.1 else f"p = {step.p:.2f}"
         found[pair] = f"{100 * test.difference:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}), {p}"
     return found
@@ -70,7 +71,14 @@ def table(store: RunStore, data: str) -> None:
     title, apart = SETS[data][0], differences(store, data)
     records = {model: store.read(f"{data}-{model}") for model in MODELS}
     rows = len(read_answers(store, records[WORDS], "test"))
-    columns = (f"{title} ({count(rows)} of test)", "accuracy, 95 %", "macro F1", *BESIDE.values(), "seconds", "MB")
+    columns = (
+        f"{title} ({format_count(rows)} of test)",
+        "accuracy, 95 %",
+        "macro F1",
+        *BESIDE.values(),
+        "seconds",
+        "MB",
+    )
     print(f"\n| {' | '.join(columns)} |\n|---{'|---:' * (len(columns) - 1)}|")
     for model, record in records.items():
         metrics, (low, high) = record.results["metrics"]["test"], record.results["intervals"]["test"]["accuracy"]

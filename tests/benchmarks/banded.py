@@ -19,10 +19,10 @@ import torch
 import torch.nn.functional as F
 from timing import measure_in_turn, read_arguments
 
-from core.models import banded
-from core.models.attend import attend_explicit, attend_fused
-from core.models.banded import attend_banded
-from core.models.support import global_positions, support_mask
+from core.models import banded_attention
+from core.models.attention_kernels import attend_explicit, attend_fused
+from core.models.banded_attention import attend_banded
+from core.models.sparse_mask import build_support_mask, draw_global_positions
 
 HEADS, WIDTH, WINDOW = 8, 32, 64
 LONGEST_DENSE = 4096
@@ -40,15 +40,15 @@ def ways(length: int, *, gradients: bool) -> tuple[dict[str, Way], list[torch.Te
     leaves = [x.requires_grad_(gradients) for x in (q, k, v[:, 0])]
     q, k, v = leaves
     one, keep = torch.ones(1, 1, 1, 1, 1), torch.ones(1, length, dtype=torch.bool)
-    positions = global_positions(keep.sum(1), layer=0, random=2, seed=0)
+    positions = draw_global_positions(keep.sum(1), layer=0, random=2, seed=0)
     found: dict[str, Way] = {
         "flash": lambda: F.scaled_dot_product_attention(q[:, 0], k[:, 0], v, scale=1.0),
         "banded": lambda: attend_banded(q, k, v, one, keep, positions, window=WINDOW),
         "full": lambda: attend_fused(q, k, v, one, keep),
     }
     if length <= LONGEST_DENSE:
-        found["masked"] = lambda: attend_fused(q, k, v, one, keep, support_mask(keep, positions, WINDOW))
-        found["explicit"] = lambda: attend_explicit(q, k, v, one, keep, support_mask(keep, positions, WINDOW))[0]
+        found["masked"] = lambda: attend_fused(q, k, v, one, keep, build_support_mask(keep, positions, WINDOW))
+        found["explicit"] = lambda: attend_explicit(q, k, v, one, keep, build_support_mask(keep, positions, WINDOW))[0]
     return found, leaves
 
 
@@ -71,7 +71,7 @@ def sizes(length: int, repeats: int) -> None:
     weight = torch.randn(1, HEADS, length, WIDTH)
 
     def step(block: int, megabytes: int) -> None:
-        with mock.patch.multiple(banded, BLOCK=block, BUFFER_BYTES=megabytes * 1_000_000):
+        with mock.patch.multiple(banded_attention, BLOCK=block, BUFFER_BYTES=megabytes * 1_000_000):
             gradient(found["banded"], leaves, weight)
 
     all_sizes = {size: partial(step, *size) for size in itertools.product((32, 64, 128), (1, 2, 4))}

@@ -13,12 +13,12 @@ import numpy as np
 import torch
 from timing import measure_in_turn, read_arguments
 
-from core.models.build import build
+from core.models.builder import build_model
 from core.models.presets import PRESETS
 from core.models.trace import Batch
 from core.text.token_table import TokenTable
 from core.training.device import keep_freed_memory
-from core.training.stage import plan
+from core.training.training_stage import plan_batches
 
 SAMPLE = 12
 GOALS = {"IMDB": 2.6, "tweets": 5.0}
@@ -50,20 +50,21 @@ def main() -> None:
     for kind, goal in GOALS.items():
         sizes, width, batch_size = lengths(kind)
         random = np.random.default_rng(1)
-        table = TokenTable.of([random.integers(2, 5_000, n).tolist() for n in sizes])
+        table = TokenTable.from_ids([random.integers(2, 5_000, n).tolist() for n in sizes])
         for preset in ("vanilla", "ndt-01-n2"):
             torch.manual_seed(0)
-            model = build(PRESETS[preset].model, vocabulary=5_000, classes=2)
+            model = build_model(PRESETS[preset].model, vocabulary=5_000, classes=2)
             optimizer = torch.optim.AdamW(model.parameters(), fused=True)
             plans = {
-                way: plan(sizes, batch_size=batch_size, seed=0, epoch=0, batching=way) for way in ("fixed", "length")
+                way: plan_batches(sizes, batch_size=batch_size, seed=0, epoch=0, batching=way)
+                for way in ("fixed", "length")
             }
             chosen = {way: sampled(table, batches) for way, batches in plans.items()}
 
             def epoch(rows_of: list[np.ndarray], width: int, model=model, optimizer=optimizer, table=table) -> None:
                 for rows in rows_of:
                     optimizer.zero_grad()
-                    model(Batch.of(table.padded(rows, width))).logits.logsumexp(-1).sum().backward()
+                    model(Batch.from_arrays(table.padded(rows, width))).logits.logsumexp(-1).sum().backward()
                     optimizer.step()
 
             widths = {"fixed": width, "length": 0}

@@ -16,9 +16,9 @@ from typing import Any
 import pandas as pd
 
 from core.data.config import DataConfig
-from core.data.load import load
+from core.data.load import load_dataset
 from core.data.sources.builtin import handwritten
-from core.evaluation.yardstick import yardstick
+from core.evaluation.baseline import fit_baseline
 from core.runs.record import EVALUATION, PREDICTIONS
 from core.runs.store import RunStore
 
@@ -28,7 +28,7 @@ TARGET = Path(handwritten.__file__).with_name("measured.json")
 
 def correct(store: RunStore, run: str, split: str) -> pd.DataFrame:
     """Phenomenon, unseen mark and whether the run was right, row by row."""
-    rows = pd.read_parquet(store.path(run) / EVALUATION / split / PREDICTIONS)
+    rows = pd.read_parquet(store.get_path(run) / EVALUATION / split / PREDICTIONS)
     return rows.assign(correct=rows["label"] == rows["predicted"])[["phenomenon", "unseen", "correct"]]
 
 
@@ -54,14 +54,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+")
     arguments = parser.parse_args()
-    store, dataset = RunStore(), load(DataConfig())
+    store, dataset = RunStore(), load_dataset(DataConfig())
     models: dict[str, list[str]] = {}
     for run in arguments.runs:
         record = store.read(run)
         if record.status != "done" or record.data_fingerprint != dataset.fingerprint:
             parser.error(f"{run} is {record.status}, or was not trained on the corpus as it is now")
         models.setdefault(record.preset, []).append(run)
-    known = yardstick(dataset)
+    known = fit_baseline(dataset)
     bag = {"splits": {name: {"accuracy": [round(known["splits"][name]["accuracy"], 4)]} for name in SPLITS}}
     bag["splits"]["test"]["phenomena"] = {name: round(value, 4) for name, value in known["phenomena"].items()}
     card = {

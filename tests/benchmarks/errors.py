@@ -26,9 +26,9 @@ from browsing import dashboard, opened_browser, served, settle, visit
 from pages import answered, report, timed, watch
 
 from core import api
-from core.failures.code_rates import draw
-from core.failures.codes import Codes, data_of
-from core.failures.table import keys as row_keys
+from core.failures.code_prevalence import draw_sample
+from core.failures.codebook import Codes, get_data_name
+from core.failures.predictions_table import hash_texts
 from core.runs.store import RunStore
 
 WORDS = "film plot scene actor music story end joke light sound voice line set crew shot town day night".split()
@@ -55,7 +55,7 @@ def run(folder: Path, rows: int) -> None:
     split = {"data.split": f"{1500 / len(texts)}/{500 / len(texts)}/{rows / len(texts)}"}
     store = RunStore(folder / "runs")
     api.train(str(folder / "many.csv"), "vanilla", settings | split, name="many", store=store)
-    Codes(store.folder, data_of(store.read("many"))).add("irony")
+    Codes(store.folder, get_data_name(store.read("many"))).add_code("irony")
 
 
 def opened(page: Page, link: str, seen: str) -> float:
@@ -135,14 +135,14 @@ def coded(page: Page) -> float:
 def code_all(folder: Path) -> None:
     """Every row gets codes by two authors, out of 20, and 75 are drawn."""
     store, random = RunStore(folder / "runs"), np.random.default_rng(0)
-    codes = Codes(store.folder, data_of(store.read("many")))
-    keys = row_keys(api.runs_predictions("many", "test", store)["text"].tolist())
+    codes = Codes(store.folder, get_data_name(store.read("many")))
+    keys = hash_texts(api.runs_predictions("many", "test", store)["text"].tolist())
     for number in range(19):
-        codes.add(f"cause {number}")
+        codes.add_code(f"cause {number}")
     for author in ("ann", "bob"):
         for number, part in enumerate(np.array_split(random.permutation(keys), 19)):
-            codes.code(part.tolist(), [f"cause {number}"], author=author)
-    draw(codes, keys, 75, 0, "all")
+            codes.code_rows(part.tolist(), [f"cause {number}"], author=author)
+    draw_sample(codes, keys, 75, 0, "all")
 
 
 def counted(page: Page) -> float:

@@ -10,7 +10,7 @@ beside it.
 
 `patterns` is what paired tests need and no text: how many test rows are right with the first model here, TF-IDF of
 words, and with each seed of this one. `10:31` says that of 31 rows TF-IDF has the answer and the seed has not.
-`together` is the same of the three seeds as one model, which answers by the mean of their probabilities.
+`average_answers` is the same of the three seeds as one model, which answers by the mean of their probabilities.
 """
 
 import argparse
@@ -30,17 +30,17 @@ import numpy as np
 import pandas as pd
 
 import core
-from core.data.load import load
-from core.evaluation.comparison import HolmStep, Tested, holm, judge, rough
-from core.evaluation.mix import best_weight, mixed
-from core.evaluation.predict import Parts
-from core.evaluation.scores import scored
+from core.data.load import load_dataset
+from core.evaluation.baseline import YARDSTICKS, fit_baseline
+from core.evaluation.comparison import HolmStep, Tested, apply_holm, round_rows, run_test
+from core.evaluation.ensemble import blend_logits, find_weight
+from core.evaluation.prediction import EnsembleLogits
+from core.evaluation.scores import build_scores
 from core.evaluation.significance import ALPHA
-from core.evaluation.yardstick import YARDSTICKS, yardstick
+from core.formatting import format_count
 from core.metrics import METRICS
-from core.numbers import count
-from core.runs.answers import both, read_answers, together
 from core.runs.configuration import configure
+from core.runs.labeled_predictions import average_answers, combine_scores, read_answers
 from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
 from core.runs.store import RunStore
 
@@ -135,13 +135,15 @@ def trained(store: RunStore, key: str, model: str, seed: int) -> tuple[RunRecord
 
 def right(store: RunStore, record: RunRecord) -> np.ndarray:
     """(n,) bool of the test split."""
-    rows = pd.read_parquet(store.path(record.run) / EVALUATION / "test" / PREDICTIONS, columns=["label", "predicted"])
+    rows = pd.read_parquet(
+        store.get_path(record.run) / EVALUATION / "test" / PREDICTIONS, columns=["label", "predicted"]
+    )
     return (rows["label"] == rows["predicted"]).to_numpy()
 
 
 def right_together(store: RunStore, records: list[RunRecord]) -> np.ndarray:
     """(n,) bool of the test split, of what the seeds say together."""
-    said = together(read_answers(store, each, "test") for each in records)
+    said = average_answers(read_answers(store, each, "test") for each in records)
     return said.probabilities.argmax(1) == said.labels
 
 
@@ -151,19 +153,19 @@ def patterns(*right: np.ndarray) -> str:
     return " ".join(f"{bits}:{number}" for bits, number in sorted(found.items()))
 
 
-def parts(store: RunStore, ours: RunRecord, words: RunRecord, split: str) -> tuple[Parts, np.ndarray]:
+def parts(store: RunStore, ours: RunRecord, words: RunRecord, split: str) -> tuple[EnsembleLogits, np.ndarray]:
     """Log-probabilities (n, C) that a network and TF-IDF of words gave the rows of a split, and its labels."""
-    read = [pd.read_parquet(store.path(each.run) / EVALUATION / split / PREDICTIONS) for each in (ours, words)]
+    read = [pd.read_parquet(store.get_path(each.run) / EVALUATION / split / PREDICTIONS) for each in (ours, words)]
     chances = [frame[[f"probability:{name}" for name in ours.classes]].to_numpy(np.float64) for frame in read]
     labels = np.array([ours.classes.index(name) for name in read[0]["label"]])
-    return Parts(*(np.log(np.maximum(each, np.finfo(np.float64).tiny)) for each in chances)), labels
+    return EnsembleLogits(*(np.log(np.maximum(each, np.finfo(np.float64).tiny)) for each in chances)), labels
 
 
 def mixed_accuracy(store: RunStore, ours: RunRecord, words: RunRecord) -> float:
     """Of the mixture with TF-IDF of words, weighed by validation loss."""
-    weight = best_weight(*parts(store, ours, words, "validation"), "single")
+    weight = find_weight(*parts(store, ours, words, "validation"), "single")
     said, labels = parts(store, ours, words, "test")
-    return float((mixed(said, weight, "single").argmax(1) == labels).mean())
+    return float((blend_logits(said, weight, "single").argmax(1) == labels).mean())
 
 
 def measure(store: RunStore, key: str, model: str, words: RunRecord) -> dict[str, str]:
@@ -203,9 +205,9 @@ def fill(store: RunStore, keys: list[str], models: list[str]) -> None:
         wanted = [model for model in models if (key, model) not in kept().keys() | FOREIGN]
         if not wanted:
             continue
-        dataset = load(configure(data, WORDS, dict(each.split("=", 1) for each in settings)).data)
+        dataset = load_dataset(configure(data, WORDS, dict(each.split("=", 1) for each in settings)).data)
         for each in YARDSTICKS:  # kept, so that no run pays for them
-            yardstick(dataset, each)
+            fit_baseline(dataset, each)
         words, _ = trained(store, key, WORDS, SEEDS[0])
         for model in wanted:
             row = measure(store, key, model, words)
@@ -218,8 +220,10 @@ def tested(patterns: str) -> Tested:
     found = [(list(map(int, bits)), int(number)) for bits, _, number in (p.partition(":") for p in patterns.split())]
     rows = np.repeat([bits for bits, _ in found], [number for _, number in found], 0)
     labels = np.zeros(len(rows), int)
-    words, *seeds = (scored(labels, np.stack([each, 1 - each], 1).astype(float)) for each in rows.T)
-    return judge({(seed, -1): both(each, words, "accuracy") for seed, each in enumerate(seeds)}, METRICS["accuracy"])
+    words, *seeds = (build_scores(labels, np.stack([each, 1 - each], 1).astype(float)) for each in rows.T)
+    return run_test(
+        {(seed, -1): combine_scores(each, words, "accuracy") for seed, each in enumerate(seeds)}, METRICS["accuracy"]
+    )
 
 
 def numbers(text: str) -> list[float]:
@@ -246,7 +250,7 @@ def corrected(tests: dict[tuple[str, str], Tested], chosen: dict[str, str]) -> d
     steps: dict[tuple[str, str], HolmStep] = {}
     for model in (*dict.fromkeys(model for _, model in tests), ""):
         family = {key: tests[key, model or chosen[key]] for key in chosen if (key, model or chosen[key]) in tests}
-        found = holm([test.p for test in family.values()])
+        found = apply_holm([test.p for test in family.values()])
         steps |= {(key, model): step for key, step in zip(family, found, strict=True)}
     return steps
 
@@ -261,7 +265,7 @@ def show(rows: Rows) -> None:
     chosen = choose(rows, done, tests)
     steps = corrected(tests, chosen)
     three = {key: tested(asked) for key in done if (asked := rows[key, chosen[key]]["together"])}
-    of_three = dict(zip(three, holm([test.p for test in three.values()]), strict=True))
+    of_three = dict(zip(three, apply_holm([test.p for test in three.values()]), strict=True))
 
     def cell(key: str, model: str) -> str:
         if (key, model) in FOREIGN:
@@ -280,7 +284,7 @@ def show(rows: Rows) -> None:
         cells = [cell(key, model) for model in MODELS]
         asked = key in three  # rows that are older than this column were not
         cells.append(marked(f"{100 * share_right(row['together']):.1f}", three[key], of_three[key]) if asked else "")
-        print(f"| {SETS[key][0]} ({count(int(row['n']))}) | {' | '.join(cells)} | {spread(row['mixed'])} |")
+        print(f"| {SETS[key][0]} ({format_count(int(row['n']))}) | {' | '.join(cells)} | {spread(row['mixed'])} |")
     for title, name in (("seconds", "seconds"), ("MB", "megabytes")):
         most = [sorted({int(rows[key, model][name]) for key in done if (key, model) in rows}) for model in MODELS]
         ends = [" to ".join(map(str, dict.fromkeys((each[0], each[-1])))) for each in most]
@@ -296,12 +300,12 @@ def marked(said: str, test: Tested, step: HolmStep) -> str:
     """With an arrow where a difference is beyond chance, else with the rows that it would take."""
     if step.p < ALPHA:
         return f"{said} {'↑' if test.difference > 0 else '↓'}"
-    needed = test.rows_needed(step.alpha)
-    return f"{said} ({rough(needed) if needed else '–'})"
+    needed = test.count_rows_needed(step.alpha)
+    return f"{said} ({round_rows(needed) if needed else '–'})"
 
 
 def said_of(test: Tested, step: HolmStep) -> str:
-    low, high = test.interval(step.alpha) or (float("nan"), float("nan"))
+    low, high = test.compute_interval(step.alpha) or (float("nan"), float("nan"))
     return f"{100 * test.difference:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}), p = {step.p:.3g}"
 
 

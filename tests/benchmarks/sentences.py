@@ -133,7 +133,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch, opened_browser() as browser:
         folders = {"SENTISCOPE_RUNS": f"{scratch}/runs", "SENTISCOPE_CACHE": f"{scratch}/cache"}
         starters = {"SENTISCOPE_STARTERS": str(ROOT / "trained")}
-        with served("dashboard/server.py", "dashboard.warm", **folders, **starters) as address:
+        with served("dashboard/server.py", "dashboard.launcher", **folders, **starters) as address:
             for run in args.run or extremes():
                 measure(browser, address, run, args.repeats)
 

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.data.sources.builtin import generate
-from core.interpret.sentence import CLASS_TOKEN, inspect_text
-from core.interpret.verdict import judge
+from core.data.sources.builtin import generate_corpus
+from core.interpret.faithfulness_verdict import judge_method
+from core.interpret.sentence_view import CLASS_TOKEN, inspect_text
 from core.models.presets import PAPERS, PRESETS
-from core.runs.beliefs import BeliefFiles
+from core.runs.faithfulness_files import BeliefFiles
 from core.runs.load import load_run
 from core.runs.projections import MapFiles
 from core.runs.record import CHECKPOINT, EMBEDDINGS, EVALUATION, PREDICTIONS
@@ -47,7 +47,7 @@ def test_it_is_done_with_metrics_intervals_yardstick_and_a_whole_history(run):
         assert low <= record.results["metrics"][split]["accuracy"] <= high
         assert record.results["yardstick"]["splits"][split]["accuracy"] > 0
     history = read_history(TRAINED / run / "history.jsonl")
-    assert history.skipped == 0 and len(history.kind("epoch")) >= record.results["best_epoch"]
+    assert history.skipped == 0 and len(history.select_kind("epoch")) >= record.results["best_epoch"]
 
 
 @pytest.mark.slow
@@ -60,7 +60,7 @@ def test_its_weights_say_what_its_predictions_say(run):
         np.testing.assert_allclose(found.probabilities[:, number], saved[f"probability:{name}"], atol=1e-5)
     vectors = np.load(TRAINED / run / EVALUATION / "challenge" / EMBEDDINGS, allow_pickle=False)
     np.testing.assert_allclose(found.pooled, vectors, atol=1e-4, rtol=2**-10)  # some are in half precision
-    lambdas = [layer.tolist() for layer in loaded.model.lambdas()]
+    lambdas = [layer.tolist() for layer in loaded.model.get_lambdas()]
     assert np.allclose(np.squeeze(lambdas, -1) if lambdas else [], loaded.record.results.get("lambda", []), atol=1e-6)
     view = inspect_text(loaded.model, loaded.tokenizer, loaded.record.classes, "not bad at all")
     assert len(view.layers) == loaded.record.config.model.layers
@@ -71,7 +71,7 @@ def test_its_weights_say_what_its_predictions_say(run):
 @pytest.fixture(scope="module")
 def tested() -> list[str]:
     """The texts of the built-in corpus that test."""
-    return generate(2)["test"]["text"].tolist()
+    return generate_corpus(2)["test"]["text"].tolist()
 
 
 @pytest.mark.slow
@@ -86,7 +86,7 @@ def test_its_predictions_are_on_the_corpus_as_it_is_now(run, tested):
 def test_those_that_know_english_read_whole_words_and_know_made_up_ones_by_their_pieces(preset):
     loaded = load_run(STORE, f"starter-{preset}")
     assert loaded.record.results["start"]["run"] == "mini-en"
-    assert loaded.record.vocabulary == 16_000 and loaded.record.config.data.added()
+    assert loaded.record.vocabulary == 16_000 and loaded.record.config.data.parse_added()
     view = loaded.inspect("The waiter was unfriendly.")
     assert not any(view.unknown) and view.layers
 
@@ -96,7 +96,7 @@ def test_those_that_know_english_read_whole_words_and_know_made_up_ones_by_their
 def test_its_maps_are_there_and_belong_to_its_embeddings(run, method):
     from core.evaluation.projection import ProjectionConfig
 
-    made = MapFiles.of(STORE, run, "test", ProjectionConfig(method)).read()
+    made = MapFiles.from_run(STORE, run, "test", ProjectionConfig(method)).read()
     assert made.places.shape == (3000, 2) and np.isfinite(made.places).all()
 
 
@@ -109,8 +109,8 @@ def test_no_record_tells_where_or_by_whom_it_was_made():
 
 @EVERY
 def test_whether_deletion_is_evidence_comes_with_it(run):
-    found = BeliefFiles.of(STORE, run, "deletion").read()
+    found = BeliefFiles.from_run(STORE, run, "deletion").read()
     assert found is not None and found.sentences == 200
-    assert [judge(each.method, {**each.tests, "answers": found.answers}).verdict for each in found.methods] == [
+    assert [judge_method(each.method, {**each.tests, "answers": found.answers}).verdict for each in found.methods] == [
         "evidence"
     ]

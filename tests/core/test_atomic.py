@@ -6,7 +6,7 @@ import pytest
 
 from core import atomic
 from core.data.config import DataConfig
-from core.data.library import choices, keep_choice, keep_file, read_choice
+from core.data.uploads import keep_choice, keep_file, list_choices, read_choice
 from core.exceptions import StorageError
 
 
@@ -94,4 +94,4 @@ def test_thirty_threads_keep_one_upload_and_its_choice(tmp_path):
     assert len(set(kept)) == 1
     assert kept[0].read_bytes() == content
     assert [each.name for each in (tmp_path / "files").iterdir()] == [kept[0].parent.name]
-    assert len(choices(tmp_path)) == 1
+    assert len(list_choices(tmp_path)) == 1

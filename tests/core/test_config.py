@@ -4,10 +4,18 @@ import json
 
 import pytest
 
-from core.config import compose, flat, from_dict, inputs, parse_settings, setting_names, to_dict
+from core.config import (
+    compose,
+    find_missing_inputs,
+    flatten_config,
+    from_dict,
+    list_setting_names,
+    parse_settings,
+    to_dict,
+)
 from core.exceptions import ConfigError
-from core.models.fine_tunings import FINE_TUNINGS, PRESET
-from core.recipes import apply
+from core.models.finetuning_recipes import FINE_TUNINGS, PRESET
+from core.recipes import apply_recipe
 from core.runs.configuration import configure
 
 
@@ -23,7 +31,7 @@ def test_text_becomes_values_of_the_right_type_and_they_survive_json():
 
 @pytest.mark.slow
 def test_a_record_without_a_setting_has_its_default():
-    for name in [name for name in setting_names() if name != "text.lookalikes"]:
+    for name in [name for name in list_setting_names() if name != "text.lookalikes"]:
         tree = to_dict(compose("vanilla"))
         *groups, last = name.split(".")
         node = tree
@@ -58,7 +66,7 @@ def test_look_alikes_are_left_as_they_are_where_a_model_reads_as_it_was_released
 @pytest.mark.slow
 def test_every_recipe_of_a_published_backbone_leaves_look_alikes_as_they_are():
     for name in FINE_TUNINGS:
-        assert compose(PRESET, apply(name, PRESET).settings).text.lookalikes == 0, name
+        assert compose(PRESET, apply_recipe(name, PRESET).settings).text.lookalikes == 0, name
 
 
 REFUSED = {
@@ -109,7 +117,7 @@ def test_devices_are_known_by_their_form_whether_here_or_not(device):
 @pytest.mark.slow
 def test_every_setting_can_be_given_back_as_it_is():
     tree = to_dict(compose("ndt-pm1-n2"))
-    for name in setting_names():
+    for name in list_setting_names():
         value = tree
         for part in name.split("."):
             value = value[part]
@@ -152,7 +160,7 @@ def test_several_lexicons_are_counted_and_a_part_and_what_it_reads_may_be_chosen
     with pytest.raises(ConfigError, match=r"model\.attention\.lexicons=1: text\.lexicon names 2; choose 2"):
         compose("vanilla", {**two, "model.attention.lexicons": 1})
     whole = compose("vanilla", {**two, "model.attention.lexical_heads": "apart"})
-    assert inputs("vanilla", {**two, "model.attention.lexical_heads": "apart"}) == {}
+    assert find_missing_inputs("vanilla", {**two, "model.attention.lexical_heads": "apart"}) == {}
     assert whole.text.lexicons == ("vader", "my.csv") and whole.model.attention.lexicons == 2
     assert compose("lexicon", {"text.lexicon": "vader,my.csv"}).text.lexicons == ("vader", "my.csv")
     with pytest.raises(ConfigError, match="lexical_heads=apart: for 2 to 4 lexicons"):
@@ -164,8 +172,8 @@ def test_several_lexicons_are_counted_and_a_part_and_what_it_reads_may_be_chosen
 
 
 def test_every_setting_has_its_value_flat():
-    values = flat(compose("sentiformer"))
-    assert list(values) == setting_names()
+    values = flatten_config(compose("sentiformer"))
+    assert list(values) == list_setting_names()
     assert (values["model.attention.window"], values["text.tagger"]) == (64, "auto")
 
 
@@ -194,7 +202,7 @@ def test_every_setting_has_its_value_flat():
     ],
 )
 def test_a_preset_keeps_its_settings_others_suit_the_data_and_a_person_decides(model, data, settings, setting, value):
-    assert flat(configure(data, model, settings))[setting] == value
+    assert flatten_config(configure(data, model, settings))[setting] == value
 
 
 @pytest.mark.parametrize(
@@ -210,12 +218,12 @@ def test_a_preset_keeps_its_settings_others_suit_the_data_and_a_person_decides(m
     ],
 )
 def test_what_parts_read_is_added_unless_a_person_has_said_otherwise(preset, settings, expected):
-    assert inputs(preset, settings) == expected
+    assert find_missing_inputs(preset, settings) == expected
 
 
 def test_what_parts_read_is_not_asked_of_a_model_that_cannot_be():
     with pytest.raises(ConfigError, match="choose gate=true"):
-        inputs("vanilla", {"model.attention.lexicon_gate": "yes"})
+        find_missing_inputs("vanilla", {"model.attention.lexicon_gate": "yes"})
 
 
 def test_the_penalty_on_maps_is_refused_where_long_texts_have_none():

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from core.config import compose, flat, setting_names
+from core.config import compose, flatten_config, list_setting_names
 from core.exceptions import ConfigError
 from core.models.dropout import Dropout
 from core.models.presets import PRESETS
@@ -24,12 +24,12 @@ LONGEST_SENTENCE = 500
 
 @pytest.mark.slow
 def test_an_odd_value_is_taken_or_refused_with_a_sentence():
-    for name in setting_names():
+    for name in list_setting_names():
         draw = random.Random(name)
         drawn = [draw.choice("0123456789.eE+-_ \0x") * draw.randint(1, 9) for _ in range(4)]
         for value in (*draw.sample(NUMBERS, 8), *draw.sample(TEXTS, 9), *draw.sample(OTHERS, 4), *drawn):
             try:
-                taken = flat(compose(draw.choice(SOME), {name: value}))[name]
+                taken = flatten_config(compose(draw.choice(SOME), {name: value}))[name]
             except ConfigError as error:
                 assert f"{name.split('.')[0]}." in str(error), name
                 assert len(str(error)) < LONGEST_SENTENCE, name
@@ -41,7 +41,7 @@ def test_an_odd_value_is_taken_or_refused_with_a_sentence():
 @pytest.mark.parametrize("seed", range(5))
 def test_many_odd_values_at_once_are_taken_or_refused(seed):
     draw = random.Random(seed)
-    names, presets = setting_names(), sorted(PRESETS)
+    names, presets = list_setting_names(), sorted(PRESETS)
     for _ in range(50):
         chosen = {name: draw.choice([*NUMBERS, *TEXTS]) for name in draw.sample(names, 3)}
         try:

@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from core.exceptions import InputError
-from core.paths import Allowed, regular_bytes, resolve
+from core.paths import AllowedPaths, read_regular, resolve_path
 
 STRANGERS = "no file that may be opened from another machine has this name"
 
@@ -20,21 +20,21 @@ def file(tmp_path):
 
 
 def test_a_file_is_resolved_a_folder_where_one_is_meant_and_the_size_is_looked_at_first(file):
-    assert resolve(str(file)) == file
-    assert resolve(str(file.parent), folders=True) == file.parent
+    assert resolve_path(str(file)) == file
+    assert resolve_path(str(file.parent), folders=True) == file.parent
     with pytest.raises(InputError, match="this is a folder, not a file"):
-        resolve(str(file.parent))
+        resolve_path(str(file.parent))
     with pytest.raises(InputError, match=r"data\.csv: it has 0 MB, and at most 0 MB are read"):
-        resolve(str(file), limit=5)
+        resolve_path(str(file), limit=5)
     with pytest.raises(ValueError, match="it has"):
-        regular_bytes(file, 5)
-    assert regular_bytes(file, 11) == b"text,label\n"
+        read_regular(file, 5)
+    assert read_regular(file, 11) == b"text,label\n"
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "/dev/null", "/dev/stdin"])
 def test_devices_are_not_files(name):
     with pytest.raises(InputError, match=r"this is a (device|pipe|socket); only plain files are read|no such file"):
-        resolve(name, folders=True)
+        resolve_path(name, folders=True)
 
 
 def test_pipes_and_sockets_are_not_files_and_nobody_waits_for_them(tmp_path):
@@ -43,9 +43,9 @@ def test_pipes_and_sockets_are_not_files_and_nobody_waits_for_them(tmp_path):
         bound.bind(str(tmp_path / "socket"))
         for name in ("pipe", "socket"):
             with pytest.raises(InputError, match=f"this is a {name}"):
-                resolve(str(tmp_path / name))
+                resolve_path(str(tmp_path / name))
             with pytest.raises(ValueError, match=f"this is a {name}"):
-                regular_bytes(tmp_path / name, 100)
+                read_regular(tmp_path / name, 100)
 
 
 @pytest.mark.parametrize(
@@ -60,24 +60,24 @@ def test_pipes_and_sockets_are_not_files_and_nobody_waits_for_them(tmp_path):
 )
 def test_names_of_no_file_are_refused_in_words(name, said):
     with pytest.raises(InputError, match=said):
-        resolve(name)
+        resolve_path(name)
 
 
 def test_a_file_of_another_machine_is_refused_even_where_one_of_that_name_lies(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "elsewhere:grades.csv").write_text("secret")
     with pytest.raises(InputError, match="did not come with it"):
-        resolve("elsewhere:grades.csv")
+        resolve_path("elsewhere:grades.csv")
 
 
 def test_a_stranger_opens_only_what_lies_in_the_roots_and_learns_of_nothing_else(file, tmp_path):
-    allowed = Allowed(anywhere=False, roots=(file.parent,))
-    assert resolve(str(file), allowed) == file
+    allowed = AllowedPaths(anywhere=False, roots=(file.parent,))
+    assert resolve_path(str(file), allowed) == file
     (tmp_path / "secret.csv").write_text("x")
     (file.parent / "link.csv").symlink_to(tmp_path / "secret.csv")
     for name in ("secret.csv", "none.csv", "own/../secret.csv", "own/link.csv"):
         with pytest.raises(InputError, match=STRANGERS):
-            resolve(str(tmp_path / name), allowed)
+            resolve_path(str(tmp_path / name), allowed)
     for name in ("~root/x", "~nosuch-person/x", "/dev/zero", "/etc/passwd"):
         with pytest.raises(InputError, match=STRANGERS):
-            resolve(name, allowed)
+            resolve_path(name, allowed)

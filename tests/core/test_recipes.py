@@ -3,29 +3,29 @@
 import pytest
 from structures import STRUCTURES
 
-from core.config import compose, flat
+from core.config import compose, flatten_config
 from core.exceptions import ConfigError
 from core.models.presets import PRESETS
-from core.recipes import RECIPES, apply
+from core.recipes import RECIPES, apply_recipe
 from core.runs.configuration import configure
 
 STRONG = RECIPES["strong"].settings
 
 
 def test_it_stands_above_data_and_preset_and_below_a_person_and_without_one_nothing_is_set():
-    found = apply("strong", "vanilla", {"training.lr": 3e-4}, {"text.min_freq": 5, "text.normaliser": "tweet"})
-    values = flat(compose("vanilla", found.settings, {"text.min_freq": 5, "text.normaliser": "tweet"}))
+    found = apply_recipe("strong", "vanilla", {"training.lr": 3e-4}, {"text.min_freq": 5, "text.normaliser": "tweet"})
+    values = flatten_config(compose("vanilla", found.settings, {"text.min_freq": 5, "text.normaliser": "tweet"}))
     assert {name: values[name] for name in STRONG} == {**STRONG, "training.lr": 3e-4}
     assert values["text.normaliser"] == "tweet"
     assert not found.left_out
-    assert apply("", "vanilla", {"training.lr": 1}) == ("", {"training.lr": 1}, {})
+    assert apply_recipe("", "vanilla", {"training.lr": 1}) == ("", {"training.lr": 1}, {})
     config = configure("built-in", "vanilla", {"training.epochs": 1}, recipe="strong")
     assert config.model.ngram_buckets == 20_000 and config.training.epochs == 1
 
 
 @pytest.mark.parametrize("preset", STRUCTURES)
 def test_every_preset_takes_what_it_can_and_the_rest_is_told(preset):
-    found = apply("strong", preset)
+    found = apply_recipe("strong", preset)
     compose(preset, found.settings)
     assert found.settings.keys() | found.left_out.keys() == STRONG.keys()
     assert not found.settings.keys() & found.left_out.keys()
@@ -41,10 +41,10 @@ def test_every_preset_takes_what_it_can_and_the_rest_is_told(preset):
 
 
 def test_what_a_person_sets_decides_what_fits_and_an_unknown_recipe_is_answered_with_the_nearest():
-    found = apply("strong", "vanilla", {"text.tokenizer": "bpe", "training.teacher": ""})
+    found = apply_recipe("strong", "vanilla", {"text.tokenizer": "bpe", "training.teacher": ""})
     assert list(found.left_out) == ["model.ngram_buckets"]
     assert compose("vanilla", found.settings).training.teacher == ""
     with pytest.raises(ConfigError, match=r"unknown recipe 'stronger' \(did you mean 'strong'\?\)"):
-        apply("stronger", "vanilla")
+        apply_recipe("stronger", "vanilla")
     with pytest.raises(ConfigError, match="unknown model preset"):
-        apply("strong", "vanila")
+        apply_recipe("strong", "vanila")

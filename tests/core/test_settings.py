@@ -6,9 +6,9 @@ import math
 import pytest
 from structures import STRUCTURES
 
-from core.config import SETTINGS, compose, idle
+from core.config import SETTINGS, compose, explain_idle
 from core.exceptions import ConfigError
-from core.settings import GROUPS, Need, Range, check_needs, check_ranges, declared, setting
+from core.settings import GROUPS, Need, Range, check_needs, check_ranges, collect_settings, setting
 
 
 def test_choices_are_those_of_the_type_a_sentence_is_whole_and_a_group_is_one_of_the_builders():
@@ -41,7 +41,7 @@ class Kitchen:
 
 
 def test_settings_are_found_through_their_groups_and_named_by_their_fields_where_nothing_is_said():
-    found = {each.name: each for each in declared(Kitchen)}
+    found = {each.name: each for each in collect_settings(Kitchen)}
     assert list(found) == ["oven.heat", "oven.fan", "oven.speed", "oven.light", "chairs"]
     assert (found["oven.speed"].label, found["chairs"].label) == ("speed of the fan", "chairs")
     assert (found["oven.fan"].choices, found["oven.fan"].help) == (("true", "false"), "Blows.")
@@ -87,12 +87,12 @@ def test_what_is_refused_as_useless_is_what_the_page_hides(preset):
             compose(preset, {name: other, "text.lexicon": "vader", "text.tagger": "auto"})
         except ConfigError as error:
             if "no effect" in str(error) and str(error).startswith(name):
-                assert idle(name, model)
+                assert explain_idle(name, model)
 
 
 def test_why_a_setting_rests_is_a_sentence_without_holes():
     for preset in STRUCTURES:
         model = compose(preset).model
         for name in SETTINGS:
-            assert "{" not in idle(name, model), (preset, name)
-        assert bool(idle("training.lambda_lr", model)) != model.has_lambda, preset
+            assert "{" not in explain_idle(name, model), (preset, name)
+        assert bool(explain_idle("training.lambda_lr", model)) != model.has_lambda, preset

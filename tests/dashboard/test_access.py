@@ -3,7 +3,7 @@
 import pytest
 from pages import opened, press, words
 
-from core.data import apart
+from core.data import sandbox
 from core.data.config import DataConfig
 from core.exceptions import DataError
 from dashboard import access, state
@@ -24,12 +24,12 @@ from dashboard.data import data
 def test_only_a_server_that_nobody_else_can_name_is_local(monkeypatch, address, names, local):
     options = {"server.address": address, "server.allowedHosts": names}
     monkeypatch.setattr(access.st, "get_option", options.__getitem__)
-    assert access.local() is local
+    assert access.is_local() is local
 
 
 @pytest.mark.parametrize("typed", ["/etc", "~", "..", "/etc/../etc/hostname"])
 def test_a_typed_setting_names_no_file_of_a_machine_that_is_not_the_visitors(monkeypatch, typed):
-    monkeypatch.setattr(access, "local", lambda: False)
+    monkeypatch.setattr(access, "is_local", lambda: False)
     refused = {"data.name": "no data set, file or folder here is called", "text.lexicon": "; choose vader"}
     for name, said in {**refused, "data.examples": "; write counter-examples"}.items():
         with pytest.raises(DataError, match=f"{name}.*{said}"):
@@ -45,7 +45,7 @@ def test_a_visitor_names_only_backbones_that_this_server_lists(monkeypatch, tmp_
     monkeypatch.setenv("SENTISCOPE_BACKBONES", str(tmp_path / "own"))
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     for local in (True, False):
-        monkeypatch.setattr(access, "local", lambda local=local: local)
+        monkeypatch.setattr(access, "is_local", lambda local=local: local)
         access.refuse_foreign({"model.backbone": "bert"})
         for typed in (str(tmp_path / "private"), "../private", "elsewhere:private", str(tmp_path / "own" / "bert")):
             if local:
@@ -61,7 +61,7 @@ def test_a_link_to_the_data_folder_leads_nowhere_else(monkeypatch, tmp_path):
         folder.mkdir(parents=True)
     (inside / "way-out").symlink_to(outside)
     monkeypatch.setenv("SENTISCOPE_DATA", str(inside))
-    monkeypatch.setattr(access, "local", lambda: False)
+    monkeypatch.setattr(access, "is_local", lambda: False)
     access.refuse_foreign({"data.name": str(inside / "own")})
     for path in (inside / "way-out", inside / ".." / "private"):
         with pytest.raises(DataError):
@@ -70,7 +70,7 @@ def test_a_link_to_the_data_folder_leads_nowhere_else(monkeypatch, tmp_path):
 
 @pytest.mark.slow
 def test_the_page_train_refuses_a_path_of_the_server_and_starts_nothing(app, runs, table, monkeypatch):
-    monkeypatch.setattr(access, "local", lambda: False)
+    monkeypatch.setattr(access, "is_local", lambda: False)
     app.session_state[f"{state.SETTING}data.name"] = str(table)
     press(opened(app, "train", data=str(table)), "start")
     assert "This training cannot start" in words(app) and "no data set, file or folder here is called" in words(app)
@@ -78,7 +78,7 @@ def test_the_page_train_refuses_a_path_of_the_server_and_starts_nothing(app, run
 
 
 def test_the_server_opens_no_uploaded_file_itself_and_none_twice(monkeypatch):
-    looked, real = [], apart.inspect_file
+    looked, real = [], sandbox.inspect_file
 
     def never(*arguments, **settings):
         raise AssertionError("read in the server's process")
@@ -89,7 +89,7 @@ def test_the_server_opens_no_uploaded_file_itself_and_none_twice(monkeypatch):
 
     monkeypatch.setattr("core.data.limits.read_bytes", never)
     monkeypatch.setattr("core.data.labeled_files.read_table", never)
-    monkeypatch.setattr(apart, "inspect_file", counted)
+    monkeypatch.setattr(sandbox, "inspect_file", counted)
     content = b"text,label\n" + b"a warm film,good\na dull film,bad\n" * 20
     reports = [data.inspect_upload("films.csv", content, DataConfig()) for _ in range(3)]
     assert looked == ["films.csv"] and {report.rows for report in reports} == {40}

@@ -6,8 +6,8 @@ import pages
 import pytest
 from pages import press, words
 
-from core.behaviour.answers import SuiteAnswers
-from core.data import library
+from core.behaviour.suite_predictions import SuiteAnswers
+from core.data import uploads
 from core.runs.store import RunStore
 from dashboard import state
 
@@ -25,7 +25,7 @@ tests:
 @pytest.fixture
 def page(app, runs):
     """page(**parameters): of a small suite that was uploaded, as a link shows it."""
-    kept = library.keep_file(runs / ".data", "films.yaml", SUITE)
+    kept = uploads.keep_file(runs / ".data", "films.yaml", SUITE)
     return partial(pages.opened, app, "behave", run="baseline", suite=f"{kept.parent.name}/{kept.name}")
 
 

@@ -9,12 +9,12 @@ from answering import answering, right_where, texts
 from browsing import ROOT, settle, until, visit
 from playwright.sync_api import Browser, Page, expect
 
-from core.failures.codes import Codes, data_of
-from core.failures.table import read_table
+from core.failures.codebook import Codes, get_data_name
+from core.failures.predictions_table import read_table
 from core.runs.store import RunStore
-from dashboard.figures.analysis import analyse, make_known
-from dashboard.figures.drawing import as_draw
-from dashboard.figures.errors import ERRORS, Coding, Reading
+from dashboard.figures.drawing import to_draw_script
+from dashboard.figures.error_list import ERRORS, Coding, SentenceList
+from dashboard.figures.row_selection import apply_query, make_facts
 from dashboard.figures.theme import Look
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -27,7 +27,7 @@ def codes(library) -> Codes:
     """A codebook of two, and nothing coded."""
     found = Codes(library.folder, "built-in")
     for name in ("irony", "label"):
-        found.add(name)
+        found.add_code(name)
     return found
 
 
@@ -121,7 +121,7 @@ def call(page: Page, name: str) -> None:
 
 def said(codes: Codes) -> tuple[list[dict[str, tuple[str, ...]]], list[dict[str, str]]]:
     """Codes and notes of all rows that have any."""
-    found = codes.coded()
+    found = codes.read_annotations()
     return [*found.given.values()], [*found.notes.values()]
 
 
@@ -140,14 +140,16 @@ GONE = "() => { document.body.replaceChildren(); left(); }"
 def test_codes_without_a_reader_wait_for_one_at_their_row(browser, store, at, given):
     labels = np.arange(6) % 2
     answering(store, "one", right_where(np.zeros(6, bool), labels), texts(labels))
-    codes = Codes(store.folder, data_of(store.read("one")))
+    codes = Codes(store.folder, get_data_name(store.read("one")))
     for name in ("irony", "label"):
-        codes.add(name)
-    shown = analyse(make_known(store, store.read("one"), "test"), "wrong", store)
-    reader = ERRORS.draw(Reading(shown, coding=Coding(codes.coded("ann"), "ann", session="one")), Look())
+        codes.add_code(name)
+    shown = apply_query(make_facts(store, store.read("one"), "test"), "wrong", store)
+    reader = ERRORS.draw(
+        SentenceList(shown, coding=Coding(codes.read_annotations("ann"), "ann", session="one")), Look()
+    )
     page, complaints = visit(browser, "data:")
     page.set_content("<body></body>")
-    page.add_script_tag(content=as_draw(reader.script))
+    page.add_script_tag(content=to_draw_script(reader.script))
     page.evaluate("given => { window.given = given; }", reader.data)
     keys = [row["key"] for row in reader.data["rows"]]
     page.evaluate(MOUNT, keys[0])

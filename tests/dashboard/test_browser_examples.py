@@ -6,7 +6,7 @@ import pytest
 from browsing import looks, settle, violations, visit
 from playwright.sync_api import expect
 
-from core.failures.counter_examples import counter_examples, keep_example
+from core.failures.counter_examples import keep_example, read_examples
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 TEXT = "not <script>document.title='taken'</script> dull"
@@ -28,7 +28,7 @@ def test_what_a_student_keeps_stands_in_the_list_and_leaves_it(browser, server, 
     expect(page.get_by_text("Kept as")).to_be_visible()
     settle(page)
     assert violations(page) == []
-    [kept] = counter_examples(library.folder)
+    [kept] = read_examples(library.folder)
     assert (kept.text, kept.note, kept.author) == (TEXT, "=a note <b>", "ann")
     link = urlsplit(kept.link)
     assert link.path == "sentence" and parse_qs(link.query)["text"] == [TEXT]
@@ -46,7 +46,7 @@ def test_what_a_student_keeps_stands_in_the_list_and_leaves_it(browser, server, 
     page.get_by_role("button", name="Remove", exact=True).press("Enter")
     page.get_by_role("button", name="Take it out").press("Enter")
     expect(page.get_by_text("None are kept yet.")).to_be_visible()
-    assert counter_examples(library.folder) == [] and complaints == []
+    assert read_examples(library.folder) == [] and complaints == []
 
 
 def test_a_link_leads_back_and_a_find_of_another_appears_by_itself(browser, server, library):

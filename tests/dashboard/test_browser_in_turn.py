@@ -3,7 +3,7 @@
 import pytest
 from browsing import visit
 
-from dashboard.widgets.figure import in_turn
+from dashboard.widgets.figure import wrap_script
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SCRIPT = """export default ({ data, parentElement }) => {
@@ -30,7 +30,7 @@ def test_the_latest_data_stay_and_only_their_drawing_is_ended(browser, server):
     page.goto(f"{server}/_stcore/health")
     for name, (given, shown) in GIVEN.items():
         told = [{"turn": turn, "word": word} for turn, word in given]
-        assert page.evaluate(DRAWN, [in_turn(SCRIPT), told]) == [shown, shown], name
+        assert page.evaluate(DRAWN, [wrap_script(SCRIPT), told]) == [shown, shown], name
     assert complaints == []
 
 
@@ -54,7 +54,9 @@ PRESSED = """async (script) => {
 def test_a_message_has_every_change_that_no_drawing_has_confirmed(browser, server):
     page, _ = visit(browser, server)
     page.goto(f"{server}/_stcore/health")
-    told = page.evaluate(PRESSED, in_turn("export default ({ parentElement, send }) => { parentElement.send = send; }"))
+    told = page.evaluate(
+        PRESSED, wrap_script("export default ({ parentElement, send }) => { parentElement.send = send; }")
+    )
     assert {name for name, _ in told} == {"changes"}
     assert [[change for _, change in sent] for _, sent in told] == [["a"], ["a", "b"], ["b", "c"], ["reset"], ["d"]]
     numbers = [number for _, sent in told for number, _ in sent]

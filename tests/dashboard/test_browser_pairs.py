@@ -9,7 +9,7 @@ from pairs import pair_folder
 from playwright.sync_api import Page, expect
 
 from core import api
-from core.text.pair import joined
+from core.text.text_pairs import join_pair
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 FIRST, SECOND = "the film was good", "the meal was <b>bad</b>"
@@ -32,7 +32,7 @@ def fields(page: Page, first: str, second: str) -> None:
 
 def test_both_texts_are_typed_linked_and_taken_along(browser, address):
     page, complaints = visit(browser, address)
-    page.goto(f"{address}/sentence?run=both&text={quote(joined(FIRST, SECOND))}")
+    page.goto(f"{address}/sentence?run=both&text={quote(join_pair(FIRST, SECOND))}")
     fields(page, FIRST, SECOND)
     for name in ("Steps", "Sentence", "Errors", "Steps"):
         settle(page)

@@ -12,9 +12,9 @@ from playwright.sync_api import Page, expect
 from reports import packed
 
 from core import api
-from core.cells import csv_text
-from core.failures.table import read_table
+from core.failures.predictions_table import read_table
 from core.runs.store import RunStore
+from core.table_format import format_csv
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -146,7 +146,7 @@ def test_texts_of_people_stay_texts_in_the_page_and_in_its_csv(browser, nasty):
     options = {"keep_default_na": False, "dtype": str}
     ours = pd.read_csv(io.StringIO(saved, newline=""), **options)
     frame = read_table(store, "nasty").frame
-    wanted = pd.read_csv(io.StringIO(csv_text(frame), newline=""), **options)
+    wanted = pd.read_csv(io.StringIO(format_csv(frame), newline=""), **options)
     for name in ("key", "text", "truth", "said", "'=own"):
         assert ours[name].tolist() == wanted[name].tolist()
     assert np.allclose(ours["p_truth"].astype(float), frame["p_truth"])

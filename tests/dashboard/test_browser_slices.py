@@ -4,13 +4,13 @@ import pytest
 from browsing import settle, violations, visit
 from playwright.sync_api import Page, expect
 
-from core.failures.table import Table, read_table
+from core.failures.predictions_table import PredictionTable, read_table
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def said(library) -> Table:
+def said(library) -> PredictionTable:
     return read_table(library, "finished")
 
 

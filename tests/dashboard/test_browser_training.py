@@ -9,7 +9,7 @@ from browsing import visit
 from playwright.sync_api import expect
 
 from core.config import compose
-from core.runs import jobs
+from core.runs import training_jobs
 from core.runs.store import RunStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -24,7 +24,7 @@ def _nothing_trains_on(bare):
     yield
     for record in bare.list():
         if record.status in ("queued", "running"):
-            jobs.cancel(bare, record.run, keep=False)
+            training_jobs.cancel(bare, record.run, keep=False)
 
 
 def start(runs: RunStore, table: Path, tiny: dict[str, object], *names: str) -> None:
@@ -34,7 +34,7 @@ def start(runs: RunStore, table: Path, tiny: dict[str, object], *names: str) -> 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_JOBS", "1")
         for name in names:
-            jobs.submit(runs, config, "ndt-01-n3", name)
+            training_jobs.submit(runs, config, "ndt-01-n3", name)
 
 
 def step(runs: RunStore, run: str) -> int:
@@ -43,7 +43,7 @@ def step(runs: RunStore, run: str) -> int:
 
 def logged(runs: RunStore, run: str) -> int:
     """Rows of the history so far."""
-    return len((runs.path(run) / "history.jsonl").read_text().splitlines())
+    return len((runs.get_path(run) / "history.jsonl").read_text().splitlines())
 
 
 def test_pause_go_on_and_cancel(browser, empty_server, table, bare, tiny):

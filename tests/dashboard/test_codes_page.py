@@ -8,14 +8,14 @@ import pytest
 from pages import drawn, named, press, words
 
 from core.exceptions import NotAvailable, StorageError
-from core.failures.code_rates import draw
-from core.failures.coded_csv import book_written, written
-from core.failures.codes import Codes, data_of
-from core.failures.table import read_table
-from core.runs.predictions import evaluated_splits
+from core.failures.annotations_csv import format_annotations, format_codebook
+from core.failures.code_prevalence import draw_sample
+from core.failures.codebook import Codes, get_data_name
+from core.failures.predictions_table import read_table
+from core.runs.predictions import list_evaluated_splits
 from core.runs.store import RunStore
 from dashboard import state
-from dashboard.figures.analysis import analyse, make_known
+from dashboard.figures.row_selection import apply_query, make_facts
 from dashboard.screens import errors_codes, errors_reader
 
 
@@ -26,9 +26,9 @@ def page(app, runs):
 
 @pytest.fixture
 def codes(runs):
-    found = Codes(runs, data_of(RunStore(runs).read("finished")))
-    found.add("irony", "says the opposite")
-    found.add("label")
+    found = Codes(runs, get_data_name(RunStore(runs).read("finished")))
+    found.add_code("irony", "says the opposite")
+    found.add_code("label")
     return found
 
 
@@ -74,7 +74,7 @@ def test_shares_are_of_the_selection_whatever_its_code_and_the_code_is_the_marke
 
 @pytest.mark.slow
 def test_a_draw_becomes_the_selection_of_the_split_that_it_was_made_on(page, codes, runs):
-    split = next(each for each in evaluated_splits(runs / "finished") if each != "test")
+    split = next(each for each in list_evaluated_splits(runs / "finished") if each != "test")
     app = page(select=f"split={split};all")
     n = min(75, len(drawn(app, "reader")[0]["rows"]))
     press(app, "codes-draw")
@@ -88,18 +88,18 @@ def test_a_draw_becomes_the_selection_of_the_split_that_it_was_made_on(page, cod
 def heard(monkeypatch, codes, runs):
     """heard(report): as the reader tells it."""
     held = {}
-    monkeypatch.setattr(state, "draft", lambda key, default: held.get(key, default))
-    monkeypatch.setattr(state, "put", held.__setitem__)
-    monkeypatch.setattr(state, "carry", held.__setitem__)
+    monkeypatch.setattr(state, "get_value", lambda key, default: held.get(key, default))
+    monkeypatch.setattr(state, "set_value", held.__setitem__)
+    monkeypatch.setattr(state, "set_param", held.__setitem__)
     monkeypatch.setattr("dashboard.data.data.codes", lambda record: codes)
     store = RunStore(runs)
-    shown = analyse(make_known(store, store.read("finished"), "test"), "all", store)
+    shown = apply_query(make_facts(store, store.read("finished"), "test"), "all", store)
     held[state.SESSION] = "now"
 
     def hear(author="ann", undo=0, session="now", **told):
         reports = {name: {**each, "session": session} for name, each in told.items()}
         held[state.AUTHOR], held["reader"] = author, {**reports, "undo": {"count": undo, "session": session}}
-        errors_codes.hear("reader", shown)
+        errors_codes.store_reports("reader", shown)
         return held
 
     hear.held, hear.shown = held, shown
@@ -144,12 +144,12 @@ def test_undo_comes_after_what_was_told_with_it_and_shows_the_row(heard, codes, 
 
 
 def test_a_move_that_was_reported_before_undo_does_not_lead_away_from_its_row(heard, codes, keys, monkeypatch):
-    monkeypatch.setattr(errors_reader, "_anew", lambda: None)
+    monkeypatch.setattr(errors_reader, "_rerun_parts", lambda: None)
     codes.code([keys[3]], ["label"], author="ann")
     held = heard(undo=4)
     for known, at in ((0, keys[3]), (4, keys[2])):  # the number of the undo that the reader knows of
         held["reader"] = {"rest": {"at": keys[2], "want": [], "undone": known}}
-        errors_reader._rest("reader")
+        errors_reader._carry_place("reader")
         assert held[state.AT] == at
 
 
@@ -185,7 +185,7 @@ def test_what_cannot_be_stored_is_kept_and_written_when_it_can(heard, codes, key
         def give(rows, names, **more):
             if names == ["label"]:
                 raise StorageError("the disk is full")
-            Codes.give(codes, rows, names, **more)
+            Codes.give_codes(codes, rows, names, **more)
 
         full.setattr(codes, "give", give)
         held = heard(**report)
@@ -215,16 +215,18 @@ def test_without_a_name_one_is_somebody_and_what_was_said_becomes_that_of_the_na
     codes.code([keys[2]], ["label"], author="?" + "b" * 12)
     heard(author=" ", coded=told(1, {keys[0]: row(irony=[True, 1])}))
     assert codes.coded().given[keys[0]] == {"?" + "a" * 12: ("irony",)}
-    assert not errors_codes.adopted(codes, codes.coded())
+    assert not errors_codes.move_annotations(codes, codes.coded())
     heard.held[state.AUTHOR] = "ann"
-    assert errors_codes.adopted(codes, codes.coded()) and not errors_codes.adopted(codes, codes.coded())
+    assert errors_codes.move_annotations(codes, codes.coded()) and not errors_codes.move_annotations(
+        codes, codes.coded()
+    )
     assert codes.coded().given == {keys[0]: {"ann": ("irony",)}, keys[2]: {"?" + "b" * 12: ("label",)}}
 
 
 def test_all_that_is_selected_has_a_code_at_once_and_one_undo_takes_it_off(heard, codes, keys):
     codes.code([keys[0]], ["irony"], author="ann")
     heard.held[state.AUTHOR] = "ann"
-    errors_codes.give_all(codes, heard.shown, keys, "irony", off=False)
+    errors_codes.code_selected(codes, heard.shown, keys, "irony", off=False)
     assert len(codes.coded("ann").given) == len(keys)
     assert f"irony given to {len(keys)} sentences" in heard.held[state.SAID_OF_CODES]
     heard(undo=1)
@@ -246,7 +248,7 @@ def test_a_ledger_that_cannot_be_read_leaves_the_sentences(page, codes, keys):
 def test_codings_and_codebooks_are_imported_from_their_files(page, codes, keys, runs):
     table = read_table(RunStore(runs), "finished")
     codes.code(keys[:3], ["irony"])
-    codings, book = written(table, [True] * len(keys), codes, codes.coded()), book_written(codes)
+    codings, book = format_annotations(table, [True] * len(keys), codes, codes.coded()), format_codebook(codes)
     codes.code(keys[:3], [])
     codes.merge(["irony"], "label")
     app = page(select="all")
@@ -290,24 +292,24 @@ def test_the_history_says_who_did_what_but_not_what_one_has_yet_to_code(heard, c
     codes.code(keys[1:3], ["label"], author="ben")
     codes.code([keys[0]], ["label"], author="ann")
     heard.held[state.AUTHOR] = "ann"
-    seen = codes.coded().seen_by("ann")
+    seen = codes.coded().filter_visible("ann")
     own, two, one, *_ = codes.ledger.history(codes.data)
     text = heard.shown.table.frame["text"]
-    assert errors_codes.said(own, heard.shown, seen, reads=False) == f"label: “{text[0][:40]}”"
-    assert errors_codes.said(one, heard.shown, seen, reads=False) == f"irony: “{text[0][:40]}”"
-    assert errors_codes.said(two, heard.shown, seen, reads=False) == "something of 2 sentences"
-    assert errors_codes.said(two, heard.shown, seen, reads=True) == "label: 2 rows"
+    assert errors_codes.describe_change(own, heard.shown, seen, reads=False) == f"label: “{text[0][:40]}”"
+    assert errors_codes.describe_change(one, heard.shown, seen, reads=False) == f"irony: “{text[0][:40]}”"
+    assert errors_codes.describe_change(two, heard.shown, seen, reads=False) == "something of 2 sentences"
+    assert errors_codes.describe_change(two, heard.shown, seen, reads=True) == "label: 2 rows"
 
 
 def test_a_draw_is_gone_on_with_at_the_first_sentence_that_is_not_coded(heard, codes, keys, monkeypatch):
-    made = draw(codes, keys, 5, 0, "all", author="ben")
+    made = draw_sample(codes, keys, 5, 0, "all", author="ben")
     codes.code(made.keys[:2], ["irony"], author="ann")
     heard.held[state.AUTHOR] = "ann"
     chosen = []
     monkeypatch.setattr(
         "dashboard.selection.choose_keys", lambda *given, **more: chosen.append((given[1:3], more["at"]))
     )
-    errors_codes.go_on(heard.shown, codes.coded().seen_by("ann"), made, "test")
+    errors_codes.resume_draw(heard.shown, codes.coded().filter_visible("ann"), made, "test")
     assert chosen == [(("test", made.keys), 2)]
 
 
@@ -320,7 +322,7 @@ def test_a_report_of_any_page_tells_what_its_author_may_see(app, page, codes, mo
         asked.append(more["author"])
         raise NotAvailable("enough")
 
-    monkeypatch.setattr("dashboard.reports.build.build", build)
+    monkeypatch.setattr("dashboard.reports.build.build_report", build)
     app.session_state[state.AUTHOR] = "ann"
     pages.opened(app, name, run="finished")
     press(app, "make-report")

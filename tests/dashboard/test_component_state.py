@@ -5,9 +5,9 @@ import streamlit as st
 
 from core.runs.store import RunStore
 from dashboard import selection, state
-from dashboard.figures.analysis import analyse, make_known
-from dashboard.figures.filtering import TEXT, word_of
-from dashboard.screens.errors_statistics import _chosen
+from dashboard.figures.filtering import TEXT, find_word
+from dashboard.figures.row_selection import apply_query, make_facts
+from dashboard.screens.errors_statistics import _apply_words
 
 KEY = "fig-filter"
 
@@ -20,34 +20,34 @@ def session(monkeypatch):
 
 
 def test_a_key_holds_nothing_that_streamlit_refuses(session):
-    assert state.figure_key("levers") == "fig-levers"
-    keys = [state.figure_key(name) for name in ("runs-my__reviews.csv", "runs-my_reviews.csv", "__", "a b", "")]
+    assert state.get_figure_key("levers") == "fig-levers"
+    keys = [state.get_figure_key(name) for name in ("runs-my__reviews.csv", "runs-my_reviews.csv", "__", "a b", "")]
     assert len(set(keys)) == len(keys) and not any("__" in key for key in keys)
-    state.clear(state.figure_key("__"))
-    assert state.figure_key("__") not in keys
+    state.clear_clicks(state.get_figure_key("__"))
+    assert state.get_figure_key("__") not in keys
 
 
 def test_every_change_is_received_and_none_is_confirmed_that_was_not(session):
     session[KEY] = {"changes": [[5, "a"], [7, "b"]]}
-    assert state.receive_changes(KEY) == ["a", "b"] and state.confirmed(KEY) == 7
+    assert state.receive_changes(KEY) == ["a", "b"] and state.get_confirmed(KEY) == 7
     session[KEY] = {"changes": [[7, "b"], [8, "c"]]}
-    assert state.receive_changes(KEY, after=7) == ["c"] and state.confirmed(KEY) == 8
+    assert state.receive_changes(KEY, after=7) == ["c"] and state.get_confirmed(KEY) == 8
     session[KEY] = {"changes": [[7, "b"]]}  # a message that was overtaken
-    assert state.receive_changes(KEY, after=8) == [] and state.confirmed(KEY) == 8
+    assert state.receive_changes(KEY, after=8) == [] and state.get_confirmed(KEY) == 8
     session[KEY] = None
     assert state.receive_changes(KEY) == []
 
 
 def test_words_that_are_chosen_before_the_page_is_drawn_anew_all_hold(session, monkeypatch, trained):
     chosen = []
-    monkeypatch.setattr(selection, "choose", lambda record, found: chosen.append(";".join(found.rules)))
+    monkeypatch.setattr(selection, "select_rules", lambda record, found: chosen.append(";".join(found.rules)))
     store = RunStore(trained)
-    shown = analyse(make_known(store, store.read("finished"), "test"), "all", store)
-    word = word_of(shown.facets, "truth=negative")
+    shown = apply_query(make_facts(store, store.read("finished"), "test"), "all", store)
+    word = find_word(shown.facets, "truth=negative")
     session[KEY] = {"changes": [[1, {"word": word, "value": "truth=negative"}], [2, {"word": TEXT, "value": "film"}]]}
-    _chosen(KEY, shown, 0)
-    _chosen(KEY, shown, 1)  # the first is in what was drawn
+    _apply_words(KEY, shown, 0)
+    _apply_words(KEY, shown, 1)  # the first is in what was drawn
     assert chosen == ["all;truth=negative;text~film", "all;text~film"]
     session[KEY] = {"changes": [[3, {"word": TEXT, "value": "margin>=soon"}]]}
-    _chosen(KEY, shown, 2)
+    _apply_words(KEY, shown, 2)
     assert len(chosen) == 2 and "soon" in str(session[state.SELECTION_PROBLEM])

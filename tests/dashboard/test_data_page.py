@@ -11,7 +11,7 @@ from pages import words as text_of
 from core.api.data import Yardsticks
 from core.config import from_dict
 from core.data.config import DataConfig
-from core.data.library import choices
+from core.data.uploads import list_choices
 from core.runs.store import RunStore
 from dashboard import access, state
 from dashboard.data import data
@@ -26,7 +26,7 @@ CSV = ("review,verdict\n" + "\n".join(",".join(row) for row in ROWS)).encode()
 def own_folders(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(access, "local", lambda: True)
+    monkeypatch.setattr(access, "is_local", lambda: True)
 
 
 def uploaded(app, name: str, content: bytes):
@@ -40,7 +40,9 @@ def test_no_page_and_no_command_shows_where_the_server_keeps_an_uploaded_file(ap
     uploaded(app, "mine.csv", CSV)
     press(app, "use-data")
     choice = app.session_state[state.DATA]
-    run = RunStore().create(from_dict({"data": {"name": choices(access.library_folder())[0].config.name}}), "vanilla")
+    run = RunStore().create(
+        from_dict({"data": {"name": list_choices(access.get_library_folder())[0].config.name}}), "vanilla"
+    )
     for page in ("train", "sweeps", "models", "overview"):
         app.switch_page(f"screens/{page}.py").run()
         assert app.session_state[state.DATA] == choice
@@ -61,7 +63,7 @@ def can_be_used(app) -> bool:
 
 def kept():
     """The one data set of the library."""
-    (choice,) = choices(access.library_folder())
+    (choice,) = list_choices(access.get_library_folder())
     return choice
 
 
@@ -85,7 +87,7 @@ def test_a_good_file_is_seen_confirmed_kept_and_chosen_everywhere(app, tmp_path)
 
 
 def test_training_on_a_kept_file_gets_everything_that_was_confirmed(app, tmp_path, monkeypatch):
-    monkeypatch.setattr("core.runs.jobs.start", lambda store, run: store.read(run))
+    monkeypatch.setattr("core.runs.training_jobs.start", lambda store, run: store.read(run))
     content = "verdict;review\n" + "\n".join(f"{label};caf\u00e9 {text}" for text, label in ROWS)
     uploaded(app, "r.csv", content.encode("cp1252"))
     chosen(app, "Encoding").set_value("cp1252").run()
@@ -95,7 +97,7 @@ def test_training_on_a_kept_file_gets_everything_that_was_confirmed(app, tmp_pat
     (record,) = RunStore().list()
     data = record.config.data
     assert (data.text, data.label, data.delimiter, data.encoding) == ("review", "verdict", ";", "cp1252")
-    assert Path(data.name).is_relative_to(access.library_folder())
+    assert Path(data.name).is_relative_to(access.get_library_folder())
 
 
 def test_a_first_row_that_looks_like_names_can_be_said_to_be_a_text(app):
@@ -181,7 +183,7 @@ def test_what_is_not_here_says_how_it_can_be_had(app):
 
 
 def test_from_another_machine_no_path_of_this_one_is_opened(app, table, tmp_path, monkeypatch):
-    monkeypatch.setattr(access, "local", lambda: False)
+    monkeypatch.setattr(access, "is_local", lambda: False)
     assert "is called" in text_of(opened(app, "data", data=str(table)))
     monkeypatch.setenv("SENTISCOPE_DATA", str(table.parent))
     app.run()
@@ -191,9 +193,11 @@ def test_from_another_machine_no_path_of_this_one_is_opened(app, table, tmp_path
 
 def test_a_path_is_looked_at_before_it_is_used_and_its_yardstick_measured_on_demand_and_kept(app, table, monkeypatch):
     monkeypatch.setattr(Yardsticks, "start", Yardsticks.compute)
-    assert "reviews.csv" in text_of(opened(app, "data", data=str(table))) and not choices(access.library_folder())
+    assert "reviews.csv" in text_of(opened(app, "data", data=str(table))) and not list_choices(
+        access.get_library_folder()
+    )
     assert "n = 80" in text_of(press(app, "use-data"))
-    assert [each.config.name for each in choices(access.library_folder())] == [str(table.resolve())]
+    assert [each.config.name for each in list_choices(access.get_library_folder())] == [str(table.resolve())]
     app.button(key="measure").click().run(timeout=120)
     (shown,) = (frame.value for frame in app.dataframe if "accuracy" in frame.value.columns)
     assert shown["TF-IDF of"].unique().tolist() == ["words", "words and their parts"]
@@ -237,7 +241,7 @@ def test_a_way_to_read_a_folder_that_fails_leaves_the_data_set_as_it_is(app, tmp
     before = app.session_state[state.DATA]
     named(app.button, r"Use \!\[x\]\(city\)").click().run()
     assert "Nothing was changed" in text_of(app)
-    assert app.session_state[state.DATA] == before and not choices(access.library_folder())
+    assert app.session_state[state.DATA] == before and not list_choices(access.get_library_folder())
 
 
 def write_split(folder: Path, split: str, content: bytes) -> None:
@@ -275,10 +279,10 @@ def test_a_text_that_is_edited_in_its_class_folder_is_read_anew(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"a film number {n}")
     config = DataConfig(name=str(tmp_path / "films"))
-    before = data.dataset(config)
-    assert data.dataset(config).fingerprint == before.fingerprint and data.held_dataset(config) is not None
+    before = data.load_dataset(config)
+    assert data.load_dataset(config).fingerprint == before.fingerprint and data.get_loaded_dataset(config) is not None
     (tmp_path / "films" / "pos" / "0.txt").write_text("a play number 0")
-    after = data.dataset(config)
+    after = data.load_dataset(config)
     assert after.fingerprint != before.fingerprint
     assert "a play number 0" in set(pd.concat(after.splits.values())["text"])
 

@@ -13,7 +13,7 @@ LONGER = " with gears and valves that turn well"
 
 @pytest.mark.parametrize("more", ["", LONGER])
 def test_data_says_that_test_differs_and_nothing_where_it_does_not(app, runs, tmp_path, monkeypatch, more):
-    monkeypatch.setattr(access, "local", lambda: True)
+    monkeypatch.setattr(access, "is_local", lambda: True)
     folder = write_splits(tmp_path / "data", 60, more)
     shown = words(opened(app, "data", data=str(folder)))
     assert "n = 120" in shown

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from core import api, cli
 from core.api.evaluation import Evaluation
 from core.exceptions import InputError
-from core.runs import errands
-from core.runs.judged import Wanted, offered
+from core.runs import background_jobs
+from core.runs.evaluation_data import DataRequest, list_labels
 from core.runs.store import RunStore
 from dashboard import access, state
 from dashboard.figures import metrics
@@ -38,13 +38,13 @@ def at_once(monkeypatch):
         asking.compute()
 
     monkeypatch.setattr(Evaluation, "start", measure)
-    monkeypatch.setattr(access, "local", lambda: True)
+    monkeypatch.setattr(access, "is_local", lambda: True)
     return asked
 
 
 def test_labels_are_offered_with_what_they_likely_mean(runs, other):
     record = RunStore(runs).read("finished")
-    found = offered(record, Wanted(str(other)))
+    found = list_labels(record, DataRequest(str(other)))
     assert (found.split, found.rows) == ("all", 40) and found.columns == ["label", "source"]
     assert found.labels == {"-1": 10, "neg": 20, "Positive": 10}
     assert found.meant == {"-1": None, "neg": "negative", "Positive": "positive"}
@@ -54,8 +54,8 @@ def test_what_training_renamed_is_renamed_on_other_data_too(runs, other):
     record = RunStore(runs).read("finished")
     renamed = dataclasses.replace(record.config.data, rename="neg=negative,-1=")
     record = dataclasses.replace(record, config=dataclasses.replace(record.config, data=renamed))
-    assert offered(record, Wanted(str(other))).meant == {"-1": "", "neg": "negative", "Positive": "positive"}
-    assert offered(record, Wanted(str(other), rename={"-1": "negative"})).meant["-1"] == "negative"
+    assert list_labels(record, DataRequest(str(other))).meant == {"-1": "", "neg": "negative", "Positive": "positive"}
+    assert list_labels(record, DataRequest(str(other), rename={"-1": "negative"})).meant["-1"] == "negative"
 
 
 @pytest.mark.slow
@@ -93,7 +93,7 @@ def test_data_that_cannot_be_read_are_told(app, runs, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(("run", "there"), [("finished", False), ("baseline", True)])
 def test_what_another_run_reached_is_not_shown_of_this_one(app, runs, run, there):
-    app.session_state[state.ELSEWHERE] = asked = Evaluation.of(RunStore(runs), "baseline", Wanted())
+    app.session_state[state.ELSEWHERE] = asked = Evaluation.from_request(RunStore(runs), "baseline", DataRequest())
     asked.compute()
     assert ("Metrics there" in pages.words(pages.opened(app, "performance", run=run))) == there
 
@@ -101,22 +101,22 @@ def test_what_another_run_reached_is_not_shown_of_this_one(app, runs, run, there
 @pytest.mark.slow
 def test_tables_have_what_was_measured(runs):
     found = api.evaluate("finished", by="label", store=RunStore(runs))
-    table = metrics.evaluated_table(found).set_index("metric")
+    table = metrics.build_metric_table(found).set_index("metric")
     assert table.loc["accuracy", "value"] == found["metrics"]["accuracy"]
     assert table.loc["f1_macro", "tfidf-logreg"] == found["yardsticks"]["tfidf-logreg"]["metrics"]["f1_macro"]
-    assert metrics.evaluated_values(found)["rows"].sum() == found["n"]
-    counts = metrics.ELSEWHERE_CONFUSION.numbers(found)["Confusion there"]
+    assert metrics.build_value_table(found)["rows"].sum() == found["n"]
+    counts = metrics.ELSEWHERE_CONFUSION.build_tables(found)["Confusion there"]
     assert counts["predicted negative"].tolist() == [row[0] for row in found["confusion"]]
     look = Look(LIGHT)
     for figure in (metrics.ELSEWHERE_METRICS, metrics.ELSEWHERE_CONFUSION, metrics.ELSEWHERE_VALUES):
-        assert figure.draw(found, look) is not None and figure.numbers(found)
+        assert figure.draw(found, look) is not None and figure.build_tables(found)
 
 
 @pytest.mark.slow
 def test_the_command_is_the_one_a_person_types_and_its_result_is_found_by_the_page(runs, other):
     rename = {"neg": "negative", "-1": ""}
-    wanted = Wanted(str(other), "all", rename, 15, {"data.text": "text"})
-    asked = Evaluation.of(RunStore(runs), "finished", wanted, "source", against="baseline")
+    wanted = DataRequest(str(other), "all", rename, 15, {"data.text": "text"})
+    asked = Evaluation.from_request(RunStore(runs), "finished", wanted, "source", against="baseline")
     assert asked.words[1:] == (
         *("finished", "--data", str(other), "--split", "all", "--limit", "15", "--set", "data.text=text"),
         *("--map", "neg=negative", "--map", "-1=", "--by", "source", "--against", "baseline"),
@@ -125,8 +125,8 @@ def test_the_command_is_the_one_a_person_types_and_its_result_is_found_by_the_pa
     said = json.loads(CliRunner().invoke(cli.app, [*asked.words, "--json"]).stdout)
     found = asked.read()
     assert found == said and found["n"] == 15 and found["dropped"] == {"-1": 10}
-    half = Evaluation.of(RunStore(runs), "finished", Wanted(str(other), rename={"neg": "negative"}))
+    half = Evaluation.from_request(RunStore(runs), "finished", DataRequest(str(other), rename={"neg": "negative"}))
     assert half.read() is None
     with pytest.raises(InputError, match=r"'-1' \(10 rows\)"):
         half.compute()
-    assert errands.job(half).status == "failed" and "'-1'" in errands.job(half).what
+    assert background_jobs.read_job(half).status == "failed" and "'-1'" in background_jobs.read_job(half).what

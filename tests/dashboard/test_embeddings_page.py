@@ -8,9 +8,9 @@ from pages import press, words
 
 from core.api.objects import Run
 from core.evaluation.projection import Projection, ProjectionConfig, Quality
-from core.runs import errands
+from core.runs import background_jobs
 from core.runs.projections import MapFiles
-from core.runs.store import RunStore, this_process
+from core.runs.store import RunStore, get_own_process
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +22,7 @@ def opened(app, **parameters: str):
 def saved_map(runs, **settings) -> MapFiles:
     """A map of the test split on disk, as a job would leave it, but for the sense."""
     store = RunStore(runs)
-    files = MapFiles.of(store, "finished", "test", ProjectionConfig(**settings))
+    files = MapFiles.from_run(store, "finished", "test", ProjectionConfig(**settings))
     places = np.arange(16 * settings.get("dimensions", 2), dtype=np.float32).reshape(16, -1)
     samples = np.linspace(-1, 1, 16, dtype=np.float32)
     files.folder.mkdir(exist_ok=True)
@@ -66,11 +66,11 @@ def test_a_map_that_is_not_there_is_computed_by_a_job_only(app, runs, monkeypatc
 
 
 def test_a_job_shows_how_far_it_is_and_can_be_stopped(app, runs, monkeypatch):
-    files = MapFiles.of(RunStore(runs), "finished", "test", ProjectionConfig("tsne"))
+    files = MapFiles.from_run(RunStore(runs), "finished", "test", ProjectionConfig("tsne"))
     files.folder.mkdir()
-    errands.write_progress(files, this_process(), 0.0, "placing the sentences", 0.5)
+    background_jobs.write_progress(files, get_own_process(), 0.0, "placing the sentences", 0.5)
     stopped = []
-    monkeypatch.setattr(errands, "cancel", stopped.append)
+    monkeypatch.setattr(background_jobs, "cancel", stopped.append)
     shown = words(opened(app, method="t-SNE"))
     assert "placing the sentences" in shown and 'aria-valuenow="50"' in shown
     press(app, "stop-compute-map")
@@ -79,7 +79,7 @@ def test_a_job_shows_how_far_it_is_and_can_be_stopped(app, runs, monkeypatch):
 
 def test_a_damaged_map_is_told_and_can_be_made_again(app, runs):
     files = saved_map(runs, method="tsne")
-    files.path("npy").write_bytes(files.path("npy").read_bytes()[:-5])
+    files.get_path("npy").write_bytes(files.get_path("npy").read_bytes()[:-5])
     assert "This t-SNE map is damaged" in words(opened(app, method="t-SNE"))
     assert "Compute the map again" in [button.label for button in app.button]
 

@@ -13,8 +13,8 @@ from trained_runs import write_films
 
 from core import api
 from core.api.objects import Run
-from core.failures.selection import recall
-from core.failures.table import read_table
+from core.failures.predictions_table import read_table
+from core.failures.selection import read_picked
 from core.runs.store import RunStore
 from dashboard import state
 from dashboard.data import data
@@ -53,7 +53,7 @@ def test_where_finding_forgotten_tags_fails_the_list_stands_and_the_next_visit_t
     whole(page(split="validation"))
     forget("known")
     with monkeypatch.context() as patch:
-        patch.setattr("core.failures.table.Phrases", lambda texts: 1 / 0)
+        patch.setattr("core.failures.predictions_table.Phrases", lambda texts: 1 / 0)
         app = whole(page(split="validation"))
         assert "There are no tags" in words(app) and "division by zero" in words(app)
         assert drawn(app, "reader")
@@ -96,7 +96,9 @@ def test_texts_of_others_are_never_markup(page, runs):
 
 def test_label_errors_and_what_is_unsure_under_dropout_are_looked_for_when_somebody_asks(page, monkeypatch):
     begun = []
-    monkeypatch.setattr("core.runs.errands.start", lambda store, files, command, kind: begun.append(command[3:]))
+    monkeypatch.setattr(
+        "core.runs.background_jobs.start_job", lambda store, files, command, kind: begun.append(command[3:])
+    )
     app = whole(page())
     assert "Likely label errors" in words(app)
     for key, option in (("look-for-labels", "--label-errors"), ("find-unsure", "--unsure")):
@@ -169,16 +171,16 @@ def test_tags_that_other_runs_give_and_what_is_not_here(app):
 
 def nearly() -> None:
     from dashboard.data import data
-    from dashboard.screens.errors_reader import _nearly
+    from dashboard.screens.errors_reader import _select_nearly_wrong
 
-    _nearly(data.analysis(data.store().read("perfect"), "test", "wrong;truth=good"))
+    _select_nearly_wrong(data.select_analysis(data.store().read("perfect"), "test", "wrong;truth=good"))
 
 
 def picked() -> None:
     from dashboard.data import data
-    from dashboard.screens.errors_statistics import _slice
+    from dashboard.screens.errors_statistics import _select_slice
 
-    _slice(data.analysis(data.store().read("finished"), "test", "wrong"))
+    _select_slice(data.select_analysis(data.store().read("finished"), "test", "wrong"))
 
 
 def test_what_is_picked_becomes_the_selection(runs):
@@ -203,7 +205,7 @@ def test_a_step_that_is_advised_shows_its_sentences(page, runs):
     app = whole(app)
     selected = app.session_state[state.SELECT]
     table = read_table(RunStore(runs), "tagged")
-    expected = data.analysis(table.record, "test", selected).places
+    expected = data.select_analysis(table.record, "test", selected).places
     keys = table.frame["key"].to_numpy()[expected].tolist()
     assert [row["key"] for row in drawn(app, "reader")[0]["rows"]] == keys and 0 < len(keys) < 100
 
@@ -211,14 +213,14 @@ def test_a_step_that_is_advised_shows_its_sentences(page, runs):
 def doubted_row() -> None:
     from dashboard.data import data
     from dashboard.figures.source import Source
-    from dashboard.screens.errors_statistics import _take_row
+    from dashboard.screens.errors_statistics import _select_row
 
     record = data.store().read("finished")
     source = Source(record, data, split="test")
-    frame = data.table(record, "test").frame
+    frame = data.read_table(record, "test").frame
     rows = [{"split": "test", "key": frame["key"].iat[2], "text": frame["text"].iat[2], "truth": "positive"}]
     rows.append({"split": "train", "key": "0123456789ab", "text": "a training text", "truth": "negative"})
-    _take_row(source, rows)
+    _select_row(source, rows)
 
 
 def test_a_row_of_doubted_labels_is_the_selection_and_chosen_again_it_is_none(runs):
@@ -227,7 +229,7 @@ def test_a_row_of_doubted_labels_is_the_selection_and_chosen_again_it_is_none(ru
     for row, at, texts_of in ((0, key, ()), (1, None, ("a training text",))):
         app.session_state["fig-label-errors"] = {"selection": {"rows": [row]}}
         app.run()
-        group = recall(RunStore(runs), app.session_state[state.SELECT].rpartition("ids:")[2])
+        group = read_picked(RunStore(runs), app.session_state[state.SELECT].rpartition("ids:")[2])
         assert group.texts == texts_of and group.about.startswith("labels that are likely wrong")
         assert at is None or (group.keys == (at,) and app.session_state[state.AT] == at)
         assert app.session_state[state.SELECTOR] == "fig-label-errors"

@@ -8,9 +8,9 @@ import shutil
 import pytest
 from pages import opened, text_of
 
-from core import stored
+from core import json_store
 from core.exceptions import DataError
-from core.runs import jobs
+from core.runs import training_jobs
 from core.runs.record import RECORD
 from core.runs.store import RunStore
 from dashboard import access, state
@@ -58,7 +58,7 @@ def test_a_run_that_came_with_a_path_can_be_looked_at_and_not_be_trained(app, ru
     config = store.read("finished").config
     foreign = dataclasses.replace(config, data=dataclasses.replace(config.data, name="elsewhere:grades.csv"))
     store.update("finished", status="failed", reason="stopped", config=foreign)
-    monkeypatch.setattr(jobs, "start", lambda *_: pytest.fail("a process was started"))
+    monkeypatch.setattr(training_jobs, "start", lambda *_: pytest.fail("a process was started"))
     shown = text_of(opened(app, "train", run="finished"))
     assert "go-on" not in [button.key for button in app.button]
     assert "was made with &#x27;grades.csv&#x27; of the machine that it comes from" in shown
@@ -70,7 +70,7 @@ def test_a_link_to_what_is_no_file_ends_in_a_sentence(app, runs, name):
 
 
 def test_a_pipe_is_no_lexicon(runs, tmp_path, monkeypatch):
-    monkeypatch.setattr(access, "local", lambda: True)
+    monkeypatch.setattr(access, "is_local", lambda: True)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DataError, match="this is a pipe"):
         access.refuse_foreign({"text.lexicon": f"vader,{tmp_path / 'pipe'}"})
@@ -80,8 +80,8 @@ def test_a_second_look_at_a_page_reads_no_record_again(app, runs, monkeypatch):
     for number in range(12):
         shutil.copytree(runs / "finished", runs / f"copy-{number}", copy_function=os.link)
     opened(app, "overview", run="finished")
-    read, seen = stored.read_tree, []
-    monkeypatch.setattr(stored, "read_tree", lambda path, **more: seen.append(path) or read(path, **more))
+    read, seen = json_store.read_tree, []
+    monkeypatch.setattr(json_store, "read_tree", lambda path, **more: seen.append(path) or read(path, **more))
     app.run()
     assert seen == []
     RunStore(runs).update("copy-3", reason="looked at")

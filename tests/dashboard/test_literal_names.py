@@ -10,8 +10,8 @@ from answering import answering, right_where, texts
 
 from core import api
 from core.runs.store import RunStore
-from dashboard.export import _all, _source
-from dashboard.figures.naming import escape_text
+from dashboard.export import _draw_figures, _make_source
+from dashboard.figures.display_names import escape_text
 from dashboard.figures.theme import Look
 
 NAMES = ('Qa "no" & <b>%{zz}</b>\n😀', "Qb 'yes' &amp; 50 %\r\n👍🏽")
@@ -52,7 +52,7 @@ def strings(value, path=""):
 
 def check(store: RunStore, runs: list[str], text: str = "") -> set[str]:
     """The figures of runs on which their classes are named, each as it is."""
-    found, _ = _all(_source(store, runs, (), "", text, {}), Look(), ())
+    found, _ = _draw_figures(_make_source(store, runs, (), "", text, {}), Look(), ())
     named = set()
     for each in found:
         parts = strings(each.drawing.to_plotly_json()) if isinstance(each.drawing, go.Figure) else ()

@@ -7,16 +7,16 @@ from pages import sentence as opened
 from pages import words as markup
 
 from core import api
+from core.formatting import format_signed
 from core.interpret.edits import UNCHANGED
 from core.models.trace import Intervention
-from core.numbers import signed
-from core.runs.beliefs import BeliefFiles
+from core.runs.faithfulness_files import BeliefFiles
 from core.runs.load import load_run
 from core.runs.store import RunStore
 from dashboard import state
 from dashboard.data import data
-from dashboard.figures.methods import NAMES, QUICK_METHODS
-from dashboard.reader.models import Asking
+from dashboard.figures.attribution_methods import NAMES, QUICK_METHODS
+from dashboard.reader.models import ModelRequest
 
 pytestmark = pytest.mark.slow
 
@@ -30,17 +30,17 @@ def names(table) -> list[str]:
 def test_every_word_stands_with_its_push_by_each_method(app, runs):
     opened(app)
     (words,) = pages.drawn(app, "cells")
-    *_, found = load_run(RunStore(runs), "finished").side_by_side(TEXT, "positive")
+    *_, found = load_run(RunStore(runs), "finished").compare_methods(TEXT, "positive")
     assert names(words) == [NAMES[name] for name in found.by if name != "shapley"]
     assert [row["name"] for row in words["rows"]] == ["good", "film", ",", "dull", "and", "slow"]
     push = found.by["integrated"].words[3].push
     place = names(words).index("integrated gradients")
-    assert words["rows"][3]["cells"][place]["about"] == f"dull, integrated gradients: {signed(push, 3)}"
+    assert words["rows"][3]["cells"][place]["about"] == f"dull, integrated gradients: {format_signed(push, 3)}"
     assert found.tests["deletion", "attention"].words == 6
     assert "Attention and deletion: no verdict below 8 words. " in markup(app)
     complete = found.by["integrated"].completeness
     assert words["lines"] == [
-        f"Integrated gradients: completeness error {signed(complete.error, 3)} after {complete.steps} steps, "
+        f"Integrated gradients: completeness error {format_signed(complete.error, 3)} after {complete.steps} steps, "
         "from every word's vector zero, its place kept."
     ]
     most = found.most
@@ -65,7 +65,7 @@ def test_they_are_those_of_the_edited_model(app, runs):
     off = Intervention(heads_off=frozenset({(0, 0)}))
     gradient = loaded.explain(TEXT, "gradient", "positive", off).words[0].push
     place = names(words).index("gradient × input")
-    assert words["rows"][0]["cells"][place]["about"] == f"good, gradient × input: {signed(gradient, 3)}"
+    assert words["rows"][0]["cells"][place]["about"] == f"good, gradient × input: {format_signed(gradient, 3)}"
     assert "as edited" in markup(app)
 
 
@@ -74,16 +74,16 @@ def by_method(app) -> dict:
     return found
 
 
-def asked(text: str) -> Asking:
-    return data.asking(("each_method", "finished", text, "positive", UNCHANGED, QUICK_METHODS))
+def asked(text: str) -> ModelRequest:
+    return data.request_all(("each_method", "finished", text, "positive", UNCHANGED, QUICK_METHODS))
 
 
 def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs):
     text = "slow film, good and dull"
     asking = asked(text)
-    steps = load_run(RunStore(runs), "finished").side_by_side(text, "positive", named=QUICK_METHODS)
+    steps = load_run(RunStore(runs), "finished").compare_methods(text, "positive", named=QUICK_METHODS)
     asking.known.found = list(steps)[1]
-    asking.known.stop()
+    asking.known.request_stop()
     app.session_state[f"{state.ENOUGH}methods"] = asking.wanted
     opened(app, text=text)
     assert names(by_method(app)) == ["deletion", "attention"] and "Not every method was asked" in markup(app)
@@ -93,7 +93,7 @@ def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs):
 
 def test_what_somebody_else_stopped_is_asked_to_the_end(app, runs):
     text = "good and slow, dull film"
-    asked(text).known.stop()
+    asked(text).known.request_stop()
     opened(app, text=text)
     assert names(by_method(app)) == [NAMES[name] for name in QUICK_METHODS]
 
@@ -105,7 +105,8 @@ def test_each_place_of_the_second_sentence_moves_the_first_as_the_core_says(app,
     word = next(row for row in grid["rows"] if row["name"] == "dull ← good")
     moved = [each.moved for each in found.patches if each.token == 3]
     assert [cell["about"] for cell in word["cells"]] == [
-        f"dull ← good, layer {layer}: log-odds of positive {signed(each, 3)}" for layer, each in enumerate(moved, 1)
+        f"dull ← good, layer {layer}: log-odds of positive {format_signed(each, 3)}"
+        for layer, each in enumerate(moved, 1)
     ]
     assert "From another sentence" in markup(app) and "towards positive" in markup(app)
 

@@ -5,9 +5,9 @@ import json
 import pytest
 from pages import opened, text_of, words
 
-from core.failures.table import read_table
+from core.failures.predictions_table import read_table
 from core.runs.store import RunStore
-from core.text.pair import SIGN
+from core.text.text_pairs import SIGN
 from dashboard import access
 
 pytestmark = pytest.mark.slow
@@ -22,7 +22,7 @@ def trained(paired):
 
 @pytest.mark.parametrize(("page", "run"), [*((page, "both") for page in PAGES), ("sentence", "counted")])
 def test_every_page_shows_a_run_on_pairs(app, runs, monkeypatch, page, run):
-    monkeypatch.setattr(access, "local", lambda: True)
+    monkeypatch.setattr(access, "is_local", lambda: True)
     assert not opened(app, page, run=run, data=RunStore(runs).read(run).config.data.name).error
 
 

@@ -1,34 +1,34 @@
 """What was tried: steps to undo, what belongs to one change, every sentence once, what is cleared."""
 
-from dashboard.screens.sentence_tried import MOST, PAUSE, Past, Tried
+from dashboard.screens.sentence_history import MOST, PAUSE, EditHistory, TriedSentence
 
 
-def tried(text="good", edit="", run="first", **more) -> Tried:
-    return Tried(run, text, edit, **more)
+def tried(text="good", edit="", run="first", **more) -> TriedSentence:
+    return TriedSentence(run, text, edit, **more)
 
 
-def walked(*steps: Tried, apart: float = 10 * PAUSE) -> Past:
-    past = Past()
+def walked(*steps: TriedSentence, apart: float = 10 * PAUSE) -> EditHistory:
+    past = EditHistory()
     for place, step in enumerate(steps):
-        past = past.then(step, place * apart)
+        past = past.add_state(step, place * apart)
     return past
 
 
 def test_undo_goes_back_and_redo_forth_over_texts_levers_and_runs():
     steps = [tried("good"), tried("bad"), tried("bad", "h1.1"), tried("bad", "h1.1", "second")]
     past = walked(*steps)
-    assert past.steps == tuple(steps) and past.back and not past.forth
+    assert past.steps == tuple(steps) and past.can_undo and not past.can_redo
     for place in (2, 1, 0):
-        past = past.moved(-1)
-        assert past.steps[past.at] == steps[place] and past.forth
-        assert past.then(steps[place], 1e6) == past, "what undo brought back is no new step"
-    assert not past.back and past.moved(-1).at == 0
-    assert past.moved(1).steps[past.moved(1).at] == steps[1] and past.moved(9).at == 3
+        past = past.move_by(-1)
+        assert past.steps[past.at] == steps[place] and past.can_redo
+        assert past.add_state(steps[place], 1e6) == past, "what undo brought back is no new step"
+    assert not past.can_undo and past.move_by(-1).at == 0
+    assert past.move_by(1).steps[past.move_by(1).at] == steps[1] and past.move_by(9).at == 3
 
 
 def test_a_change_after_undo_is_the_last_step_and_no_sentence_is_lost():
-    past = walked(tried("one"), tried("two"), tried("three")).moved(-1).then(tried("four"), 1e6)
-    assert [step.text for step in past.steps] == ["one", "two", "four"] and not past.forth
+    past = walked(tried("one"), tried("two"), tried("three")).move_by(-1).add_state(tried("four"), 1e6)
+    assert [step.text for step in past.steps] == ["one", "two", "four"] and not past.can_redo
     assert [each.text for each in past.tried] == ["four", "three", "two", "one"]
 
 
@@ -64,6 +64,6 @@ def test_so_many_are_kept():
 
 
 def test_cleared_is_what_is_on_screen():
-    past = walked(tried("one"), tried("two"), tried("three")).moved(-1).cleared()
-    assert past.steps == (tried("two"),) and not past.tried and not past.back and not past.forth
-    assert Past().cleared() == Past()
+    past = walked(tried("one"), tried("two"), tried("three")).move_by(-1).clear_steps()
+    assert past.steps == (tried("two"),) and not past.tried and not past.can_undo and not past.can_redo
+    assert EditHistory().clear_steps() == EditHistory()

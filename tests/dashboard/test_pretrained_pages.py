@@ -34,7 +34,7 @@ def trained(tmp_path_factory, table):
 
 @pytest.fixture(autouse=True)
 def _at_this_machine(monkeypatch):
-    monkeypatch.setattr(access, "local", lambda: True)
+    monkeypatch.setattr(access, "is_local", lambda: True)
 
 
 @pytest.mark.parametrize("page", SAID)

@@ -8,9 +8,9 @@ from core.interpret.edits import UNCHANGED, Edits
 from core.runs.store import RunStore
 from core.training.history import HistoryWriter
 from dashboard.data import StreamlitMemo, data
-from dashboard.figures.curves import Curves
+from dashboard.figures.training_log import Curves
 from dashboard.reader import Reader
-from dashboard.reader.memo import Memo, kept
+from dashboard.reader.memo import Memo, cache_result
 
 
 class Counted:
@@ -19,12 +19,12 @@ class Counted:
     def __init__(self, memo: Memo) -> None:
         self.memo, self.home, self.read = memo, uuid.uuid4().hex, []
 
-    @kept(2, lambda self, *asked: (self.home, *asked))
+    @cache_result(2, lambda self, *asked: (self.home, *asked))
     def shared(self, name, size=3, *, tell=None):
         self.read.append((name, size))
         return [name, size]
 
-    @kept(2, lambda self, *asked: (self.home, *asked), copied=True)
+    @cache_result(2, lambda self, *asked: (self.home, *asked), copied=True)
     def copied(self, name):
         self.read.append(name)
         return [name]
@@ -33,7 +33,7 @@ class Counted:
 class Keys(Memo):
     """Keeps the key of the last reading."""
 
-    def recall(self, how, key, read):
+    def get_or_read(self, how, key, read):
         self.how, self.key = how, key()
         return read()
 
@@ -65,7 +65,9 @@ def test_the_key_of_a_typed_text_is_a_digest(runs):
     memo = StreamlitMemo()
     memo.caches["sentence"] = lambda key, read: seen.append(key) or read()
     reader = Reader(RunStore(runs), memo)
-    read = [reader.sentence("finished", "so good", edits).label for edits in (UNCHANGED, Edits(heads_off=((0, 0),)))]
+    read = [
+        reader.inspect_text("finished", "so good", edits).label for edits in (UNCHANGED, Edits(heads_off=((0, 0),)))
+    ]
     assert len(read) == 2 and len({*seen}) == 2 and all(len(key) == 64 and int(key, 16) for key in seen)
 
 
@@ -74,38 +76,40 @@ def test_both_readers_find_the_same(runs):
     record, lone = data.store().read("finished"), Reader(RunStore(runs))
     for read in (lambda one: one.report(record, "test").examples, lambda one: one.points(record, "test")):
         assert read(lone).equals(read(data)) and read(lone) is not read(lone) and read(data) is read(data)
-    methods = [one.methods("finished", "not good", "positive", UNCHANGED, ("deletion",)) for one in (lone, data)]
+    methods = [
+        one.compare_methods("finished", "not good", "positive", UNCHANGED, ("deletion",)) for one in (lone, data)
+    ]
     assert methods[0].by["deletion"].pushes.tolist() == methods[1].by["deletion"].pushes.tolist()
-    wrong = [one.analysis(record, "test", "wrong") for one in (lone, data)]
+    wrong = [one.select_analysis(record, "test", "wrong") for one in (lone, data)]
     assert wrong[0].places.tolist() == wrong[1].places.tolist() and wrong[0].known.whole
-    assert lone.slices(record, "test") == data.slices(record, "test") == []
-    assert lone.whole(record, "test") == data.whole(record, "test")
+    assert lone.measure_slices(record, "test") == data.measure_slices(record, "test") == []
+    assert lone.measure_split(record, "test") == data.measure_split(record, "test")
 
 
 def test_curves_follow_the_file(runs):
     record = data.store().read("finished")
-    before = data.curves(record)[0]
+    before = data.read_curves(record)[0]
     with HistoryWriter(runs / "finished" / "history.jsonl") as history:
         history.write({"kind": "step", "step": 99, "epoch": 1, "seconds": 9.0, "loss": 0.125})
-    after = data.curves(record)[0]
+    after = data.read_curves(record)[0]
     assert isinstance(before, Curves)
     assert after.loss == (*before.loss, 0.125)
 
 
 def test_a_changed_model_has_another_fingerprint(runs):
-    before = data.weights_fingerprint("finished")
+    before = data.hash_weights("finished")
     path = runs / "finished" / "weights.safetensors"
     path.write_bytes(path.read_bytes() + b" ")
     assert len(before.split()[0]) == 64
-    assert data.weights_fingerprint("finished") not in (before, "")
+    assert data.hash_weights("finished") not in (before, "")
     path.unlink()
-    assert data.weights_fingerprint("finished") == ""
+    assert data.hash_weights("finished") == ""
 
 
 def test_splits_stand_in_the_order_of_work(runs):
     (runs / "finished" / "evaluation" / "zoo").mkdir()
     (runs / "finished" / "evaluation" / "zoo" / "predictions.parquet").touch()
-    assert data.evaluated_splits("finished") == ["validation", "test", "zoo"]
+    assert data.list_splits("finished") == ["validation", "test", "zoo"]
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ import pytest
 from pages import opened, press, words
 
 from core.config import compose
-from core.runs.store import RunStore, this_process
+from core.runs.store import RunStore, get_own_process
 from dashboard import state
 
 pytestmark = pytest.mark.slow
@@ -19,7 +19,7 @@ def chosen(app, runs):
 
     def choose(run: str):
         data = Path(RunStore(runs).read(run).config.data.name).name
-        app.session_state[state.figure_key(f"{state.ROWS}-{data}")] = {"picked": run}
+        app.session_state[state.get_figure_key(f"{state.ROWS}-{data}")] = {"picked": run}
         return opened(app, "overview", run=run)
 
     return choose
@@ -54,7 +54,7 @@ def test_a_damaged_starter_cannot_be_deleted_and_its_page_says_where_to_get_it_a
 def test_a_run_that_is_being_trained_stays_and_the_page_says_what_to_do_first(chosen, runs):
     store = RunStore(runs)
     store.create(compose("vanilla"), "vanilla", "live")
-    store.update("live", status="running", process=this_process())
+    store.update("live", status="running", process=get_own_process())
     app = chosen("live")
     assert "This run stays" in words(press(app, "remove-live")) and "cancel it first" in words(app)
     assert "remove-yes" not in [button.key for button in app.button] and (runs / "live").is_dir()

@@ -15,14 +15,14 @@ from reports import changed, columns, packed
 from core import api
 from core.api.objects import Run
 from core.exceptions import InputError
-from core.failures.table import read_table
+from core.failures.predictions_table import read_table
 from core.metrics import INTERVAL_VERSION
 from core.runs.store import RunStore
-from dashboard.reports import rows as kept_rows
-from dashboard.reports.about import codes_section, run_card, session
-from dashboard.reports.build import build
-from dashboard.reports.drawn import difference
-from dashboard.reports.reading import ReportReader
+from dashboard.reports import report_table as kept_rows
+from dashboard.reports.build import build_report
+from dashboard.reports.report_parts import compute_difference
+from dashboard.reports.report_reader import ReportReader
+from dashboard.reports.report_sections import read_session, write_codes_section, write_run_card
 
 pytestmark = pytest.mark.slow
 
@@ -52,13 +52,13 @@ def store(tmp_path_factory):
 def coded(store, run, name, told=True):
     """The section of a coded session."""
     table = read_table(store, run)
-    return codes_section(session(ReportReader(store), store.read(run), name, table), table, told=told)
+    return write_codes_section(read_session(ReportReader(store), store.read(run), name, table), table, told=told)
 
 
 @pytest.fixture(scope="module")
 def good(store):
     """The report of one run, and what is said of it."""
-    return build(["good"], store=store)
+    return build_report(["good"], store=store)
 
 
 def test_metrics_intervals_and_counts_are_those_of_the_record_and_the_predictions(good, store):
@@ -99,7 +99,7 @@ def test_texts_of_people_are_text_and_nothing_else_may_run_or_be_fetched(good):
 
 
 def test_a_comparison_says_what_the_verb_finds_and_who_is_right(store):
-    made = build(["good", "poor"], store=store)
+    made = build_report(["good", "poor"], store=store)
     (pair,) = api.compare("good", "poor", store=store)["pairs"]
     assert made.about["kind"] == "comparison" and "compare-pairs" in made.about["figures"]
     assert f"{pair['difference']:+.3f}"[1:] in made.markup
@@ -110,13 +110,13 @@ def test_a_comparison_says_what_the_verb_finds_and_who_is_right(store):
 
 def test_a_run_that_keeps_no_texts_gives_none_away(store):
     codes = Run("private", store).codes
-    made = build(["private"], store=store)
+    made = build_report(["private"], store=store)
     whole = made.markup + str(packed(made.markup))
     assert "The texts are not in this report" in made.markup and not made.about["texts"]
     for told in (EVIL, "text 1", "=paper", "=1+1", read_table(store, "private").frame["key"][5]):
         assert told not in whole
     assert len(columns(made.markup)["truth"]) == 60 and codes.list()["codes"] == []
-    beside = build(["good", "private"], store=store).markup
+    beside = build_report(["good", "private"], store=store).markup
     whole = beside + str(packed(beside))
     assert "sentence 3" in whole and not [told for told in (EVIL, "text 1", "=paper") if told in whole]
 
@@ -130,7 +130,7 @@ def test_rates_of_codes_stand_only_where_they_may_be_told(store):
     assert "Shares are not told" in half and "95 % interval</th>" not in half
     run.codes.add("late")
     run.codes.code(["late"], keys=draw["keys"][3:], author="ann")
-    made = build(["good"], codes=draw["id"], store=store)
+    made = build_report(["good"], codes=draw["id"], store=store)
     irony = next(each for each in run.codes.rates()["codes"] if each["code"] == "irony")
     low, high = irony["interval"]
     assert f">{irony['share']:.3f}</td>" in made.markup and f">{low:.3f} to {high:.3f}</td>" in made.markup
@@ -139,7 +139,7 @@ def test_rates_of_codes_stand_only_where_they_may_be_told(store):
     inside = columns(made.markup)
     assert sorted(np.array(inside["key"])[np.array(inside["in the session"]) == "yes"]) == sorted(draw["keys"])
     assert coded(store, "good", "ann").n == 5
-    hidden = columns(build(["good"], author="bob", store=store).markup)
+    hidden = columns(build_report(["good"], author="bob", store=store).markup)
     assert [] not in hidden.get("codes", [["none"]]), "whoever has coded nothing sees no codes of others"
     run.codes.undo(author="ann")
 
@@ -164,21 +164,21 @@ def test_a_visitor_of_a_server_is_told_no_path(store):
     store.create(made.config, "vanilla", "away", exactly=True)
     store.write(made)
     (store.path("away") / "evaluation").symlink_to(store.path("poor") / "evaluation")
-    assert "/srv/secret" in run_card(made, store).markup
-    told = build(["away"], no_paths=True, store=store).markup
+    assert "/srv/secret" in write_run_card(made, store).markup
+    told = build_report(["away"], no_paths=True, store=store).markup
     assert "/srv/secret" not in told and "elsewhere:reviews.csv" in told
 
 
 def test_what_is_wrong_comes_first_where_not_all_rows_fit(monkeypatch):
     monkeypatch.setattr(kept_rows, "MOST_ROWS", 3)
     wrong = np.array([False, False, True, False, True])
-    assert kept_rows.kept(wrong, [1] * 5).places.tolist() == [0, 2, 4]
+    assert kept_rows.select_rows(wrong, [1] * 5).places.tolist() == [0, 2, 4]
     monkeypatch.setattr(kept_rows, "MOST_BYTES", 10)
-    found = kept_rows.kept(wrong, [1, 1, 6, 1, 5])
+    found = kept_rows.select_rows(wrong, [1, 1, 6, 1, 5])
     assert found.places.tolist() == [2] and not found.whole
     coded = np.array([True, False, False, True, False])
-    assert kept_rows.kept(wrong, [8, 1, 6, 8, 5], coded).places.tolist() == [0, 3], "whatever was coded is there"
-    assert kept_rows.number_column("x", [1.25, float("inf"), float("nan")])["values"] == [1.25, None, None]
+    assert kept_rows.select_rows(wrong, [8, 1, 6, 8, 5], coded).places.tolist() == [0, 3], "whatever was coded is there"
+    assert kept_rows.make_number_column("x", [1.25, float("inf"), float("nan")])["values"] == [1.25, None, None]
 
 
 TREES = st.recursive(
@@ -191,7 +191,7 @@ TREES = st.recursive(
 @settings(max_examples=60)
 @given(TREES, TREES)
 def test_light_and_what_differs_are_dark(light, dark):
-    assert changed(light, difference(light, dark)) == dark
+    assert changed(light, compute_difference(light, dark)) == dark
 
 
 def test_without_texts_no_definition_and_no_words_of_a_draw_are_told(tmp_path):

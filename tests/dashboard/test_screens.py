@@ -13,11 +13,11 @@ from pages import words as words_of
 
 from core import api
 from core.config import compose
-from core.evaluation.costs import cheapest
+from core.evaluation.costs import find_cheapest
 from core.runs.record import CANCEL
-from core.runs.store import RunStore, describe_process, this_process
+from core.runs.store import RunStore, describe_process, get_own_process
 from dashboard import access, state
-from dashboard.figures import answers
+from dashboard.figures import thresholding
 from dashboard.screens import PAGES
 
 pytestmark = pytest.mark.slow
@@ -52,7 +52,7 @@ def test_these_are_all_pages_of_the_navigation():
 @pytest.fixture
 def brief(table, monkeypatch) -> dict[str, str]:
     """A link's parameters: a small file instead of the built-in corpus, which takes seconds, on the page of data."""
-    monkeypatch.setattr(access, "local", lambda: True)
+    monkeypatch.setattr(access, "is_local", lambda: True)
     return {"data": str(table)}
 
 
@@ -117,12 +117,12 @@ def test_switching_runs_keeps_the_page_whole(app, runs):
 def test_stop_asks_the_run_to_end_while_another_can_be_started(app, runs, monkeypatch):
     store = RunStore(runs)
     store.create(compose("vanilla"), "vanilla", "live")
-    store.update("live", status="running", process=this_process())
+    store.update("live", status="running", process=get_own_process())
     opened(app, "train", run="live")
     assert [each.label for each in app.expander][:1] == ["Train another model"]
     assert any(button.label == "Start training" for button in app.button)
-    assert "Stopping" in text_of(press(app, "pause")) and store.cancel_requested("live")
-    os.utime(store.path("live") / CANCEL, (0, 0))  # it does not answer: the next press ends its process
+    assert "Stopping" in text_of(press(app, "pause")) and store.is_cancel_requested("live")
+    os.utime(store.get_path("live") / CANCEL, (0, 0))  # it does not answer: the next press ends its process
     with subprocess.Popen(["sleep", "60"]) as child:
         store.update("live", process=describe_process(child.pid))
         assert "Does not answer" in text_of(app.run())
@@ -164,12 +164,12 @@ def test_the_threshold_moves_every_count(app, runs):
 def test_a_cost_ratio_sets_the_threshold_until_it_is_moved_or_taken_back(app, runs):
     opened(app, "performance", run="finished", cost="5")
     saved = pd.read_parquet(runs / "finished" / "evaluation" / "validation" / "predictions.parquet")
-    best = cheapest((saved["label"] == "positive").to_numpy(), saved["probability:positive"].to_numpy(), 5)
+    best = find_cheapest((saved["label"] == "positive").to_numpy(), saved["probability:positive"].to_numpy(), 5)
     assert app.slider(key="threshold").value == round(best, 2)
     assert "a miss of positive costs 5 false positives" in text_of(app) and "cheapest on validation" in text_of(app)
     app.slider(key="threshold").set_value(0.9).run()
     assert "cheapest on validation" not in text_of(app)
-    app.number_input(key=answers.COST.name).set_value(0.0).run()
+    app.number_input(key=thresholding.COST.name).set_value(0.0).run()
     assert app.slider(key="threshold").value == 0.5 and "Cost by threshold" not in text_of(app)
 
 
@@ -202,33 +202,33 @@ def test_a_run_that_was_asked_for_while_the_clock_ticked_is_chosen_all_the_same(
 def test_cancelling_asks_first_and_says_what_becomes_of_the_checkpoint(app, runs, status, kept, words, beside):
     store = RunStore(runs)
     store.create(compose("vanilla"), "vanilla", "live")
-    store.update("live", status=status, process=this_process())
+    store.update("live", status=status, process=get_own_process())
     if kept:
         (runs / "live" / "checkpoint").mkdir()
     opened(app, "train", run="finished" if beside else "live")
     asking = "cancel-live" if beside else "cancel"
-    assert words in text_of(press(app, asking)) and not store.cancel_requested("live")
+    assert words in text_of(press(app, asking)) and not store.is_cancel_requested("live")
     assert words not in text_of(press(app, "leave-live"))
     press(app, asking)
-    assert words not in text_of(press(app, "confirm-cancel-live")) and store.cancel_requested("live")
+    assert words not in text_of(press(app, "confirm-cancel-live")) and store.is_cancel_requested("live")
 
 
 def test_a_chosen_run_can_be_exported_and_one_from_elsewhere_is_taken_in_and_chosen(app, runs, tmp_path):
     api.runs_export("finished", tmp_path / "given.zip", store=RunStore(runs))
     opened(app, "overview")
-    app.session_state[state.figure_key(f"{state.ROWS}-reviews.csv")] = {"picked": "baseline"}
+    app.session_state[state.get_figure_key(f"{state.ROWS}-reviews.csv")] = {"picked": "baseline"}
     app.run()
     assert "Export · zip" in [button.label for button in app.get("download_button")]
     uploader = next(iter(app.get("file_uploader")))
     uploader.set_value(("given.zip", (tmp_path / "given.zip").read_bytes(), "application/zip")).run()
     assert "finished-2 is here" in text_of(app)
     assert app.session_state[state.RUN] == "finished-2"
-    picked = app.session_state[state.figure_key(f"{state.ROWS}-1-reviews.csv")]
+    picked = app.session_state[state.get_figure_key(f"{state.ROWS}-1-reviews.csv")]
     assert "picked" not in picked  # the browser still sends the old one
 
 
 def test_a_run_that_cannot_be_taken_in_is_refused_in_words(app, runs, tmp_path, monkeypatch):
-    monkeypatch.setattr("dashboard.access.local", lambda: True)
+    monkeypatch.setattr("dashboard.access.is_local", lambda: True)
     opened(app, "overview")
     app.text_input(key=state.RUN_PATH).set_value(str(tmp_path / "nothing")).run()
     assert "This run was not taken in" in text_of(press(app, "import")) and "cannot be read" in text_of(app)

@@ -5,13 +5,13 @@ import pytest
 from pages import opened, press, words
 from streamlit.testing.v1 import AppTest
 
-from core.failures.codes import Codes, data_of
-from core.failures.selection import Group, Selection, keep, recall
-from core.failures.slices import save_slice, slices
-from core.failures.table import read_table
+from core.failures.codebook import Codes, get_data_name
+from core.failures.predictions_table import read_table
+from core.failures.selection import PickedRows, Selection, read_picked, store_picked
+from core.failures.slices import read_slices, save_slice
 from core.runs.store import RunStore
 from dashboard import access, state
-from dashboard.figures.saved import CLASS
+from dashboard.figures.saved_slices import CLASS
 
 pytestmark = pytest.mark.slow
 
@@ -36,29 +36,29 @@ def take_cell() -> None:
     from pages import source_of_test
 
     from dashboard import state
-    from dashboard.figures import answers
-    from dashboard.screens.performance_selection import take_cell
+    from dashboard.figures import thresholding
+    from dashboard.screens.performance_selection import select_cell
 
     source = source_of_test()
     source.choices["threshold"] = st.session_state["wanted"]
-    take_cell(source, source.once(answers.decision), state.CELL)
+    select_cell(source, source.read_once(thresholding.read_decision), state.CELL)
 
 
 def take_bar() -> None:
     from pages import source_of_test
 
-    from dashboard.figures import answers
-    from dashboard.screens.performance_selection import take_bar
+    from dashboard.figures import thresholding
+    from dashboard.screens.performance_selection import select_bar
 
     source = source_of_test()
-    take_bar(source, source.once(answers.decision))
+    select_bar(source, source.read_once(thresholding.read_decision))
 
 
 def test_a_cell_at_another_threshold_is_selected_one_by_one(runs):
     app = called(take_cell, wanted=0.0, **{state.CELL: {"selection": {"points": [{"customdata": [0, 1]}]}}})
     frame = read_table(RunStore(runs), "finished").frame
     rule = link(app)
-    group = recall(RunStore(runs), rule.removeprefix("ids:"))
+    group = read_picked(RunStore(runs), rule.removeprefix("ids:"))
     assert group.about == "true negative, predicted positive at 0.00" and group.by_outcome
     assert sorted(group.keys) == sorted(frame["key"][frame["truth"] == "negative"])
     again = called(take_cell, wanted=0.0, **{state.CELL: {"selection": {"points": []}}, state.SELECT: rule})
@@ -71,14 +71,14 @@ def test_a_bar_is_selected_by_what_is_right_there(runs):
     place = int(chance[~table.wrong][0] * 20)
     points = [{"x": (place + 0.5) / 20, "curve_number": 0}]
     app = called(take_bar, **{"fig-confidence": {"selection": {"points": points}}})
-    group = recall(RunStore(runs), link(app).removeprefix("ids:"))
+    group = read_picked(RunStore(runs), link(app).removeprefix("ids:"))
     inside = ~table.wrong & (np.minimum((chance * 20).astype(int), 19) == place)
     assert sorted(group.keys) == sorted(table.frame["key"][inside]) and group.about.startswith("right, P(positive) 0.")
 
 
 @pytest.mark.parametrize("page", ["overview", "data", "train", "compare", "steps"])
 def test_the_bar_stands_on_every_page_and_clear_takes_it_away(app, runs, page, table, monkeypatch):
-    monkeypatch.setattr(access, "local", lambda: True)
+    monkeypatch.setattr(access, "is_local", lambda: True)
     shown = words(opened(app, page, run="finished", select="truth=negative", data=str(table)))
     negative = int(read_table(RunStore(runs), "finished").true[:, 0].sum())
     assert f"<b>{negative} of 16</b> <span>true negative</span>" in shown
@@ -87,7 +87,7 @@ def test_the_bar_stands_on_every_page_and_clear_takes_it_away(app, runs, page, t
 
 def test_a_link_restores_sentences_chosen_one_by_one_with_the_one_looked_at(app, runs):
     frame = read_table(RunStore(runs), "finished").frame
-    rule = keep(RunStore(runs), Group(tuple(frame["key"].iloc[[7, 2, 5]]), "chosen on <i>the map</i>"))
+    rule = store_picked(RunStore(runs), PickedRows(tuple(frame["key"].iloc[[7, 2, 5]]), "chosen on <i>the map</i>"))
     opened(app, "performance", run="finished", select=rule, at=frame["key"].iloc[2])
     assert "<b>3 of 16</b> <span>chosen on &lt;i&gt;the map&lt;/i&gt;</span>" in words(app)
     assert "2<i> / 3</i>" in words(app) and frame["text"].iloc[2] in words(app)
@@ -99,7 +99,9 @@ def test_a_link_restores_sentences_chosen_one_by_one_with_the_one_looked_at(app,
 
 
 def test_sentences_of_no_split_keep_their_bar_and_their_label(app, runs):
-    rule = keep(RunStore(runs), Group(("a", "b"), "fails praise", ("good film", "bad <b>film"), ("positive", "")))
+    rule = store_picked(
+        RunStore(runs), PickedRows(("a", "b"), "fails praise", ("good film", "bad <b>film"), ("positive", ""))
+    )
     opened(app, "sentence", run="finished", select=rule, at="a")
     assert "<b>2</b> <span>fails praise</span>" in words(app) and app.text_input(key=state.TEXT).value == "good film"
     assert "true label <b>positive</b>" in words(app)
@@ -122,7 +124,7 @@ def test_a_selection_is_saved_as_a_slice_and_a_bad_name_is_told(app, runs):
     assert "Not saved:" in words(press(app, "selected-keep"))
     app.text_input(key=state.SLICE_NAME).set_value("bad <ones>").run()
     assert "Saved as “bad &lt;ones&gt;”" in words(press(app, "selected-keep"))
-    (kept,) = slices(RunStore(runs), RunStore(runs).read("finished"))
+    (kept,) = read_slices(RunStore(runs), RunStore(runs).read("finished"))
     assert (kept.name, kept.select) == ("bad <ones>", "truth=negative")
     app.text_input(key=state.SLICE_NAME).set_value("").run()
     assert "Saved as “true negative”" in words(press(app, "selected-keep")), "named by what selects it"
@@ -135,20 +137,20 @@ def test_slices_are_listed_renamed_and_removed_on_performance(app, runs):
     opened(app, "performance", run="finished")
     app.text_input(key="slice-renamed").set_value("<i>denied</i>")
     assert "“bad ones” is “&lt;i&gt;denied&lt;/i&gt;” now." in words(press(app, "slice-rename"))
-    assert [each.name for each in slices(store, record)] == ["<i>denied</i>"]
+    assert [each.name for each in read_slices(store, record)] == ["<i>denied</i>"]
     assert "Not changed:" in words(press(app, "slice-rename"))
     press(app, "slice-remove")
-    assert slices(store, record) == [] and "None of these data yet." in words(app)
+    assert read_slices(store, record) == [] and "None of these data yet." in words(app)
 
 
 def take_slice() -> None:
     from pages import source_of_test
 
-    from dashboard.figures.saved import SAVED
-    from dashboard.screens.performance_selection import take_slice
+    from dashboard.figures.saved_slices import SAVED
+    from dashboard.screens.performance_selection import select_slice
 
     source = source_of_test()
-    take_slice(source, SAVED.shape(source))
+    select_slice(source, SAVED.read_data(source))
 
 
 def test_a_slice_is_picked_whole_or_one_class_of_it_and_a_second_click_takes_it_back(runs):
@@ -176,10 +178,10 @@ def test_the_bar_counts_only_codes_that_whoever_codes_may_see(runs):
     """Ann has coded two, Ben one of them: of those that Ann alone has coded, Ben's selection has none."""
     store = RunStore(runs)
     record = store.read("finished")
-    codes, keys = Codes(store.folder, data_of(record)), read_table(store, "finished").frame["key"].tolist()
-    codes.add("irony")
-    codes.code(keys[:2], ["irony"], author="Ann")
-    codes.code(keys[:1], ["irony"], author="Ben")
+    codes, keys = Codes(store.folder, get_data_name(record)), read_table(store, "finished").frame["key"].tolist()
+    codes.add_code("irony")
+    codes.code_rows(keys[:2], ["irony"], author="Ann")
+    codes.code_rows(keys[:1], ["irony"], author="Ben")
     for author, n in (("Ann", 2), ("Ben", 1), ("", 2)):
         app = called(chosen, **{state.SELECT: "code=irony", state.AUTHOR: author})
         assert app.session_state["found"] == keys[:n]
@@ -191,8 +193,8 @@ def chosen() -> None:
     from dashboard import selection
     from dashboard.data import data
 
-    now = selection.chosen(data.store().read("finished"))
-    st.session_state["found"] = sorted(now.keys, key=data.known(now.table.record, "test").keys.index)
+    now = selection.get_selection(data.store().read("finished"))
+    st.session_state["found"] = sorted(now.keys, key=data.read_tagged_rows(now.table.record, "test").keys.index)
 
 
 def search() -> None:
@@ -200,10 +202,10 @@ def search() -> None:
 
     from dashboard import state
     from dashboard.data import data
-    from dashboard.screens.data_rows import take_search
+    from dashboard.screens.data_rows import select_matches
 
-    state.put(state.RUN, "finished")
-    take_search(st.session_state["name"] or data.store().read("finished").config.data.name)
+    state.set_value(state.RUN, "finished")
+    select_matches(st.session_state["name"] or data.store().read("finished").config.data.name)
 
 
 @pytest.mark.parametrize(
@@ -223,11 +225,11 @@ def search_told() -> None:
 
     from dashboard.data import data
     from dashboard.figures.datasets import Filters
-    from dashboard.screens.data_rows import of_one_split
+    from dashboard.screens.data_rows import explain_split
 
     record = data.store().read("finished")
     st.session_state["told"] = [
-        of_one_split(record, Filters(split, "", "", words)) for split, words in (("", "x"), ("", ""), ("test", "x"))
+        explain_split(record, Filters(split, "", "", words)) for split, words in (("", "x"), ("", ""), ("test", "x"))
     ]
 
 
@@ -255,6 +257,8 @@ def test_the_bar_tells_how_much_of_it_is_right_beside_the_others(app, runs):
 
 def test_of_what_is_selected_for_being_wrong_it_does_not_say_that_none_is_right(app, runs):
     frame = read_table(RunStore(runs), "finished").frame
-    draw = keep(RunStore(runs), Group(tuple(frame["key"][frame["wrong"]][:2]), "2 drawn from wrong", by_outcome=True))
+    draw = store_picked(
+        RunStore(runs), PickedRows(tuple(frame["key"][frame["wrong"]][:2]), "2 drawn from wrong", by_outcome=True)
+    )
     for rules in ("wrong", "truth=negative;said=positive", draw):
         assert "% right" not in words(opened(app, "lambdas", run="finished", select=f"split=test;{rules}"))

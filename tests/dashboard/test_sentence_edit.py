@@ -11,7 +11,7 @@ from core import api
 from core.api.objects import Run
 from core.cli import main
 from dashboard.data import data
-from dashboard.widgets.typed import read_edits
+from dashboard.widgets.text_fields import parse_edits
 
 pytestmark = pytest.mark.slow
 
@@ -44,9 +44,9 @@ def cli(monkeypatch, capsys):
 @pytest.mark.parametrize("run", LINES)
 def test_the_link_the_command_line_and_python_give_the_same_numbers(run, cli):
     line, record = LINES[run], data.store().read(run)
-    edits, _, left_out = read_edits(record, data.sentence(run, TEXT), line)
-    assert left_out == 0 and edits.encode() == line
-    view, trained = data.sentence(run, TEXT, edits), data.sentence(run, TEXT)
+    edits, _, left_out = parse_edits(record, data.inspect_text(run, TEXT), line)
+    assert left_out == 0 and edits.encode_line() == line
+    view, trained = data.inspect_text(run, TEXT, edits), data.inspect_text(run, TEXT)
     assert abs(view.probabilities["positive"] - trained.probabilities["positive"]) > 1e-4
 
     def told(verb, *more):

@@ -16,7 +16,7 @@ from core import api
 from core.exceptions import InputError
 from core.runs.store import RunStore
 from dashboard import state
-from dashboard.screens import sentence_flip
+from dashboard.screens import sentence_counterfactual
 
 pytestmark = pytest.mark.slow
 
@@ -59,7 +59,7 @@ def test_the_flips_are_those_of_the_command_line_as_edited_and_are_read_at_a_cli
 
 
 def test_a_search_is_watched_and_stopped_and_what_was_found_stays(app, runs, monkeypatch):
-    monkeypatch.setattr(sentence_flip, "SLICE", 0.0)
+    monkeypatch.setattr(sentence_counterfactual, "SLICE", 0.0)
     assert "flip-stop" in button_keys(press(opened(app, text=LONG), "flip-start"))
     assert "1 of at most 4\u202f000 texts read · no other answer yet" in markup(app)
     assert "flip-stop" not in button_keys(press(app, "flip-stop")) and "No other answer was found" in markup(app)

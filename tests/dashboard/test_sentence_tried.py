@@ -8,7 +8,7 @@ from pages import sentence as opened
 from pages import type_text as typed
 
 from dashboard import state
-from dashboard.screens import sentence_tried
+from dashboard.screens import sentence_history
 
 pytestmark = pytest.mark.slow
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(autouse=True)
 def _slowly(monkeypatch):
     """Whatever is done stands for long enough to be a step."""
-    monkeypatch.setattr(sentence_tried, "PAUSE", 0.0)
+    monkeypatch.setattr(sentence_history, "PAUSE", 0.0)
 
 
 def there(app) -> tuple[str, str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.api.machine import streamlit_command
+from core.api.dashboard_server import build_command
 from dashboard.server import OneStepBack
 
 SERVER = Path(__file__).resolve().parents[2] / "dashboard" / "server.py"
@@ -24,7 +24,7 @@ def answers(tmp_path_factory):
         port = free.getsockname()[1]
     base = f"http://127.0.0.1:{port}"
     with (folder / "log").open("wb") as log:
-        command = streamlit_command(SERVER, port, "127.0.0.1", [], browser=False)
+        command = build_command(SERVER, port, "127.0.0.1", [], browser=False)
         process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT)
     try:
         until = time.monotonic() + 60

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from trained_runs import TINY, train_runs
 
 from core import api
-from core.failures.counter_examples import counter_examples
+from core.failures.counter_examples import read_examples
 from core.runs.store import RunStore
 from dashboard import access, state
 
@@ -79,11 +79,11 @@ def test_a_sentence_is_kept_with_all_labels_that_it_ought_to_have_and_a_training
     ought.set_value(["warm", "late"])
     named(app.button, "Keep it").click().run()
     assert "Kept as late, warm: “word1 warm late word2”" in words(app)
-    [one] = counter_examples(runs)
+    [one] = read_examples(runs)
     assert one.labels == ("late", "warm")
     named(app.multiselect, "It ought to have").set_value([])
     named(app.button, "Keep it").click().run()
-    assert "Kept as none of them" in words(app) and {each.label for each in counter_examples(runs)} == {"", "late;warm"}
+    assert "Kept as none of them" in words(app) and {each.label for each in read_examples(runs)} == {"", "late;warm"}
     listed = api.counter_examples_list(run="several", store=RunStore(runs))["counter_examples"]
     assert {each["breaks"] for each in listed} <= {True, False} and len(listed) == 2
     assert "2 kept" in words(opened(app, "behave"))
@@ -92,7 +92,7 @@ def test_a_sentence_is_kept_with_all_labels_that_it_ought_to_have_and_a_training
 
 
 def test_the_data_page_counts_labels_and_filters_by_one(app, file, monkeypatch):
-    monkeypatch.setattr(access, "local", lambda: True)
+    monkeypatch.setattr(access, "is_local", lambda: True)
     assert "several labels per text, in 3 columns of 0 and 1" in words(opened(app, "data", data=str(file)))
     press(app, "use-data")
     shown = words(app)

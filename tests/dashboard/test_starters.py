@@ -8,13 +8,13 @@ import pytest
 from pages import words
 
 from core import api
-from core.models.provides import provides
+from core.models.capabilities import list_capabilities
 from core.models.trace import Intervention
 from core.runs.load import load_run
 from core.runs.store import RunStore
-from core.text.ids import UNKNOWN
+from core.text.special_ids import UNKNOWN
 from dashboard.figures.registry import FIGURES
-from dashboard.figures.results import SENTENCE, offered
+from dashboard.figures.results import SENTENCE, choose_default_run
 
 pytestmark = pytest.mark.slow
 
@@ -69,15 +69,15 @@ def opened(app, page: str, **link: str) -> str:
 
 
 def test_the_run_offered_first_has_lambda_and_knows_every_word_of_the_sentence_it_is_offered_with():
-    first = offered(RunStore(TRAINED).list())
-    assert first is not None and "lambda" in provides(first.config.model)
+    first = choose_default_run(RunStore(TRAINED).list())
+    assert first is not None and "lambda" in list_capabilities(first.config.model)
     words = load_run(RunStore(TRAINED), first.run).tokenizer.encode(SENTENCE)
     assert UNKNOWN not in words.ids and words.truncated == 0
     assert f"`{SENTENCE}`" in (TRAINED.parent / "README.md").read_text()
 
 
 def test_the_sentence_is_answered_rightly_and_every_lever_moves_the_answer():
-    first = offered(RunStore(TRAINED).list())
+    first = choose_default_run(RunStore(TRAINED).list())
     assert first.run == "starter-ndt-01-n3"
     loaded = load_run(RunStore(TRAINED), first.run)
 

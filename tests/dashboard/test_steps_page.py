@@ -4,7 +4,7 @@ import pytest
 from pages import drawn, opened, press, words
 
 from core import api
-from core.interpret import steps as computing
+from core.interpret import forward_pass as computing
 from core.runs.store import RunStore
 from dashboard import state
 

@@ -9,7 +9,7 @@ from pages import press, words
 
 from core.runs import sweep, sweep_drive
 from core.runs.store import RunStore
-from core.runs.sweep import Plan, members
+from core.runs.sweep import Plan, list_members
 from dashboard import access, state
 from dashboard.screens.sweeps_example import read_example
 
@@ -25,18 +25,18 @@ def store(runs) -> RunStore:
 def planned(store, table, runs) -> Plan:
     """A sweep of two models and two seeds, of which three runs are done and one has failed."""
     plan = sweep.save(store, Plan("study", ("ndt-01-n3", "tfidf-logreg"), (str(table),), seeds=(0, 1)))
-    for member in members(plan):
+    for member in list_members(plan):
         source = "finished" if member.cell.model == "ndt-01-n3" else "baseline"
         shutil.copytree(runs / source, runs / member.run)
         store.update(member.run, parent="study", status="done")
-    store.update(members(plan)[2].run, status="failed", reason="<b>no</b> memory")
+    store.update(list_members(plan)[2].run, status="failed", reason="<b>no</b> memory")
     return plan
 
 
 @pytest.fixture
 def page(app, monkeypatch, table):
     """page(**parameters): as a link shows it."""
-    monkeypatch.setattr(access, "local", lambda: True)
+    monkeypatch.setattr(access, "is_local", lambda: True)
     return partial(pages.opened, app, "sweeps")
 
 
@@ -65,7 +65,7 @@ def test_what_it_will_cost_and_the_command_follow_the_choices(page, runs, table)
 
 
 def test_a_sweep_begins_with_a_recipe_and_a_finished_run(page, store, table, runs, monkeypatch):
-    monkeypatch.setattr(sweep_drive, "detach", lambda store, name: None)
+    monkeypatch.setattr(sweep_drive, "start_driver", lambda store, name: None)
     app = page(data=str(table))
     app.toggle(key="sweep-form-recipe").set_value(True)
     app.selectbox(key="sweep-form-start").set_value("finished")
@@ -75,7 +75,7 @@ def test_a_sweep_begins_with_a_recipe_and_a_finished_run(page, store, table, run
     press(app, "sweep-start")
     plan = sweep.read(store, "sweep-1")
     assert plan.recipe == "strong" and plan.settings["training.start"] == "finished"
-    started, known = members(plan)[0].config, store.read("finished").config
+    started, known = list_members(plan)[0].config, store.read("finished").config
     assert (started.model.width, started.text.tokenizer) == (known.model.width, known.text.tokenizer)
 
 
@@ -87,7 +87,7 @@ def test_a_grid_that_makes_no_sense_is_told(page, runs):
 
 def test_starting_records_the_plan_and_leaves_the_driving_to_a_process(page, store, table, monkeypatch):
     driven = []
-    monkeypatch.setattr(sweep_drive, "detach", lambda store, name: driven.append(name))
+    monkeypatch.setattr(sweep_drive, "start_driver", lambda store, name: driven.append(name))
     app = page(data=str(table))
     app.text_input(key="sweep-form-name").set_value("mine")
     app.number_input(key="sweep-form-seeds").set_value(2)
@@ -102,7 +102,7 @@ def test_starting_records_the_plan_and_leaves_the_driving_to_a_process(page, sto
 
 def test_a_link_shows_the_table_of_a_sweep_with_its_yardstick_and_it_goes_on_with_a_driver(page, planned, monkeypatch):
     driven = []
-    monkeypatch.setattr(sweep_drive, "detach", lambda store, name: driven.append(name))
+    monkeypatch.setattr(sweep_drive, "start_driver", lambda store, name: driven.append(name))
     app = page(sweep="study")
     shown = words(app)
     assert "3 of 4 runs are done" in shown and "3 done, 1 failed" in shown and "Example" not in shown
@@ -124,14 +124,14 @@ def test_another_metric_and_a_baseline_from_the_link(page, planned):
 
 def test_a_sweep_that_is_not_here_or_damaged_is_told(page, planned, store):
     assert "There is no sweep “gone” here" in words(page(sweep="gone"))
-    sweep.path(store, "study").write_text("{")
+    sweep.get_path(store, "study").write_text("{")
     assert "Sweep “study” is damaged" in words(page(sweep="study"))
 
 
 def test_a_sweep_that_goes_on_can_be_stopped(page, planned, store, monkeypatch):
     asked = []
     monkeypatch.setattr(sweep_drive, "cancel", lambda store, name: asked.append(name))
-    with sweep_drive.holding(store, "study") as mine:
+    with sweep_drive.hold_sweep(store, "study") as mine:
         assert mine
         page(sweep="study").button(key="sweep-stop").click().run()
     assert asked == ["study"]

@@ -35,5 +35,5 @@ def test_pages_about_labels_of_texts_say_what_there_is_instead(runs, app, page):
 
 @pytest.mark.parametrize("page", ["overview", "data", "train"])
 def test_pages_that_are_not_about_answers_show_the_run(runs, app, page, table, monkeypatch):
-    monkeypatch.setattr(access, "local", lambda: True)
+    monkeypatch.setattr(access, "is_local", lambda: True)
     assert "gives each word a tag" not in words(opened(app, page, run="names", data=str(table)))

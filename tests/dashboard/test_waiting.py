@@ -26,11 +26,11 @@ def hold(monkeypatch, name: str, *told) -> None:
 @pytest.mark.slow
 def test_a_text_that_takes_long_says_so_and_stops_with_its_answer_in_sight(app, runs, monkeypatch):
     monkeypatch.setattr("dashboard.screens.sentence_bench.SHORT", 0)
-    monkeypatch.setattr("dashboard.widgets.waiting.PATIENCE", 0.2)
+    monkeypatch.setattr("dashboard.widgets.progress.PATIENCE", 0.2)
     with monkeypatch.context() as slow:
         hold(slow, "parts", "parts", 0.25)
         sentence(app, text=TEXT)
-        known = data.asking(*BENCH).known
+        known = data.request_all(*BENCH).known
         until(lambda: known.what == "parts")
         app.run()
         assert known.running and known.share == 0.25
@@ -41,6 +41,6 @@ def test_a_text_that_takes_long_says_so_and_stops_with_its_answer_in_sight(app, 
     app.run()
     assert "were not all asked" in markup(app) and 'class="s-bar' in markup(app)
     assert "What would change it" not in markup(app)
-    monkeypatch.setattr("dashboard.widgets.waiting.PATIENCE", 60.0)
+    monkeypatch.setattr("dashboard.widgets.progress.PATIENCE", 60.0)
     press(app, "bench-on")
     assert known.whole and "What would change it" in markup(app) and len(drawn(app, "words")) == 1

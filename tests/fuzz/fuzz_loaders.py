@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from fuzzing import mutated
 
-from core.data import apart
+from core.data import sandbox
 from core.data.config import DataConfig
 from core.data.labeled_files import inspect_file, read_file
-from core.data.load import load
+from core.data.load import load_dataset
 from core.exceptions import SentiscopeError
 
 WORDS = (
@@ -88,7 +88,7 @@ def _here(path: Path, reading: dict[str, str]) -> None:
 def _both(path: Path, reading: dict[str, str]) -> None:
     """What is said here is said there."""
     said = []
-    for look in (lambda: inspect_file(path, **reading), lambda: apart.inspect_file(path, reading)):
+    for look in (lambda: inspect_file(path, **reading), lambda: sandbox.inspect_file(path, reading)):
         try:
             said.append(json.dumps(dataclasses.asdict(look())).replace("\\ufffd", "?"))
         except SentiscopeError as error:
@@ -97,7 +97,7 @@ def _both(path: Path, reading: dict[str, str]) -> None:
 
 
 def _loaded(path: Path, reading: dict[str, str]) -> None:
-    load(DataConfig(name=str(path), **reading))  # type: ignore[arg-type]
+    load_dataset(DataConfig(name=str(path), **reading))  # type: ignore[arg-type]
 
 
 def _rows(random: random.Random) -> list[dict[str, Any]]:

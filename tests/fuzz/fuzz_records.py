@@ -16,7 +16,7 @@ from fuzzing import mutated
 from trained_runs import TINY, train_runs, write_films
 
 from core.exceptions import SentiscopeError
-from core.runs.budget import estimate, size
+from core.runs.cost_estimate import estimate_size, estimate_time
 from core.runs.load import load_run
 from core.runs.store import RunStore
 from dashboard.figures import results
@@ -87,27 +87,27 @@ def look(runs: Path) -> None:
     os.environ["SENTISCOPE_RUNS"] = str(runs)
     store = RunStore(runs)
     records = store.list()
-    results.run_frame(records)
+    results.build_run_frame(records)
     for record in records:
         with contextlib.suppress(SentiscopeError):
             store.read(record.run)
         if record.status == "damaged":
             continue
-        estimate(record.config, records)
-        size(record.config, records)
-        results.headline(record)
-        for read in (data.curves, data.learned_numbers, data.lambda_heads):
+        estimate_time(record.config, records)
+        estimate_size(record.config, records)
+        results.read_headline(record)
+        for read in (data.read_curves, data.read_learned_scalars, data.read_head_lambdas):
             with contextlib.suppress(SentiscopeError):
                 read(record)
         with contextlib.suppress(SentiscopeError):
-            data.embedded_splits(record.run)
-        for split in data.evaluated_splits(record.run):
-            results.metric_table(record, split)
-            results.yardstick_phenomena(record, split)
+            data.list_embedded_splits(record.run)
+        for split in data.list_splits(record.run):
+            results.build_metric_table(record, split)
+            results.read_tfidf_phenomena(record, split)
             with contextlib.suppress(SentiscopeError):
-                data.points(record, split)
+                data.read_points(record, split)
             with contextlib.suppress(SentiscopeError):
-                results.metric_stats(record, split, data.report(record, split))
+                results.list_split_stats(record, split, data.make_report(record, split))
         with contextlib.suppress(SentiscopeError):
             load_run(store, record.run)
     if (runs / "sound").is_dir():
@@ -119,4 +119,4 @@ def sound_run() -> Path:
     """A small run, trained once."""
     home = Path(tempfile.mkdtemp(prefix="fuzz-run-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
-    return train_runs(home, sound=(write_films(home / "films.csv"), "ndt-01-n3", TINY)).path("sound")
+    return train_runs(home, sound=(write_films(home / "films.csv"), "ndt-01-n3", TINY)).get_path("sound")

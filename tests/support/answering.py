@@ -7,7 +7,7 @@ import pandas as pd
 
 from core.config import compose
 from core.runs.record import EVALUATION, PREDICTIONS
-from core.runs.results import prediction_table
+from core.runs.results import build_prediction_table
 
 TWO, THREE = ("no", "yes"), ("bad", "even", "good")
 """Classes."""
@@ -36,7 +36,9 @@ def answering(store, name, chances, rows, *, preset="vanilla", classes=("bad", "
     store.write(dataclasses.replace(found, **own))
     folder = store.path(name) / EVALUATION / split
     folder.mkdir(parents=True)
-    prediction_table(rows, np.asarray(chances, float), classes, task).to_parquet(folder / PREDICTIONS, index=False)
+    build_prediction_table(rows, np.asarray(chances, float), classes, task).to_parquet(
+        folder / PREDICTIONS, index=False
+    )
     return name
 
 

@@ -3,13 +3,13 @@
 from answering import answering
 
 from core.runs.store import RunStore
-from dashboard.figures.analysis import make_known
+from dashboard.figures.row_selection import make_facts
 
 
 def known_of(folder, chances, rows, *, find=True):
     """(What is known of the run `one`, which gives these rows these probabilities; its store); tags only if found."""
     store = RunStore(folder / "runs")
-    known = make_known(store, store.read(answering(store, "one", chances, rows)), "test")
+    known = make_facts(store, store.read(answering(store, "one", chances, rows)), "test")
     if find:
-        known.find()
+        known.find_tags()
     return known, store

@@ -8,7 +8,7 @@ from core.runs.store import RunStore
 
 def mix_in(store: RunStore, run: str, baseline: str, weight: float) -> None:
     """The files of a TF-IDF baseline become what is mixed into a run, whose network then counts `weight`."""
-    (store.path(run) / MIX).mkdir()
+    (store.get_path(run) / MIX).mkdir()
     for name in (TOKENIZER, WEIGHTS):
-        shutil.copyfile(store.path(baseline) / name, store.path(run) / MIX / name)
+        shutil.copyfile(store.get_path(baseline) / name, store.get_path(run) / MIX / name)
     store.update(run, results={**store.read(run).results, "mix": {"weight": weight}})

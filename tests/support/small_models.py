@@ -4,7 +4,7 @@ import dataclasses
 
 import torch
 
-from core.models.build import build
+from core.models.builder import build_model
 from core.models.config import ModelConfig
 from core.models.trace import Batch
 from core.text.token_table import TokenTable
@@ -38,7 +38,7 @@ def example(lengths: tuple[int, ...] = (9, 5, 1, 2, 0), dtype: torch.dtype = tor
 
 def batch_of(texts: list[list[int]]) -> Batch:
     """Token ids, padded on the right to the longest."""
-    return Batch.of(TokenTable.of(texts).whole())
+    return Batch.from_arrays(TokenTable.from_ids(texts).pad_all())
 
 
 def longer(batch: Batch, more: int) -> Batch:
@@ -56,7 +56,7 @@ def rows(batch: Batch, part: slice, length: int) -> Batch:
 def make(config: ModelConfig, dtype: torch.dtype = torch.float64, *, pairs: bool = False) -> torch.nn.Module:
     """A model whose every parameter is away from its special initial value (lambda vectors, norms, biases)."""
     torch.manual_seed(0)
-    model = build(config, vocabulary=VOCABULARY, classes=CLASSES, max_length=LONGEST, pairs=pairs).to(dtype)
+    model = build_model(config, vocabulary=VOCABULARY, classes=CLASSES, max_length=LONGEST, pairs=pairs).to(dtype)
     with torch.no_grad():
         for number, parameter in enumerate(model.parameters()):
             wave = torch.arange(parameter.numel(), dtype=torch.float64).add(number).mul(0.7).sin()

@@ -5,23 +5,23 @@ import dataclasses
 import torch
 from small_models import small
 
-from core.evaluation.predict import predict_texts
-from core.interpret.reader import UNCHANGED, Reader
-from core.interpret.sentence import inspect_text
-from core.models.build import build
+from core.evaluation.prediction import predict_texts
+from core.interpret.explain_context import UNCHANGED, ExplainContext
+from core.interpret.sentence_view import inspect_text
+from core.models.builder import build_model
 from core.models.presets import PRESETS
 from core.text.config import TextConfig
-from core.text.tokenizers import fit_tokenizer
-from core.training.scaling import UNSCALED
+from core.text.tokenizer_factory import fit_tokenizer
+from core.training.calibration import UNSCALED
 
 TEXT = "very very good , but never bad"
 CLASSES = ("bad", "good")
 
 
-def lent(model, tokenizer, classes=CLASSES, change=UNCHANGED, **about) -> Reader:
+def lent(model, tokenizer, classes=CLASSES, change=UNCHANGED, **about) -> ExplainContext:
     """A model with its tokenizer, as a run lends them."""
     about = {"task": "single", "scaling": UNSCALED, **about}
-    return Reader(
+    return ExplainContext(
         predict=lambda texts, intervene=None: predict_texts(model, tokenizer, texts, intervene=intervene, **about),
         inspect=lambda text: inspect_text(model, tokenizer, classes, text, intervene=change, **about),
         model=model,
@@ -32,12 +32,12 @@ def lent(model, tokenizer, classes=CLASSES, change=UNCHANGED, **about) -> Reader
     )
 
 
-def reader(preset, change=UNCHANGED, *, max_length=12, buckets=0, **other) -> Reader:
+def reader(preset, change=UNCHANGED, *, max_length=12, buckets=0, **other) -> ExplainContext:
     """Of a preset with fresh weights, which knows the words of `TEXT`."""
     lexicon = "vader" if preset.startswith("lexical") else ""
     tokenizer = fit_tokenizer([TEXT], TextConfig(min_freq=1, max_length=max_length, lexicon=lexicon))
     tokenizer.buckets = buckets
     torch.manual_seed(0)
     config = dataclasses.replace(small(PRESETS[preset].model), ngram_buckets=buckets, **other)
-    model = build(config, vocabulary=tokenizer.size, classes=2, max_length=max_length).eval()
+    model = build_model(config, vocabulary=tokenizer.size, classes=2, max_length=max_length).eval()
     return lent(model, tokenizer, change=change)

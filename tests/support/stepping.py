@@ -8,16 +8,16 @@ import torch
 from several_lexicons import ask_two
 from small_models import make, small
 
-from core.evaluation.predict import evaluating
-from core.interpret.reader import UNCHANGED, Reader
-from core.interpret.steps import steps
+from core.evaluation.prediction import switch_to_eval
+from core.interpret.explain_context import UNCHANGED, ExplainContext
+from core.interpret.forward_pass import compute_stages
 from core.models.presets import PRESETS
 from core.models.trace import Batch
 from core.text.config import TextConfig
 from core.text.ngrams import NGramTokenizer
-from core.text.token_table import one_text
-from core.text.tokenizers import fit_tokenizer
-from core.training.scaling import UNSCALED
+from core.text.token_table import to_batch
+from core.text.tokenizer_factory import fit_tokenizer
+from core.training.calibration import UNSCALED
 
 TEXT = "Not bad at all, but the ending never works and the film drags on"
 CLASSES = ("bad", "fair", "good")
@@ -46,28 +46,28 @@ def reader(preset, *, task="single", scaling=UNSCALED, text=TEXT, spoilt=(), edi
     return lent(model, tokenizer, edited, task=task, scaling=scaling)
 
 
-def lent(model, tokenizer, change=UNCHANGED, **given) -> Reader:
+def lent(model, tokenizer, change=UNCHANGED, **given) -> ExplainContext:
     """A model of three classes with its tokenizer."""
     return small_readers.lent(model, tokenizer, CLASSES, change, **given)
 
 
 def traced(own, text=TEXT):
-    with evaluating(own.model):
-        return own.model(Batch.of(one_text(own.tokenizer.encode(text))), trace=True)
+    with switch_to_eval(own.model):
+        return own.model(Batch.from_arrays(to_batch(own.tokenizer.encode(text))), trace=True)
 
 
 def check(own, text=TEXT, **place):
     """All stages of a text by their rules, and their end."""
-    found = steps(own, text, **place)
+    found = compute_stages(own, text, **place)
     for stage in found.stages:
         for matrix in stage.matrices:
             assert matrix.values.shape == (len(matrix.rows), len(matrix.columns) - bool(matrix.words)), matrix.name
             if matrix.rule is None:
                 continue
             np.testing.assert_allclose(
-                matrix.values, matrix.rule.values(), **CLOSE, err_msg=f"{stage.key} {matrix.name}"
+                matrix.values, matrix.rule.compute_values(), **CLOSE, err_msg=f"{stage.key} {matrix.name}"
             )
-            matrix.filled(0, 0)
+            matrix.format_cell(0, 0)
     said = own.say([text], own.intervene).probabilities[0]
     np.testing.assert_allclose(found.stages[-1].made[0], said, **CLOSE)
     return found

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from core.training.history import read_history
-from core.training.stage import Events
+from core.training.training_stage import Events
 
 
 class StopAfter(Events):
@@ -15,7 +15,7 @@ class StopAfter(Events):
     def __init__(self, updates: int) -> None:
         self.left = updates
 
-    def stopped(self) -> bool:
+    def is_stop_requested(self) -> bool:
         self.left -= 1
         return self.left < 0
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from core.evaluation.scores import Single
-from core.evaluation.significance import Both
+from core.evaluation.scores import SingleLabelScores
+from core.evaluation.significance import ScorePair
 
 FEW = 400
 """Studies of a kind unless `pytest -m study` asks for all of them."""
@@ -29,7 +29,9 @@ def agrees(hits: int, studies: int, least: float, most: float = 0.05) -> bool:
     return bool(binom.ppf(LEVEL, studies, least) <= hits <= binom.isf(LEVEL, studies, most))
 
 
-def models(random: np.random.Generator, rows: int, *, several: int = 2, hardness: float = 1.0) -> list[Single]:
+def models(
+    random: np.random.Generator, rows: int, *, several: int = 2, hardness: float = 1.0
+) -> list[SingleLabelScores]:
     """Draw equally good models: sentences differ in how hard they are, for all alike and for each in its own way."""
     labels = random.integers(0, CLASSES, rows)
     shared = random.normal(0, 1, rows)
@@ -38,15 +40,15 @@ def models(random: np.random.Generator, rows: int, *, several: int = 2, hardness
         logits = random.normal(0, 1, (rows, CLASSES))
         logits[np.arange(rows), labels] += 1.2 + hardness * shared
         odds = np.exp(logits)
-        drawn.append(Single(labels, odds / odds.sum(1, keepdims=True)))
+        drawn.append(SingleLabelScores(labels, odds / odds.sum(1, keepdims=True)))
     return drawn
 
 
-def both(first: Single, second: Single) -> Both:
+def both(first: SingleLabelScores, second: SingleLabelScores) -> ScorePair:
     """Pair two models; they differ where their answers do."""
-    return Both(first, second, first.answers != second.answers)
+    return ScorePair(first, second, first.answers != second.answers)
 
 
-def all_apart(first: Single, second: Single) -> Both:
+def all_apart(first: SingleLabelScores, second: SingleLabelScores) -> ScorePair:
     """Pair two models; they differ where any probability does."""
-    return Both(first, second, (first.probabilities != second.probabilities).any(1))
+    return ScorePair(first, second, (first.probabilities != second.probabilities).any(1))

@@ -7,10 +7,10 @@ import torch
 from several_lexicons import ask_two
 from small_models import make, small
 
-from core.interpret.sentence import inspect_text
+from core.interpret.sentence_view import inspect_text
 from core.models.presets import PRESETS
 from core.text.config import TextConfig
-from core.text.tokenizers import fit_tokenizer
+from core.text.tokenizer_factory import fit_tokenizer
 
 
 def read(preset: str, words: str = "not a bad film", **attention: Any):

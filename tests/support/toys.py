@@ -6,13 +6,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.evaluation.predict import predict_texts
-from core.interpret.belief import Labelled
-from core.interpret.reader import Reader
+from core.evaluation.prediction import predict_texts
+from core.interpret.explain_context import ExplainContext
+from core.interpret.faithfulness import LabeledSentence
 from core.models.trace import Batch, Output
 from core.text.config import TextConfig
-from core.text.tokenizers import fit_tokenizer
-from core.training.scaling import UNSCALED
+from core.text.tokenizer_factory import fit_tokenizer
+from core.training.calibration import UNSCALED
 
 WORDS = tuple(f"{a}{b}{c}" for a in "bdfklmnprst" for b in "aeiou" for c in "bdgk")
 EVERY = 6
@@ -55,12 +55,12 @@ def sentences(count: int, seed: int, length: int = 10) -> list[str]:
     return [" ".join(random.permutation(WORDS)[:length]).capitalize() + "." for _ in range(count)]
 
 
-def toy(weights: np.ndarray) -> Reader:
+def toy(weights: np.ndarray) -> ExplainContext:
     """A reader of the sum of these weights."""
     tokenizer = fit_tokenizer([" ".join(WORDS)] * 2, TextConfig(min_freq=1, max_length=64))
     by_word = dict(zip(WORDS, weights, strict=True))
     model = Sum(np.array([by_word.get(tokenizer.name(token), 0.0) for token in range(tokenizer.size)])).eval()
-    return Reader(
+    return ExplainContext(
         predict=lambda texts: predict_texts(model, tokenizer, texts),
         inspect=lambda text: types.SimpleNamespace(),
         model=model.requires_grad_(False),
@@ -71,7 +71,7 @@ def toy(weights: np.ndarray) -> Reader:
     )
 
 
-def labelled(reader: Reader, texts: list[str]) -> list[Labelled]:
+def labelled(reader: ExplainContext, texts: list[str]) -> list[LabeledSentence]:
     """With the answers as labels: the model knows all."""
     said = reader.predict(texts).probabilities.argmax(1)
-    return [Labelled(text, (int(label),)) for text, label in zip(texts, said, strict=True)]
+    return [LabeledSentence(text, (int(label),)) for text, label in zip(texts, said, strict=True)]

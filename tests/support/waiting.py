@@ -12,7 +12,7 @@ import psutil
 
 from core.runs import queue
 from core.runs.record import CANCEL, Process
-from core.runs.store import RunStore, this_process
+from core.runs.store import RunStore, get_own_process
 
 
 def until(condition: Callable[[], object]) -> None:
@@ -28,7 +28,7 @@ def cancel_at(store: RunStore, run: str, step: int) -> Callable[[dict[str, Any]]
 
     def listen(event: dict[str, Any]) -> None:
         if event["kind"] == "step" and event["step"] == step:
-            (store.path(run) / CANCEL).touch()
+            (store.get_path(run) / CANCEL).touch()
 
     return listen
 
@@ -38,7 +38,7 @@ def hold_ticket(runs: Path, ticket: str) -> Iterator[None]:
     """Wait in the queue of a folder of runs, as somebody else."""
     folder = runs / queue.FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    with queue.opened(folder / ticket) as held:
+    with queue.open_lock(folder / ticket) as held:
         assert queue.try_lock(held)
         yield
 
@@ -48,4 +48,4 @@ def dead() -> Process:
     process = subprocess.Popen([sys.executable, "-c", ""])
     started = psutil.Process(process.pid).create_time()
     process.wait()
-    return Process(process.pid, started, this_process().host)
+    return Process(process.pid, started, get_own_process().host)

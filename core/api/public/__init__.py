@@ -14,7 +14,7 @@ first needed.
 """
 
 from core import __version__ as __version__
-from core.api.behaviour import behave as behave
+from core.api.behavior import behave as behave
 from core.api.comparison import compare as compare
 from core.api.counter_examples import counter_examples_export as counter_examples_export
 from core.api.counter_examples import counter_examples_keep as counter_examples_keep
@@ -23,7 +23,7 @@ from core.api.counter_examples import counter_examples_remove as counter_example
 from core.api.data import data_card as data_card
 from core.api.data import data_check as data_check
 from core.api.data import data_list as data_list
-from core.api.examination import doctor as doctor
+from core.api.system_check import doctor as doctor
 from core.api.inspection import pair as pair
 from core.api.models import backbones_check as backbones_check
 from core.api.models import backbones_list as backbones_list

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.data.sources.source import PARQUET_BRANCH, Hub, Registered
+from core.data.sources.source import PARQUET_BRANCH, Hub, DataSource
 
 __all__ = ["LIFE", "SOURCES", "Hub", "Registered", "named", "parts", "suited"]
 
 
-def _splits(
+def _list_files(
     folder: str, names: str = "train validation test", file: str = "{split}-00000-of-00001.parquet"
 ) -> dict[str, tuple[str, ...]]:
     return {split: (f"{folder}/{file.format(split=split)}",) for split in names.split()}
 
 
-def _converted(config: str, names: str) -> dict[str, tuple[str, ...]]:
-    return _splits(config, names, "{split}/0000.parquet")
+def _list_converted(config: str, names: str) -> dict[str, tuple[str, ...]]:
+    return _list_files(config, names, "{split}/0000.parquet")
 
 
-def _numbered(*names: str) -> dict[str, str]:
+def _number_names(*names: str) -> dict[str, str]:
     return {str(number): name for number, name in enumerate(names)}
 
 
@@ -30,7 +30,7 @@ _CONVENTION = "not checked against the hub; repository as in public listings, fi
 # The NDT paper states no least frequency. This is the one whose vocabulary is nearest to the one that it reports:
 # SST-2 re-split 8,838 (reported 8,865), Twitter Financial, read as tweets, 3,197 (3,137), IMDB 27,210 (26,284).
 _NDT = {"ndt": {"text.min_freq": 5}}
-_POLAR = _numbered("negative", "positive")
+_POLAR = _number_names("negative", "positive")
 _TWITTER = "none of its own; those of the task and of Twitter may apply"
 _SST = "Socher et al. 2013, Recursive Deep Models for Semantic Compositionality Over a Sentiment Treebank"
 _YELP = "Zhang, Zhao and LeCun 2015, Character-level Convolutional Networks for Text Classification"
@@ -43,12 +43,12 @@ _EMOJI = (
 ).split("|")
 
 
-def _tweet_eval(config: str, checked: str = _LISTED) -> Hub:
-    return Hub("cardiffnlp/tweet_eval", _splits(config), checked=checked)
+def _make_tweet_eval(config: str, checked: str = _LISTED) -> Hub:
+    return Hub("cardiffnlp/tweet_eval", _list_files(config), checked=checked)
 
 
 _ALL = (
-    Registered(
+    DataSource(
         name="built-in",
         title="Built-in corpus: composed sentences with named phenomena",
         language="en",
@@ -59,7 +59,7 @@ _ALL = (
         note="Version 2, of November 2026. Two, three or five classes of one scale (data.classes). Two further splits "
         "are written by hand: challenge, hard sentences, and everyday, short ones from all walks of life.",
     ),
-    Registered(
+    DataSource(
         name=LIFE,
         title="Everyday life: what happens to people, in short sentences",
         language="en",
@@ -71,14 +71,14 @@ _ALL = (
         note="Written and labelled by language models, one by one; about half of the sentences were to tell an event "
         "without any word of opinion. Neighbours that differ in a few words are in the same split.",
     ),
-    Registered(
+    DataSource(
         name="sst2",
         title="SST-2: phrases and sentences of film reviews (GLUE)",
         language="en",
         licence="none stated",
         citation=f"{_SST}; Wang et al. 2019, GLUE",
         labels=_POLAR,
-        hub=Hub("stanfordnlp/sst2", _splits("data"), text="sentence", checked=_LISTED),
+        hub=Hub("stanfordnlp/sst2", _list_files("data"), text="sentence", checked=_LISTED),
         reported_split="validation",
         pooled=("train", "validation"),
         settings={"text.max_length": 64},
@@ -86,55 +86,58 @@ _ALL = (
         note="The 872 sentences of the official dev split are the test split; GLUE's own test labels are withheld. A "
         "random re-split (data.split) leaks phrases of the same sentence into test, so its scores are far higher.",
     ),
-    Registered(
+    DataSource(
         name="sst5",
         title="SST-5: film-review sentences on a five-point scale",
         language="en",
         licence="none stated",
         citation=_SST,
-        labels=_numbered("very negative", "negative", "neutral", "positive", "very positive"),
+        labels=_number_names("very negative", "negative", "neutral", "positive", "very positive"),
         ordered=True,
         hub=Hub(
-            "SetFit/sst5", _converted("default", "train validation test"), revision=PARQUET_BRANCH, checked=_CONVENTION
+            "SetFit/sst5",
+            _list_converted("default", "train validation test"),
+            revision=PARQUET_BRANCH,
+            checked=_CONVENTION,
         ),
         settings={"text.max_length": 64},
     ),
-    Registered(
+    DataSource(
         name="imdb",
         title="IMDB: whole film reviews",
         language="en",
         licence="none stated",
         citation="Maas et al. 2011, Learning Word Vectors for Sentiment Analysis",
         labels=_POLAR,
-        hub=Hub("stanfordnlp/imdb", _splits("plain_text", "train test"), checked=_LISTED),
+        hub=Hub("stanfordnlp/imdb", _list_files("plain_text", "train test"), checked=_LISTED),
         validation_share=0.2,
         settings={"text.max_length": 256},
         reported=_NDT,
         note="123 texts occur in both official splits.",
     ),
-    Registered(
+    DataSource(
         name="yelp-5",
         title="Yelp reviews, one to five stars",
         language="en",
         licence="Yelp dataset terms",
         citation=_YELP,
-        labels=_numbered("1 star", "2 stars", "3 stars", "4 stars", "5 stars"),
+        labels=_number_names("1 star", "2 stars", "3 stars", "4 stars", "5 stars"),
         ordered=True,
-        hub=Hub("Yelp/yelp_review_full", _splits("yelp_review_full", "train test"), checked=_LISTED),
+        hub=Hub("Yelp/yelp_review_full", _list_files("yelp_review_full", "train test"), checked=_LISTED),
         settings={"text.max_length": 256},
         reported=_NDT,
     ),
-    Registered(
+    DataSource(
         name="yelp-polarity",
         title="Yelp reviews, negative or positive",
         language="en",
         licence="Yelp dataset terms",
         citation=_YELP,
         labels=_POLAR,
-        hub=Hub("fancyzhx/yelp_polarity", _splits("plain_text", "train test"), checked=_LISTED),
+        hub=Hub("fancyzhx/yelp_polarity", _list_files("plain_text", "train test"), checked=_LISTED),
         settings={"text.max_length": 256},
     ),
-    Registered(
+    DataSource(
         name="yelp_polarity_sentences",
         title="Yelp review sentences, negative or positive",
         language="en",
@@ -144,16 +147,16 @@ _ALL = (
         settings={"text.max_length": 64},
         note="A sentence inherits the label of its review.",
     ),
-    Registered(
+    DataSource(
         name="twitter_financial",
         title="Twitter Financial News: bearish, bullish or neutral",
         language="en",
         licence="MIT, as its page states",
         citation="zeroshot/twitter-financial-news-sentiment",
-        labels=_numbered("bearish", "bullish", "neutral"),
+        labels=_number_names("bearish", "bullish", "neutral"),
         hub=Hub(
             "zeroshot/twitter-financial-news-sentiment",
-            _converted("default", "train validation"),
+            _list_converted("default", "train validation"),
             revision=PARQUET_BRANCH,
             checked=_CONVENTION,
         ),
@@ -161,29 +164,29 @@ _ALL = (
         reported=_NDT,
         note="65 % of the rows are neutral: accuracy alone misleads.",
     ),
-    Registered(
+    DataSource(
         name="tweet_sentiment",
         title="Tweets: negative, neutral or positive (SemEval-2017 task 4A)",
         language="en",
         licence=_TWITTER,
         citation=f"Rosenthal et al. 2017, SemEval-2017 Task 4; {_TWEETEVAL}",
-        labels=_numbered("negative", "neutral", "positive"),
+        labels=_number_names("negative", "neutral", "positive"),
         ordered=True,
-        hub=_tweet_eval("sentiment"),
+        hub=_make_tweet_eval("sentiment"),
         settings={"text.normaliser": "tweet"},
         note="The share of negative tweets doubles from train to test.",
     ),
-    Registered(
+    DataSource(
         name="us_airline",
         title="Tweets to US airlines: negative, neutral or positive",
         language="en",
         licence="CC-BY-NC-SA-4.0, as its page states; not checked. Twitter terms",
         citation="Crowdflower 2015, Twitter US Airline Sentiment",
-        labels=_numbered("negative", "neutral", "positive"),
+        labels=_number_names("negative", "neutral", "positive"),
         ordered=True,
         settings={"text.normaliser": "tweet"},
     ),
-    Registered(
+    DataSource(
         name="sentiment140",
         title="Sentiment140: tweets labelled by their emoticon",
         language="en",
@@ -193,7 +196,7 @@ _ALL = (
         ordered=True,
         hub=Hub(
             "stanfordnlp/sentiment140",
-            _converted("sentiment140", "train test"),
+            _list_converted("sentiment140", "train test"),
             label="sentiment",
             revision=PARQUET_BRANCH,
             checked=_ANALOGY,
@@ -202,7 +205,7 @@ _ALL = (
         settings={"text.normaliser": "tweet"},
         note="Neutral tweets occur in test only and are left out there.",
     ),
-    Registered(
+    DataSource(
         name="nsmc",
         title="NSMC: Korean film reviews",
         language="ko",
@@ -211,68 +214,68 @@ _ALL = (
         labels=_POLAR,
         hub=Hub(
             "e9t/nsmc",
-            _converted("default", "train test"),
+            _list_converted("default", "train test"),
             text="document",
             revision=PARQUET_BRANCH,
             checked=_CONVENTION,
         ),
         settings={"text.tokenizer": "bpe"},
     ),
-    Registered(
+    DataSource(
         name="korean_hate_speech",
         title="Korean entertainment comments: none, offensive or hate",
         language="ko",
         licence="CC-BY-SA-4.0, not checked",
         citation="Moon, Cho and Lee 2020, BEEP! Korean Corpus of Online News Comments for Toxic Speech Detection",
-        labels=_numbered("hate", "offensive", "none"),
+        labels=_number_names("hate", "offensive", "none"),
         ordered=True,
         reported_split="validation",
         pooled=("train", "validation"),
         settings={"text.tokenizer": "bpe"},
         note="Labels of the official test split are withheld; the 471 comments of its dev split are the test split.",
     ),
-    Registered(
+    DataSource(
         name="tweeteval_emotion",
         title="Tweets: anger, joy, optimism or sadness",
         language="en",
         licence=_TWITTER,
         citation=f"Mohammad et al. 2018, SemEval-2018 Task 1; {_TWEETEVAL}",
-        labels=_numbered("anger", "joy", "optimism", "sadness"),
-        hub=_tweet_eval("emotion"),
+        labels=_number_names("anger", "joy", "optimism", "sadness"),
+        hub=_make_tweet_eval("emotion"),
         settings={"text.normaliser": "tweet"},
     ),
-    Registered(
+    DataSource(
         name="tweeteval_irony",
         title="Tweets: ironic or not",
         language="en",
         licence=_TWITTER,
         citation=f"Van Hee, Lefever and Hoste 2018, SemEval-2018 Task 3; {_TWEETEVAL}",
-        labels=_numbered("non_irony", "irony"),
-        hub=_tweet_eval("irony", _ANALOGY),
+        labels=_number_names("non_irony", "irony"),
+        hub=_make_tweet_eval("irony", _ANALOGY),
         settings={"text.normaliser": "tweet"},
     ),
-    Registered(
+    DataSource(
         name="tweeteval_emoji",
         title="Tweets: which of twenty emoji",
         language="en",
         licence=_TWITTER,
         citation=f"Barbieri et al. 2018, SemEval-2018 Task 2; {_TWEETEVAL}",
-        labels=_numbered(*_EMOJI),
-        hub=_tweet_eval("emoji", _ANALOGY),
+        labels=_number_names(*_EMOJI),
+        hub=_make_tweet_eval("emoji", _ANALOGY),
         settings={"text.normaliser": "tweet"},
         note="The class mixes of validation and test differ from that of train.",
     ),
-    Registered(
+    DataSource(
         name="bangla_emotion",
         title="BEmoC: Bengali texts, six basic emotions",
         language="bn",
         licence="none stated",
         citation="Das et al. 2021, Emotion Classification in a Resource Constrained Language (NAACL SRW)",
-        labels=_numbered("anger", "disgust", "fear", "joy", "sadness", "surprise"),
+        labels=_number_names("anger", "disgust", "fear", "joy", "sadness", "surprise"),
         settings={"text.tokenizer": "bpe"},
         note="About 15 % of validation and test texts also occur in train.",
     ),
-    Registered(
+    DataSource(
         name="ohsumed",
         title="OHSUMED abstracts: one of 23 disease categories",
         language="en",
@@ -281,14 +284,14 @@ _ALL = (
         settings={"text.max_length": 256},
         note="The single-label subset of 7\u202f400 abstracts.",
     ),
-    Registered(
+    DataSource(
         name="caves",
         title="CAVES: concerns about vaccines",
         language="en",
         licence="GPL-3.0; Twitter terms",
         citation="Poddar et al. 2022, CAVES: A Dataset to facilitate Explainable Classification of Concerns",
         task="multi",
-        labels=_numbered(
+        labels=_number_names(
             *"conspiracy country ineffective ingredients mandatory pharma political religious rushed".split(),
             *"side-effect unnecessary none".split(),
         ),
@@ -296,7 +299,7 @@ _ALL = (
         note="Up to three of eleven concerns, or none, which is a label of its own. Where no test split is found, half "
         "of validation takes its place.",
     ),
-    Registered(
+    DataSource(
         name="kornli",
         title="KorNLI: Korean sentence pairs, entailment",
         language="ko",
@@ -309,53 +312,53 @@ _ALL = (
         "(xnli.dev.ko.tsv), test.tsv (xnli.test.ko.tsv); columns sentence1, sentence2, gold_label. Not checked against "
         "the published files.",
     ),
-    Registered(
+    DataSource(
         name="paws_x_ko",
         title="PAWS-X, Korean: paraphrase or not",
         language="ko",
         licence="not known here",
         citation="Yang et al. 2019, PAWS-X: A Cross-lingual Adversarial Dataset for Paraphrase Identification",
         task="pair",
-        labels=_numbered("different", "paraphrase"),
+        labels=_number_names("different", "paraphrase"),
         note="A folder paws_x_ko in SENTISCOPE_DATA with the published files of ko under these names: train.tsv "
         "(translated_train.tsv), dev.tsv (dev_2k.tsv), test.tsv (test_2k.tsv); columns id, sentence1, sentence2, "
         "label. Not checked against the published files.",
     ),
-    Registered(
+    DataSource(
         name="question_pair",
         title="Korean question pairs: same meaning or not",
         language="ko",
         licence="not known here",
         citation="Songys, Question_pair",
         task="pair",
-        labels=_numbered("0", "1"),
+        labels=_number_names("0", "1"),
         note="A folder question_pair in SENTISCOPE_DATA with the published files under these names: train.csv "
         "(kor_pair_train.csv), test.csv (kor_pair_test.csv); columns question1, question2, is_duplicate, whose "
         "numbers are the classes. Not checked against the published files.",
     ),
 )
 
-SOURCES: dict[str, Registered] = {source.name: source for source in _ALL}
+SOURCES: dict[str, DataSource] = {source.name: source for source in _ALL}
 """Every named data set, the built-in corpus first."""
 
 
-def parts(data: str) -> tuple[str, ...]:
+def split_mixture(data: str) -> tuple[str, ...]:
     """Return the registered names in a mixture such as `sst2+imdb`; empty for any other name."""
     names = tuple(part.strip() for part in data.split("+"))
     return names if len(names) > 1 and all(name in SOURCES for name in names) else ()
 
 
-def named(data: str) -> bool:
+def is_registered(data: str) -> bool:
     """Return whether this is a registered name or a mixture of such names, rather than a path."""
-    return data in SOURCES or bool(parts(data))
+    return data in SOURCES or bool(split_mixture(data))
 
 
-def suited(data: str, paper: str = "") -> dict[str, Any]:
+def suggest_settings(data: str, paper: str = "") -> dict[str, Any]:
     """Return the dotted settings recommended for a named data set and a paper's models; empty for a file or folder.
 
     For a mixture, return the settings on which all parts that have them agree.
     """
-    sources = [SOURCES[name] for name in parts(data) or (data,) if name in SOURCES]
+    sources = [SOURCES[name] for name in split_mixture(data) or (data,) if name in SOURCES]
     asked = [{**source.settings, **source.reported.get(paper, {})} for source in sources]
     every: dict[str, set[Any]] = {}
     for settings in asked:

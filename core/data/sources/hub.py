@@ -8,35 +8,35 @@ from typing import Any
 import pandas as pd
 
 from core.data.parquet import read_parquet
-from core.data.sources.source import Hub, Registered
+from core.data.sources.source import DataSource, Hub
 from core.exceptions import NotAvailable
 
 
-def fetch(source: Registered) -> dict[str, pd.DataFrame]:
+def fetch_splits(source: DataSource) -> dict[str, pd.DataFrame]:
     """Return the raw splits of a source; files are downloaded once and then read from the library's cache."""
     if source.hub is None:
-        raise NotAvailable(f"no hub repository is known for '{source.name}'; {_instead(source.name)}")
+        raise NotAvailable(f"no hub repository is known for '{source.name}'; {_suggest_copy(source.name)}")
     return {
-        split: pd.concat([read_parquet(_download(source, source.hub, file)) for file in files], ignore_index=True)
+        split: pd.concat([read_parquet(_download_file(source, source.hub, file)) for file in files], ignore_index=True)
         for split, files in source.hub.files.items()
     }
 
 
-def _instead(name: str) -> str:
+def _suggest_copy(name: str) -> str:
     return (
         f"give a local copy with --data PATH, or set SENTISCOPE_DATA to a folder that holds {name}/ "
         "with train, validation or test files"
     )
 
 
-def _download(source: Registered, hub: Hub, file: str) -> Path:
+def _download_file(source: DataSource, hub: Hub, file: str) -> Path:
     try:
         from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url, try_to_load_from_cache
         from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HTTPError, LocalEntryNotFoundError
     except ImportError:
         raise NotAvailable(
             f"downloading '{source.name}' needs one more package: pip install 'sentiscope[hub]'; "
-            f"or {_instead(source.name)}"
+            f"or {_suggest_copy(source.name)}"
         ) from None
     unreachable = "the Hugging Face hub cannot be reached from here and the data set is not in the cache"
     place: dict[str, Any] = {"repo_id": hub.repo, "filename": file, "repo_type": "dataset", "revision": hub.revision}
@@ -56,4 +56,4 @@ def _download(source: Registered, hub: Hub, file: str) -> Path:
         reason = unreachable
     except OSError as error:
         reason = f"the download of {hub.repo} could not be stored: {error.strerror or error}"
-    raise NotAvailable(f"'{source.name}': {reason}; {_instead(source.name)}")
+    raise NotAvailable(f"'{source.name}': {reason}; {_suggest_copy(source.name)}")

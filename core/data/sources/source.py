@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from core.data.sources.published import PUBLISHED, Published
+from core.data.sources.published_layouts import PUBLISHED, PublishedLayout
 
 PARQUET_BRANCH = "refs/convert/parquet"
 """The revision in which the hub itself keeps a Parquet copy of a data set, as CONFIG/SPLIT/0000.parquet."""
@@ -25,7 +25,7 @@ class Hub:
 
 
 @dataclass(frozen=True)
-class Registered:
+class DataSource:
     """A named data set: its description, its origin and the use of its splits."""
 
     name: str
@@ -57,7 +57,7 @@ class Registered:
         return tuple(dict.fromkeys(self.labels.values()))
 
     @property
-    def published(self) -> Published | None:
+    def published(self) -> PublishedLayout | None:
         """The published file layout of the data set, if it is known."""
         return PUBLISHED.get(self.name)
 

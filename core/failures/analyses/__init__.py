@@ -10,7 +10,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from core.failures.kept import SplitAnalysis
+from core.failures.split_analysis import SplitAnalysis
 
 NAMES = tuple(sorted(each.name for each in iter_modules(__path__)))
 

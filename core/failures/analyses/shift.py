@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from core import evaluation, failures, runs
-from core.data.table import TRAIN
+from core.data.dataset import TRAIN
 from core.exceptions import NotAvailable
-from core.failures.kept import SplitAnalysis
+from core.failures.split_analysis import SplitAnalysis
 from core.runs.analyses import Offer
-from core.runs.errands import Tell
+from core.runs.background_jobs import Tell
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,12 @@ class DatasetShift(SplitAnalysis[dict[str, Any]]):
         """Compare a split with the training texts; NotAvailable if texts are not here, or it is the training split."""
         if self.split == TRAIN:
             raise NotAvailable("training is compared with another split")
-        table = failures.table.read_table(self.store, self.run, self.split)
-        if why := runs.predictions.lacks_texts(self.store.path(self.run), table.record):
+        table = failures.predictions_table.read_table(self.store, self.run, self.split)
+        if why := runs.predictions.explain_lacking_texts(self.store.get_path(self.run), table.record):
             raise NotAvailable(why)
-        dataset = runs.seen.trained_on(table.record)
-        has = evaluation.differences.indicate(dataset.targets(TRAIN), len(dataset.classes)), table.true
+        dataset = runs.train_overlap.load_trained_data(table.record)
+        has = evaluation.split_differences.to_class_matrix(dataset.get_targets(TRAIN), len(dataset.classes)), table.true
         training = dataset.splits[TRAIN]["text"].tolist()
-        return failures.shift.shift(training, table.texts, has, table.classes, table.record.config.text, tell)
+        return failures.dataset_shift.compare_with_training(
+            training, table.texts, has, table.classes, table.record.config.text, tell
+        )

@@ -34,7 +34,7 @@ import pandas as pd
 
 from core.api.training import train
 from core.exceptions import SentiscopeError
-from core.papers.reported import reported
+from core.papers.reported_results import select_reported
 from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
 from core.runs.store import RunStore
 
@@ -141,7 +141,7 @@ def perform(cell: Cell, device: str, revision: str) -> tuple[Line, dict[str, Lin
         except SentiscopeError as error:
             return line | {"failed": str(error)}, {}
         record = store.read("cell")
-        said = pd.read_parquet(store.path("cell") / EVALUATION / "test" / PREDICTIONS)
+        said = pd.read_parquet(store.get_path("cell") / EVALUATION / "test" / PREDICTIONS)
     labels = {
         "task": record.task,
         "classes": list(record.classes),
@@ -210,7 +210,7 @@ def keep(folder: Path, line: Line, labels: dict[str, Line]) -> None:
 
 def fill(cells: Sequence[Cell], folder: Path, device: str, workers: int, seconds: float) -> None:
     """Train cells side by side, as many as the time allows; those that have not ended then are lost."""
-    from core.runs import experiment  # noqa: F401 - read once, before the workers are made of this process
+    from core.runs import pipeline  # noqa: F401 - read once, before the workers are made of this process
 
     os.environ["SENTISCOPE_JOBS"] = str(workers)
     ends, revision = time.monotonic() + seconds, revision_here()
@@ -249,7 +249,7 @@ def reported_of(group: dict[str, Any]) -> dict[str, float]:
     asked = group["reported"]
     if not asked:
         return {}
-    rows = reported(paper=group["paper"], dataset=asked["dataset"], metric=asked["metric"])
+    rows = select_reported(paper=group["paper"], dataset=asked["dataset"], metric=asked["metric"])
     printed = {(row.model, row.variant): row.value * (1 if row.unit else 100) for row in reversed(rows)}
     return {model: printed[name] for model, names in asked["rows"].items() if (name := tuple(names)) in printed}
 

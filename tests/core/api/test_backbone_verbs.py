@@ -32,7 +32,7 @@ SETTINGS = {
 def store(tmp_path_factory):
     """Runs `own` and `plain`, with sigma and without, on an encoder whose positions begin at 2.
 
-    `tests/core/models/test_pretrained.py` and `tests/core/interpret/test_steps_encoder.py` have all families.
+    `tests/core/models/test_pretrained.py` and `tests/core/interpret/test_encoder_stages.py` have all families.
     """
     folder, table = tmp_path_factory.mktemp("roberta"), ["text,label"]
     for label, words in (("positive", ("good", "great")), ("negative", ("bad", "awful"))):

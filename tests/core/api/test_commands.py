@@ -254,7 +254,7 @@ def test_a_terminal_that_knows_ascii_only_shows_numbers(monkeypatch):
 def stirred(cli, trained, place):
     """`first` with TF-IDF mixed into its answers."""
     store = RunStore(place / "runs")
-    shutil.copytree(store.path("first"), store.path("first").with_name("stirred"))
+    shutil.copytree(store.get_path("first"), store.get_path("first").with_name("stirred"))
     mix_in(store, "stirred", "baseline", 0.25)
 
 

@@ -33,8 +33,8 @@ def test_an_error_quotes_what_was_typed(cli, monkeypatch, words):
 def test_progress_is_printed_as_it_is_and_nothing_steers_the_terminal(capsys):
     stream = io.StringIO()
     told = TrainingProgress(Console(file=stream, **PLAIN))
-    told.tell({"kind": "queued", "run": ":x:"})
-    told.tell({"kind": "epoch", "epoch": 0, "validation": {"f1[red]:x:": 0.5}})
+    told.print_event({"kind": "queued", "run": ":x:"})
+    told.print_event({"kind": "epoch", "epoch": 0, "validation": {"f1[red]:x:": 0.5}})
     assert stream.getvalue() == "run :x:\nepoch 1: validation f1[red]:x: 0.500\n"
     say("a\x1b[31mb\rc\nd\ud800")
     assert capsys.readouterr().out == "a\\x1b[31mb\\rc\\nd\\ud800\n"

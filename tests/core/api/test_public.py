@@ -46,7 +46,7 @@ def test_neither_a_sentence_nor_a_figure_loads_streamlit(starters):
 def test_every_verb_is_a_command_and_where_it_asks_a_run_a_method():
     assert set(map(" ".join, COMMANDS)) == api.VERBS.keys()
     for command in api.VERBS:
-        verb, printer = api.load(command)
+        verb, printer = api.load_verb(command)
         assert (printer is None) == (command in TREES)
         first = next(iter(inspect.signature(verb).parameters.values()), None)
         if first and first.name == "run" and first.kind is not first.KEYWORD_ONLY:

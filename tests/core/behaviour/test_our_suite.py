@@ -4,13 +4,13 @@ from collections import Counter
 
 import pytest
 
-from core.behaviour.read import our_suite
 from core.behaviour.suite import POLARITIES
+from core.behaviour.suite_reader import load_builtin_suite
 
 
 @pytest.fixture(scope="module")
 def suite():
-    return our_suite()
+    return load_builtin_suite()
 
 
 def test_it_has_forty_tests_on_ten_sentences_or_more_and_ten_capabilities_on_many_templates(suite):

@@ -3,8 +3,8 @@ import json
 import pandas as pd
 import pytest
 
-from core.data.card import data_card, repeats
-from core.data.table import Dataset
+from core.data.card import build_card, count_duplicates
+from core.data.dataset import Dataset
 from core.text.config import TextConfig
 
 
@@ -22,7 +22,7 @@ def dataset():
 
 @pytest.fixture(scope="module")
 def card(dataset):
-    return data_card(dataset, TextConfig(min_freq=1, max_length=4))
+    return build_card(dataset, TextConfig(min_freq=1, max_length=4))
 
 
 def test_the_card_is_plain_json_with_rows_class_shares_vocabulary_unknown_tokens_and_lengths(card):
@@ -45,12 +45,12 @@ def test_the_card_is_plain_json_with_rows_class_shares_vocabulary_unknown_tokens
 
 
 def test_repeats_within_and_across_splits_and_phrases_by_whole_words_only(dataset):
-    found = repeats(dataset.splits, TextConfig())
+    found = count_duplicates(dataset.splits, TextConfig())
     assert found["within"] == {"train": 15, "test": 0}
     assert found["conflicting"] == 1
     assert found["from_train"] == {"test": {"rows": 1, "share": 0.25, "phrase_share": 0.75}}
     splits = {"train": rows(("the goodness of it", 1)), "test": rows(("good", 1), ("goodness  OF", 1), ("of the", 0))}
-    assert repeats(splits, TextConfig())["from_train"]["test"]["phrase_share"] == 1 / 3
+    assert count_duplicates(splits, TextConfig())["from_train"]["test"]["phrase_share"] == 1 / 3
 
 
 TWEETS = {
@@ -64,7 +64,7 @@ TWEETS = {
     [("none", 0, 0, 1), ("lower", 0, 0, 1), ("tweet", 0, 0, 1), ("tweet-clean", 1, 2, 3)],
 )
 def test_repeats_as_the_tokenizer_reads_the_texts_stand_beside_the_exact_ones(normaliser, train, test, seen):
-    found = repeats(TWEETS, TextConfig(normaliser=normaliser))
+    found = count_duplicates(TWEETS, TextConfig(normaliser=normaliser))
     assert (found["within"], found["from_train"]["test"]["rows"]) == ({"train": 0, "test": 0}, 1)
     read = found["as_read"]
     assert read["within"] == {"train": train, "test": test}
@@ -76,7 +76,7 @@ def test_repeats_as_the_tokenizer_reads_the_texts_stand_beside_the_exact_ones(no
 def test_of_several_labels_a_text_the_card_counts_each_and_how_many_there_are():
     train = rows(("calm joy", (0, 1)), ("calm", (0,)), ("nothing", ()), ("calm", (0, 1)))
     dataset = Dataset("d", {"train": train, "test": train[:1]}, ("calm", "joy"), "f" * 64, task="multi")
-    card = data_card(dataset, TextConfig(min_freq=1))
+    card = build_card(dataset, TextConfig(min_freq=1))
     assert json.loads(json.dumps(card)) == card
     found = card["splits"]["train"]
     assert found["classes"] == {"calm": {"rows": 3, "share": 0.75}, "joy": {"rows": 2, "share": 0.5}}

@@ -3,8 +3,8 @@ import json
 
 import pandas as pd
 
-from core.data import apart
-from core.data.check import check
+from core.data import sandbox
+from core.data.check import check_dataset
 from core.data.config import DataConfig
 
 
@@ -14,7 +14,7 @@ def frame(count):
 
 def test_a_good_file_is_reported_as_an_inspection_does_tried_and_read_once(tmp_path, monkeypatch):
     frame(40).to_csv(tmp_path / "a.csv", index=False)
-    result = check(DataConfig(name=str(tmp_path / "a.csv")))
+    result = check_dataset(DataConfig(name=str(tmp_path / "a.csv")))
     assert json.loads(json.dumps(result))["files"][0]["columns"][1]["name"] == "label"
     assert result["ok"] and result["problem"] == ""
     assert result["splits"] == {"train": 32, "validation": 4, "test": 4} and result["classes"] == ["no", "yes"]
@@ -23,16 +23,16 @@ def test_a_good_file_is_reported_as_an_inspection_does_tried_and_read_once(tmp_p
     path = tmp_path / "a.csv"
     frame(40).assign(other=["x", "y"] * 20).to_csv(path, index=False)
     config = DataConfig(name=str(path))
-    inspected, asked = dataclasses.asdict(apart.inspect_file(path, config.reading())), []
-    ask = apart._ask
-    monkeypatch.setattr(apart, "_ask", lambda *request: asked.append(request) or ask(*request))
-    assert check(config)["files"] == [inspected] and len(asked) == 1
+    inspected, asked = dataclasses.asdict(sandbox.inspect_file(path, config.get_read_settings())), []
+    ask = sandbox._run_request
+    monkeypatch.setattr(sandbox, "_run_request", lambda *request: asked.append(request) or ask(*request))
+    assert check_dataset(config)["files"] == [inspected] and len(asked) == 1
 
 
 def test_decisions_name_what_else_could_be_chosen_and_the_setting_that_chooses_it(tmp_path):
     lines = ["id;Kommentar;Note;Ort", *(f'{n};"schön; Nummer {n}";{n % 5};{"AB"[n % 2]}' for n in range(40))]
     (tmp_path / "a.csv").write_bytes("\n".join(lines).encode("cp1252"))
-    result = check(DataConfig(name=str(tmp_path / "a.csv")))
+    result = check_dataset(DataConfig(name=str(tmp_path / "a.csv")))
     found = {each["what"]: (each["chosen"], each["setting"], each["guessed"]) for each in result["decisions"]}
     assert found == {
         "encoding": ("latin-1", "data.encoding", True),
@@ -47,22 +47,22 @@ def test_decisions_name_what_else_could_be_chosen_and_the_setting_that_chooses_i
     assert result["decisions"] == [{**each, "file": "a.csv"} for each in result["files"][0]["decisions"]]
     for each in result["decisions"]:
         assert each["proof"]
-    other = check(DataConfig(name=str(tmp_path / "a.csv"), label="Note"))
+    other = check_dataset(DataConfig(name=str(tmp_path / "a.csv"), label="Note"))
     assert other["classes"] == list("01234") and not other["decisions"][-1]["guessed"]
 
 
 def test_a_bad_file_is_reported_with_its_problem_and_an_absent_path_is_one_too(tmp_path):
     frame(40).assign(label="yes").to_csv(tmp_path / "a.csv", index=False)
-    result = check(DataConfig(name=str(tmp_path / "a.csv"), label="label"))
+    result = check_dataset(DataConfig(name=str(tmp_path / "a.csv"), label="label"))
     assert not result["ok"] and "every row has the label 'yes'" in result["problem"]
     assert result["files"][0]["problem"] == result["problem"]
-    result = check(DataConfig(name="/no/such/file.csv"))
+    result = check_dataset(DataConfig(name="/no/such/file.csv"))
     assert result["problem"] == "/no/such/file.csv: no such file" and result["files"] == []
 
 
 def test_every_split_of_a_folder_is_reported(tmp_path):
     for name, count in (("train", 40), ("dev", 10)):
         frame(count).to_json(tmp_path / f"{name}.jsonl", orient="records", lines=True)
-    result = check(DataConfig(name=str(tmp_path)))
+    result = check_dataset(DataConfig(name=str(tmp_path)))
     assert [report["file"] for report in result["files"]] == ["train.jsonl", "dev.jsonl"]
     assert result["splits"] == {"train": 40, "validation": 5, "test": 5}

@@ -3,11 +3,11 @@
 import pytest
 from named_words import write_conll
 
-from core.data.card import data_card
+from core.data.card import build_card
 from core.data.config import DataConfig
-from core.data.conll import iob2, is_conll, read_conll
+from core.data.conll import is_conll, read_conll, to_iob2
 from core.data.labeled_files import inspect_file
-from core.data.load import load
+from core.data.load import load_dataset
 from core.exceptions import ConfigError, DataError
 from core.text.config import TextConfig
 
@@ -44,7 +44,7 @@ def test_documents_and_comments_are_left_out_and_counted_and_what_was_repaired_i
     ids=["IOB1", "another type", "BIOES", "BILOU", "IOB2"],
 )
 def test_tags_become_iob2(given, read, repaired):
-    assert iob2(given.split()) == (tuple(read.split()), repaired)
+    assert to_iob2(given.split()) == (tuple(read.split()), repaired)
 
 
 @pytest.mark.parametrize(
@@ -70,25 +70,25 @@ def test_other_files_are_not_taken_for_one(text):
 
 
 def test_a_file_becomes_splits_with_a_tag_for_each_word_and_the_card_counts_words_of_each(tmp_path):
-    dataset = load(DataConfig(name=str(write_conll(tmp_path / "names.txt", 100))))
+    dataset = load_dataset(DataConfig(name=str(write_conll(tmp_path / "names.txt", 100))))
     assert (dataset.task, dataset.classes) == ("tokens", ("B-LOC", "B-PER", "I-LOC", "I-PER", "O"))
     assert {name: len(frame) for name, frame in dataset.splits.items()} == {"train": 80, "validation": 10, "test": 10}
     for frame in dataset.splits.values():
         assert all(len(text.split(" ")) == len(tags) for text, tags in zip(frame["text"], frame["label"], strict=True))
-    card = data_card(load(DataConfig(name=str(write_conll(tmp_path / "names.conll", 60)))), TextConfig())
+    card = build_card(load_dataset(DataConfig(name=str(write_conll(tmp_path / "names.conll", 60)))), TextConfig())
     for split in card["splits"].values():
         assert sum(each["share"] for each in split["classes"].values()) == pytest.approx(1)
         assert "labels" not in split
     file = write_conll(tmp_path / "names.conll", 30)
     assert set(inspect_file(file).preview[0]["label"].split()) <= {"O", "B-PER", "I-PER", "B-LOC", "I-LOC"}
     asked = DataConfig(name=str(file), text="text", label="label", pair="none", separator="none")
-    assert load(asked).task == "tokens"
+    assert load_dataset(asked).task == "tokens"
 
 
 def test_a_tag_that_training_lacks_stays_true_and_is_told(tmp_path):
     write_conll(tmp_path / "train.conll", 40)
     (tmp_path / "test.conll").write_text("Almo B-PER\nrings O\n\nbells B-THING\nring O\n")
-    dataset = load(DataConfig(name=str(tmp_path)))
+    dataset = load_dataset(DataConfig(name=str(tmp_path)))
     named = [[dataset.classes[tag] for tag in tags] for tags in dataset.splits["test"]["label"]]
     assert named == [["B-PER", "O"], ["B-THING", "O"]]
     assert "test: 1 word of the tag 'B-THING', which train lacks: counted as missed" in dataset.notes
@@ -97,4 +97,4 @@ def test_a_tag_that_training_lacks_stays_true_and_is_told(tmp_path):
 @pytest.mark.parametrize("setting", [{"rename": "O=X"}, {"order": "O,B-PER"}, {"add": "sst5"}])
 def test_what_is_about_labels_of_texts_is_refused(tmp_path, setting):
     with pytest.raises(ConfigError, match="each word has a tag"):
-        load(DataConfig(name=str(write_conll(tmp_path / "names.conll", 30)), **setting))
+        load_dataset(DataConfig(name=str(write_conll(tmp_path / "names.conll", 30)), **setting))

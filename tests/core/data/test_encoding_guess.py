@@ -1,7 +1,7 @@
 import pytest
 from legacy_texts import ENCODINGS, reviews
 
-from core.data.decode import decode
+from core.data.decoding import decode_bytes
 from core.data.reading_decisions import describe_encoding
 
 
@@ -10,7 +10,7 @@ from core.data.reading_decisions import describe_encoding
 def test_a_legacy_encoding_is_found_and_called_a_guess(language, rows):
     for encoding in ENCODINGS[language]:
         data = reviews(language, rows).encode(encoding, "replace")
-        decoded = decode(data)
+        decoded = decode_bytes(data)
         assert decoded.text == data.decode(encoding)
         (decision,), findings = describe_encoding(decoded)
         assert [(each.kind, each.level) for each in findings] == [("encoding-guessed", "warning")]
@@ -20,10 +20,10 @@ def test_a_legacy_encoding_is_found_and_called_a_guess(language, rows):
 
 @pytest.mark.parametrize("language", ENCODINGS)
 def test_utf8_is_certain(language):
-    decisions, findings = describe_encoding(decode(reviews(language, 60).encode()))
+    decisions, findings = describe_encoding(decode_bytes(reviews(language, 60).encode()))
     assert (decisions[0].chosen, decisions[0].guessed, findings) == ("utf-8", False, [])
 
 
 def test_a_pound_sign_alone_is_western():
-    decoded = decode("text,label\nOnly £5 for it,1\n".encode("cp1252"))
+    decoded = decode_bytes("text,label\nOnly £5 for it,1\n".encode("cp1252"))
     assert (decoded.text, decoded.encoding) == ("text,label\nOnly £5 for it,1\n", "latin-1")

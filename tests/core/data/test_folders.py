@@ -3,7 +3,7 @@ import pytest
 from shapes_of_tools import csv, zip_of
 
 from core.data import limits
-from core.data.folders import split_files
+from core.data.folders import find_split_files
 from core.data.labeled_files import read_file, read_folder
 from core.exceptions import DataError
 
@@ -35,7 +35,7 @@ def test_other_kinds_and_names_of_splits(tmp_path, dev):
     found = read_folder(tmp_path)
     assert list(found.splits) == ["train", "validation"] and found.classes == ("0", "1")
     assert list(found.splits["validation"]["label"]) == ["0", "1", "0", "1"]
-    assert split_files(tmp_path)["validation"][0].name == dev
+    assert find_split_files(tmp_path)["validation"][0].name == dev
 
 
 def decided(found, what):

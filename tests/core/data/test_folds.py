@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from core.data.config import DataConfig
-from core.data.load import load
+from core.data.load import load_dataset
 from core.exceptions import ConfigError, DataError
 
 
@@ -20,7 +20,7 @@ def given(tmp_path):
 
 
 def folds(name, count, **more):
-    return [load(DataConfig(name=name, folds=count, fold=number, **more)) for number in range(count)]
+    return [load_dataset(DataConfig(name=name, folds=count, fold=number, **more)) for number in range(count)]
 
 
 def texts(dataset, *names):
@@ -40,12 +40,12 @@ def test_the_folds_test_every_row_of_train_and_validation_once(given):
 
 
 def test_what_was_done_stands_in_the_notes_and_more_folds_than_rows_or_two_ways_to_cut_are_refused(given):
-    assert load(DataConfig(name=given, folds=5, fold=4)).notes == (
+    assert load_dataset(DataConfig(name=given, folds=5, fold=4)).notes == (
         "50 rows: fold 4 (of 0 to 4) is the test split; 36/4/10, stratified, seed 0",
         "cross-validation: the given test split (8 rows) is left out",
     )
     with pytest.raises(DataError, match="nothing is left for the test split"):
-        load(DataConfig(name=given, folds=60, fold=59))
+        load_dataset(DataConfig(name=given, folds=60, fold=59))
     with pytest.raises(ConfigError, match="choose one"):
         DataConfig(folds=3, split="0.8/0.1/0.1")
 

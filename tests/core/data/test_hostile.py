@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 from shapes_of_tools import zip_of
 
-from core.data import apart, archives, limits
+from core.data import archives, limits, sandbox
 from core.data.config import DataConfig
-from core.data.decode import ENCODINGS, decode
+from core.data.decoding import ENCODINGS, decode_bytes
 from core.data.labeled_files import inspect_file
-from core.data.load import load
+from core.data.load import load_dataset
 from core.data.parquet import read_parquet
 from core.exceptions import DataError, InputError
 
@@ -71,12 +71,12 @@ def parquet(path, **columns):
 )
 def test_an_encoding_is_one_of_a_list_and_the_refusal_names_them(codec):
     with pytest.raises(DataError, match=f"unknown encoding .*; use one of utf-8, .*{ENCODINGS[-1]}"):
-        decode(zlib.compress(b"a,b\n" * 1_000), codec)
+        decode_bytes(zlib.compress(b"a,b\n" * 1_000), codec)
 
 
 @pytest.mark.parametrize(("said", "codec"), [("windows-1252", "cp1252"), ("EUC_KR", "euc-kr"), ("latin1", "latin-1")])
 def test_an_encoding_may_be_called_by_its_other_names(said, codec):
-    assert decode("text".encode(codec), said).text == "text"
+    assert decode_bytes("text".encode(codec), said).text == "text"
 
 
 def test_a_cell_longer_than_allowed_is_refused_in_every_kind(monkeypatch, tmp_path):
@@ -111,11 +111,11 @@ def test_a_path_that_leads_to_no_file_is_refused_by_every_reader(name, tmp_path,
     monkeypatch.chdir(tmp_path)
     os.mkfifo("pipe")
     (tmp_path / "elsewhere:a.csv").write_text("text,label\n" + "good,1\nbad,0\n" * 20)
-    for read in (apart.inspect_file, apart.read_labeled):
+    for read in (sandbox.inspect_file, sandbox.read_labeled):
         with pytest.raises(DataError):
             read(Path(name), {})
     with pytest.raises(InputError):
-        load(DataConfig(name=name))
+        load_dataset(DataConfig(name=name))
 
 
 @pytest.mark.parametrize("encode", [pa.array, lambda words: pa.array(words).dictionary_encode()])

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from core.data.labeled_files import inspect_file, read_file
-from core.data.labels import sorted_names
+from core.data.labels import sort_names
 from core.exceptions import DataError
 
 
@@ -255,5 +255,5 @@ def test_rows_that_do_not_fit_are_counted_and_too_many_refused(tmp_path):
 
 def test_classes_stand_in_one_order_however_the_rows_lie():
     names = ["nan", "-1", "0", "+1", "1", "1.0", "1.5", "a", "A", "item 2", "item 10"]
-    orders = {sorted_names(pd.Series(names[at:] + names[:at], dtype="str")) for at in range(len(names))}
+    orders = {sort_names(pd.Series(names[at:] + names[:at], dtype="str")) for at in range(len(names))}
     assert orders == {("-1", "0", "+1", "1", "1.0", "1.5", "A", "a", "item 2", "item 10", "nan")}

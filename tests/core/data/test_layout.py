@@ -10,7 +10,7 @@ from core.data.columns import Layout
 from core.data.config import DataConfig
 from core.data.labeled_files import inspect_file, read_file
 from core.data.labels import read_labels
-from core.data.load import load
+from core.data.load import load_dataset
 from core.exceptions import DataError
 
 SETS = [("calm",), ("calm", "joy"), (), ("joy",), ("calm", "fear", "joy"), ("fear",)]
@@ -117,18 +117,18 @@ def test_a_label_of_no_training_row_leaves_the_others_and_a_row_that_has_no_othe
     other = pd.DataFrame({"text": ["x", "y", "z"], "labels": [["a", "c"], ["c"], []]})
     for name, frame in (("train", train), ("validation", other), ("test", other)):
         frame.to_parquet(tmp_path / f"{name}.parquet")
-    dataset = load(DataConfig(name=str(tmp_path)))
+    dataset = load_dataset(DataConfig(name=str(tmp_path)))
     assert dataset.classes == ("a", "b") and dataset.task == "multi"
     assert list(dataset.splits["test"]["label"]) == [(0,), ()]
     assert "test: the label of 2 rows of class 'c' left out, train has none" in dataset.notes
-    assert dataset.targets("test").tolist() == [[1, 0], [0, 0]]
+    assert dataset.get_targets("test").tolist() == [[1, 0], [0, 0]]
 
 
 def test_the_fingerprint_knows_which_row_has_which_labels(tmp_path):
     def of(name, labels):
         frame = pd.DataFrame({"text": texts(), "labels": labels})
         frame.to_parquet(tmp_path / f"{name}.parquet")
-        return load(DataConfig(name=str(tmp_path / f"{name}.parquet"))).fingerprint
+        return load_dataset(DataConfig(name=str(tmp_path / f"{name}.parquet"))).fingerprint
 
     first = [["a", "b"], ["a"], ["b"]] * 8
     moved = [["a"], ["b", "a"], ["b"]] * 8

@@ -7,14 +7,14 @@ from core.exceptions import ConfigError, DataError
 
 def test_one_variable_changes_any_of_them(monkeypatch):
     monkeypatch.setenv(limits.VARIABLE, "rows=5000000, memory=8000")
-    assert limits.current() == Limits(memory=8_000, rows=5_000_000)
+    assert limits.get_limits() == Limits(memory=8_000, rows=5_000_000)
 
 
 @pytest.mark.parametrize("settings", ["row=5", "rows", "rows=", "rows=0", "rows=-1", "rows=²", "rows=1e6", "5"])
 def test_a_limit_that_is_none_is_refused_and_the_names_are_said(monkeypatch, settings):
     monkeypatch.setenv(limits.VARIABLE, settings)
     with pytest.raises(ConfigError, match=r"SENTISCOPE_LIMITS: '.*' is no limit; .* memory, seconds, size, rows"):
-        limits.current()
+        limits.get_limits()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.data import lineage
-from core.data.lineage import digest_texts, find_learned, read_lineage, without_learned, write_lineage
+from core.data.lineage import drop_learned, find_learned, hash_texts, read_lineage, write_lineage
 from core.exceptions import DataError
 
 
@@ -17,13 +17,13 @@ from core.exceptions import DataError
 def test_a_file_holds_the_digests_of_its_texts(tmp_path_factory, texts):
     folder = tmp_path_factory.mktemp("lineage")
     path = write_lineage(folder, texts)
-    assert read_lineage(path).tolist() == sorted(set(digest_texts(texts).tolist()))
+    assert read_lineage(path).tolist() == sorted(set(hash_texts(texts).tolist()))
     assert write_lineage(folder, [*texts[::-1], *texts]) == path, "one file for one set of texts"
     assert find_learned(texts, [path]).all()
 
 
 def test_letter_case_and_blanks_do_not_tell_texts_apart_and_no_text_takes_more_than_eight_bytes(tmp_path):
-    first, *others = digest_texts(["A good film!", "a GOOD  film !", "a good film", "9 of 10", "1 of 10", ":)", ":("])
+    first, *others = hash_texts(["A good film!", "a GOOD  film !", "a good film", "9 of 10", "1 of 10", ":)", ":("])
     assert [other == first for other in others] == [True] + 5 * [False] and len(set(others)) == 6
     texts = [f"text {chr(97 + n % 26)}{chr(97 + n // 26 % 26)}{chr(97 + n // 676)}" for n in range(10_000)]
     path = write_lineage(tmp_path / "l", texts)
@@ -55,7 +55,7 @@ def split(count, learned=0):
 def test_learned_texts_leave_all_splits_but_train(tmp_path, rows, learned):
     file = str(write_lineage(tmp_path / "l", split(90, 90)["text"].tolist()))
     given = {"train": split(50, 50), "validation": split(rows, learned), "test": split(30), "extra": split(8, 1)}
-    splits, beside, notes = without_learned(given, split(9, 4), [file])
+    splits, beside, notes = drop_learned(given, split(9, 4), [file])
     sizes = {name: len(each) for name, each in splits.items()}
     assert sizes == {"train": 50, "validation": rows - learned, "test": 30, "extra": 7}
     assert len(beside) == 5
@@ -68,4 +68,4 @@ def test_a_split_with_too_few_new_texts_is_refused(tmp_path, rows, learned):
     file = str(write_lineage(tmp_path / "l", split(100, 100)["text"].tolist()))
     told = rf"learned from {learned} of {rows} rows? of the test split, and {rows - learned} are"
     with pytest.raises(DataError, match=told):
-        without_learned({"train": split(5), "test": split(rows, learned)}, None, [file])
+        drop_learned({"train": split(5), "test": split(rows, learned)}, None, [file])

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.data import apart
+from core.data import sandbox
 from core.data.config import DataConfig
-from core.data.load import load
+from core.data.load import load_dataset
 from core.exceptions import ConfigError, DataError, InputError, NotAvailable
 
 
@@ -34,7 +34,7 @@ def everything(dataset):
 
 
 def test_given_splits_are_kept_row_for_row(tmp_path):
-    dataset = load(DataConfig(name=str(folder(tmp_path / "d", train=40, validation=8, test=6))))
+    dataset = load_dataset(DataConfig(name=str(folder(tmp_path / "d", train=40, validation=8, test=6))))
     assert sizes(dataset) == {"train": 40, "validation": 8, "test": 6} and dataset.notes == ()
     assert dataset.name == "d" and dataset.classes == ("0", "1") and dataset.source == str(tmp_path / "d")
     train = dataset.splits["train"]
@@ -51,7 +51,7 @@ def test_given_splits_are_kept_row_for_row(tmp_path):
     ],
 )
 def test_a_split_that_is_absent_is_taken_from_another(tmp_path, given, cut, note):
-    dataset = load(DataConfig(name=str(folder(tmp_path, **given))))
+    dataset = load_dataset(DataConfig(name=str(folder(tmp_path, **given))))
     assert tuple(sizes(dataset).values()) == cut and dataset.notes == (f"{note}, stratified, seed 0",)
     assert dataset.splits["validation"]["label"].sum() == cut[1] / 2
 
@@ -59,7 +59,7 @@ def test_a_split_that_is_absent_is_taken_from_another(tmp_path, given, cut, note
 @pytest.mark.parametrize("kind", ["file", "folder"])
 def test_a_single_table_is_cut_80_10_10(tmp_path, kind):
     path = folder(tmp_path, train=100)
-    dataset = load(DataConfig(name=str(path / "train.parquet" if kind == "file" else path)))
+    dataset = load_dataset(DataConfig(name=str(path / "train.parquet" if kind == "file" else path)))
     assert sizes(dataset) == {"train": 80, "validation": 10, "test": 10}
     assert "cut 0.8/0.1/0.1 into 80/10/10, stratified, seed 0" in dataset.notes[-1]
     assert everything(dataset) == sorted(frame(100)["text"])
@@ -67,18 +67,18 @@ def test_a_single_table_is_cut_80_10_10(tmp_path, kind):
 
 def test_a_resplit_pools_all_given_splits(tmp_path):
     path = folder(tmp_path, train=60, validation=20, test=20)
-    dataset = load(DataConfig(name=str(path), split="0.7/0.15/0.15"))
+    dataset = load_dataset(DataConfig(name=str(path), split="0.7/0.15/0.15"))
     assert sizes(dataset) == {"train": 70, "validation": 15, "test": 15}
     assert len(set(everything(dataset))) == 100
-    other = load(DataConfig(name=str(path), split="0.7/0.15/0.15", seed=1))
+    other = load_dataset(DataConfig(name=str(path), split="0.7/0.15/0.15", seed=1))
     assert set(other.splits["test"]["text"]) != set(dataset.splits["test"]["text"])
-    assert load(DataConfig(name=str(path), split="0.7/0.15/0.15")).fingerprint == dataset.fingerprint
+    assert load_dataset(DataConfig(name=str(path), split="0.7/0.15/0.15")).fingerprint == dataset.fingerprint
 
 
 def test_a_class_without_training_rows_leaves_the_other_splits_with_a_count(tmp_path):
     path = folder(tmp_path, train=frame(40).replace({"label": {1: 2}}), validation=8, test=frame(9, classes=3))
     (path / "labels.json").write_text(json.dumps({"classes": {"0": "bad", "1": "mixed", "2": "good"}}))
-    dataset = load(DataConfig(name=str(path)))
+    dataset = load_dataset(DataConfig(name=str(path)))
     assert dataset.classes == ("bad", "good")
     assert sizes(dataset) == {"train": 40, "validation": 4, "test": 6}
     assert dataset.notes == (
@@ -90,22 +90,22 @@ def test_a_class_without_training_rows_leaves_the_other_splits_with_a_count(tmp_
 
 def test_the_limit_cuts_train_only_and_smaller_ones_are_contained_in_larger(tmp_path):
     path = str(folder(tmp_path, train=200, validation=20, test=20))
-    small, large = (load(DataConfig(name=path, limit=limit)) for limit in (20, 50))
+    small, large = (load_dataset(DataConfig(name=path, limit=limit)) for limit in (20, 50))
     assert sizes(small) == {"train": 20, "validation": 20, "test": 20}
     assert set(small.splits["train"]["text"]) < set(large.splits["train"]["text"])
     assert small.splits["train"]["label"].mean() == 0.5
     assert small.notes == ("train cut from 200 to 20 rows, stratified, seed 0",)
-    assert sizes(load(DataConfig(name=path, limit=10_000)))["train"] == 200
+    assert sizes(load_dataset(DataConfig(name=path, limit=10_000)))["train"] == 200
     with pytest.raises(ConfigError, match=r"data.limit=1: at least 2"):
-        load(DataConfig(name=path, limit=1))
+        load_dataset(DataConfig(name=path, limit=1))
 
 
 def test_the_fingerprint_names_the_content(tmp_path):
-    first = load(DataConfig(name=str(folder(tmp_path / "a", train=40, validation=8, test=6))))
-    same = load(DataConfig(name=str(folder(tmp_path / "b", train=40, validation=8, test=6))))
+    first = load_dataset(DataConfig(name=str(folder(tmp_path / "a", train=40, validation=8, test=6))))
+    same = load_dataset(DataConfig(name=str(folder(tmp_path / "b", train=40, validation=8, test=6))))
     changed = frame(6, 20_000)
     changed.loc[0, "text"] += "!"
-    other = load(DataConfig(name=str(folder(tmp_path / "c", train=40, validation=8, test=changed))))
+    other = load_dataset(DataConfig(name=str(folder(tmp_path / "c", train=40, validation=8, test=changed))))
     assert first.fingerprint == same.fingerprint != other.fingerprint and len(first.fingerprint) == 64
 
 
@@ -113,13 +113,13 @@ def test_findings_of_a_file_are_notes(tmp_path):
     rows = frame(30)
     rows.loc[0, "text"] = None
     rows.to_parquet(tmp_path / "f.parquet")
-    assert load(DataConfig(name=str(tmp_path / "f.parquet"))).notes[0] == "1 row without a text left out"
+    assert load_dataset(DataConfig(name=str(tmp_path / "f.parquet"))).notes[0] == "1 row without a text left out"
 
 
 def test_sst2_by_name_has_its_official_dev_split_as_test(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     folder(tmp_path / "sst2", train=200, validation=20, test=30)
-    dataset = load(DataConfig(name="sst2"))
+    dataset = load_dataset(DataConfig(name="sst2"))
     assert sizes(dataset) == {"train": 180, "validation": 20, "test": 20}
     assert list(dataset.splits["test"]["text"]) == list(frame(20, 10_000)["text"])
     assert dataset.notes[:2] == (
@@ -127,7 +127,7 @@ def test_sst2_by_name_has_its_official_dev_split_as_test(tmp_path, monkeypatch):
         "the given test split (30 rows) is left out",
     )
     assert dataset.language == "en" and "Socher" in dataset.source
-    again = load(DataConfig(name="sst2", split="0.7/0.15/0.15"))
+    again = load_dataset(DataConfig(name="sst2", split="0.7/0.15/0.15"))
     assert sizes(again) == {"train": 154, "validation": 33, "test": 33}
     assert not set(again.splits["test"]["text"]) & set(frame(30, 20_000)["text"])
     assert again.notes[0] == "the given test split (30 rows) is not pooled and left out"
@@ -136,7 +136,7 @@ def test_sst2_by_name_has_its_official_dev_split_as_test(tmp_path, monkeypatch):
 def test_imdb_by_name_gives_a_fifth_of_train_to_validation(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     folder(tmp_path / "imdb", train=100, test=100)
-    assert sizes(load(DataConfig(name="imdb"))) == {"train": 80, "validation": 20, "test": 100}
+    assert sizes(load_dataset(DataConfig(name="imdb"))) == {"train": 80, "validation": 20, "test": 100}
 
 
 @pytest.mark.parametrize(
@@ -151,20 +151,20 @@ def test_imdb_by_name_gives_a_fifth_of_train_to_validation(tmp_path, monkeypatch
 def test_names_that_lead_nowhere_are_answered(monkeypatch, name, error, message):
     monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
     with pytest.raises(error, match=message):
-        load(DataConfig(name=name))
+        load_dataset(DataConfig(name=name))
 
 
 def test_a_folder_of_data_without_the_named_set_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
     with pytest.raises(NotAvailable, match="there is no folder 'ohsumed' in SENTISCOPE_DATA="):
-        load(DataConfig(name="ohsumed"))
+        load_dataset(DataConfig(name="ohsumed"))
 
 
 def stars(path, **settings):
     """Texts of 1 to 5 stars and of −1, twelve each, as they are read with these settings."""
     rows = [f"text {n} of {star},{star}" for n in range(12) for star in (1, 2, 3, 4, 5, -1)]
     path.write_text("text,stars\n" + "\n".join(rows) + "\n")
-    return load(DataConfig(name=str(path), **settings))
+    return load_dataset(DataConfig(name=str(path), **settings))
 
 
 def test_labels_are_renamed_merged_left_out_and_put_in_order(tmp_path):
@@ -202,15 +202,15 @@ def test_names_and_orders_that_do_not_fit_are_refused(tmp_path, chosen, reason):
 def test_of_several_labels_those_without_a_name_go_and_a_row_goes_with_its_last_one(tmp_path):
     rows = [f"text {n},{labels}" for n in range(20) for labels in ("calm;joy", "joy", "noise", "noise;calm")]
     (tmp_path / "several.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
-    found = load(DataConfig(name=str(tmp_path / "several.csv"), rename="noise=,joy=glad"))
+    found = load_dataset(DataConfig(name=str(tmp_path / "several.csv"), rename="noise=,joy=glad"))
     assert found.classes == ("calm", "glad")
     assert pd.concat(found.splits.values())["label"].value_counts().to_dict() == {(0, 1): 20, (1,): 20, (0,): 20}
 
 
 @pytest.mark.slow
 def test_a_known_scale_is_in_order_unless_it_is_renamed():
-    assert load(DataConfig(name="built-in", classes=5)).scale
-    assert not load(DataConfig(name="built-in", classes=3, rename="neutral=positive")).ordered
+    assert load_dataset(DataConfig(name="built-in", classes=5)).scale
+    assert not load_dataset(DataConfig(name="built-in", classes=3, rename="neutral=positive")).ordered
 
 
 @pytest.fixture(scope="module")
@@ -221,13 +221,13 @@ def read_reviews(tmp_path_factory):
     texts = [f"text number {n} of {label}" for n, label in enumerate(labels)]
     path = tmp_path_factory.mktemp("reviews") / "reviews.csv"
     pd.DataFrame({"text": texts, "label": labels}).to_csv(path, index=False)
-    return str(path), apart.read_labeled(path, {})
+    return str(path), sandbox.read_labeled(path, {})
 
 
 @pytest.fixture
 def reviews(read_reviews, monkeypatch):
     path, found = read_reviews
-    monkeypatch.setattr(apart, "read_labeled", lambda *_: found)
+    monkeypatch.setattr(sandbox, "read_labeled", lambda *_: found)
     return path
 
 
@@ -238,36 +238,36 @@ def split_of(dataset):
 @pytest.mark.slow
 @pytest.mark.parametrize("cut", [{}, {"split": "0.6/0.2/0.2"}, {"folds": 4, "fold": 1}, {"seed": 5, "limit": 50}])
 def test_neither_the_order_nor_the_names_of_classes_move_a_row(reviews, cut):
-    before = split_of(load(DataConfig(name=reviews, **cut)))
+    before = split_of(load_dataset(DataConfig(name=reviews, **cut)))
     same = [{"order": "rare,good,bad,fine"}, {"rename": "bad=worst,good=best"}]
     for named in [*same, {"rename": "bad=z,fine=a", "order": "rare,a,good,z"}]:
-        assert split_of(load(DataConfig(name=reviews, **cut, **named))) == before, named
+        assert split_of(load_dataset(DataConfig(name=reviews, **cut, **named))) == before, named
 
 
 @pytest.mark.parametrize("rename", ["fine=good", "fine=", "rare=good,fine="])
 def test_merging_and_leaving_out_classes_move_no_other_row(reviews, rename):
-    before = split_of(load(DataConfig(name=reviews)))
-    after = split_of(load(DataConfig(name=reviews, rename=rename)))
+    before = split_of(load_dataset(DataConfig(name=reviews)))
+    after = split_of(load_dataset(DataConfig(name=reviews, rename=rename)))
     left_out = {text for text in before if text.endswith("fine")} if "fine=" in rename.split(",") else set()
     assert after == {text: split for text, split in before.items() if text not in left_out}
 
 
 @pytest.mark.parametrize("cut", [{"seed": seed} for seed in range(4)] + [{"split": "0.5/0.25/0.25"}])
 def test_a_class_of_three_rows_is_in_every_split(reviews, cut):
-    dataset = load(DataConfig(name=reviews, **cut))
+    dataset = load_dataset(DataConfig(name=reviews, **cut))
     for rows in dataset.splits.values():
         assert (rows["label"] == dataset.classes.index("rare")).sum() == 1
-    assert sizes(dataset) == sizes(load(DataConfig(name=reviews, **cut, split_rule=1)))
+    assert sizes(dataset) == sizes(load_dataset(DataConfig(name=reviews, **cut, split_rule=1)))
 
 
 def test_a_rare_label_of_several_is_in_every_split(tmp_path):
     rows = pd.DataFrame({"text": [f"text {n}" for n in range(60)], "label": ["warm;cold", "warm", "cold"] * 20})
     rows.loc[[3, 30, 57], "label"] = "warm;rare"
     rows.to_csv(tmp_path / "several.csv", index=False)
-    dataset = load(DataConfig(name=str(tmp_path / "several.csv"), separator=";"))
+    dataset = load_dataset(DataConfig(name=str(tmp_path / "several.csv"), separator=";"))
     rare = dataset.classes.index("rare")
     assert [sum(rare in each for each in rows["label"]) for rows in dataset.splits.values()] == [1, 1, 1]
-    ordered = load(DataConfig(name=str(tmp_path / "several.csv"), separator=";", order="warm,rare,cold"))
+    ordered = load_dataset(DataConfig(name=str(tmp_path / "several.csv"), separator=";", order="warm,rare,cold"))
     assert split_of(dataset) == split_of(ordered)
 
 
@@ -283,10 +283,13 @@ def test_a_rare_label_of_several_is_in_every_split(tmp_path):
     ],
 )
 def test_older_runs_keep_the_rows_that_they_had(reviews, chosen, digest):
-    dataset = load(DataConfig(name=reviews, split_rule=1, **chosen))
+    dataset = load_dataset(DataConfig(name=reviews, split_rule=1, **chosen))
     assert dataset.fingerprint.startswith(digest)
 
 
 def test_the_newest_rule_moves_no_row_where_no_class_is_rare(tmp_path):
     path = folder(tmp_path / "d", all=frame(100, classes=4))
-    assert load(DataConfig(name=str(path))).fingerprint == load(DataConfig(name=str(path), split_rule=1)).fingerprint
+    assert (
+        load_dataset(DataConfig(name=str(path))).fingerprint
+        == load_dataset(DataConfig(name=str(path), split_rule=1)).fingerprint
+    )

@@ -6,10 +6,10 @@ import pandas as pd
 import pytest
 
 from core.data.config import DataConfig
-from core.data.load import load
-from core.data.mixture import CORPUS, kept_apart, mixture, with_added
-from core.data.sources import named, parts, suited
-from core.data.table import Dataset
+from core.data.dataset import Dataset
+from core.data.load import load_dataset
+from core.data.mixture import CORPUS, add_texts, exclude_texts, mix_splits
+from core.data.sources import is_registered, split_mixture, suggest_settings
 from core.exceptions import ConfigError, DataError
 
 SIZES = {"train": 40, "validation": 6, "test": 8}
@@ -40,7 +40,7 @@ def one(sets):
 
 
 def test_the_parts_name_themselves_each_is_cut_as_it_is_alone_and_the_whole_is_renamed_and_limited(one, sets):
-    found = mixture(["sst2", "tweets"], DataConfig(), one)
+    found = mix_splits(["sst2", "tweets"], DataConfig(), one)
     assert found.classes == ("negative", "positive", "bad", "so so", "good")
     assert {split: len(rows) for split, rows in found.splits.items()} == {"train": 80, "validation": 12, "test": 16}
     train = found.splits["train"]
@@ -50,13 +50,13 @@ def test_the_parts_name_themselves_each_is_cut_as_it_is_alone_and_the_whole_is_r
     assert found.notes == ("sst2: of sst2", "tweets: of tweets")
     asked = []
     wanted = DataConfig(name="sst2+imdb", rename="good=positive", order="a,b", limit=9, apart="sst5", seed=3)
-    mixture(["sst2", "imdb"], wanted, lambda config: asked.append(config) or sets[config.name])
+    mix_splits(["sst2", "imdb"], wanted, lambda config: asked.append(config) or sets[config.name])
     assert asked == [DataConfig(name="sst2", seed=3), DataConfig(name="imdb", seed=3)]
 
 
 def test_no_training_text_is_read_alike_in_another_split_of_any_part(one, sets):
     sets["sst2"].splits["train"].loc[:1, "text"] = ["IMDB test, b!!", "@you  sst2 validation A http://x.y"]
-    found = mixture(["sst2", "imdb"], DataConfig(), one)
+    found = mix_splits(["sst2", "imdb"], DataConfig(), one)
     assert len(found.splits["train"]) == 78 and found.splits["train"]["text"][0] == "sst2 train c"
     assert found.notes[-1] == "train: 2 rows left out, read alike in the other splits"
     assert len(found.splits["test"]) == 16
@@ -65,20 +65,20 @@ def test_no_training_text_is_read_alike_in_another_split_of_any_part(one, sets):
 def test_a_set_that_others_are_judged_on_is_kept_apart_and_nothing_left_to_train_on_is_said(one, sets):
     splits = sets["sst2"].splits
     splits["train"].loc[:1, "text"] = ["tweets test a", "tweets train a"]
-    kept, notes = kept_apart(splits, ["tweets"], one)
+    kept, notes = exclude_texts(splits, ["tweets"], one)
     assert kept["train"]["text"].tolist()[:2] == ["tweets train a", "sst2 train c"] and len(kept["train"]) == 39
     assert notes == ["train: 1 row left out, read alike in 'tweets' beyond train"]
     assert kept["test"] is splits["test"]
     splits = {**sets["sst2"].splits, "train": sets["tweets"].splits["test"]}
     with pytest.raises(ConfigError, match="apart=tweets: every training text stands there too"):
-        kept_apart(splits, ["imdb", "tweets"], one)
+        exclude_texts(splits, ["imdb", "tweets"], one)
 
 
 def test_added_sets_join_the_training_split_alone(sets):
     given, added = sets["sst2"], {"tweets": sets["tweets"], "imdb": sets["imdb"]}
     added["imdb"].splits["train"].loc[0, "text"] = "SST2 test b"
     config = DataConfig(name="sst2", rename="bad=negative,good=positive")
-    splits, beside, notes = with_added(given.splits, given.classes, added, config)
+    splits, beside, notes = add_texts(given.splits, given.classes, added, config)
     train = splits["train"]
     assert list(train) == ["text", "label", CORPUS]
     assert train[CORPUS].value_counts(sort=False).to_dict() == {"sst2": 40, "tweets": 27, "imdb": 39}
@@ -101,9 +101,9 @@ def test_several_labels_per_text_are_not_added_to_and_cannot_be_mixed(sets, one,
     if whole == "many":
         splits = {split: rows.assign(label=[(1,)] * len(rows)) for split, rows in splits.items()}
     with pytest.raises(DataError, match="'many' has several labels per text"):
-        with_added(splits, sets[whole].classes, {more: sets[more]}, DataConfig(name=whole))
+        add_texts(splits, sets[whole].classes, {more: sets[more]}, DataConfig(name=whole))
     with pytest.raises(DataError, match="'many' has several labels per text"):
-        mixture(["sst2", "many"], DataConfig(), one)
+        mix_splits(["sst2", "many"], DataConfig(), one)
 
 
 @pytest.mark.parametrize(
@@ -116,14 +116,14 @@ def test_several_labels_per_text_are_not_added_to_and_cannot_be_mixed(sets, one,
 )
 def test_a_wrong_name_is_told(config, said):
     with pytest.raises((ConfigError, DataError), match=said):
-        load(DataConfig(**config))
+        load_dataset(DataConfig(**config))
 
 
 def test_names_of_mixtures_and_what_suits_them_is_what_their_parts_ask_for_alike():
-    assert parts("sst2 + imdb") == ("sst2", "imdb") and named("sst2+imdb")
-    assert parts("sst2") == () == parts("sst2+mine.csv") and not named("mine+yours.csv")
-    assert suited("tweet_sentiment+sst5") == {"text.max_length": 64, "text.normaliser": "tweet"}
-    assert "text.max_length" not in suited("sst5+imdb")
+    assert split_mixture("sst2 + imdb") == ("sst2", "imdb") and is_registered("sst2+imdb")
+    assert split_mixture("sst2") == () == split_mixture("sst2+mine.csv") and not is_registered("mine+yours.csv")
+    assert suggest_settings("tweet_sentiment+sst5") == {"text.max_length": 64, "text.normaliser": "tweet"}
+    assert "text.max_length" not in suggest_settings("sst5+imdb")
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def named_sets(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_a_mixture_is_loaded_renamed_and_limited(named_sets):
-    found = load(DataConfig(name="imdb+tweet_sentiment", rename="neutral=", limit=20))
+    found = load_dataset(DataConfig(name="imdb+tweet_sentiment", rename="neutral=", limit=20))
     assert found.name == "imdb+tweet_sentiment" and found.language == "en" and found.classes == ("negative", "positive")
     assert {split: len(rows) for split, rows in found.splits.items()} == {"train": 20, "validation": 10, "test": 13}
     assert found.licence.startswith("imdb: none stated; tweet_sentiment: ")
@@ -148,14 +148,16 @@ def test_a_mixture_is_loaded_renamed_and_limited(named_sets):
 
 @pytest.mark.slow
 def test_a_set_that_is_added_changes_train_alone_and_need_not_be_here_to_judge(named_sets, monkeypatch):
-    alone = load(DataConfig(name="imdb"))
-    found = load(DataConfig(name="imdb", add="tweet_sentiment", rename="neutral="))
+    alone = load_dataset(DataConfig(name="imdb"))
+    found = load_dataset(DataConfig(name="imdb", add="tweet_sentiment", rename="neutral="))
     assert found.name == "imdb" and found.classes == alone.classes and found.language == "en"
     assert len(found.splits["train"]) == len(alone.splits["train"]) + 27
     assert found.fingerprint != alone.fingerprint and "tweet_sentiment: " in found.licence
-    fewer = load(DataConfig(name="imdb", add="tweet_sentiment", add_limit=12))
+    fewer = load_dataset(DataConfig(name="imdb", add="tweet_sentiment", add_limit=12))
     assert fewer.splits["train"][CORPUS].value_counts().to_dict() == {"imdb": 40, "tweet_sentiment": 8}
-    unread = load(DataConfig(name="imdb", add="sst5", apart="yelp-5", rename="very negative=negative"), to_train=False)
+    unread = load_dataset(
+        DataConfig(name="imdb", add="sst5", apart="yelp-5", rename="very negative=negative"), to_train=False
+    )
     for split in ("validation", "test"):
         pd.testing.assert_frame_equal(found.splits[split], alone.splits[split])
         pd.testing.assert_frame_equal(unread.splits[split], alone.splits[split])

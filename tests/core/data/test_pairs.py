@@ -4,12 +4,12 @@ import pandas as pd
 import pytest
 
 from core.config import compose
-from core.data.card import repeats
+from core.data.card import count_duplicates
 from core.data.config import DataConfig
 from core.data.labeled_files import inspect_file, read_file
-from core.data.load import load
+from core.data.load import load_dataset
 from core.exceptions import DataError
-from core.text.pair import joined, parted
+from core.text.text_pairs import join_pair, split_pair
 
 KORNLI = ("entailment", "neutral", "contradiction")
 ROWS = [(f"text {row}", f"other {row % 7}", ("yes", "no")[row % 2]) for row in range(20)]
@@ -25,7 +25,7 @@ def test_two_columns_are_found_by_their_names(tmp_path, names):
     path = written(tmp_path / "a.csv", [*names, "label"])
     found = read_file(path)
     assert (found.report.text, found.report.pair, found.report.label) == (*names, "label")
-    assert found.rows["text"].tolist() == [joined(first, second) for first, second, _ in ROWS]
+    assert found.rows["text"].tolist() == [join_pair(first, second) for first, second, _ in ROWS]
     assert list(found.rows) == ["text", "label"]
     notes = [each.message for each in found.report.findings if each.kind == "pairs"]
     told = f"each row is a pair of texts, '{names[0]}' and '{names[1]}'; data.pair=none reads the first alone"
@@ -36,7 +36,7 @@ def test_columns_of_any_name_can_be_named_and_the_first_text_alone_be_asked_for(
     path = written(tmp_path / "a.csv", ["review", "reply", "label"])
     assert inspect_file(path).pair == ""
     found = read_file(path, text="review", pair="reply")
-    assert parted(found.rows["text"][3]) == ("text 3", "other 3")
+    assert split_pair(found.rows["text"][3]) == ("text 3", "other 3")
     assert read_file(path, text="0", pair="1").rows.equals(found.rows)
     path = written(tmp_path / "a.csv", ["sentence1", "sentence2", "label"])
     found = read_file(path, text="sentence1", pair="none")
@@ -65,9 +65,9 @@ def test_one_column_cannot_be_both_texts(tmp_path):
 
 
 def test_repeats_are_those_of_both_texts():
-    train = pd.DataFrame({"text": [joined("a", "b"), joined("a", "c"), joined("a", "b")], "label": [0, 1, 1]})
-    test = pd.DataFrame({"text": [joined("A", "b"), joined("b", "a")], "label": [0, 1]})
-    found = repeats({"train": train, "test": test}, compose("vanilla").text)
+    train = pd.DataFrame({"text": [join_pair("a", "b"), join_pair("a", "c"), join_pair("a", "b")], "label": [0, 1, 1]})
+    test = pd.DataFrame({"text": [join_pair("A", "b"), join_pair("b", "a")], "label": [0, 1]})
+    found = count_duplicates({"train": train, "test": test}, compose("vanilla").text)
     assert found["within"] == {"train": 1, "test": 0}
     assert found["conflicting"] == 1
     assert found["as_read"]["from_train"]["test"]["rows"] == 1
@@ -90,17 +90,17 @@ def test_registered_pairs_load_as_they_were_published(tmp_path, monkeypatch, nam
         rows = [[*numbers[row], f"문장 {row}", f"다른 문장 {row}", labels[row % len(labels)]] for row in range(count)]
         pd.DataFrame(rows, columns=columns).to_csv(folder / f"{split}.tsv", sep="\t", index=False)
     monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
-    found = load(DataConfig(name=name))
+    found = load_dataset(DataConfig(name=name))
     assert found.classes == classes
     assert {split: len(rows) for split, rows in found.splits.items()} == {"train": 30, "validation": 12, "test": 12}
-    assert parted(found.splits["test"]["text"][0]) == ("문장 0", "다른 문장 0")
+    assert split_pair(found.splits["test"]["text"][0]) == ("문장 0", "다른 문장 0")
 
 
 def test_what_is_escaped_in_a_part_stays_in_it_and_a_single_text_with_the_sign_of_pairs_is_no_pair(tmp_path):
     rows = [{"premise": rf"first \u2016 rest {n}", "hypothesis": f"second {n}", "label": n % 2} for n in range(20)]
     pd.DataFrame(rows).to_csv(tmp_path / "a.csv", index=False)
     found = read_file(tmp_path / "a.csv")
-    assert parted(found.rows["text"][0]) == ("first | rest 0", "second 0")
+    assert split_pair(found.rows["text"][0]) == ("first | rest 0", "second 0")
     frame = pd.DataFrame({"text": [f"alpha ‖ beta {n}" for n in range(20)], "label": [n % 2 for n in range(20)]})
     frame.to_csv(tmp_path / "a.csv", index=False)
-    assert all(parted(text) is None for text in read_file(tmp_path / "a.csv").rows["text"])
+    assert all(split_pair(text) is None for text in read_file(tmp_path / "a.csv").rows["text"])

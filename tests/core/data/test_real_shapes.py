@@ -8,7 +8,7 @@ import pytest
 
 from core.data.config import DataConfig
 from core.data.labeled_files import inspect_file, read_file
-from core.data.load import load
+from core.data.load import load_dataset
 from core.data.stream import stream_rows
 from core.exceptions import DataError
 
@@ -119,7 +119,7 @@ def test_a_folder_with_one_file_a_class(tmp_path, names):
     for name, start in zip(names, (0, 100), strict=True):
         write(tmp_path / name, "\r\n".join(f"caf\xe9 {start + n} , perhaps \x85" for n in range(40)), "latin-1")
     (tmp_path / "README.md").write_text("not a class")
-    dataset = load(DataConfig(name=str(tmp_path)))
+    dataset = load_dataset(DataConfig(name=str(tmp_path)))
     assert dataset.classes == ("neg", "pos")
     assert {name: len(rows) for name, rows in dataset.splits.items()} == {"train": 64, "validation": 8, "test": 8}
 

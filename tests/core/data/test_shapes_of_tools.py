@@ -8,11 +8,11 @@ import openpyxl
 import pytest
 from shapes_of_tools import FOLDERS, ROWS, SHAPES, choice, csv, labels, objects, tasks, texts, workbook, zip_of
 
-from core.data import apart, limits
-from core.data.check import check
+from core.data import limits, sandbox
+from core.data.check import check_dataset
 from core.data.config import DataConfig
 from core.data.labeled_files import inspect_file, read_file, read_folder
-from core.data.load import load
+from core.data.load import load_dataset
 from core.data.stream import stream_rows
 from core.exceptions import DataError
 
@@ -71,7 +71,7 @@ def test_splits_of_class_folders_are_kept_and_texts_without_a_label_named(tmp_pa
 
 
 def test_a_test_without_labels_is_set_aside_and_said(tmp_path):
-    result = check(DataConfig(name=str(written("competition", tmp_path))))
+    result = check_dataset(DataConfig(name=str(written("competition", tmp_path))))
     assert result["ok"] and result["splits"] == {"train": 32, "validation": 4, "test": 4}
     assert "test.csv: no column 'label', so its 10 rows are set aside" in result["notes"]
 
@@ -88,7 +88,7 @@ def test_class_folders_in_a_legacy_encoding_are_read_in_one(tmp_path):
     guess, certain = said if said[0][1] else said[::-1]
     assert guess[:2] == ("latin-1", True) and guess[2].endswith(" and 19 more")
     assert certain == ("utf-8", False, "all/gut/90")
-    result = check(DataConfig(name=str(tmp_path)))
+    result = check_dataset(DataConfig(name=str(tmp_path)))
     assert [each["guessed"] for each in result["decisions"]] == [each.guessed for each in found.decisions]
 
 
@@ -137,16 +137,16 @@ def test_where_the_first_table_is_refused_the_others_are_named(tmp_path):
         found = inspect_file(tmp_path / name)
         assert (found.sheets, found.sheet, found.columns) == (sheets, sheets[0], ()) and said in found.problem
         assert inspect_file(tmp_path / name, sheet=sheets[1]).classes == {"bad": 20, "good": 20}
-        assert apart.inspect_file(tmp_path / name, DataConfig().reading()) == found
+        assert sandbox.inspect_file(tmp_path / name, DataConfig().get_read_settings()) == found
         with pytest.raises(DataError, match=re.escape(said)):
             read_file(tmp_path / name)
 
 
 def test_the_sheet_is_a_setting_of_the_data_set(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps({"train": objects(), "new": objects()[:30]}))
-    dataset = load(DataConfig(name=str(tmp_path / "a.json"), sheet="new"))
+    dataset = load_dataset(DataConfig(name=str(tmp_path / "a.json"), sheet="new"))
     assert sum(map(len, dataset.splits.values())) == 30
-    assert dataset.fingerprint != load(DataConfig(name=str(tmp_path / "a.json"))).fingerprint
+    assert dataset.fingerprint != load_dataset(DataConfig(name=str(tmp_path / "a.json"))).fingerprint
 
 
 def test_of_several_annotations_the_first_counts_and_it_is_said(tmp_path):
@@ -189,7 +189,7 @@ def test_of_zipped_class_folders_the_training_texts_are_read_and_the_others_can_
     assert list(read_file(path).rows["text"][:2]) == [texts()[0], texts()[2]]  # by number, not by alphabet
     with pytest.raises(DataError, match=re.escape("no split 'x' for data.sheet (in the archive: train, test)")):
         inspect_file(path, sheet="x")
-    assert apart.read_labeled(path, DataConfig().reading()).rows.equals(read_file(path).rows)
+    assert sandbox.read_labeled(path, DataConfig().get_read_settings()).rows.equals(read_file(path).rows)
 
 
 def test_zipped_texts_in_a_legacy_encoding_are_read_in_one_and_named(tmp_path):
@@ -223,7 +223,7 @@ def test_limits_hold_for_zipped_class_folders_and_for_classes_as_keys(monkeypatc
     ):
         monkeypatch.setenv(limits.VARIABLE, chosen)
         with pytest.raises(DataError, match=re.escape(said)):
-            apart.read_labeled(tmp_path / name, DataConfig().reading())
+            sandbox.read_labeled(tmp_path / name, DataConfig().get_read_settings())
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.zip"])
@@ -233,7 +233,7 @@ def test_what_unpacks_to_more_than_allowed_is_refused_with_how_to_cut_it(monkeyp
     packed = gzip.compress(large, mtime=0) if name.endswith("gz") else zip_of({"train.csv": large})
     (tmp_path / name).write_bytes(packed)
     with pytest.raises(DataError, match=r"it unpacks to more; at most 1 MB are read\. .*head -n 100000 > part\.csv"):
-        apart.inspect_file(tmp_path / name, DataConfig().reading())
+        sandbox.inspect_file(tmp_path / name, DataConfig().get_read_settings())
 
 
 def test_an_archive_in_an_archive_is_not_opened(tmp_path):

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.data.splits import cover_classes, cut, fold, strata, stratified_order, three_parts
+from core.data.splits import cover_classes, cut_rows, cut_three_parts, find_strata, order_stratified, select_fold
 
 labels_of = st.lists(st.integers(0, 4), min_size=3, max_size=200).map(np.array)
 seeds = st.integers(0, 2**32)
@@ -12,7 +12,7 @@ seeds = st.integers(0, 2**32)
 @pytest.mark.slow
 @given(labels_of, seeds, st.data())
 def test_a_cut_has_its_size_loses_no_row_and_has_the_class_shares_of_the_whole_but_for_rounding(labels, seed, data):
-    order = stratified_order(labels, seed)
+    order = order_stratified(labels, seed)
     assert sorted(order) == list(range(len(labels)))
     size = data.draw(st.integers(0, len(labels)))
     classes, counts = np.unique(labels, return_counts=True)
@@ -22,17 +22,19 @@ def test_a_cut_has_its_size_loses_no_row_and_has_the_class_shares_of_the_whole_b
         assert abs(taken - size * share) <= 1.5 + len(classes) * share
     if size >= len(classes):
         assert set(labels[order[:size]]) == set(labels)
-    first, rest = cut(labels, size, seed)
+    first, rest = cut_rows(labels, size, seed)
     assert len(first) == size
     assert sorted([*first, *rest]) == list(range(len(labels)))
     assert list(first) == sorted(first) and list(rest) == sorted(rest)
-    assert set(cut(labels, data.draw(st.integers(0, size)), seed)[0]) <= set(first), "of fewer rows it is a part of it"
+    assert set(cut_rows(labels, data.draw(st.integers(0, size)), seed)[0]) <= set(first), (
+        "of fewer rows it is a part of it"
+    )
 
 
 @pytest.mark.slow
 @given(labels_of, seeds, st.integers(2, 6))
 def test_folds_share_out_all_rows_and_every_class_evenly(labels, seed, count):
-    parts = [fold(labels, count, number, seed) for number in range(count)]
+    parts = [select_fold(labels, count, number, seed) for number in range(count)]
     assert sorted(row for held, _ in parts for row in held) == list(range(len(labels)))
     for held, rest in parts:
         assert sorted([*held, *rest]) == list(range(len(labels)))
@@ -45,10 +47,10 @@ def test_folds_share_out_all_rows_and_every_class_evenly(labels, seed, count):
 @pytest.mark.slow
 @given(labels_of, seeds)
 def test_three_parts_share_out_all_rows_and_repeat_for_a_seed(labels, seed):
-    parts = three_parts(labels, (0.8, 0.1, 0.1), seed)
+    parts = cut_three_parts(labels, (0.8, 0.1, 0.1), seed)
     assert sorted(np.concatenate(parts)) == list(range(len(labels)))
     assert len(parts[0]) == int(0.8 * len(labels) + 1e-6)
-    for part, again in zip(parts, three_parts(labels, (0.8, 0.1, 0.1), seed), strict=True):
+    for part, again in zip(parts, cut_three_parts(labels, (0.8, 0.1, 0.1), seed), strict=True):
         assert np.array_equal(part, again)
 
 
@@ -63,14 +65,14 @@ def test_three_parts_share_out_all_rows_and_repeat_for_a_seed(labels, seed):
     ],
 )
 def test_sizes_are_those_of_the_papers(rows, shares, sizes):
-    assert tuple(map(len, three_parts(np.arange(rows) % 2, shares, 0))) == sizes
+    assert tuple(map(len, cut_three_parts(np.arange(rows) % 2, shares, 0))) == sizes
 
 
 def test_the_order_is_the_same_on_every_platform_and_a_row_of_several_labels_counts_as_its_rarest():
-    assert list(stratified_order(np.array([0, 0, 0, 0, 1, 1, 0, 1]), 7)) == [2, 4, 0, 6, 5, 1, 7, 3]
+    assert list(order_stratified(np.array([0, 0, 0, 0, 1, 1, 0, 1]), 7)) == [2, 4, 0, 6, 5, 1, 7, 3]
     has = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 1], [0, 0, 0], [1, 1, 1], [1, 1, 0]])
     # Rows with each label: 5, 3, 2. A row without any is a stratum of its own.
-    assert list(strata(has)) == [1, 0, 2, 3, 2, 1]
+    assert list(find_strata(has)) == [1, 0, 2, 3, 2, 1]
 
 
 kinds_of = st.lists(st.integers(0, 12), min_size=3, max_size=120).map(np.array)
@@ -79,7 +81,7 @@ kinds_of = st.lists(st.integers(0, 12), min_size=3, max_size=120).map(np.array)
 @pytest.mark.slow
 @given(kinds_of, seeds, st.sampled_from([(0.8, 0.1, 0.1), (0.7, 0.15, 0.15), (0.1, 0.45, 0.45)]))
 def test_a_class_of_three_rows_has_one_in_each_part(labels, seed, shares):
-    before = three_parts(labels, shares, seed)
+    before = cut_three_parts(labels, shares, seed)
     parts = cover_classes(labels, before, seed)
     assert sorted(np.concatenate(parts)) == list(range(len(labels)))
     classes, counts = np.unique(labels, return_counts=True)
@@ -95,8 +97,8 @@ def test_a_class_of_three_rows_has_one_in_each_part(labels, seed, shares):
 
 def test_parts_that_have_every_class_stay_as_they_are_and_those_with_too_few_rows_grow():
     labels = np.arange(300) % 3
-    parts = three_parts(labels, (0.8, 0.1, 0.1), 0)
+    parts = cut_three_parts(labels, (0.8, 0.1, 0.1), 0)
     assert all(map(np.array_equal, cover_classes(labels, parts, 0), parts))
     labels = np.arange(10) % 2
-    parts = cover_classes(labels, three_parts(labels, (0.8, 0.1, 0.1), 0), 0)
+    parts = cover_classes(labels, cut_three_parts(labels, (0.8, 0.1, 0.1), 0), 0)
     assert [len(part) for part in parts] == [6, 2, 2]

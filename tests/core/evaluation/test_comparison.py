@@ -9,9 +9,18 @@ import pytest
 from scipy.stats import binomtest, norm, wilcoxon
 from studies import agrees, both, models
 
-from core.evaluation.comparison import LEAST, McNemar, Wilcoxon, finding, holm, judge, rough, verdict
-from core.evaluation.scores import Multi, Single
-from core.evaluation.significance import Both, Draws, compare
+from core.evaluation.comparison import (
+    LEAST,
+    McNemar,
+    Wilcoxon,
+    apply_holm,
+    describe_pair,
+    round_rows,
+    run_test,
+    summarize_pairs,
+)
+from core.evaluation.scores import MultiLabelScores, SingleLabelScores
+from core.evaluation.significance import Draws, ScorePair, compare_classifiers
 from core.metrics import METRICS
 
 COUNTS = [(0, 0), (1, 0), (5, 0), (6, 0), (12, 3), (3, 12), (30, 12), (161, 101), (40, 40), (1200, 1000)]
@@ -29,33 +38,33 @@ def test_the_interval_leaves_out_0_exactly_where_p_is_below_its_level(alpha):
     for apart in (*range(25), 60, 150, 400):
         for first in {0, apart, *random.integers(0, apart + 1, 6).tolist(), apart * 2 // 3}:
             found = McNemar(int(first), int(apart - first), 500)
-            low, high = found.interval(alpha)
+            low, high = found.compute_interval(alpha)
             assert low <= found.difference <= high
             assert (found.p < alpha) == (not low <= 0 <= high), found
 
 
 def test_of_many_rows_the_interval_is_nearly_walds_and_swapping_the_two_mirrors_everything():
-    low, high = McNemar(120, 80, 1000).interval(0.05)
+    low, high = McNemar(120, 80, 1000).compute_interval(0.05)
     half = norm.isf(0.025) * math.sqrt(200 - 40**2 / 1000) / 1000
     assert (low, high) == pytest.approx((0.04 - half, 0.04 + half), abs=0.0025)
     assert high - low >= 2 * half
     one, other = McNemar(30, 12, 400), McNemar(12, 30, 400)
     assert one.p == other.p and one.difference == -other.difference and one.effect == -other.effect
-    assert one.interval(0.05) == pytest.approx(tuple(-end for end in reversed(other.interval(0.05))))
-    assert one.rows_needed(0.05) == other.rows_needed(0.05)
+    assert one.compute_interval(0.05) == pytest.approx(tuple(-end for end in reversed(other.compute_interval(0.05))))
+    assert one.count_rows_needed(0.05) == other.count_rows_needed(0.05)
     assert one.effect == pytest.approx(30 / 42 - 0.5) and McNemar(0, 0, 10).effect == 0.0
 
 
 def test_the_ends_of_the_interval_and_the_rows_needed_are_those_of_closed_formulas():
     """Of a share of 0 the score interval is z² / (n + z²)."""
     z2 = norm.isf(0.025) ** 2
-    assert McNemar(0, 0, 1000).interval(0.05)[1] == pytest.approx(z2 / (1000 + z2))
-    assert McNemar(0, 0, 1000).rows_needed(0.05) is None
-    assert McNemar(10, 0, 10).interval(0.05)[1] == 1.0
-    assert McNemar(0, 10, 10).interval(0.05)[0] == -1.0
-    assert McNemar(0, 0, 0).interval(0.05) == (-1.0, 1.0)
+    assert McNemar(0, 0, 1000).compute_interval(0.05)[1] == pytest.approx(z2 / (1000 + z2))
+    assert McNemar(0, 0, 1000).count_rows_needed(0.05) is None
+    assert McNemar(10, 0, 10).compute_interval(0.05)[1] == 1.0
+    assert McNemar(0, 10, 10).compute_interval(0.05)[0] == -1.0
+    assert McNemar(0, 0, 0).compute_interval(0.05) == (-1.0, 1.0)
     # Connor (1987) with δ = 0.1 and ψ = 0.3: the first n with n·δ − 1 ≥ wanted·√n
-    psi, delta, needed = 0.3, 0.1, McNemar(200, 100, 1000).rows_needed(0.05)
+    psi, delta, needed = 0.3, 0.1, McNemar(200, 100, 1000).count_rows_needed(0.05)
     wanted = norm.isf(0.025) * math.sqrt(psi) + norm.isf(0.2) * math.sqrt(psi - delta**2)
     assert [n * delta - 1 >= wanted * math.sqrt(n) for n in (needed - 1, needed)] == [False, True]
 
@@ -64,7 +73,7 @@ def test_the_ends_of_the_interval_and_the_rows_needed_are_those_of_closed_formul
 @pytest.mark.parametrize(("first", "second"), [(0.05, 0.03), (0.2, 0.1), (0.0425, 0.0334), (0.1, 0.05)])
 @pytest.mark.parametrize("alpha", [0.05, 0.05 / 6])
 def test_with_the_rows_needed_a_difference_is_found_in_80_percent_of_studies(studies, first, second, alpha):
-    rows = McNemar(round(first * 1e6), round(second * 1e6), 10**6).rows_needed(alpha)
+    rows = McNemar(round(first * 1e6), round(second * 1e6), 10**6).count_rows_needed(alpha)
     count, chances = studies(4000), [first, second, 1 - first - second]
     drawn = np.random.default_rng(0).multinomial(rows, chances, count)
     assert agrees(sum(McNemar(int(b), int(c), rows).p < alpha for b, c, _ in drawn), count, 0.795, 0.82)
@@ -77,7 +86,7 @@ def test_with_the_rows_needed_a_difference_is_found_in_80_percent_of_studies(stu
 def test_the_interval_misses_the_true_difference_in_5_percent_of_studies_at_most(studies, rows, first, second):
     count, chances = studies(2000), [first, second, 1 - first - second]
     drawn = np.random.default_rng(1).multinomial(rows, chances, count)
-    intervals = [McNemar(int(b), int(c), rows).interval(0.05) for b, c, _ in drawn]
+    intervals = [McNemar(int(b), int(c), rows).compute_interval(0.05) for b, c, _ in drawn]
     assert agrees(sum(not low <= first - second <= high for low, high in intervals), count, 0.0)
 
 
@@ -92,14 +101,14 @@ def test_p_is_scipys_exact_one(folds):
 def test_ten_folds_by_hand_and_fewer_folds_than_the_least_can_never_tell_two_apart():
     for folds in range(2, 12):
         assert (Wilcoxon((1.0,) * folds).p < 0.05) == (folds >= LEAST)
-    assert Wilcoxon((1.0,) * (LEAST - 1)).interval(0.05) is None
+    assert Wilcoxon((1.0,) * (LEAST - 1)).compute_interval(0.05) is None
     # Differences 1 … 10: of 1,024 signs two are as extreme; the interval drops 8 means at either end.
     found = Wilcoxon(tuple(map(float, range(1, 11))))
     assert found.p == 2 / 1024 and found.effect == 1.0 and found.difference == 5.5
     means = sorted((i + j) / 2 for i in range(1, 11) for j in range(i, 11))
-    assert found.interval(0.05) == (means[8], means[-9])
+    assert found.compute_interval(0.05) == (means[8], means[-9])
     tie = Wilcoxon((0.0,) * 8)
-    assert (tie.p, tie.difference, tie.effect, tie.rows_needed(0.05)) == (1.0, 0.0, 0.0, None)
+    assert (tie.p, tie.difference, tie.effect, tie.count_rows_needed(0.05)) == (1.0, 0.0, 0.0, None)
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.025, 0.05 / 6])
@@ -107,7 +116,7 @@ def test_the_interval_over_folds_leaves_out_0_exactly_where_p_is_below_its_level
     random = np.random.default_rng(0)
     for _ in range(200):
         found = Wilcoxon(tuple(random.normal(random.uniform(0, 1), 1, int(random.integers(2, 13))).round(1)))
-        interval = found.interval(alpha)
+        interval = found.compute_interval(alpha)
         assert (found.p < alpha) == (interval is not None and not interval[0] <= 0 <= interval[1])
         assert interval is None or interval[0] <= found.difference <= interval[1]
 
@@ -122,12 +131,12 @@ def test_of_two_equally_good_procedures_p_is_below_5_percent_in_5_percent_of_stu
 def test_accuracy_and_all_labels_right_of_one_seed_are_mcnemars_and_all_else_a_bootstrap():
     first, second = models(np.random.default_rng(0), 60)
     one, two = {(0, -1): both(first, second)}, {(seed, -1): both(first, second) for seed in (0, 1)}
-    assert judge(one, METRICS["accuracy"]).test == "McNemar, exact"
-    assert judge(two, METRICS["accuracy"]).test == judge(one, METRICS["f1_macro"]).test == "paired bootstrap"
+    assert run_test(one, METRICS["accuracy"]).test == "McNemar, exact"
+    assert run_test(two, METRICS["accuracy"]).test == run_test(one, METRICS["f1_macro"]).test == "paired bootstrap"
     random = np.random.default_rng(0)
     labels, chances = random.integers(0, 2, (80, 3)), random.random((2, 80, 3))
-    first, second = (Multi(labels, each) for each in chances)
-    found = judge({(0, -1): Both(first, second, np.ones(80, bool))}, METRICS["subset_accuracy"])
+    first, second = (MultiLabelScores(labels, each) for each in chances)
+    found = run_test({(0, -1): ScorePair(first, second, np.ones(80, bool))}, METRICS["subset_accuracy"])
     right = [(each.predicted == (labels > 0)).all(1) for each in (first, second)]
     assert (found.only_first, found.only_second) == ((right[0] & ~right[1]).sum(), (right[1] & ~right[0]).sum())
 
@@ -135,12 +144,12 @@ def test_accuracy_and_all_labels_right_of_one_seed_are_mcnemars_and_all_else_a_b
 def test_from_six_folds_on_it_is_wilcoxons():
     random = np.random.default_rng(0)
     folds = {(seed, fold): both(*models(random, 40)) for fold in range(6) for seed in (0, 1)}
-    found = judge(folds, METRICS["accuracy"])
+    found = run_test(folds, METRICS["accuracy"])
     gained = {run: each.first.correct.mean() - each.second.correct.mean() for run, each in folds.items()}
     means = [(gained[0, fold] + gained[1, fold]) / 2 for fold in range(6)]
     assert found.test == "Wilcoxon over folds" and found.differences == pytest.approx(means)
     five = {run: each for run, each in folds.items() if run[1] < 5}
-    assert judge(five, METRICS["accuracy"]).test == "paired bootstrap"
+    assert run_test(five, METRICS["accuracy"]).test == "paired bootstrap"
 
 
 @pytest.mark.slow
@@ -148,33 +157,35 @@ def test_holm_is_statsmodels():
     from statsmodels.stats.multitest import multipletests  # slow to import
 
     for ps in np.random.default_rng(0).random((5, 8)) ** 4:
-        assert [step.p for step in holm(ps)] == pytest.approx(multipletests(ps, method="holm")[1])
+        assert [step.p for step in apply_holm(ps)] == pytest.approx(multipletests(ps, method="holm")[1])
 
 
 def test_holm_by_hand_and_p_after_it_is_below_5_percent_exactly_where_p_is_below_the_level_of_its_step():
-    steps = holm([0.04, 0.001, 0.03, 0.012])
+    steps = apply_holm([0.04, 0.001, 0.03, 0.012])
     assert [step.p for step in steps] == pytest.approx([0.06, 0.004, 0.06, 0.036])
     assert [0.05 / step.alpha for step in steps] == pytest.approx([2, 4, 2, 3])
-    steps = holm([0.03, 0.04])  # 0.04 alone would pass its own step; after 0.03 has failed at 0.025 it must not
+    steps = apply_holm([0.03, 0.04])  # 0.04 alone would pass its own step; after 0.03 has failed at 0.025 it must not
     assert [step.alpha for step in steps] == [0.025, 0.025] and [step.p for step in steps] == [0.06, 0.06]
     for ps in np.random.default_rng(0).random((20, 7)) ** 5:
-        assert [step.p < 0.05 for step in holm(ps)] == [p < step.alpha for p, step in zip(ps, holm(ps), strict=True)]
+        assert [step.p < 0.05 for step in apply_holm(ps)] == [
+            p < step.alpha for p, step in zip(ps, apply_holm(ps), strict=True)
+        ]
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "f1_macro"])
 def test_intervals_at_the_level_of_their_step_and_verdicts_agree(metric):
     random = np.random.default_rng(3)
     several = [*models(random, 150, several=3), *models(random, 150, several=1, hardness=0.2)]
-    several[3] = Single(several[0].labels, several[3].probabilities)
+    several[3] = SingleLabelScores(several[0].labels, several[3].probabilities)
     draws = Draws(METRICS[metric], 200)
-    found = [judge({(0, -1): both(a, b)}, METRICS[metric], draws) for a, b in itertools.combinations(several, 2)]
-    steps = holm([each.p for each in found])
+    found = [run_test({(0, -1): both(a, b)}, METRICS[metric], draws) for a, b in itertools.combinations(several, 2)]
+    steps = apply_holm([each.p for each in found])
     told_apart = 0
     for each, step in zip(found, steps, strict=True):
-        low, high = each.interval(step.alpha)
+        low, high = each.compute_interval(step.alpha)
         given = {"difference": each.difference, "interval": [low, high], "p_holm": step.p, "rows_needed": None}
-        assert ("better" in verdict(PAIR | given)) == (not low <= 0 <= high)
-        told_apart += "better" in verdict(PAIR | given)
+        assert ("better" in describe_pair(PAIR | given)) == (not low <= 0 <= high)
+        told_apart += "better" in describe_pair(PAIR | given)
     assert 0 < told_apart < len(found)
 
 
@@ -196,30 +207,30 @@ TIE = PAIR | {"p_holm": 0.05, "interval": [-0.01, 0.03]}
     ],
 )
 def test_verdicts(pair, words):
-    assert verdict(pair) == words
-    assert verdict(pair, {"X": "A", "Y": "B"}) == words.replace("X", "A").replace("Y", "B")
+    assert describe_pair(pair) == words
+    assert describe_pair(pair, {"X": "A", "Y": "B"}) == words.replace("X", "A").replace("Y", "B")
 
 
 def test_pairs_are_told_in_one_sentence_and_every_winner_is_named():
-    assert finding([PAIR]) == "X is better than Y."
-    assert finding([TIE]) == "X and Y cannot be told apart; about 900 rows needed."
-    assert finding([TIE | {"interval": [-0.004, 0.01]}]) == "X and Y are the same within 0.01."
+    assert summarize_pairs([PAIR]) == "X is better than Y."
+    assert summarize_pairs([TIE]) == "X and Y cannot be told apart; about 900 rows needed."
+    assert summarize_pairs([TIE | {"interval": [-0.004, 0.01]}]) == "X and Y are the same within 0.01."
     pairs = [PAIR, PAIR | {"second": "Z"}, TIE | {"first": "Y", "second": "Z"}]
-    assert finding(pairs) == "X is better than Y and Z; 1 of 3 pairs cannot be told apart."
+    assert summarize_pairs(pairs) == "X is better than Y and Z; 1 of 3 pairs cannot be told apart."
     ties = [TIE | {"first": one, "second": two} for one, two in ("XY", "XZ", "YZ")]
-    assert finding(ties) == "No two of the 3 models can be told apart."
+    assert summarize_pairs(ties) == "No two of the 3 models can be told apart."
     # A and B beat C and D, B beats E alone.
     wins = [PAIR | {"first": one, "second": other} for one in "AB" for other in "CD"]
     ties = [TIE | {"first": "A", "second": "B"}, TIE | {"first": "A", "second": "E"}]
-    assert finding([*wins, *ties]) == "A and B are better than C and D; 2 of 6 pairs cannot be told apart."
-    assert finding([*wins, PAIR | {"first": "B", "second": "E"}, *ties]) == (
+    assert summarize_pairs([*wins, *ties]) == "A and B are better than C and D; 2 of 6 pairs cannot be told apart."
+    assert summarize_pairs([*wins, PAIR | {"first": "B", "second": "E"}, *ties]) == (
         "B is better than C, D and E; A is better than C and D; 2 of 7 pairs cannot be told apart."
     )
 
 
 @pytest.mark.parametrize(("rows", "words"), [(7264, "7\u202f300"), (95, "95"), (104, "100"), (3, "3")])
 def test_rows_needed_are_told_to_two_digits(rows, words):
-    assert rough(rows) == words
+    assert round_rows(rows) == words
 
 
 def test_a_model_of_several_comparisons_is_drawn_once():
@@ -231,8 +242,8 @@ def test_a_model_of_several_comparisons_is_drawn_once():
 
     several = models(np.random.default_rng(0), 50, several=4)
     draws = Draws(replace(METRICS["f1_macro"], measure=measure), 20)
-    draws.together(several)
-    pairs = [judge({(0, -1): both(a, b)}, METRICS["f1_macro"], draws) for a, b in itertools.combinations(several, 2)]
+    draws.resample_scores(several)
+    pairs = [run_test({(0, -1): both(a, b)}, METRICS["f1_macro"], draws) for a, b in itertools.combinations(several, 2)]
     assert len(pairs) == 6 and all(asked.count(id(each)) == 2 for each in several)  # of all rows, and of the draws
-    alone = compare({(0, -1): both(several[0], several[1])}, Draws(METRICS["f1_macro"], 20))
+    alone = compare_classifiers({(0, -1): both(several[0], several[1])}, Draws(METRICS["f1_macro"], 20))
     assert pairs[0].p == alone.p

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.evaluation.costs import cheapest, cost, priced
+from core.evaluation.costs import compute_cost, evaluate_threshold, find_cheapest
 from core.exceptions import InputError
 
 OWN = np.array([True, False, True, False, True])
@@ -17,14 +17,14 @@ def by_hand(own: np.ndarray, chance: np.ndarray, ratio: float, threshold: float)
 
 @pytest.mark.parametrize(("ratio", "threshold"), [(1, 0.35), (5, 0.1), (0.2, 0.75)])
 def test_the_line_is_drawn_half_way_between_two_probabilities(ratio, threshold):
-    assert cheapest(OWN, CHANCE, ratio) == pytest.approx(threshold)
+    assert find_cheapest(OWN, CHANCE, ratio) == pytest.approx(threshold)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_threshold_is_cheaper_than_the_cheapest(seed):
     random = np.random.default_rng(seed)
     own, chance, ratio = random.random(40) < 0.4, np.round(random.random(40), 1), random.choice([0.1, 1, 3, 30])
-    found = by_hand(own, chance, ratio, cheapest(own, chance, ratio))
+    found = by_hand(own, chance, ratio, find_cheapest(own, chance, ratio))
     assert found <= min(by_hand(own, chance, ratio, limit) for limit in np.linspace(0, 1, 401)) + 1e-12
 
 
@@ -32,18 +32,18 @@ def test_no_threshold_is_cheaper_than_the_cheapest(seed):
 def test_of_calibrated_probabilities_it_is_elkans(ratio):
     random = np.random.default_rng(0)
     chance = random.random(100_000)
-    assert cheapest(random.random(100_000) < chance, chance, ratio) == pytest.approx(1 / (1 + ratio), abs=0.03)
+    assert find_cheapest(random.random(100_000) < chance, chance, ratio) == pytest.approx(1 / (1 + ratio), abs=0.03)
 
 
 def test_a_price_counts_both_mistakes_and_says_how_sure_it_is():
     limits = np.linspace(0, 1, 11)
-    assert cost(OWN, CHANCE, 3, limits) == pytest.approx([by_hand(OWN, CHANCE, 3, limit) for limit in limits])
-    found = priced(OWN, CHANCE, 5, 0.5)
+    assert compute_cost(OWN, CHANCE, 3, limits) == pytest.approx([by_hand(OWN, CHANCE, 3, limit) for limit in limits])
+    found = evaluate_threshold(OWN, CHANCE, 5, 0.5)
     assert (found["n"], found["false_negatives"], found["false_positives"]) == (5, 2, 1)
     assert found["cost"] == found["cost_at_half"] == pytest.approx(11 / 5)
     random = np.random.default_rng(1)
     own, chance = random.random(400) < 0.3, random.random(400)
-    found, said = priced(own, chance, 5, 0.3), chance > 0.3
+    found, said = evaluate_threshold(own, chance, 5, 0.3), chance > 0.3
     each = 5 * (own & ~said) + (~own & said)
     deviation = each.std() / 20
     assert found["interval"] == pytest.approx([each.mean() + z * deviation for z in (-1.96, 1.96)], abs=0.04)
@@ -52,9 +52,9 @@ def test_a_price_counts_both_mistakes_and_says_how_sure_it_is():
 def test_without_rows_or_a_weight_no_threshold_is_chosen_and_0_is_never_predicted_and_1_can_be_left_out():
     for ratio in (0, -1, float("nan"), float("inf")):
         with pytest.raises(InputError, match="a number above 0"):
-            cheapest(OWN, CHANCE, ratio)
+            find_cheapest(OWN, CHANCE, ratio)
     with pytest.raises(InputError, match="there are none"):
-        cheapest(OWN[:0], CHANCE[:0], 2)
+        find_cheapest(OWN[:0], CHANCE[:0], 2)
     own, chance = np.array([True, False]), np.array([0.0, 1.0])
-    assert by_hand(own, chance, 100, cheapest(own, chance, 100)) == pytest.approx(50)
-    assert cheapest(own, chance, 100) == 1.0
+    assert by_hand(own, chance, 100, find_cheapest(own, chance, 100)) == pytest.approx(50)
+    assert find_cheapest(own, chance, 100) == 1.0

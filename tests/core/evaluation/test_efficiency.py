@@ -9,7 +9,7 @@ import torch
 from small_models import batch_of
 from torch import nn
 
-from core.evaluation.efficiency import inference, inference_time, parameter_count, peak_memory
+from core.evaluation.efficiency import count_parameters, measure_inference, measure_memory, measure_time
 from core.models.trace import Output
 from core.text.token_table import TokenTable
 
@@ -31,14 +31,14 @@ class Slow(nn.Module):
 
 def test_only_trainable_parameters_count():
     model = nn.Sequential(nn.Linear(3, 2), nn.Linear(2, 2, bias=False))
-    assert parameter_count(model) == 3 * 2 + 2 + 4
+    assert count_parameters(model) == 3 * 2 + 2 + 4
     model[1].requires_grad_(False)
-    assert parameter_count(model) == 8
+    assert count_parameters(model) == 8
 
 
 def test_the_median_leaves_out_the_warm_up_and_the_model_keeps_its_mode():
     model = Slow().train()
-    found = inference_time(model, batch_of([[2, 3], [2]]), warm_up=3, repeats=5)
+    found = measure_time(model, batch_of([[2, 3], [2]]), warm_up=3, repeats=5)
     assert model.passes == 8
     assert 2 <= found["low"] <= found["milliseconds"] <= found["high"]
     assert found["milliseconds"] < 40
@@ -53,7 +53,7 @@ def test_an_error_inside_the_model_is_not_swallowed():
 
     model = Broken().train()
     with pytest.raises(RuntimeError, match="broken"):
-        inference_time(model, batch_of([[2]]))
+        measure_time(model, batch_of([[2]]))
     assert model.training
 
 
@@ -74,14 +74,14 @@ def test_memory_is_what_is_alive_at_once_and_views_and_work_in_place_take_none()
 
     batch = batch_of([[2]] * 10)
     given = 1000 * 4 + 10 * 8 + 10
-    assert peak_memory(Two(), batch) == given + 2 * 10 * 1000 * 4
+    assert measure_memory(Two(), batch) == given + 2 * 10 * 1000 * 4
 
     class Views(nn.Module):
         def forward(self, batch):
             logits = batch.ids.view(-1).reshape(2, 2).T.add_(1)
             return Output(logits, logits)
 
-    assert peak_memory(Views(), batch_of([[2, 3], [2, 4]])) == 4 * 8 + 4
+    assert measure_memory(Views(), batch_of([[2, 3], [2, 4]])) == 4 * 8 + 4
 
 
 def test_the_texts_measured_are_spread_like_all_and_few_are_enough():
@@ -93,16 +93,16 @@ def test_the_texts_measured_are_spread_like_all_and_few_are_enough():
             return super().forward(batch)
 
     lengths = list(range(1, 641))
-    tokens = TokenTable.of([[2] * length for length in lengths])
+    tokens = TokenTable.from_ids([[2] * length for length in lengths])
     before = torch.get_num_threads()
-    found = inference(Watched(), tokens)
+    found = measure_inference(Watched(), tokens)
     batch, one = max(seen, key=len), min(seen, key=len)
     assert batch == list(range(6, 641, 10)), "the middle of every 64th part"
     assert one == [321]
     assert (found["rows"], found["tokens"], found["one"]["rows"], found["one"]["tokens"]) == (64, 636, 1, 321)
     assert found["device"] == "cpu" and found["processor"]
     assert torch.get_num_threads() == before
-    found = inference(Slow(), TokenTable.of([[2, 3]]))
+    found = measure_inference(Slow(), TokenTable.from_ids([[2, 3]]))
     assert (found["rows"], found["one"]["rows"]) == (1, 1)
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from studies import CLASSES, agrees, all_apart, both, in_full, models
 
-from core.evaluation.comparison import holm, judge
-from core.evaluation.scores import Single
-from core.evaluation.significance import Draws, compare, swapped_variance
+from core.evaluation.comparison import apply_holm, run_test
+from core.evaluation.scores import SingleLabelScores
+from core.evaluation.significance import Draws, compare_classifiers, compute_swap_variance
 from core.metrics import METRICS
 
 pytestmark = [pytest.mark.study, pytest.mark.slow]
@@ -20,7 +20,7 @@ LIKE_THEM = in_full("brier", "precision_weighted", "mae", "quadratic_kappa", "av
 @pytest.mark.parametrize(("rows", "least", "most"), [(200, 0.02, 0.04), (1000, 0.03, 0.05)])
 def test_mcnemar_is_conservative_and_less_so_of_more_rows(studies, rows, least, most):
     random, count = np.random.default_rng(rows), studies(2000)
-    ps = [judge({(0, -1): both(*models(random, rows))}, METRICS["accuracy"]).p for _ in range(count)]
+    ps = [run_test({(0, -1): both(*models(random, rows))}, METRICS["accuracy"]).p for _ in range(count)]
     assert agrees(sum(p < 0.05 for p in ps), count, least, most)
 
 
@@ -28,7 +28,7 @@ def test_mcnemar_is_conservative_and_less_so_of_more_rows(studies, rows, least, 
 def test_all_other_metrics_call_chance_in_4_to_5_percent_of_studies(studies, metric):
     random, count = np.random.default_rng(7), studies(2000)
     ps = [
-        judge({(0, -1): all_apart(*models(random, 400))}, METRICS[metric], Draws(METRICS[metric], 200, seed)).p
+        run_test({(0, -1): all_apart(*models(random, 400))}, METRICS[metric], Draws(METRICS[metric], 200, seed)).p
         for seed in range(count)
     ]
     assert agrees(sum(p < 0.05 for p in ps), count, 0.04)
@@ -39,7 +39,9 @@ def test_with_few_rows_that_differ_the_interval_of_an_f1_difference_leaves_chanc
     """From the ten rows on that an interval needs."""
     random, count = np.random.default_rng(rows), studies(2000)
     pairs = (both(*models(random, rows)) for _ in range(count))
-    found = [compare({(0, -1): pair}, Draws(METRICS["f1_macro"], 200, seed)) for seed, pair in enumerate(pairs)]
+    found = [
+        compare_classifiers({(0, -1): pair}, Draws(METRICS["f1_macro"], 200, seed)) for seed, pair in enumerate(pairs)
+    ]
     measured = [each for each in found if each.measured]
     assert agrees(sum(not each.low <= 0 <= each.high for each in measured), len(measured), 0.035)
 
@@ -51,7 +53,7 @@ def with_scales(random, rows, *scales):
     for scale in scales:
         logits = random.normal(0, 1, (rows, CLASSES)) + 1.2 * np.eye(CLASSES)[labels]
         odds = np.exp(1.2 * scale * logits)
-        drawn.append(Single(labels, odds / odds.sum(1, keepdims=True)))
+        drawn.append(SingleLabelScores(labels, odds / odds.sum(1, keepdims=True)))
     return drawn
 
 
@@ -62,7 +64,7 @@ def test_equal_calibration_errors_are_told_apart_by_chance_only(studies, scale):
     for seed in range(count):
         tables = [parts(each) for each in with_scales(random, 400, scale, scale)]
         first, second = (np.abs(each.mean(0)).sum() for each in tables)
-        variance = swapped_variance(tables[:1], tables[1:], seed)
+        variance = compute_swap_variance(tables[:1], tables[1:], seed)
         called += variance is not None and abs(first - second) > 1.96 * variance**0.5
     assert agrees(called, count, 0.04, 0.055)
 
@@ -71,7 +73,7 @@ def test_one_too_sure_and_one_as_much_too_timid_are_told_apart_by_chance_only(st
     """Swaps would mix the two and call 8 to 11 %; rows are drawn."""
     random, count = np.random.default_rng(3), studies(2000)
     pairs = (all_apart(*with_scales(random, 400, 1.8, 0.5846)) for _ in range(count))
-    ps = [compare({(0, -1): pair}, Draws(METRICS["ece"], 200, seed)).p for seed, pair in enumerate(pairs)]
+    ps = [compare_classifiers({(0, -1): pair}, Draws(METRICS["ece"], 200, seed)).p for seed, pair in enumerate(pairs)]
     assert agrees(sum(p < 0.05 for p in ps), count, 0.04, 0.06)
 
 
@@ -81,10 +83,10 @@ def test_after_holm_a_family_of_four_equally_good_models_has_a_false_better_in_5
     for seed in range(count):
         several = models(random, 400, several=4)
         draws = Draws(METRICS[metric], 200, seed)
-        draws.together(several)
+        draws.resample_scores(several)
         pairs = itertools.combinations(several, 2)
-        ps = [judge({(0, -1): both(a, b)}, METRICS[metric], draws).p for a, b in pairs]
-        wrong += min(step.p for step in holm(ps)) < 0.05
+        ps = [run_test({(0, -1): both(a, b)}, METRICS[metric], draws).p for a, b in pairs]
+        wrong += min(step.p for step in apply_holm(ps)) < 0.05
     assert agrees(wrong, count, 0.0)
 
 
@@ -92,10 +94,10 @@ def weakened(random, rows, metric, kept):
     """The second model hesitates (Brier score), or answers another class in some rows."""
     first, second = models(random, rows)
     if metric == "brier":
-        return all_apart(first, Single(second.labels, kept * second.probabilities + (1 - kept) / CLASSES))
+        return all_apart(first, SingleLabelScores(second.labels, kept * second.probabilities + (1 - kept) / CLASSES))
     chances, other = second.probabilities.copy(), random.random(rows) >= kept
     chances[other] = np.roll(chances[other], 1, 1)
-    return both(first, Single(second.labels, chances))
+    return both(first, SingleLabelScores(second.labels, chances))
 
 
 @pytest.mark.parametrize(
@@ -104,6 +106,8 @@ def weakened(random, rows, metric, kept):
 )
 def test_with_the_rows_needed_the_bootstrap_finds_a_difference_in_80_percent_of_studies(studies, metric, kept):
     random, of, count = np.random.default_rng(5), METRICS[metric], studies(400, few=100)
-    rows = judge({(0, -1): weakened(random, 60_000, metric, kept)}, of, Draws(of, 50)).rows_needed(0.05)
-    ps = [judge({(0, -1): weakened(random, rows, metric, kept)}, of, Draws(of, 200, seed)).p for seed in range(count)]
+    rows = run_test({(0, -1): weakened(random, 60_000, metric, kept)}, of, Draws(of, 50)).count_rows_needed(0.05)
+    ps = [
+        run_test({(0, -1): weakened(random, rows, metric, kept)}, of, Draws(of, 200, seed)).p for seed in range(count)
+    ]
     assert agrees(sum(p < 0.05 for p in ps), count, 0.79, 0.83), rows

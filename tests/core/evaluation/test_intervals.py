@@ -10,17 +10,17 @@ from core.evaluation import intervals as module
 from core.evaluation.intervals import (
     RANKED_RESAMPLES,
     RESAMPLES,
-    bands,
-    calibration_interval,
-    class_intervals,
-    intervals,
-    newcombe,
-    over_runs,
-    per_class_intervals,
-    wilson,
+    combine_runs,
+    compute_bands,
+    compute_class_intervals,
+    compute_ece_interval,
+    compute_intervals,
+    compute_newcombe,
+    compute_wilson,
+    list_class_intervals,
 )
 from core.evaluation.metrics import evaluate
-from core.evaluation.scores import Single
+from core.evaluation.scores import SingleLabelScores
 
 
 def case(rows: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -42,7 +42,7 @@ def drawn(rows: int, seed: int = 0) -> np.ndarray:
 @pytest.mark.parametrize("classes", [2, 3])
 def test_each_interval_is_that_of_a_plain_loop_over_resamples(classes):
     labels, probabilities = case(30, classes, seed=1)
-    found = intervals(labels, probabilities)
+    found = compute_intervals(labels, probabilities)
     values: dict[str, list[float]] = {name: [] for name in found}
     for number, rows in enumerate(drawn(30)):
         for name, value in evaluate(labels[rows], probabilities[rows]).items():
@@ -62,7 +62,7 @@ def test_the_interval_of_accuracy_misses_the_truth_in_5_percent_of_studies(monke
     random = np.random.default_rng(0)
     for study in range(count):
         labels = np.where(random.random(150) < truth, 1, 0)
-        low, high = intervals(labels, np.tile([0.3, 0.7], (150, 1)), seed=study)["accuracy"]
+        low, high = compute_intervals(labels, np.tile([0.3, 0.7], (150, 1)), seed=study)["accuracy"]
         missed += not low <= truth <= high
     assert agrees(missed, count, 0.04, 0.065)
 
@@ -70,13 +70,13 @@ def test_the_interval_of_accuracy_misses_the_truth_in_5_percent_of_studies(monke
 @pytest.mark.slow
 def test_the_seed_decides_and_the_metric_lies_inside_and_blocks_change_nothing_but_memory(monkeypatch):
     small = case(40, 3, seed=3)
-    whole = intervals(*small)
+    whole = compute_intervals(*small)
     with monkeypatch.context() as here:
         here.setattr(module, "_CELLS", 40 * 7)
-        assert intervals(*small) == whole
+        assert compute_intervals(*small) == whole
     labels, probabilities = case(200, 3, seed=4)
-    found = intervals(labels, probabilities)
-    assert found != intervals(labels, probabilities, seed=1)
+    found = compute_intervals(labels, probabilities)
+    assert found != compute_intervals(labels, probabilities, seed=1)
     metrics = evaluate(labels, probabilities)
     for name in metrics:
         assert found[name][0] <= metrics[name] <= found[name][1]
@@ -85,13 +85,13 @@ def test_the_seed_decides_and_the_metric_lies_inside_and_blocks_change_nothing_b
 def test_where_all_rows_are_right_shares_have_wilsons_interval_and_what_is_resampled_or_undefined_none():
     """Twelve of twelve, as statsmodels gives them (proportion_confint, method wilson)."""
     labels = np.repeat([0, 1], 6)
-    found = intervals(labels, np.eye(2)[labels] * 0.8 + 0.1)
+    found = compute_intervals(labels, np.eye(2)[labels] * 0.8 + 0.1)
     assert found["accuracy"] == pytest.approx([0.757506, 1.0], abs=1e-6)
     assert set(found) == {"accuracy", "ece"}, "no resample differs: nothing says how uncertain they are"
-    for row in class_intervals(np.eye(2)[labels] > 0, np.eye(2)[labels] > 0):
+    for row in compute_class_intervals(np.eye(2)[labels] > 0, np.eye(2)[labels] > 0):
         assert row == {part: pytest.approx([0.609666, 1.0], abs=1e-6) for part in ("precision", "recall")}
-    assert intervals(np.zeros(0, int), np.zeros((0, 2))) == {}
-    assert "roc_auc" not in intervals(np.zeros(5, int), np.full((5, 2), 0.5))
+    assert compute_intervals(np.zeros(0, int), np.zeros((0, 2))) == {}
+    assert "roc_auc" not in compute_intervals(np.zeros(5, int), np.full((5, 2), 0.5))
 
 
 @pytest.mark.parametrize(
@@ -99,9 +99,9 @@ def test_where_all_rows_are_right_shares_have_wilsons_interval_and_what_is_resam
 )
 def test_the_interval_of_a_share_is_that_of_wilson(hits, rows, low, high):
     """Values as statsmodels gives them (proportion_confint, method wilson)."""
-    assert wilson(hits, rows) == pytest.approx((low, high), abs=1e-6) and wilson(0, 0) == (0.0, 1.0)
+    assert compute_wilson(hits, rows) == pytest.approx((low, high), abs=1e-6) and compute_wilson(0, 0) == (0.0, 1.0)
     for hits, rows in ((0, 7), (7, 7), (1, 3), (3201, 3202)):
-        assert wilson(hits, rows)[0] <= hits / rows <= wilson(hits, rows)[1]
+        assert compute_wilson(hits, rows)[0] <= hits / rows <= compute_wilson(hits, rows)[1]
 
 
 def answers(confidence, right):
@@ -114,8 +114,8 @@ def test_the_interval_of_the_calibration_error_by_hand():
     """Three of four are right at 0.9, one of two at 0.6: gaps of 0.15 and 0.1, weighed by 2/3 and 1/3."""
     confidence = np.array([0.9] * 4 + [0.6] * 2)
     labels, chances = answers(confidence, np.array([1, 1, 1, 0, 1, 0], bool))
-    low, high = intervals(labels, chances)["ece"]
-    wide = [0.75 - wilson(3, 4)[0], 0.5 - wilson(1, 2)[0]]
+    low, high = compute_intervals(labels, chances)["ece"]
+    wide = [0.75 - compute_wilson(3, 4)[0], 0.5 - compute_wilson(1, 2)[0]]
     first, second = (weight * half / stats.norm.isf(0.025) for weight, half in zip([2 / 3, 1 / 3], wide, strict=True))
     error, moved = 0.4 / 3, (2 / 3 * 0.15**2 + 1 / 3 * 0.1**2 - (0.4 / 3) ** 2) / 6
     assert evaluate(labels, chances)["ece"] == pytest.approx(error)
@@ -128,7 +128,7 @@ def test_the_interval_of_the_calibration_error_holds_it(seed):
     random = np.random.default_rng(seed)
     confidence = random.uniform(0.5, 1, 200)
     given = answers(confidence, random.random(200) < confidence)
-    low, high = intervals(*given, names=["ece"])["ece"]
+    low, high = compute_intervals(*given, names=["ece"])["ece"]
     assert 0 <= low <= evaluate(*given)["ece"] <= high <= 1
 
 
@@ -142,7 +142,9 @@ def test_the_interval_of_the_calibration_error_covers_it_in_92_percent_of_studie
     covered = 0
     for _ in range(studies):
         confidence = 1 - spread * random.random(rows)
-        low, high = calibration_interval(Single(*answers(confidence, random.random(rows) < confidence - shift)))
+        low, high = compute_ece_interval(
+            SingleLabelScores(*answers(confidence, random.random(rows) < confidence - shift))
+        )
         covered += low <= shift <= high
     assert covered >= 0.92 * studies
 
@@ -150,12 +152,15 @@ def test_the_interval_of_the_calibration_error_covers_it_in_92_percent_of_studie
 def test_measures_of_a_scale_have_intervals_where_they_are_defined():
     random = np.random.default_rng(0)
     labels, probabilities = random.integers(0, 4, 60), random.dirichlet(np.ones(4), 60)
-    found, metrics = intervals(labels, probabilities, ordered=True), evaluate(labels, probabilities, ordered=True)
+    found, metrics = (
+        compute_intervals(labels, probabilities, ordered=True),
+        evaluate(labels, probabilities, ordered=True),
+    )
     for name in ("mae", "quadratic_kappa"):
         low, high = found[name]
         assert low < metrics[name] < high
     rows = np.array([0, 0, 2])
-    low, high = intervals(rows, np.eye(3)[[0, 1, 2]], ordered=True)["quadratic_kappa"]
+    low, high = compute_intervals(rows, np.eye(3)[[0, 1, 2]], ordered=True)["quadratic_kappa"]
     assert 0 <= low < high <= 1, "a draw of one class only does not count"
 
 
@@ -166,28 +171,30 @@ def test_the_intervals_of_a_class_are_wilsons_and_of_f1_that_of_a_loop_over_resa
     rows = np.random.default_rng(9).integers(0, 80, (4000, 80))
     hits, all_own, all_predicted = (each[rows].sum(1) for each in (own & predicted, own, predicted))
     f1 = 2 * hits / (all_own + all_predicted)
-    for number, row in enumerate(class_intervals(own, predicted)):
+    for number, row in enumerate(compute_class_intervals(own, predicted)):
         assert row["f1"] == pytest.approx(np.percentile(f1[:, number], [2.5, 97.5]), abs=0.02)
         right = (own & predicted)[:, number].sum()
-        assert row["precision"] == list(wilson(right, predicted[:, number].sum()))
-        assert row["recall"] == list(wilson(right, own[:, number].sum()))
+        assert row["precision"] == list(compute_wilson(right, predicted[:, number].sum()))
+        assert row["recall"] == list(compute_wilson(right, own[:, number].sum()))
 
 
 def test_a_class_never_predicted_has_no_interval_of_precision_and_several_labels_have_theirs_at_thresholds():
     own = np.array([[True], [False]] * 20)
-    (found,) = class_intervals(own, np.zeros_like(own))
-    assert set(found) == {"recall"} and found["recall"] == list(wilson(0, 20))
-    assert class_intervals(own[:0], own[:0]) == [{}]
+    (found,) = compute_class_intervals(own, np.zeros_like(own))
+    assert set(found) == {"recall"} and found["recall"] == list(compute_wilson(0, 20))
+    assert compute_class_intervals(own[:0], own[:0]) == [{}]
     random = np.random.default_rng(2)
     labels, probabilities = random.random((60, 2)) < 0.4, random.random((60, 2))
-    found = per_class_intervals(labels, probabilities, ("calm", "joy"), "multi", np.array([0.2, 0.7]))
-    first, second = class_intervals(labels, probabilities > [0.2, 0.7])
+    found = list_class_intervals(labels, probabilities, ("calm", "joy"), "multi", np.array([0.2, 0.7]))
+    first, second = compute_class_intervals(labels, probabilities > [0.2, 0.7])
     assert found == {"calm": first, "joy": second}
 
 
 def over_seeds(values, ranges, fold=-1):
     """Of seeds 0, 1, … on the same rows."""
-    return over_runs(*({(seed, fold): each for seed, each in enumerate(given)} for given in (values, ranges)), (0, 1))
+    return combine_runs(
+        *({(seed, fold): each for seed, each in enumerate(given)} for given in (values, ranges)), (0, 1)
+    )
 
 
 def test_the_interval_over_seeds_adds_what_the_rows_and_the_seeds_vary():
@@ -200,7 +207,7 @@ def test_the_interval_over_seeds_adds_what_the_rows_and_the_seeds_vary():
     assert over_seeds([0.8, 0.8], [(0.8, 0.8)] * 2) == (0.8, 0.8)
     assert over_seeds([1.0, 0.98], [(0.9, 1.0), (0.88, 1.0)])[1] == 1.0, "it ends where the metric does"
     values, ranges = {(0, fold): 0.8 for fold in range(4)}, {(0, fold): (0.76, 0.84) for fold in range(4)}
-    assert over_runs(values, ranges) == pytest.approx((0.78, 0.82)), "over folds that of all their rows"
+    assert combine_runs(values, ranges) == pytest.approx((0.78, 0.82)), "over folds that of all their rows"
 
 
 @pytest.mark.parametrize(
@@ -210,7 +217,7 @@ def test_the_interval_of_a_difference_of_shares_is_that_of_newcombe(hits, rows, 
     from statsmodels.stats.proportion import confint_proportions_2indep
 
     expected = confint_proportions_2indep(hits, rows, others, of, method="newcomb", compare="diff")
-    assert newcombe(hits, rows, others, of) == pytest.approx(expected, abs=1e-9)
+    assert compute_newcombe(hits, rows, others, of) == pytest.approx(expected, abs=1e-9)
 
 
 def band_case(rows: int, seed: int, share: float = 0.4) -> tuple[np.ndarray, np.ndarray]:
@@ -232,7 +239,7 @@ def test_the_bands_are_those_of_a_loop_over_resamples(monkeypatch):
     own, chance = band_case(90, seed=3)
     rate, recall, _ = curves(own, chance)
     assert sk.auc(np.append(0, rate), np.append(0, recall)) == pytest.approx(sk.roc_auc_score(own, chance))
-    found, random, recalls, precisions = bands(own, chance), np.random.default_rng(1), [], []
+    found, random, recalls, precisions = compute_bands(own, chance), np.random.default_rng(1), [], []
     for _ in range(2000):
         rows = random.integers(0, 90, 90)
         rate, recall, precision = curves(own[rows], chance[rows])
@@ -246,14 +253,14 @@ def test_the_bands_are_those_of_a_loop_over_resamples(monkeypatch):
 
 def test_the_curve_lies_inside_its_band_and_many_rows_are_thinned_to_points_along_it():
     own, chance = band_case(500, seed=4)
-    found = bands(own, chance)
+    found = compute_bands(own, chance)
     false, true, _ = sk.roc_curve(own, chance, drop_intermediate=False)
     assert np.isin(found.roc.x.round(12), false.round(12)).all()
     curve = np.interp(found.roc.x, false, true)
     assert (found.roc.low <= curve + 1e-9).all() and (curve <= found.roc.high + 1e-9).all()
     assert found.roc.low[-1] == found.roc.high[-1] == 1
     own, chance = band_case(20_000, seed=5, share=0.01)
-    found = bands(own, chance)
+    found = compute_bands(own, chance)
     assert module.POINTS / 2 < len(found.pr.x) <= module.POINTS + 1
     assert len(found.roc.x) <= module.POINTS + 2
     whole, thinned = sk.roc_curve(own, chance), (found.roc.low + found.roc.high) / 2
@@ -262,6 +269,6 @@ def test_the_curve_lies_inside_its_band_and_many_rows_are_thinned_to_points_alon
 
 @pytest.mark.parametrize("own", [np.zeros(4, bool), np.ones(4, bool), np.zeros(0, bool)])
 def test_without_a_row_of_either_side_there_is_none(own):
-    assert bands(own, np.linspace(0, 1, len(own))) is None
-    perfect = bands(np.repeat([False, True], 50), np.linspace(0, 1, 100))
+    assert compute_bands(own, np.linspace(0, 1, len(own))) is None
+    perfect = compute_bands(np.repeat([False, True], 50), np.linspace(0, 1, 100))
     assert (perfect.roc.low == 1).all() and (perfect.pr.low == 1).all(), "a perfect ranking has no width"

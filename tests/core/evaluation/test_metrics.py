@@ -9,20 +9,20 @@ from hypothesis import strategies as st
 from sklearn import metrics as sk
 from sklearn.preprocessing import label_binarize
 
-from core.evaluation.intervals import intervals
+from core.evaluation.intervals import compute_intervals
 from core.evaluation.metrics import (
-    calibration_bins,
-    confusion,
+    compute_calibration,
+    compute_confusion,
+    compute_pr_curve,
+    compute_roc_curve,
     describe_absent,
     evaluate,
-    left_out,
-    per_class,
-    pr_points,
-    roc_points,
+    evaluate_classes,
+    explain_left_out,
 )
-from core.evaluation.scores import confusions, tuned_thresholds
+from core.evaluation.scores import count_confusions, tune_thresholds
 from core.exceptions import InputError
-from core.metrics import metrics_of, thresholded
+from core.metrics import select_metrics, select_thresholded
 
 
 @st.composite
@@ -54,7 +54,10 @@ def test_counted_metrics_equal_scikit_learn(case):
     assert found["loss"] == pytest.approx(sk.log_loss(labels, probabilities, labels=classes))
     apart = probabilities - np.eye(len(classes))[labels]
     assert found["brier"] == pytest.approx((apart**2).sum(1).mean() / 2)
-    assert confusion(labels, predicted, len(classes)) == sk.confusion_matrix(labels, predicted, labels=classes).tolist()
+    assert (
+        compute_confusion(labels, predicted, len(classes))
+        == sk.confusion_matrix(labels, predicted, labels=classes).tolist()
+    )
 
 
 @pytest.mark.slow
@@ -73,7 +76,7 @@ def test_ranking_metrics_equal_scikit_learn(case):
     assert found["roc_auc"] == pytest.approx(auc)
     assert found["roc_auc_macro"] == pytest.approx(macro)
     assert found["average_precision"] == pytest.approx(precision)
-    assert set(found) == set(metrics_of("single"))
+    assert set(found) == set(select_metrics("single"))
 
 
 @pytest.mark.slow
@@ -81,13 +84,13 @@ def test_ranking_metrics_equal_scikit_learn(case):
 @settings(max_examples=40)
 def test_curves_equal_scikit_learn(case):
     labels, probabilities = case
-    found = roc_points(labels, probabilities, 1)
+    found = compute_roc_curve(labels, probabilities, 1)
     fpr, tpr, _ = sk.roc_curve(labels == 1, probabilities[:, 1], drop_intermediate=False)
     every = set(zip(fpr.round(9), tpr.round(9), strict=True))
     assert set(zip(np.round(found["fpr"], 9), np.round(found["tpr"], 9), strict=True)) <= every
     assert sk.auc(found["fpr"], found["tpr"]) == pytest.approx(sk.auc(fpr, tpr))
     assert found["threshold"] == sorted(found["threshold"], reverse=True)
-    found = pr_points(labels, probabilities, 1)
+    found = compute_pr_curve(labels, probabilities, 1)
     precision, recall, thresholds = sk.precision_recall_curve(labels == 1, probabilities[:, 1])
     np.testing.assert_allclose(found["precision"], precision[-2::-1])
     np.testing.assert_allclose(found["recall"], recall[-2::-1])
@@ -97,19 +100,26 @@ def test_curves_equal_scikit_learn(case):
 def test_without_a_class_rows_or_an_order_what_needs_them_is_left_out_and_says_why():
     labels, probabilities = np.array([0, 0, 2]), np.full((3, 3), 1 / 3)
     found = evaluate(labels, probabilities)
-    reasons = left_out(labels, probabilities, "abc")
-    assert set(reasons) == {"roc_auc", "roc_auc_macro", "average_precision"} == set(metrics_of("single")) - set(found)
+    reasons = explain_left_out(labels, probabilities, "abc")
+    assert (
+        set(reasons) == {"roc_auc", "roc_auc_macro", "average_precision"} == set(select_metrics("single")) - set(found)
+    )
     assert reasons["roc_auc"] == "no row is 'b'"
     assert all(math.isfinite(value) for value in found.values())
-    assert roc_points(labels, probabilities, 1) == {"fpr": [], "tpr": [], "threshold": []}
-    assert pr_points(labels, probabilities, 1) == {"precision": [], "recall": [], "threshold": []}
+    assert compute_roc_curve(labels, probabilities, 1) == {"fpr": [], "tpr": [], "threshold": []}
+    assert compute_pr_curve(labels, probabilities, 1) == {"precision": [], "recall": [], "threshold": []}
     labels, probabilities = np.zeros(0, int), np.zeros((0, 2))
     assert evaluate(labels, probabilities) == {}
-    assert left_out(labels, probabilities, "ab")["accuracy"] == "there are no rows"
-    assert per_class(labels, probabilities, ["a", "b"])["a"] == {"precision": 0, "recall": 0, "f1": 0, "support": 0}
-    assert roc_points(labels, probabilities, 1)["fpr"] == []
+    assert explain_left_out(labels, probabilities, "ab")["accuracy"] == "there are no rows"
+    assert evaluate_classes(labels, probabilities, ["a", "b"])["a"] == {
+        "precision": 0,
+        "recall": 0,
+        "f1": 0,
+        "support": 0,
+    }
+    assert compute_roc_curve(labels, probabilities, 1)["fpr"] == []
     labels, probabilities = np.array([0, 1, 2]), np.eye(3)
-    assert "mae" not in evaluate(labels, probabilities) and "mae" not in left_out(labels, probabilities, "abc")
+    assert "mae" not in evaluate(labels, probabilities) and "mae" not in explain_left_out(labels, probabilities, "abc")
     assert evaluate(labels, probabilities, ordered=True)["quadratic_kappa"] == 1
 
 
@@ -119,7 +129,7 @@ def test_without_a_class_rows_or_an_order_what_needs_them_is_left_out_and_says_w
 def test_measures_of_a_scale_equal_scikit_learn(case):
     labels, probabilities = case
     predicted, found = probabilities.argmax(1), evaluate(labels, probabilities, ordered=True)
-    reasons = left_out(labels, probabilities, range(probabilities.shape[1]), ordered=True)
+    reasons = explain_left_out(labels, probabilities, range(probabilities.shape[1]), ordered=True)
     if probabilities.shape[1] == 2:
         assert not {"mae", "quadratic_kappa"} & {*found, *reasons}, "of two classes they say what accuracy says"
         return
@@ -130,7 +140,7 @@ def test_measures_of_a_scale_equal_scikit_learn(case):
         assert found["quadratic_kappa"] == pytest.approx(expected, abs=1e-9)
     else:
         assert reasons["quadratic_kappa"] == "every row is of one class, and predicted so"
-    assert set(metrics_of("single", ordered=True)) == {*found, *reasons}
+    assert set(select_metrics("single", ordered=True)) == {*found, *reasons}
 
 
 def test_calibration_error_is_the_gap_of_confidence_and_accuracy_in_15_bins():
@@ -138,7 +148,7 @@ def test_calibration_error_is_the_gap_of_confidence_and_accuracy_in_15_bins():
     probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.4, 0.6]])
     # Confidence 0.9: three rows, accuracy 2/3; confidence 0.6: one row, accuracy 1.
     assert evaluate(labels, probabilities)["ece"] == pytest.approx(0.75 * abs(0.9 - 2 / 3) + 0.25 * 0.4)
-    bins = calibration_bins(labels, probabilities)
+    bins = compute_calibration(labels, probabilities)
     assert len(bins) == 15
     assert sum(each["count"] for each in bins) == 4
     assert bins[13] == {
@@ -152,11 +162,11 @@ def test_calibration_error_is_the_gap_of_confidence_and_accuracy_in_15_bins():
 )
 def test_macro_averages_name_the_classes_without_a_row(said, over, end):
     labels, said = np.array([0, 0, 1, 1]), np.array(said)
-    told = describe_absent(confusion(labels, said, 3), ("bad", "good", "rare"))
+    told = describe_absent(compute_confusion(labels, said, 3), ("bad", "good", "rare"))
     assert told == f"Macro averages are over {over} of 3 classes: no row is 'rare'{end}."
     f1 = sk.f1_score(labels, said, average=None, labels=range(over), zero_division=0)
     assert evaluate(labels, np.eye(3)[said])["f1_macro"] == pytest.approx(f1.mean())
-    assert describe_absent(confusion(labels, labels, 2), ("bad", "good")) == ""
+    assert describe_absent(compute_confusion(labels, labels, 2), ("bad", "good")) == ""
 
 
 @pytest.mark.parametrize(
@@ -212,16 +222,16 @@ def test_ranking_metrics_of_labels_equal_scikit_learn(case):
     assert found["roc_auc_macro"] == pytest.approx(sk.roc_auc_score(labels, probabilities, average="macro"))
     precision = sk.average_precision_score(labels, probabilities, average="macro")
     assert found["average_precision"] == pytest.approx(precision)
-    assert set(found) == set(metrics_of("multi"))
+    assert set(found) == set(select_metrics("multi"))
 
 
 def test_what_cannot_be_ranked_is_left_out_with_its_reason_and_exactly_the_threshold_is_not_said():
     labels = np.array([[1, 0, 1], [0, 0, 1]])
-    reasons = left_out(labels, np.full((2, 3), 0.4), "abc", "multi")
+    reasons = explain_left_out(labels, np.full((2, 3), 0.4), "abc", "multi")
     assert reasons.keys() == {"roc_auc_macro", "average_precision"}
     assert reasons["roc_auc_macro"] == "all rows or none are 'b', 'c'"
-    assert set(evaluate(labels, np.full((2, 3), 0.4), "multi")) == set(metrics_of("multi")) - set(reasons)
-    assert set(left_out(np.zeros((0, 3)), np.zeros((0, 3)), "abc", "multi")) == set(metrics_of("multi"))
+    assert set(evaluate(labels, np.full((2, 3), 0.4), "multi")) == set(select_metrics("multi")) - set(reasons)
+    assert set(explain_left_out(np.zeros((0, 3)), np.zeros((0, 3)), "abc", "multi")) == set(select_metrics("multi"))
     found = evaluate(np.array([[1, 0]]), np.array([[0.5, 0.5]]), "multi")
     assert found["recall_micro"] == 0 and found["hamming_loss"] == 0.5
 
@@ -231,7 +241,7 @@ def test_what_cannot_be_ranked_is_left_out_with_its_reason_and_exactly_the_thres
 @settings(max_examples=80)
 def test_no_threshold_has_a_higher_f1_than_the_tuned_one(case):
     labels, probabilities, _ = case
-    tuned = tuned_thresholds(labels, probabilities)
+    tuned = tune_thresholds(labels, probabilities)
     for number, column in enumerate(probabilities.T):
         limits = np.array([tuned[number], 0.5, 0, *column])
         said = column > limits[:, None]
@@ -246,20 +256,20 @@ def test_tuned_thresholds_by_hand():
     labels = np.array([[1, 0], [1, 0], [0, 0], [0, 0]])
     probabilities = np.array([[0.3, 0.9], [0.2, 0.1], [0.1, 0.2], [0.05, 0.3]])
     # Between 0.1 and 0.2 both rows are said and no other; a label without rows keeps 0.5.
-    assert tuned_thresholds(labels, probabilities) == pytest.approx([0.15, 0.5])
+    assert tune_thresholds(labels, probabilities) == pytest.approx([0.15, 0.5])
 
 
 def test_intervals_hold_the_value_and_know_the_thresholds():
     random = np.random.default_rng(3)
     labels = random.random((200, 3)) < 0.4
     probabilities = np.clip(0.3 * labels + 0.6 * random.random((200, 3)), 0, 1)
-    values, ranges = evaluate(labels, probabilities, "multi"), intervals(labels, probabilities, "multi")
+    values, ranges = evaluate(labels, probabilities, "multi"), compute_intervals(labels, probabilities, "multi")
     assert ranges.keys() == values.keys()
     for name, (low, high) in ranges.items():
         assert low <= values[name] <= high and high - low < 0.3
-    assert ranges == intervals(labels, probabilities, "multi")
-    lower = intervals(labels, probabilities, "multi", np.array([0.2, 0.2, 0.2]))
-    assert {name for name in ranges if ranges[name] != lower.get(name)} == set(thresholded())
+    assert ranges == compute_intervals(labels, probabilities, "multi")
+    lower = compute_intervals(labels, probabilities, "multi", np.array([0.2, 0.2, 0.2]))
+    assert {name for name in ranges if ranges[name] != lower.get(name)} == set(select_thresholded())
 
 
 def assert_each(found, true, said, probabilities):
@@ -282,11 +292,11 @@ def test_each_class_and_label_equals_scikit_learn(one, several):
     labels, probabilities = one
     kinds = np.arange(probabilities.shape[1])
     true, said = (each[:, None] == kinds for each in (labels, probabilities.argmax(1)))
-    assert_each(per_class(labels, probabilities, list("abcde"[: len(kinds)])), true, said, probabilities)
+    assert_each(evaluate_classes(labels, probabilities, list("abcde"[: len(kinds)])), true, said, probabilities)
     labels, probabilities, thresholds = several
     names, said = list("abcde"[: labels.shape[1]]), probabilities > thresholds
-    found = per_class(labels, probabilities, names, "multi", thresholds)
+    found = evaluate_classes(labels, probabilities, names, "multi", thresholds)
     assert_each(found, labels, said, probabilities)
     assert [row["threshold"] for row in found.values()] == pytest.approx(thresholds)
     matrices = sk.multilabel_confusion_matrix(labels, said).tolist()
-    assert list(confusions(labels, probabilities, names, thresholds).values()) == matrices
+    assert list(count_confusions(labels, probabilities, names, thresholds).values()) == matrices

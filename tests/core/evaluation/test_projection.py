@@ -11,13 +11,13 @@ from sklearn.metrics import silhouette_samples
 from core.evaluation.projection import (
     NARROWER,
     ProjectionConfig,
-    density,
+    estimate_density,
     fit_pca,
-    measure,
-    neighbours_kept,
+    measure_preservation,
+    measure_quality,
     place_among,
-    project,
-    sample,
+    project_split,
+    sample_rows,
 )
 from core.exceptions import InputError, NotAvailable
 
@@ -49,36 +49,39 @@ def test_pca_never_flips(clouds):
 
 def test_silhouettes_are_those_of_scikit_learn_in_both_spaces_on_no_more_rows_than_asked_or_a_reason(clouds):
     points, labels = clouds
-    made = project(points, labels, ProjectionConfig("pca"))
+    made = project_split(points, labels, ProjectionConfig("pca"))
     assert fit_pca(points, 2).transform(points[7:8])[0] == pytest.approx(made.places[7], abs=1e-5)
     assert made.quality.space == pytest.approx(silhouette_samples(points.astype(float), labels), abs=1e-6)
     assert made.quality.plane == pytest.approx(silhouette_samples(made.places.astype(float), labels), abs=1e-6)
-    found = measure(points, points[:, :2], np.zeros_like(labels), 100, 0)
+    found = measure_quality(points, points[:, :2], np.zeros_like(labels), 100, 0)
     assert "fewer than two classes" in found.reason
     assert found.space.size == 0
     assert 0 < found.preserved < 1
-    made = project(points, labels, ProjectionConfig("pca", rows=20))
+    made = project_split(points, labels, ProjectionConfig("pca", rows=20))
     assert len(made.places) == 60
     assert len(made.quality.rows) == len(made.quality.space) == 20
 
 
 def test_neighbours_kept_counts_shared_neighbours_and_is_one_for_a_turned_map(clouds):
-    assert neighbours_kept(clouds[0], -2 * clouds[0]) == 1.0 and neighbours_kept(clouds[0][:11], clouds[0][:11]) is None
+    assert (
+        measure_preservation(clouds[0], -2 * clouds[0]) == 1.0
+        and measure_preservation(clouds[0][:11], clouds[0][:11]) is None
+    )
     before = np.concatenate([np.arange(11.0), 1000 + np.arange(11.0) ** 1.5])[:, None]
     after = before.copy()
     after[[0, 11]] = after[[11, 0]]  # two rows change their groups of eleven
     # The two that moved keep none of ten; each of the twenty others loses the one that left.
-    assert neighbours_kept(before, after) == pytest.approx((2 * 0 + 20 * 9) / 220)
+    assert measure_preservation(before, after) == pytest.approx((2 * 0 + 20 * 9) / 220)
 
 
 def test_the_sample_has_the_class_shares_of_the_whole_and_depends_on_the_seed():
     labels = np.repeat([0, 1, 2], [600, 300, 100])
-    rows = sample(labels, 100, 0)
+    rows = sample_rows(labels, 100, 0)
     assert np.bincount(labels[rows]).tolist() == [60, 30, 10]
     assert (np.diff(rows) > 0).all()
-    assert (rows == sample(labels, 100, 0)).all()
-    assert (rows != sample(labels, 100, 1)).any()
-    assert sample(labels, 1000, 0).tolist() == list(range(1000))
+    assert (rows == sample_rows(labels, 100, 0)).all()
+    assert (rows != sample_rows(labels, 100, 1)).any()
+    assert sample_rows(labels, 1000, 0).tolist() == list(range(1000))
 
 
 def test_a_new_text_lies_at_the_mean_of_its_nearest_neighbours_places():
@@ -96,10 +99,10 @@ def test_a_seed_gives_one_map_and_keeps_the_clouds_apart(clouds, method, dimensi
     points, labels = clouds
     config = ProjectionConfig(method, dimensions, rows=50)
     told = []
-    made = project(points, labels, config, lambda what, share: told.append((what, share)))
+    made = project_split(points, labels, config, lambda what, share: told.append((what, share)))
     assert made.places.shape == (50, dimensions)
     assert made.quality.plane.mean() > 0.5
-    assert (made.places == project(points, labels, config).places).all()
+    assert (made.places == project_split(points, labels, config).places).all()
     assert told[-1] == ("measuring the map", None)
     if method == "tsne":
         shares = [share for _, share in told if share is not None]
@@ -110,7 +113,7 @@ def test_a_seed_gives_one_map_and_keeps_the_clouds_apart(clouds, method, dimensi
 def test_a_missing_library_is_named(clouds, monkeypatch, method, module, package):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(NotAvailable, match=f"{package}.* is not installed"):
-        project(*clouds, ProjectionConfig(method))
+        project_split(*clouds, ProjectionConfig(method))
 
 
 def test_settings_and_vectors_that_no_map_can_have_are_refused(clouds):
@@ -121,15 +124,15 @@ def test_settings_and_vectors_that_no_map_can_have_are_refused(clouds):
         fit_pca(np.ones((6, 1)), 2)
     points, labels = clouds
     with pytest.raises(InputError, match="at least 5"):
-        project(points[:4], labels[:4], ProjectionConfig("pca"))
+        project_split(points[:4], labels[:4], ProjectionConfig("pca"))
     points[3, 3] = np.nan
     with pytest.raises(InputError, match="not finite"):
-        project(points, labels, ProjectionConfig("pca"))
+        project_split(points, labels, ProjectionConfig("pca"))
 
 
 def test_a_small_split_gets_a_smaller_perplexity():
-    assert [ProjectionConfig("tsne").arguments(rows)["perplexity"] for rows in (31, 3000)] == [10, 30]
-    assert ProjectionConfig("umap").arguments(8)["n_neighbors"] == 7
+    assert [ProjectionConfig("tsne").list_arguments(rows)["perplexity"] for rows in (31, 3000)] == [10, 30]
+    assert ProjectionConfig("umap").list_arguments(8)["n_neighbors"] == 7
 
 
 @pytest.fixture
@@ -143,7 +146,7 @@ def two_clouds():
 def test_it_is_the_kernel_estimate_of_scipy(two_clouds):
     # Of points whose covariance is the identity SciPy's kernel is round, as ours always is.
     points = (two_clouds - two_clouds.mean(0)) @ np.linalg.inv(np.linalg.cholesky(np.cov(two_clouds.T))).T
-    found = density(points)  # of cells, so that a peak is off by a fiftieth at most
+    found = estimate_density(points)  # of cells, so that a peak is off by a fiftieth at most
     x, y = np.meshgrid(found.x, found.y)
     wide = NARROWER * len(points) ** (-1 / 6) * np.sqrt(points.var(0).mean())
     expected = gaussian_kde(points.T, wide)(np.stack([x.ravel(), y.ravel()])).reshape(x.shape)
@@ -151,12 +154,12 @@ def test_it_is_the_kernel_estimate_of_scipy(two_clouds):
 
 
 def test_its_mass_is_one_its_lines_enclose_the_share_that_they_say_and_points_on_a_line_have_no_field(two_clouds):
-    found = density(two_clouds)
+    found = estimate_density(two_clouds)
     cell = (found.x[1] - found.x[0]) * (found.y[1] - found.y[0])
     assert found.values.sum() * cell == pytest.approx(1, abs=1e-6)
     for share in (0.1, 0.5, 0.9):
         assert found.values[found.held <= share].sum() * cell == pytest.approx(share, abs=0.01)
     dense, far = np.unravel_index(found.values.argmax(), found.values.shape), (0, 0)
     assert found.held[dense] < 0.01 and found.held[far] == pytest.approx(1)
-    assert density(np.column_stack([np.arange(9.0), np.ones(9)])) is None
-    assert density(np.zeros((1, 2))) is None
+    assert estimate_density(np.column_stack([np.arange(9.0), np.ones(9)])) is None
+    assert estimate_density(np.zeros((1, 2))) is None

@@ -8,24 +8,24 @@ import pytest
 from scipy.stats import binomtest, norm
 from studies import agrees, in_full
 
-from core.evaluation.scores import Single
-from core.evaluation.significance import BOOTSTRAP, SWAPS, Both, Draws, compare, swapped_variance
+from core.evaluation.scores import SingleLabelScores
+from core.evaluation.significance import BOOTSTRAP, SWAPS, Draws, ScorePair, compare_classifiers, compute_swap_variance
 from core.metrics import METRICS
 
 
 def scores(correct):
     """Two classes, all rows of the first; the most probable class is right where `correct` says so."""
     sure = np.where(correct, 0.9, 0.1)
-    return Single(np.zeros(len(correct), int), np.stack([sure, 1 - sure], 1))
+    return SingleLabelScores(np.zeros(len(correct), int), np.stack([sure, 1 - sure], 1))
 
 
 def both(first, second):
-    return Both(scores(first), scores(second), first != second)
+    return ScorePair(scores(first), scores(second), first != second)
 
 
 def accuracy(*pairs, draws=1000):
     """Compared over seeds 0, 1, … without folds."""
-    return compare({(seed, -1): pair for seed, pair in enumerate(pairs)}, Draws(METRICS["accuracy"], draws))
+    return compare_classifiers({(seed, -1): pair for seed, pair in enumerate(pairs)}, Draws(METRICS["accuracy"], draws))
 
 
 def test_it_sees_a_difference_that_each_interval_alone_would_hide_and_ends_where_the_metric_does():
@@ -57,7 +57,7 @@ def test_of_fewer_than_ten_rows_that_differ_there_is_no_interval(differing, told
     first = np.arange(60) % 3 > 0
     second = first ^ (np.arange(60) < differing)
     found = accuracy(both(first, second))
-    assert (found.interval(0.001) is not None) == told == (found.rows_needed(0.05) is not None)
+    assert (found.interval(0.001) is not None) == told == (found.count_rows_needed(0.05) is not None)
 
 
 @pytest.mark.slow
@@ -87,8 +87,8 @@ def test_for_one_seed_it_finds_no_more_than_the_exact_test_of_the_rows_on_which_
 def test_folds_are_drawn_apart_and_their_rows_add_up():
     random = np.random.default_rng(3)
     folds = {(0, fold): both(random.random(300) < 0.7, random.random(300) < 0.7) for fold in range(4)}
-    found = compare(folds, Draws(METRICS["accuracy"]))
-    alone = compare({(0, 0): folds[0, 0]}, Draws(METRICS["accuracy"]))
+    found = compare_classifiers(folds, Draws(METRICS["accuracy"]))
+    alone = compare_classifiers({(0, 0): folds[0, 0]}, Draws(METRICS["accuracy"]))
     assert (found.runs, found.rows) == (4, 1200)
     assert found.high - found.low == pytest.approx((alone.high - alone.low) / 2, rel=0.15)
 
@@ -123,11 +123,13 @@ def answers(random, rows, shift=0.0):
     confidence = random.uniform(0.55, 0.8, rows)
     right = random.random(rows) < confidence
     stated = np.clip(confidence + shift, 0.51, 0.99)
-    return Single(np.zeros(rows, int), np.where(right, [stated, 1 - stated], [1 - stated, stated]).T)
+    return SingleLabelScores(np.zeros(rows, int), np.where(right, [stated, 1 - stated], [1 - stated, stated]).T)
 
 
 def compared(first, second, seed=0):
-    return compare({(0, -1): Both(first, second, np.ones(len(first), bool))}, Draws(METRICS["ece"], 300, seed))
+    return compare_classifiers(
+        {(0, -1): ScorePair(first, second, np.ones(len(first), bool))}, Draws(METRICS["ece"], 300, seed)
+    )
 
 
 @pytest.mark.parametrize("seeds", [1, 2])
@@ -144,13 +146,13 @@ def test_5_percent_of_all_swaps_go_beyond_the_normal_quantile(seeds):
         for swap in (np.array(each)[:, None] for each in itertools.product([False, True], repeat=10))
     ]
     expected = np.quantile(np.abs(all_swaps), 0.95) / norm.isf(0.025)
-    assert swapped_variance(*map(list, tables)) ** 0.5 == pytest.approx(expected, rel=0.06)
+    assert compute_swap_variance(*map(list, tables)) ** 0.5 == pytest.approx(expected, rel=0.06)
 
 
 def test_one_too_sure_and_one_too_timid_are_not_swapped():
     random = np.random.default_rng(3)
     sure, timid, other = (answers(random, 1500, shift) for shift in (0.1, -0.1, 0.1))
-    assert swapped_variance(*([METRICS["ece"].parts(each)] for each in (sure, timid))) is None
+    assert compute_swap_variance(*([METRICS["ece"].parts(each)] for each in (sure, timid))) is None
     assert (compared(sure, timid).test, compared(sure, other).test) == (BOOTSTRAP, SWAPS)
 
 

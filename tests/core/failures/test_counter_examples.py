@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core.exceptions import InputError
-from core.failures.counter_examples import answers, counter_examples, keep_example, planned, remove_example
+from core.failures.counter_examples import keep_example, predict_examples, read_examples, remove_example, write_copy
 
 
 def test_one_is_kept_once_with_a_link_as_long_as_its_text_makes_it_and_taken_out(tmp_path):
@@ -15,9 +15,9 @@ def test_one_is_kept_once_with_a_link_as_long_as_its_text_makes_it_and_taken_out
     again = keep_example(tmp_path, "not bad", "positive", "another note", "ann")
     other = keep_example(tmp_path, "not bad", "negative")
     assert first.text == "not bad" and first.id == again.id != other.id
-    assert {each.id: each.note for each in counter_examples(tmp_path)} == {first.id: "another note", other.id: ""}
+    assert {each.id: each.note for each in read_examples(tmp_path)} == {first.id: "another note", other.id: ""}
     remove_example(tmp_path, first.id)
-    assert counter_examples(tmp_path) == [other]
+    assert read_examples(tmp_path) == [other]
     with pytest.raises(InputError, match="no counter-example"):
         remove_example(tmp_path, first.id)
     link = f"sentence?text={'%E0%A6%95' * 3000}"
@@ -30,22 +30,22 @@ def test_what_a_second_one_found_too_stands_beside_it_and_is_trained_on_once(tmp
     found = [("hm", "ann", "/a"), ("ha", "ben", "/b"), ("so", "", "/c"), ("no", "", "/d"), ("so", "", "/e")]
     for note, author, link in found:
         keep_example(tmp_path, "not bad", "positive", note, author, link)
-    kept = {(each.note, each.author, each.link) for each in counter_examples(tmp_path)}
+    kept = {(each.note, each.author, each.link) for each in read_examples(tmp_path)}
     assert kept == {("hm", "ann", "/a"), ("ha", "ben", "/b"), ("no", "", "/d"), ("so", "", "/e")}
-    with open(planned(tmp_path), encoding="utf-8") as file:
+    with open(write_copy(tmp_path), encoding="utf-8") as file:
         assert json.load(file) == [{"text": "not bad", "label": "positive"}]
 
 
 def test_the_copy_of_a_training_stays_when_the_list_grows(tmp_path):
     with pytest.raises(InputError, match="no counter-examples are kept yet"):
-        planned(tmp_path)
+        write_copy(tmp_path)
     keep_example(tmp_path, "b", "positive")
     keep_example(tmp_path, "a", "negative", "a note changes nothing")
-    first = planned(tmp_path)
+    first = write_copy(tmp_path)
     keep_example(tmp_path, "a", "negative", "another note")
-    assert planned(tmp_path) == first
+    assert write_copy(tmp_path) == first
     keep_example(tmp_path, "c", "positive")
-    assert planned(tmp_path) != first
+    assert write_copy(tmp_path) != first
     rows = [{"text": "a", "label": "negative"}, {"text": "b", "label": "positive"}]
     with open(first, encoding="utf-8") as file:
         assert file.read() == json.dumps(rows, indent=1)
@@ -78,7 +78,7 @@ class Asked:
 def test_a_run_is_asked_what_it_says_of_each_today(tmp_path):
     rows = [keep_example(tmp_path, text, label) for text, label in (("a", "positive"), ("long one", "positive"))]
     rows.append(keep_example(tmp_path, "a", "so so"))
-    said = answers(Asked(), rows)
+    said = predict_examples(Asked(), rows)
     assert [(each.said, each.breaks) for each in said] == [("negative", True), ("positive", False), ("negative", None)]
     assert [each.p_label for each in said] == [pytest.approx(0.1), pytest.approx(0.8), None]
 
@@ -91,12 +91,12 @@ def test_of_several_labels_the_whole_set_is_kept_and_asked_for(tmp_path):
     rows = [keep_example(tmp_path, text, labels) for text, labels in intended]
     assert [each.label for each in rows] == ["b", "a;b", "", "b", "a;c"]
     assert [each.ought for each in rows] == ["b", "a, b", "none of them", "b", "a, c"]
-    assert keep_example(tmp_path, "short", "none of them").id == rows[2].id and len(counter_examples(tmp_path)) == 5
-    said = answers(several, rows)
+    assert keep_example(tmp_path, "short", "none of them").id == rows[2].id and len(read_examples(tmp_path)) == 5
+    said = predict_examples(several, rows)
     assert [each.said for each in said] == ["b", "b", "none of them", "none of them", "none of them"]
     assert [each.breaks for each in said] == [False, True, False, True, None]
     assert [each.p_label for each in said] == [*map(pytest.approx, (0.8, 0.2, 0.5, 0.5)), None]
-    one = answers(Asked(), rows)
+    one = predict_examples(Asked(), rows)
     assert {each.breaks for each in one} == {None}  # none of these is a class of it
     with pytest.raises(InputError, match="label ''"):
         keep_example(tmp_path, "short", ["a", ""])

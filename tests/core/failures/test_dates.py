@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from core.exceptions import InputError
-from core.failures.dates import dates, span
+from core.failures.dates import parse_dates, parse_span
 
 
 @pytest.mark.parametrize(
@@ -18,18 +18,18 @@ def test_a_column_of_one_format_is_what_pandas_reads_with_it(format):
     times = pd.Series(pd.date_range("2025-12-28 01:02:03", periods=40, freq="31h"))
     told = times.dt.strftime(format)
     expected = pd.to_datetime(told, format=format, utc=True)
-    pd.testing.assert_series_equal(dates(told), expected, check_dtype=False, check_names=False)
+    pd.testing.assert_series_equal(parse_dates(told), expected, check_dtype=False, check_names=False)
     with_gaps = pd.concat([told, pd.Series([None, "not known"])], ignore_index=True)
-    assert dates(with_gaps).notna().tolist() == [True] * 40 + [False] * 2
+    assert parse_dates(with_gaps).notna().tolist() == [True] * 40 + [False] * 2
 
 
 def test_times_with_a_zone_are_in_utc_and_numbers_that_could_be_day_or_month_are_refused_by_name():
-    (first, second) = dates(pd.Series(["2026-03-31T01:00:00+02:00", "2026-03-31"]))
+    (first, second) = parse_dates(pd.Series(["2026-03-31T01:00:00+02:00", "2026-03-31"]))
     assert first == pd.Timestamp("2026-03-30 23:00", tz="UTC") and second == pd.Timestamp("2026-03-31", tz="UTC")
-    assert dates(pd.Series(pd.to_datetime(["2026-03-31"])))[0] == second
+    assert parse_dates(pd.Series(pd.to_datetime(["2026-03-31"])))[0] == second
     with pytest.raises(InputError, match="03/04/2026 may be 4 March or 3 April; write dates as 2026-03-31"):
-        dates(pd.Series(["03/04/2026", "05/06/2026"]))
-    assert dates(pd.Series(["03/04/2026", "25/06/2026"]))[0] == pd.Timestamp("2026-04-03", tz="UTC")
+        parse_dates(pd.Series(["03/04/2026", "05/06/2026"]))
+    assert parse_dates(pd.Series(["03/04/2026", "25/06/2026"]))[0] == pd.Timestamp("2026-04-03", tz="UTC")
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_times_with_a_zone_are_in_utc_and_numbers_that_could_be_day_or_month_are
     ],
 )
 def test_words_numbers_and_nothing_are_no_dates(values):
-    assert dates(pd.Series(values, dtype=object)) is None
+    assert parse_dates(pd.Series(values, dtype=object)) is None
 
 
 @pytest.mark.parametrize(
@@ -56,10 +56,12 @@ def test_words_numbers_and_nothing_are_no_dates(values):
     ],
 )
 def test_what_is_typed_is_a_span(typed, start, end):
-    assert span(typed) == (pd.Timestamp(start, tz="UTC"), pd.Timestamp(end, tz="UTC"))
+    assert parse_span(typed) == (pd.Timestamp(start, tz="UTC"), pd.Timestamp(end, tz="UTC"))
 
 
 @pytest.mark.parametrize("typed", ["", "soon", "May", "2026-02-30", "2026-13", "3/4/2026", "12"])
 def test_what_is_no_one_date_is_none(typed):
-    assert span(typed) is None
-    assert span("9999-12").end.year == span("9999-12-31 23:59:59").end.year == 9999, "the last year ends with it"
+    assert parse_span(typed) is None
+    assert parse_span("9999-12").end.year == parse_span("9999-12-31 23:59:59").end.year == 9999, (
+        "the last year ends with it"
+    )

@@ -8,9 +8,9 @@ from scipy.stats import chi2_contingency
 from scipy.stats.contingency import association
 
 from core.exceptions import InputError
-from core.failures.facets import Facets, counts, cramer, looked_up, marking, understood
-from core.failures.rules import Clause
-from core.failures.table import read_table
+from core.failures.facets import Facets, compute_cramer, count_options, find_clause, parse_search, rank_features
+from core.failures.predictions_table import read_table
+from core.failures.query import Clause
 from core.runs.store import RunStore
 
 
@@ -69,7 +69,7 @@ def test_what_is_typed_is_a_rule_an_id_by_the_whole_or_a_part_or_a_piece_of_the_
         ("name 12", "name=name 12"),
         ("nobody", "id=nobody"),
     ):
-        assert str(looked_up(table, asked, typed)) == clause
+        assert str(find_clause(table, asked, typed)) == clause
     for typed, clause in (
         ("id=tweet 7", "id=tweet 7"),
         ("date >= 2026-03", "date>=2026-03"),
@@ -79,9 +79,9 @@ def test_what_is_typed_is_a_rule_an_id_by_the_whole_or_a_part_or_a_piece_of_the_
         ("right", "text~right"),
         ("a = b", "text~a = b"),
     ):
-        assert str(understood(table, asked, typed)) == clause
+        assert str(parse_search(table, asked, typed)) == clause
     with pytest.raises(InputError, match="'soon' is no date"):
-        understood(table, asked, "date>=soon")
+        parse_search(table, asked, "date>=soon")
 
 
 @pytest.mark.slow
@@ -89,7 +89,7 @@ def test_counts_are_queries_of_the_table_that_leave_the_word_itself_out(table):
     facets, frame = Facets(table).found, table.frame
     clauses = [Clause("wrong"), Clause("truth", "=", "a"), Clause("source", "=", "web")]
     masks = [frame["wrong"].to_numpy(), (frame["truth"] == "a").to_numpy(), (frame["source"] == "web").to_numpy()]
-    found = dict(zip((facet.name for facet in facets), counts(facets, clauses, masks), strict=True))
+    found = dict(zip((facet.name for facet in facets), count_options(facets, clauses, masks), strict=True))
     web = frame[frame["source"] == "web"]
     assert found["truth"] == [int((web["wrong"] & (web["truth"] == name)).sum()) for name in "abc"]
     left = web[web["truth"] == "a"]
@@ -102,7 +102,7 @@ def test_counts_are_queries_of_the_table_that_leave_the_word_itself_out(table):
 @pytest.mark.slow
 def test_tags_stand_between_classes_and_columns_if_any_text_has_them(table):
     has = np.arange(60) < 4
-    found = Facets(table).with_tags({"question": has, "emoji": np.zeros(60, bool)})
+    found = Facets(table).list_facets({"question": has, "emoji": np.zeros(60, bool)})
     assert [facet.name for facet in found] == ["outcome", "truth", "said", "tag", "source", "likes", "score", "date"]
     assert [(str(option.clause), int(option.has.sum())) for option in found[3].options] == [("tag=question", 4)]
 
@@ -134,7 +134,7 @@ def test_dates_mark_by_quarters(tmp_path):
     days = pd.Series(pd.date_range("2026-01-01", periods=200))
     rows = texts(np.arange(200) % 2, date=days.dt.strftime("%d %B %Y"))
     answering(RunStore(tmp_path), "one", np.full((200, 2), 0.5), rows)
-    (found,) = marking(read_table(RunStore(tmp_path), "one"), {}, (days >= "2026-05-31").to_numpy())
+    (found,) = rank_features(read_table(RunStore(tmp_path), "one"), {}, (days >= "2026-05-31").to_numpy())
     assert found["name"] == "date" and found["value"] == f"{days[150]:%Y-%m-%d} to {days[199]:%Y-%m-%d}"
     assert (found["selected"], found["rest"]) == (50, 0) and found["v"] > 0.9
 
@@ -143,13 +143,13 @@ def test_dates_mark_by_quarters(tmp_path):
 def test_v_and_p_are_those_of_scipy_and_of_the_formula(seed):
     random = np.random.default_rng(seed)
     counts = random.integers(20, 90, (2, 2 + seed))
-    v, p = cramer(counts)
+    v, p = compute_cramer(counts)
     found = chi2_contingency(counts, correction=False)
     n, k = counts.sum(), counts.shape[1]
     phi = max(0, found.statistic / n - (k - 1) / (n - 1))
     least = min(2 - 1 / (n - 1), k - (k - 1) ** 2 / (n - 1)) - 1
     assert p == pytest.approx(found.pvalue) and v == pytest.approx((phi / least) ** 0.5)
-    many = cramer(counts * 10_000)[0]  # the correction vanishes
+    many = compute_cramer(counts * 10_000)[0]  # the correction vanishes
     assert many == pytest.approx(association(counts, method="cramer"), abs=1e-3)
 
 
@@ -158,7 +158,7 @@ def test_shares_are_those_of_pandas_and_what_marks_most_stands_first(mixed_table
     frame = mixed_table.frame
     chosen = ((frame["source"] == "mail") | (frame["row"] < 20)).to_numpy()
     tags = {"odd": (frame["row"] % 2 == 1).to_numpy(), "early": (frame["row"] < 60).to_numpy()}
-    found = marking(mixed_table, tags, chosen)
+    found = rank_features(mixed_table, tags, chosen)
     assert [each["name"] for each in found][:2] == ["source", "early"]
     assert "same" not in {each["name"] for each in found}
     shares = pd.crosstab(frame["source"], chosen, normalize="columns")
@@ -170,10 +170,12 @@ def test_shares_are_those_of_pandas_and_what_marks_most_stands_first(mixed_table
     by_name = {each["name"]: each for each in found}
     assert by_name["early"]["selected"] == (chosen[:60]).sum() and by_name["early"]["value"] == "yes"
     assert all(each["p_holm"] >= each["p"] for each in found if each["p"] is not None)
-    assert "source" not in {each["name"] for each in marking(mixed_table, tags, chosen, {"source"})}
+    assert "source" not in {each["name"] for each in rank_features(mixed_table, tags, chosen, {"source"})}
 
 
 def test_few_rows_have_no_p_and_nothing_or_everything_no_marks(mixed_table):
     few = np.arange(400) < 3
-    assert all(each["p"] is None for each in marking(mixed_table, {"few": np.arange(400) < 4}, few))
-    assert marking(mixed_table, {}, np.zeros(400, bool)) == marking(mixed_table, {}, np.ones(400, bool)) == []
+    assert all(each["p"] is None for each in rank_features(mixed_table, {"few": np.arange(400) < 4}, few))
+    assert (
+        rank_features(mixed_table, {}, np.zeros(400, bool)) == rank_features(mixed_table, {}, np.ones(400, bool)) == []
+    )

@@ -7,14 +7,14 @@ from answering import answering
 from several import LABELS, several_labels_file
 
 from core.api.objects import run, train
-from core.data.table import TRAIN
-from core.evaluation import yardstick as yardsticks
-from core.evaluation.yardstick import yardstick
-from core.failures.label_errors import conflicts, label_errors, suspects
-from core.failures.table import keys, read_table
-from core.runs import taught
-from core.runs.seen import trained_on
+from core.data.dataset import TRAIN
+from core.evaluation import baseline as yardsticks
+from core.evaluation.baseline import fit_baseline
+from core.failures.label_errors import find_label_errors, group_conflicts, score_labels
+from core.failures.predictions_table import hash_texts, read_table
+from core.runs import distillation
 from core.runs.store import RunStore
+from core.runs.train_overlap import load_trained_data
 
 
 @pytest.mark.slow  # the import alone takes two seconds
@@ -25,7 +25,7 @@ def test_they_are_those_of_cleanlab(classes):
 
     random = np.random.default_rng(classes)
     chances, labels = random.dirichlet(np.ones(classes) / 2, 400), random.integers(0, classes, 400)
-    found = suspects(labels, chances)
+    found = score_labels(labels, chances)
     issues = find_label_issues(labels, chances, filter_by="confident_learning", n_jobs=1)
     assert found.likely.tolist() == issues.tolist() and 0 < issues.sum() < 400
     assert found.confidence == pytest.approx(get_self_confidence_for_each_label(labels, chances))
@@ -41,12 +41,12 @@ def test_they_are_those_of_cleanlab(classes):
 
 def test_a_class_that_no_row_has_is_no_true_label_and_each_of_several_labels_is_a_yes_or_no():
     chances = np.array([[0.1, 0.2, 0.7], [0.9, 0.05, 0.05], [0.2, 0.7, 0.1]])
-    assert not suspects(np.array([0, 0, 1]), chances).likely.any()
-    one = suspects(np.zeros(3, int), chances)
+    assert not score_labels(np.array([0, 0, 1]), chances).likely.any()
+    one = score_labels(np.zeros(3, int), chances)
     assert not one.likely.any() and one.margin[0] == pytest.approx(-0.6)
     has = np.array([[1, 0], [1, 0], [0, 1], [0, 1], [0, 0]])
     chances = np.array([[0.9, 0.1], [0.8, 0.95], [0.1, 0.9], [0.05, 0.8], [0.1, 0.2]])
-    found = suspects(has, chances)
+    found = score_labels(has, chances)
     assert found.likely.tolist() == [False, True, False, False, False]
     assert found.label[1] == 1 and found.margin[1] == pytest.approx(2 * (1 - 0.95) - 1)
     assert found.order[0] == 1
@@ -55,11 +55,11 @@ def test_a_class_that_no_row_has_is_no_true_label_and_each_of_several_labels_is_
 def test_texts_with_two_labels_are_those_of_pandas():
     random = np.random.default_rng(0)
     frame = pd.DataFrame({"text": random.integers(0, 40, 90).astype(str), "label": random.integers(0, 2, 90)})
-    found = conflicts(frame["text"].tolist(), frame["label"].tolist())
+    found = group_conflicts(frame["text"].tolist(), frame["label"].tolist())
     groups = {text: rows.tolist() for text, rows in frame.groupby("text", sort=False).groups.items()}
     several = frame.groupby("text")["label"].nunique() > 1
     assert found == [rows for text, rows in groups.items() if several[text]]
-    assert conflicts([], []) == []
+    assert group_conflicts([], []) == []
 
 
 pytestmark = pytest.mark.slow
@@ -93,7 +93,7 @@ def found(tmp_path_factory):
         assert again["label_errors"] == first and len(heard) == times  # kept
         written = pd.read_csv(place / "doubted.csv")
         assert written["key"].tolist() == [row["key"] for row in first["rows"]]
-        return first, trained_on(made.record)
+        return first, load_trained_data(made.record)
 
 
 def test_planted_labels_stand_first_with_the_likelier_one(found):
@@ -105,7 +105,7 @@ def test_planted_labels_stand_first_with_the_likelier_one(found):
     assert set(list(listed)[:4]) <= set(planted)
     for text, split in ((text, split) for text, split in planted.items() if text in listed):
         assert listed[text]["split"] == split and listed[text]["truth"] != listed[text]["likelier"]
-        assert listed[text]["p_likelier"] > listed[text]["p_truth"] and listed[text]["key"] == keys([text])[0]
+        assert listed[text]["p_likelier"] > listed[text]["p_truth"] and listed[text]["key"] == hash_texts([text])[0]
     assert [row["p_truth"] for row in result["rows"]] == sorted(row["p_truth"] for row in result["rows"])
     assert result["n"] == {split: len(dataset.splits[split]) for split in (TRAIN, "test")}
     likely = sum(row["likely"] for row in result["rows"])
@@ -122,16 +122,16 @@ def test_a_text_with_two_labels_is_named_with_its_rows(found):
 
 def test_the_kept_tfidf_is_asked_and_only_the_folds_are_fitted(monkeypatch, found):
     _, dataset = found
-    yardstick(dataset, taught.PRESET)
-    rows, fit, given = dataset.splits["test"], taught.fit_linear, []
+    fit_baseline(dataset, distillation.PRESET)
+    rows, fit, given = dataset.splits["test"], distillation.fit_linear, []
     monkeypatch.setattr(yardsticks, "fit_linear", lambda *args, **options: pytest.fail("it is kept"))
     monkeypatch.setattr(
-        taught, "fit_linear", lambda *args, **options: given.append(options["chosen"]) or fit(*args, **options)
+        distillation, "fit_linear", lambda *args, **options: given.append(options["chosen"]) or fit(*args, **options)
     )
     store = RunStore()
     answering(store, "one", np.full((len(rows), 2), 0.5), rows, classes=dataset.classes)
-    label_errors(read_table(store, "one"), dataset, lambda what, share: None)
-    assert given == [yardstick(dataset, taught.PRESET)["C"]] * taught.FOLDS
+    find_label_errors(read_table(store, "one"), dataset, lambda what, share: None)
+    assert given == [fit_baseline(dataset, distillation.PRESET)["C"]] * distillation.FOLDS
 
 
 def test_of_several_labels_the_likelier_set_differs_in_one(tmp_path):

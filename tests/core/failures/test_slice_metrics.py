@@ -6,9 +6,9 @@ import pytest
 from answering import answering, texts
 from sklearn import metrics as sk
 
-from core.evaluation.intervals import intervals, newcombe, wilson
-from core.failures.slices import against_others, measured
-from core.failures.table import read_table
+from core.evaluation.intervals import compute_intervals, compute_newcombe, compute_wilson
+from core.failures.predictions_table import read_table
+from core.failures.slices import compare_with_rest, measure_rows
 from core.runs.store import RunStore
 
 RANDOM = np.random.default_rng(3)
@@ -48,7 +48,7 @@ def assert_classes(found, true, said):
 @pytest.mark.parametrize("places", [np.arange(120), np.arange(0, 50), np.flatnonzero(np.arange(120) % 3 != 1)])
 def test_of_one_label_they_are_those_of_scikit_learn(store, places):
     table = read_table(store, "one")
-    found = measured(table, places)
+    found = measure_rows(table, places)
     true, said = table.true[places], table.said[places]
     labels, answers = true.argmax(1), said.argmax(1)
     assert found["metrics"] == {
@@ -56,19 +56,19 @@ def test_of_one_label_they_are_those_of_scikit_learn(store, places):
         "f1_macro": pytest.approx(sk.f1_score(labels, answers, average="macro", zero_division=0)),
     }
     n, right = len(places), int((labels == answers).sum())
-    assert found["intervals"]["accuracy"] == pytest.approx(wilson(right, n))
-    drawn = intervals(labels, table.probabilities[places], names=["f1_macro"])
+    assert found["intervals"]["accuracy"] == pytest.approx(compute_wilson(right, n))
+    drawn = compute_intervals(labels, table.probabilities[places], names=["f1_macro"])
     assert found["intervals"]["f1_macro"] == pytest.approx(drawn["f1_macro"])
     assert_classes(found, true, said)
     hits, support = int((true & said)[:, 0].sum()), int(true[:, 0].sum())
-    assert found["per_class_intervals"]["bad"]["recall"] == pytest.approx(wilson(hits, support))
+    assert found["per_class_intervals"]["bad"]["recall"] == pytest.approx(compute_wilson(hits, support))
 
 
 @pytest.mark.parametrize(("run", "before"), [("plain", ""), ("tuned", "tuned.")])
 def test_of_several_labels_at_thresholds_of_their_own(store, run, before):
     table = read_table(store, run)
     places = np.arange(20, 75)
-    found = measured(table, places)
+    found = measure_rows(table, places)
     limits = np.array(list(TUNED.values())) if before else 0.5
     true, said = table.true[places], table.probabilities[places] > limits
     macro, micro = (sk.f1_score(true, said, average=each) for each in ("macro", "micro"))
@@ -86,7 +86,7 @@ def test_of_several_labels_at_thresholds_of_their_own(store, run, before):
 def test_what_a_class_that_is_missing_does_not_have_is_none_and_said(store):
     table = read_table(store, "one")
     places = np.flatnonzero(table.true[:, 0] & ~table.said[:, 1])
-    found = measured(table, places)
+    found = measure_rows(table, places)
     so_so, good = found["per_class"]["so-so"], found["per_class"]["good"]
     assert so_so == {"support": 0, "precision": None, "recall": None, "f1": None}
     assert (good["support"], good["precision"], good["recall"], good["f1"]) == (0, 0.0, None, 0.0)
@@ -99,7 +99,7 @@ def test_what_a_class_that_is_missing_does_not_have_is_none_and_said(store):
 
 @pytest.mark.parametrize("run", ["one", "plain", "tuned"])
 def test_without_a_row_nothing_is_measured_and_that_is_said(store, run):
-    found = measured(read_table(store, run), np.empty(0, np.int64))
+    found = measure_rows(read_table(store, run), np.empty(0, np.int64))
     assert set(found["metrics"].values()) == set(found["intervals"].values()) == {None}
     assert {each["support"] for each in found["per_class"].values()} == {0}
     assert {each[part] for each in found["per_class"].values() for part in ("precision", "recall", "f1")} == {None}
@@ -108,8 +108,8 @@ def test_without_a_row_nothing_is_measured_and_that_is_said(store, run):
 
 def test_rows_are_told_beside_all_others():
     wrong = np.array([True, True, False, False, False, True, False, False])
-    found = against_others(wrong, np.array([0, 1, 2]))
+    found = compare_with_rest(wrong, np.array([0, 1, 2]))
     assert found["others"] == 1 / 5 and found["difference"] == pytest.approx(2 / 3 - 1 / 5)
-    assert found["difference_interval"] == pytest.approx(newcombe(2, 3, 1, 5))
+    assert found["difference_interval"] == pytest.approx(compute_newcombe(2, 3, 1, 5))
     for places in (np.arange(8), np.arange(0)):
-        assert set(against_others(wrong, places).values()) == {None}, "there are no others, or none of these"
+        assert set(compare_with_rest(wrong, places).values()) == {None}, "there are no others, or none of these"

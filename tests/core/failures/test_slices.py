@@ -10,7 +10,7 @@ from sklearn.metrics import f1_score
 from core.api.comparison import compare
 from core.exceptions import InputError, RunDamaged
 from core.failures import selection, slices
-from core.failures.selection import Group, Selection, keep
+from core.failures.selection import PickedRows, Selection, store_picked
 from core.failures.slices import find_slice, remove_slice, rename_slice, save_slice
 from core.runs.store import RunStore
 
@@ -28,12 +28,12 @@ def store(tmp_path):
 def test_every_run_on_the_data_has_it_and_no_other(store):
     record = store.read("one")
     save_slice(store, record, "  bad \n ones ", Selection(("truth=bad",), "test"))
-    [saved] = slices.slices(store, store.read("two"))
+    [saved] = slices.read_slices(store, store.read("two"))
     assert (saved.name, saved.select) == ("bad ones", "split=test;truth=bad")
     assert find_slice(store, store.read("two"), "bad ones") == Selection(("truth=bad",), "test")
-    assert slices.slices(store, store.read("other-data")) == []
+    assert slices.read_slices(store, store.read("other-data")) == []
     store.write(dataclasses.replace(store.read("two"), data_fingerprint="with counter-examples"))
-    assert [each.name for each in slices.slices(store, store.read("two"))] == ["bad ones"]
+    assert [each.name for each in slices.read_slices(store, store.read("two"))] == ["bad ones"]
     assert {path.name for path in store.folder.iterdir()} - {"one", "two", "other-data"} == {slices.FOLDER}
     assert {each.run for each in store.list()} == {"one", "two", "other-data"}
 
@@ -52,28 +52,28 @@ def test_what_is_wrong_is_saved_with_what_is_right_the_same_again_is_the_same_an
 
 
 def test_its_sentences_outlive_what_is_kept_of_links(store):
-    record, group = store.read("one"), Group(("a", "b"), "drawn on the map")
-    rule = keep(store, group)
+    record, group = store.read("one"), PickedRows(("a", "b"), "drawn on the map")
+    rule = store_picked(store, group)
     save_slice(store, record, "drawn", Selection((rule,)))
     for path in (store.folder / selection.FOLDER).iterdir():
         path.unlink()
     assert find_slice(store, record, "drawn") == Selection((rule,))
-    assert selection.recall(store, rule.removeprefix("ids:")) == group
+    assert selection.read_picked(store, rule.removeprefix("ids:")) == group
 
 
 def test_another_name_leaves_all_else_as_it_was(store):
-    record, rule = store.read("one"), keep(store, Group(("a", "b"), "drawn on the map"))
+    record, rule = store.read("one"), store_picked(store, PickedRows(("a", "b"), "drawn on the map"))
     save_slice(store, record, "other", Selection(("right",)))
     made = save_slice(store, record, "drawn", Selection((rule,)))
     assert rename_slice(store, record, "drawn", " drawn  anew ") == dataclasses.replace(made, name="drawn anew")
-    assert [each.name for each in slices.slices(store, store.read("two"))] == ["drawn anew", "other"]
+    assert [each.name for each in slices.read_slices(store, store.read("two"))] == ["drawn anew", "other"]
     assert find_slice(store, record, "drawn anew") == Selection((rule,))
     assert rename_slice(store, record, "other", "other").name == "other"
     wrong = ("drawn", "x", "no slice drawn"), ("other", "drawn anew", "already"), ("other", " ", "is no")
     for name, to, said in wrong:
         with pytest.raises(InputError, match=said):
             rename_slice(store, record, name, to)
-    assert [each.name for each in slices.slices(store, record)] == ["drawn anew", "other"]
+    assert [each.name for each in slices.read_slices(store, record)] == ["drawn anew", "other"]
 
 
 def test_refusals_say_what_there_is(store, monkeypatch):
@@ -92,7 +92,7 @@ def test_refusals_say_what_there_is(store, monkeypatch):
     [file] = (store.folder / slices.FOLDER).rglob("*.json")
     file.write_text("{}")
     with pytest.raises(RunDamaged, match=file.name):
-        slices.slices(store, record)
+        slices.read_slices(store, record)
 
 
 pytestmark = pytest.mark.slow

@@ -11,9 +11,9 @@ from trained_runs import TINY, train_runs, write_films
 
 from core.api.objects import Run
 from core.exceptions import InputError
-from core.failures.kept import kept
-from core.failures.table import keys, read_table
-from core.failures.tags import ABOUT, LOW_MARGIN, SURE, Tagged, beside, models
+from core.failures.predictions_table import hash_texts, read_table
+from core.failures.split_analysis import cache_array
+from core.failures.tags import ABOUT, LOW_MARGIN, SURE, TableTags, find_peers, select_models
 from core.runs.record import EVALUATION, PREDICTIONS
 
 
@@ -30,14 +30,14 @@ def test_margin_and_sure_are_queries_of_the_table_and_the_lexicon_disagrees_by_i
     chances, labels = random.dirichlet(np.ones(3) / 3, 300), random.integers(0, 3, 300)
     answering(store, "one", chances, texts(labels), classes=tuple("abc"))
     table = read_table(store, "one")
-    tags, frame = Tagged(store, table), table.frame
-    np.testing.assert_array_equal(tags.rows("low margin"), frame["margin"] < LOW_MARGIN)
-    np.testing.assert_array_equal(tags.rows("sure and wrong"), (frame["p_said"] >= SURE) & frame["wrong"])
+    tags, frame = TableTags(store, table), table.frame
+    np.testing.assert_array_equal(tags.match_tag("low margin"), frame["margin"] < LOW_MARGIN)
+    np.testing.assert_array_equal(tags.match_tag("sure and wrong"), (frame["p_said"] >= SURE) & frame["wrong"])
     said = ["what a great day", "a terrible, awful day", "the day"]
     rows = pd.DataFrame({"text": said * 2, "label": [0, 0, 0, 1, 1, 1]})
     answering(store, "two", np.full((6, 2), 0.5), rows)
-    tags = Tagged(store, read_table(store, "two"))
-    assert tags.rows("lexicon disagrees").tolist() == [True, False, False, False, True, False]
+    tags = TableTags(store, read_table(store, "two"))
+    assert tags.match_tag("lexicon disagrees").tolist() == [True, False, False, False, True, False]
 
 
 @pytest.mark.slow
@@ -48,25 +48,25 @@ def test_runs_that_disagree_are_told_apart_from_seeds_of_the_same_model(store):
     answering(store, "other", right_where(np.arange(40) != 20, labels), rows, preset="ndt-01-n2")
     answering(store, "third", right_where(np.arange(40) != 30, labels), rows, preset="ndt-01-n3")
     table = read_table(store, "one")
-    tags = Tagged(store, table, ["seed", "other", "third"])
+    tags = TableTags(store, table, ["seed", "other", "third"])
     said = {name: read_table(store, name).frame["said"] for name in ("one", "seed", "other", "third")}
-    np.testing.assert_array_equal(tags.rows("seeds disagree"), said["seed"] != said["one"])
+    np.testing.assert_array_equal(tags.match_tag("seeds disagree"), said["seed"] != said["one"])
     apart = (said["other"] != said["one"]) | (said["third"] != said["one"])
-    np.testing.assert_array_equal(tags.rows("models disagree"), apart)
+    np.testing.assert_array_equal(tags.match_tag("models disagree"), apart)
     for name in ("other", "third"):
         expected = (said[name] != said["one"]).to_numpy()
         np.testing.assert_array_equal(tags.there[f"models disagree with {name}"], expected)
-        np.testing.assert_array_equal(Tagged(store, table).rows(f"models disagree with {name}"), expected)
+        np.testing.assert_array_equal(TableTags(store, table).match_tag(f"models disagree with {name}"), expected)
     assert "models disagree" not in tags.there and "models disagree" not in tags.absent
-    alone = Tagged(store, table)
-    np.testing.assert_array_equal(alone.rows("seeds disagree"), tags.rows("seeds disagree"))
+    alone = TableTags(store, table)
+    np.testing.assert_array_equal(alone.match_tag("seeds disagree"), tags.match_tag("seeds disagree"))
     assert "--against" in alone.absent["models disagree"]
-    assert set(alone.beside("third").there) - set(alone.there) == {"models disagree with third"}
+    assert set(alone.compare_with_run("third").there) - set(alone.there) == {"models disagree with third"}
     with pytest.raises(InputError, match="no run 'nobody'"):
-        alone.rows("models disagree with nobody")
+        alone.match_tag("models disagree with nobody")
     with pytest.raises(InputError, match="not tested on the same rows"):
         answering(store, "few", right_where(np.ones(20, bool), labels[:20]), rows.head(20))
-        Tagged(store, table, ["few"]).rows("models disagree")
+        TableTags(store, table, ["few"]).match_tag("models disagree")
 
 
 @pytest.mark.slow
@@ -80,11 +80,13 @@ def test_seeds_are_finished_runs_of_the_same_settings_on_the_same_rows(store):
     answering(store, "unfinished", chances, rows, training__seed=7, status="running")
     answering(store, "elsewhere", chances, rows, training__seed=7, split="validation")
     table = read_table(store, "one")
-    assert "no other seed of this model" in Tagged(store, table).absent["seeds disagree"]
-    others = beside(store, table.record, "test", store.list())
-    assert {each.run for each in others} == {"again", "wider"} and models(table.record, others, "test") == ["wider"]
+    assert "no other seed of this model" in TableTags(store, table).absent["seeds disagree"]
+    others = find_peers(store, table.record, "test", store.list())
+    assert {each.run for each in others} == {"again", "wider"} and select_models(table.record, others, "test") == [
+        "wider"
+    ]
     answering(store, "seed", right_where(np.arange(40) > 2, labels), rows, training__seed=7)
-    assert Tagged(store, table).rows("seeds disagree").sum() == 3
+    assert TableTags(store, table).match_tag("seeds disagree").sum() == 3
 
 
 def test_the_best_other_model_on_the_split_comes_first(store):
@@ -94,20 +96,20 @@ def test_the_best_other_model_on_the_split_comes_first(store):
         given = {"model__width": width, "training__metric": "f1_macro", "results": results}
         answering(store, name, right_where(labels > 0, labels), rows, **given)
     record = store.read("one")
-    assert models(record, beside(store, record, "test", store.list()), "test") == ["high", "low", "none"]
+    assert select_models(record, find_peers(store, record, "test", store.list()), "test") == ["high", "low", "none"]
 
 
 @pytest.mark.slow
 def test_texts_in_a_language_without_lists_have_no_tags_of_words(store):
     rows = pd.DataFrame({"text": ["영화가 좋았다"] * 3, "label": [0, 1, 1]})
     answering(store, "one", np.full((3, 2), 0.5), rows, data__name="nsmc")
-    tags = Tagged(store, read_table(store, "one"))
+    tags = TableTags(store, read_table(store, "one"))
     for name in ("negation", "contrast", "intensifier"):
         assert "(ko)" in tags.absent[name]
     with pytest.raises(InputError, match="'negation': there is none of this run: its words are known in English"):
-        tags.rows("negation")
+        tags.match_tag("negation")
     with pytest.raises(InputError, match="'irony': there is none; the tags are negation, contrast"):
-        tags.rows("irony")
+        tags.match_tag("irony")
     assert "no lexicon" in tags.absent["lexicon disagrees"]
     assert set(tags.there) | set(tags.absent) == set(ABOUT)
 
@@ -116,14 +118,14 @@ def test_texts_in_a_language_without_lists_have_no_tags_of_words(store):
 def test_of_a_trained_run_tokenizer_training_texts_and_space_are_asked_and_kept(trained):
     table = read_table(trained.store, "films")
     heard = []
-    tags = Tagged(trained.store, table, tell=lambda what, share: heard.append(what))
-    assert tags.rows("truncated").sum() == 0  # eight words each
-    assert tags.rows("near duplicate").tolist() == [False] * len(table)  # seven of eight words and a number: 7 / 9
+    tags = TableTags(trained.store, table, tell=lambda what, share: heard.append(what))
+    assert tags.match_tag("truncated").sum() == 0  # eight words each
+    assert tags.match_tag("near duplicate").tolist() == [False] * len(table)  # seven of eight words and a number: 7 / 9
     assert set(tags.absent) == {"models disagree", "seeds disagree", "lexicon disagrees", "unsure under dropout"}
     first = {name: has.tolist() for name, has in tags.there.items()}
     assert heard and (table.frame["text"].str.split().str.len() == 8).all()
     heard.clear()
-    again = Tagged(trained.store, table, tell=lambda what, share: heard.append(what))
+    again = TableTags(trained.store, table, tell=lambda what, share: heard.append(what))
     assert {name: has.tolist() for name, has in again.there.items()} == first and not heard
 
 
@@ -133,7 +135,7 @@ def test_data_that_are_gone_leave_the_tags_of_training_texts_out(trained):
     content = path.read_text()
     path.unlink()
     try:
-        absent = Tagged(trained.store, read_table(trained.store, "films")).absent
+        absent = TableTags(trained.store, read_table(trained.store, "films")).absent
     finally:
         path.write_text(content)
     assert "cannot be read here" in absent["near duplicate"] and "cannot be read here" in absent["neighbours conflict"]
@@ -147,21 +149,25 @@ def test_what_is_kept_is_made_once_and_anew_where_it_is_damaged(monkeypatch, tmp
         made.append(1)
         return np.arange(3)
 
-    assert kept("x", {"a": 1}, (3,), make).tolist() == kept("x", {"a": 1}, (3,), make).tolist() == [0, 1, 2]
+    assert (
+        cache_array("x", {"a": 1}, (3,), make).tolist() == cache_array("x", {"a": 1}, (3,), make).tolist() == [0, 1, 2]
+    )
     assert len(made) == 1
-    kept("x", {"a": 2}, (3,), make)
+    cache_array("x", {"a": 2}, (3,), make)
     (first, second) = (tmp_path / "failures").glob("*.npy")
     for path in (first, second):
         path.write_bytes(b"nothing")
-    kept("x", {"a": 1}, (3,), make)
+    cache_array("x", {"a": 1}, (3,), make)
     assert len(made) == 3
 
 
 def test_a_run_without_texts_has_its_tags_as_soon_as_the_data_are_here(trained):
     table = read_table(trained.store, "films")
-    hidden = dataclasses.replace(table, frame=table.frame.assign(text="(row of test?)", key=keys(["x"] * len(table))))
-    assert Tagged(trained.store, hidden).rows("question").all()
-    assert not Tagged(trained.store, table).rows("question").any()
+    hidden = dataclasses.replace(
+        table, frame=table.frame.assign(text="(row of test?)", key=hash_texts(["x"] * len(table)))
+    )
+    assert TableTags(trained.store, hidden).match_tag("question").all()
+    assert not TableTags(trained.store, table).match_tag("question").any()
 
 
 @pytest.mark.slow
@@ -172,7 +178,7 @@ def test_a_run_without_its_texts_has_the_tags_that_need_none(store):
     path = store.path("one") / EVALUATION / "test" / PREDICTIONS
     pd.read_parquet(path).drop(columns="text").to_parquet(path, index=False)
     table = read_table(store, "one")
-    tags = Tagged(store, table)
+    tags = TableTags(store, table)
     assert "its text is not kept" in table.texts[3] and set(tags.there) == {"low margin", "sure and wrong"}
-    np.testing.assert_array_equal(tags.rows("sure and wrong"), labels == 0)
+    np.testing.assert_array_equal(tags.match_tag("sure and wrong"), labels == 0)
     assert all("made without its texts" in tags.absent[name] for name in ("negation", "question", "near duplicate"))

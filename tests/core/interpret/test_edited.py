@@ -6,21 +6,21 @@ import numpy as np
 import pytest
 from small_readers import CLASSES, TEXT, reader
 
-from core.evaluation.predict import predict_texts
+from core.evaluation.prediction import predict_texts
 from core.exceptions import InputError
-from core.interpret.explain import METHODS, explain
-from core.interpret.parts import parts
-from core.interpret.push import log_odds
-from core.interpret.sentence import inspect_text
-from core.interpret.trace_summary import received
+from core.interpret.ablation import silence_parts
+from core.interpret.attribution import METHODS, explain_text
+from core.interpret.attribution_math import compute_log_odds
+from core.interpret.sentence_view import inspect_text
+from core.interpret.trace_summary import average_attention
 from core.models.baselines import BagOfNgrams
 from core.models.trace import Batch, Intervention
-from core.text.token_table import one_text
+from core.text.token_table import to_batch
 
 
 def odds(own, text, change):
     view = inspect_text(own.model, own.tokenizer, CLASSES, text, intervene=change)
-    return float(log_odds(np.array(list(view.probabilities.values())), 1, "single"))
+    return float(compute_log_odds(np.array(list(view.probabilities.values())), 1, "single"))
 
 
 EDITS = {
@@ -36,20 +36,20 @@ EDITS = {
 def test_words_push_the_edited_model_by_what_it_loses_without_them_and_gradients_are_its_own(kind):
     preset, change = EDITS[kind]
     own = reader(preset, change)
-    found, words = explain(own, TEXT, target="good"), TEXT.split()
+    found, words = explain_text(own, TEXT, target="good"), TEXT.split()
     assert found.log_odds == pytest.approx(odds(own, TEXT, change), abs=1e-5)
     left = [" ".join(words[:place] + words[place + 1 :]) for place in range(len(words))]
     expected = [found.log_odds - odds(own, text, change) for text in left]
     np.testing.assert_allclose(found.pushes, expected, atol=1e-5)
-    assert np.abs(found.pushes - explain(reader(preset), TEXT, target="good").pushes).max() > 1e-4
-    found = explain(own, TEXT, "integrated", "good")
+    assert np.abs(found.pushes - explain_text(reader(preset), TEXT, target="good").pushes).max() > 1e-4
+    found = explain_text(own, TEXT, "integrated", "good")
     assert found.log_odds == pytest.approx(odds(own, TEXT, change), abs=1e-5)
-    batch = Batch.of(one_text(own.tokenizer.encode(TEXT)))
-    embedded = own.model.embed(batch).detach().requires_grad_()
+    batch = Batch.from_arrays(to_batch(own.tokenizer.encode(TEXT)))
+    embedded = own.model.embed_tokens(batch).detach().requires_grad_()
     logits = own.model(batch, intervene=change, embedded=embedded).logits[0]
     (logits[1] - logits[0]).backward()
     by_hand = (embedded.grad * embedded).sum(-1)[0].detach().numpy()
-    np.testing.assert_allclose(explain(own, TEXT, "gradient", "good").pushes, by_hand, atol=1e-5)
+    np.testing.assert_allclose(explain_text(own, TEXT, "gradient", "good").pushes, by_hand, atol=1e-5)
 
 
 @pytest.mark.slow
@@ -58,7 +58,7 @@ def test_a_closed_gate_follows_its_token_and_goes_with_it(pooling):
     first = int(pooling == "cls")
     change = Intervention(gates=((0, first + 1, 0.0), (1, first + 4, 0.25)))  # the second `very`, and `but`
     own = reader("sentiformer", change, pooling=pooling)
-    found, words = explain(own, TEXT, target="good"), TEXT.split()
+    found, words = explain_text(own, TEXT, target="good"), TEXT.split()
     for place in range(len(words)):
         moved = tuple(
             (layer, token - (place < token - first), value)
@@ -73,7 +73,7 @@ def test_a_closed_gate_follows_its_token_and_goes_with_it(pooling):
 def test_in_a_text_that_was_cut_off_nothing_moves_up():
     change = Intervention(gates=((0, 2, 0.0),))
     own = reader("sentiformer", change, max_length=4, pooling="mean")
-    found = explain(own, TEXT, target="good")
+    found = explain_text(own, TEXT, target="good")
     moved = odds(own, "very good ,", Intervention(gates=((0, 1, 0.0),)))
     assert found.words[0].push == pytest.approx(found.log_odds - moved, abs=1e-5)
     without_good = odds(own, "very very ,", Intervention())
@@ -86,13 +86,13 @@ def test_a_silenced_piece_follows_its_word_and_gradients_know_it(pooling):
     first = int(pooling == "cls")
     change = Intervention(pieces_off=frozenset({(first + 2, 0), (first + 2, 1)}))  # of `good`
     own = reader("vanilla", change, buckets=64, pooling=pooling)
-    found, plain = explain(own, TEXT, target="good"), reader("vanilla", buckets=64, pooling=pooling)
+    found, plain = explain_text(own, TEXT, target="good"), reader("vanilla", buckets=64, pooling=pooling)
     moved = Intervention(pieces_off=frozenset({(first + 1, 0), (first + 1, 1)}))
     left = TEXT.removeprefix("very ")
     assert found.words[0].push == pytest.approx(found.log_odds - odds(own, left, moved), abs=1e-5)
     gone = odds(own, TEXT.replace("good ", ""), Intervention())
     assert found.words[2].push == pytest.approx(found.log_odds - gone, abs=1e-5)
-    edited, trained = (explain(each, TEXT, "integrated", "good").pushes for each in (own, plain))
+    edited, trained = (explain_text(each, TEXT, "integrated", "good").pushes for each in (own, plain))
     assert abs(edited[2] - trained[2]) > 1e-4
 
 
@@ -103,8 +103,8 @@ def test_a_head_that_is_off_or_at_its_mean_reads_no_word(silent):
     view = own.inspect(TEXT)
     heads = len(view.layers[1].combined)
     assert view.layers[1].coefficients[1].mean() == pytest.approx(0.75)
-    expected = sum(received(view.layers[1].combined[head : head + 1]) for head in range(1, heads)) / heads
-    np.testing.assert_allclose(explain(own, TEXT, "attention").pushes, expected, atol=1e-6)
+    expected = sum(average_attention(view.layers[1].combined[head : head + 1]) for head in range(1, heads)) / heads
+    np.testing.assert_allclose(explain_text(own, TEXT, "attention").pushes, expected, atol=1e-6)
 
 
 @pytest.mark.slow
@@ -117,7 +117,7 @@ def test_a_part_is_silenced_besides_the_edit_and_what_is_off_has_no_push(preset)
         lexical_off=frozenset({0}) if lexical else frozenset(),
     )
     own = reader(preset, change)
-    every = parts(own, TEXT, "good").parts
+    every = silence_parts(own, TEXT, "good").parts
     found = {(part.kind, part.layer, part.head, part.component, part.token): part for part in every}
     whole = odds(own, TEXT, change)
     for name in (("head", 0, 1, None, None), ("lexical", 0, None, None, None)):
@@ -137,16 +137,18 @@ def test_a_part_is_silenced_besides_the_edit_and_what_is_off_has_no_push(preset)
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_a_change_of_nothing_is_as_trained(method):
-    assert explain(reader("ndt-01-n3", Intervention()), TEXT, method) == explain(reader("ndt-01-n3"), TEXT, method)
+    assert explain_text(reader("ndt-01-n3", Intervention()), TEXT, method) == explain_text(
+        reader("ndt-01-n3"), TEXT, method
+    )
 
 
 def test_what_the_model_does_not_have_cannot_be_changed():
     with pytest.raises(InputError, match="head 9"):
-        explain(reader("vanilla", Intervention(heads_off=frozenset({(0, 9)}))), TEXT)
+        explain_text(reader("vanilla", Intervention(heads_off=frozenset({(0, 9)}))), TEXT)
     closed, model = reader("vanilla", Intervention(gates=((0, 1, 0.0),))), BagOfNgrams(vocabulary=50, classes=2).eval()
 
     def predict(texts, intervene):
         return predict_texts(model, closed.tokenizer, texts, intervene=intervene)
 
     with pytest.raises(InputError, match="no attention: there is no head"):
-        explain(dataclasses.replace(closed, model=model, predict=predict), TEXT)
+        explain_text(dataclasses.replace(closed, model=model, predict=predict), TEXT)

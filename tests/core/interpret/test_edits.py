@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from core.exceptions import InputError
-from core.interpret.edits import LONGEST, NOTHING, UNCHANGED, Editable, Edits, editable
-from core.interpret.trace_summary import Learned, learned
+from core.interpret.edits import LONGEST, NOTHING, UNCHANGED, Editable, Edits, get_editable
+from core.interpret.trace_summary import LearnedLambdas, get_learned_lambdas
 from core.models.config import AttentionConfig, ModelConfig
 from core.models.presets import PRESETS
 from core.models.trace import Intervention
@@ -20,47 +20,49 @@ LINK = "l2c1:0.5,h1.2,c2.0,c2.2"
 
 
 def test_a_link_counts_layers_and_heads_from_one_and_is_read_to_a_limit():
-    assert SOME.encode() == LINK
-    assert PARTS.read(LINK) == (SOME, 0)
-    assert SOME.words() == "head 2 of layer 1 off, A₀ of layer 2 off, A₂ of layer 2 off, λ₁ of layer 2 = 0.50"
-    assert PARTS.read("") == (UNCHANGED, 0)
-    assert UNCHANGED.encode() == ""
-    edits, left_out = PARTS.read("x," * LONGEST)
+    assert SOME.encode_line() == LINK
+    assert PARTS.read_link(LINK) == (SOME, 0)
+    assert (
+        SOME.describe_changes() == "head 2 of layer 1 off, A₀ of layer 2 off, A₂ of layer 2 off, λ₁ of layer 2 = 0.50"
+    )
+    assert PARTS.read_link("") == (UNCHANGED, 0)
+    assert UNCHANGED.encode_line() == ""
+    edits, left_out = PARTS.read_link("x," * LONGEST)
     assert edits == UNCHANGED
     assert 0 < left_out <= LONGEST
-    assert PARTS.read("h1.2,h1.2,l1c1:0.1,l1c1:0.2")[0] == Edits(((0, 1, 0.2),), ((0, 1),))
+    assert PARTS.read_link("h1.2,h1.2,l1c1:0.1,l1c1:0.2")[0] == Edits(((0, 1, 0.2),), ((0, 1),))
 
 
 def test_a_mixture_is_taken_out_where_there_is_one_and_a_factor_on_all_lambdas_is_one_part():
     edits = dataclasses.replace(SOME, unmixed=True)
-    assert edits.encode() == f"{LINK},mix.0" and edits.words().endswith("TF-IDF taken out")
-    assert dataclasses.replace(PARTS, mixed=True).read(edits.encode()) == (edits, 0)
-    assert PARTS.read(edits.encode()) == (SOME, 1)
+    assert edits.encode_line() == f"{LINK},mix.0" and edits.describe_changes().endswith("TF-IDF taken out")
+    assert dataclasses.replace(PARTS, mixed=True).read_link(edits.encode_line()) == (edits, 0)
+    assert PARTS.read_link(edits.encode_line()) == (SOME, 1)
     alone = Edits(unmixed=True)
     assert alone and not alone.inside and SOME.inside
-    edits = dataclasses.replace(UNCHANGED.with_value("lambdas", (0, 1), 0.5), factor=0.25)
-    assert edits.encode() == "l1c1:0.5,l:0.25" and edits.inside
-    assert edits.words() == "λ₁ of layer 1 = 0.50, all other λ × 0.25"
-    assert Edits(factor=2.0).words() == "all λ × 2.00"
-    assert PARTS.read(edits.encode()) == (edits, 0)
-    assert PARTS.read("l:2.01,l:-0.1,l:x,l:") == (UNCHANGED, 4)
-    assert dataclasses.replace(PARTS, components=1).read("l:0.5") == (UNCHANGED, 1)
-    assert PARTS.moved(edits.encode(), {"l": "l:1.5"}) == dataclasses.replace(edits, factor=1.5)
-    assert PARTS.moved(edits.encode(), {"l": None}) == UNCHANGED.with_value("lambdas", (0, 1), 0.5)
+    edits = dataclasses.replace(UNCHANGED.set_value("lambdas", (0, 1), 0.5), factor=0.25)
+    assert edits.encode_line() == "l1c1:0.5,l:0.25" and edits.inside
+    assert edits.describe_changes() == "λ₁ of layer 1 = 0.50, all other λ × 0.25"
+    assert Edits(factor=2.0).describe_changes() == "all λ × 2.00"
+    assert PARTS.read_link(edits.encode_line()) == (edits, 0)
+    assert PARTS.read_link("l:2.01,l:-0.1,l:x,l:") == (UNCHANGED, 4)
+    assert dataclasses.replace(PARTS, components=1).read_link("l:0.5") == (UNCHANGED, 1)
+    assert PARTS.update_link(edits.encode_line(), {"l": "l:1.5"}) == dataclasses.replace(edits, factor=1.5)
+    assert PARTS.update_link(edits.encode_line(), {"l": None}) == UNCHANGED.set_value("lambdas", (0, 1), 0.5)
 
 
 def test_a_part_says_its_mean_in_place_of_nothing_and_never_both():
     line = "h1.1:mean,h2.2:mean,c1.2:mean,m2.1.0:mean"
-    edits = PARTS.asked(line)
+    edits = PARTS.parse_edits(line)
     assert edits == Edits(heads_mean=((0, 0), (1, 1)), components_mean=((0, 2),), maps_mean=((1, 0, 0),))
-    assert edits.encode() == line
-    assert edits.words() == (
+    assert edits.encode_line() == line
+    assert edits.describe_changes() == (
         "head 1 of layer 1 at its mean, head 2 of layer 2 at its mean, A₂ of layer 1 at its mean, "
         "A₀ of head 1 of layer 2 at its mean"
     )
-    assert PARTS.asked("h1.1,h1.1:mean,c1.0:mean,c1.0") == Edits(heads_mean=((0, 0),), components_off=((0, 0),))
-    assert PARTS.moved(line, {"h1.1": "h1.1", "c1.2": None}).encode() == "h1.1,h2.2:mean,m2.1.0:mean"
-    assert PARTS.read("h1.1:0,h1.1:mean:mean,l1c1:mean") == (UNCHANGED, 3)
+    assert PARTS.parse_edits("h1.1,h1.1:mean,c1.0:mean,c1.0") == Edits(heads_mean=((0, 0),), components_off=((0, 0),))
+    assert PARTS.update_link(line, {"h1.1": "h1.1", "c1.2": None}).encode_line() == "h1.1,h2.2:mean,m2.1.0:mean"
+    assert PARTS.read_link("h1.1:0,h1.1:mean:mean,l1c1:mean") == (UNCHANGED, 3)
 
 
 RICH = dataclasses.replace(
@@ -81,18 +83,18 @@ CHANGES = {
 
 @pytest.mark.parametrize("line", CHANGES)
 def test_a_line_becomes_an_intervention_and_the_same_line_again(line):
-    edits = RICH.asked(line)
-    assert edits.intervention() == Intervention(**CHANGES[line])
-    assert edits.encode() == line and RICH.read(line) == (edits, 0)
+    edits = RICH.parse_edits(line)
+    assert edits.to_intervention() == Intervention(**CHANGES[line])
+    assert edits.encode_line() == line and RICH.read_link(line) == (edits, 0)
 
 
 def test_all_of_it_at_once_comes_back_in_whatever_order_it_is_written():
     line = ",".join([*CHANGES, "mix.0"])
-    edits = RICH.asked(" , ".join(reversed(line.split(","))))
-    assert edits.encode() == line and edits.unmixed
+    edits = RICH.parse_edits(" , ".join(reversed(line.split(","))))
+    assert edits.encode_line() == line and edits.unmixed
     whole = {name: value for change in CHANGES.values() for name, value in change.items()}
-    assert edits.intervention() == Intervention(**whole)
-    assert RICH.asked("mix.0").intervention() is UNCHANGED.intervention() is None
+    assert edits.to_intervention() == Intervention(**whole)
+    assert RICH.parse_edits("mix.0").to_intervention() is UNCHANGED.to_intervention() is None
 
 
 @pytest.mark.parametrize(
@@ -108,42 +110,48 @@ def test_all_of_it_at_once_comes_back_in_whatever_order_it_is_written():
 )
 def test_what_cannot_be_done_is_answered_with_what_can(part, why):
     with pytest.raises(InputError, match=re.escape(f"--edit {part}: this run has ")) as error:
-        RICH.asked(f"h1.1,{part}")
+        RICH.parse_edits(f"h1.1,{part}")
     assert why in str(error.value)
     with pytest.raises(InputError, match=f"--edit {part}: this run has nothing that can be changed"):
-        NOTHING.asked(part)
+        NOTHING.parse_edits(part)
     with pytest.raises(InputError, match="4000 characters at most"):
-        RICH.asked("h1.1," * 1000)
+        RICH.parse_edits("h1.1," * 1000)
 
 
 def test_a_lexicon_that_multiplies_has_no_strength_and_is_off_or_at_its_mean_by_layer():
     can = dataclasses.replace(PARTS, lexical="hadamard")
-    assert can.asked("s1,s2:mean").words() == "lexical term of layer 1 off, lexical term of layer 2 at its mean"
-    assert can.asked("s1:mean,s1") == Edits(lexical_off=(0,))
-    assert can.read("s:0.5,s3,s0,s1:0") == (UNCHANGED, 4) and PARTS.read("s1,s1:mean") == (UNCHANGED, 2)
+    assert (
+        can.parse_edits("s1,s2:mean").describe_changes()
+        == "lexical term of layer 1 off, lexical term of layer 2 at its mean"
+    )
+    assert can.parse_edits("s1:mean,s1") == Edits(lexical_off=(0,))
+    assert can.read_link("s:0.5,s3,s0,s1:0") == (UNCHANGED, 4) and PARTS.read_link("s1,s1:mean") == (UNCHANGED, 2)
     with pytest.raises(InputError, match=re.escape("a lexical term in each layer (s1, s1:mean)")):
-        can.asked("s:0.5")
+        can.parse_edits("s:0.5")
 
 
 def test_pieces_are_named_wherever_their_word_stands_and_silenced_by_their_place_in_the_text():
     twice = dataclasses.replace(RICH, tokens=("a", "b", "a"), pieces=(("<a", "a>"), ("b",), ("<a", "a>")))
-    assert twice.asked("a=a>").encode() == "n1.2,n3.2"
-    assert twice.asked("n1.1, a = a> ,a=<a") == twice.asked("n1.1,n1.2,n3.1,n3.2")
-    assert twice.read("c=<c,a=b") == (UNCHANGED, 2)
+    assert twice.parse_edits("a=a>").encode_line() == "n1.2,n3.2"
+    assert twice.parse_edits("n1.1, a = a> ,a=<a") == twice.parse_edits("n1.1,n1.2,n3.1,n3.2")
+    assert twice.read_link("c=<c,a=b") == (UNCHANGED, 2)
     with pytest.raises(InputError, match="--edit c=<c: no word 'c' in the text: a b a"):
-        twice.asked("c=<c")
+        twice.parse_edits("c=<c")
     with pytest.raises(InputError, match="'a' has no piece 'b>'; it has <a a>"):
-        twice.asked("a=b>")
+        twice.parse_edits("a=b>")
     with pytest.raises(InputError, match="--edit a=<a: this run has layers"):
-        PARTS.asked("a=<a")
+        PARTS.parse_edits("a=<a")
     parts = dataclasses.replace(PARTS, pieces=((), tuple("abcdef"), tuple("abcdefghi")))
-    edits = UNCHANGED.with_pieces(1, [5, 0]).with_pieces(2, [3])
-    assert edits.encode() == "n2.1,n2.6,n3.4"
-    assert parts.read(edits.encode()) == (edits, 0)
-    assert edits.words() == "piece 1 of token 2 silenced, piece 6 of token 2 silenced, piece 4 of token 3 silenced"
-    assert edits and edits.with_pieces(1, []).pieces_off == ((2, 3),)
-    assert parts.read("n1.1,n2.7,n2.0,n4.1,n0.1") == (UNCHANGED, 5)
-    assert PARTS.read("n2.1") == (UNCHANGED, 1)
+    edits = UNCHANGED.set_pieces(1, [5, 0]).set_pieces(2, [3])
+    assert edits.encode_line() == "n2.1,n2.6,n3.4"
+    assert parts.read_link(edits.encode_line()) == (edits, 0)
+    assert (
+        edits.describe_changes()
+        == "piece 1 of token 2 silenced, piece 6 of token 2 silenced, piece 4 of token 3 silenced"
+    )
+    assert edits and edits.set_pieces(1, []).pieces_off == ((2, 3),)
+    assert parts.read_link("n1.1,n2.7,n2.0,n4.1,n0.1") == (UNCHANGED, 5)
+    assert PARTS.read_link("n2.1") == (UNCHANGED, 1)
 
 
 HOSTILE = "l3c1:0.5 l0c1:0.5 l1c0:0.5 l1c3:0.5 l1c1:1.01 l1c1:-0.1 l1c1:nan l1c1:inf l1c1:1e9 l1c1: l٢c1:0.5"
@@ -152,16 +160,16 @@ HOSTILE += " h1.0 h1.3 h0.1 h1 h9999999999999999999.1 c1.3 c3.0 <script>alert(1)
 
 @pytest.mark.parametrize("hostile", HOSTILE.split())
 def test_what_this_model_cannot_follow_is_left_out_and_counted(hostile):
-    assert PARTS.read(hostile) == (UNCHANGED, 1)
-    assert PARTS.read(f"{hostile},h1.2") == (Edits(heads_off=((0, 1),)), 1)
+    assert PARTS.read_link(hostile) == (UNCHANGED, 1)
+    assert PARTS.read_link(f"{hostile},h1.2") == (Edits(heads_off=((0, 1),)), 1)
 
 
 def test_a_lever_replaces_its_own_part_of_the_link_and_none_other():
-    edits = PARTS.moved(LINK, {"l2c1": "l2c1:0.9", "c2.0": None, "m1.2.0": "m1.2.0"})
-    assert edits.encode() == "l2c1:0.9,h1.2,c2.2,m1.2.0"
-    assert PARTS.moved(edits.encode(), dict.fromkeys(("l2c1", "h1.2", "c2.2", "m1.2.0"))) == UNCHANGED
-    assert PARTS.moved("h1.2", {"h1.1": "h1.1<b>", "s": "s:2"}) == Edits(heads_off=((0, 1),))
-    assert PARTS.moved("h1.1, h01.2", {"h1.2": None}) == Edits(heads_off=((0, 0),)), "as written by hand"
+    edits = PARTS.update_link(LINK, {"l2c1": "l2c1:0.9", "c2.0": None, "m1.2.0": "m1.2.0"})
+    assert edits.encode_line() == "l2c1:0.9,h1.2,c2.2,m1.2.0"
+    assert PARTS.update_link(edits.encode_line(), dict.fromkeys(("l2c1", "h1.2", "c2.2", "m1.2.0"))) == UNCHANGED
+    assert PARTS.update_link("h1.2", {"h1.1": "h1.1<b>", "s": "s:2"}) == Edits(heads_off=((0, 1),))
+    assert PARTS.update_link("h1.1, h01.2", {"h1.2": None}) == Edits(heads_off=((0, 0),)), "as written by hand"
     assert not UNCHANGED
     assert SOME
 
@@ -169,14 +177,14 @@ def test_a_lever_replaces_its_own_part_of_the_link_and_none_other():
 def test_one_component_of_one_head_a_gate_and_the_lexicon_have_their_parts():
     edits = Edits(maps_off=((0, 1, 2),), gates=((1, 2, 0.25),), lexical=0.5)
     parts = dataclasses.replace(PARTS, gated=3, lexical="add")
-    assert edits.encode() == "m1.2.2,g2.3:0.25,s:0.5"
-    assert parts.read(edits.encode()) == (edits, 0)
-    assert parts.read("s:1") == (UNCHANGED, 0)
-    assert parts.moved("g2.3:0.35", {"g2.3": "g2.3:0"}) == UNCHANGED.with_value("gates", (1, 2), 0)
-    assert parts.read("m1.3.0,m1.1.3,m3.1.0,g2.4:0,g3.1:0,g1.1:1.5,g1.1:-1,s:3.01") == (UNCHANGED, 8)
-    assert PARTS.read("g2.3:0.25,s:0.5") == (UNCHANGED, 2)
+    assert edits.encode_line() == "m1.2.2,g2.3:0.25,s:0.5"
+    assert parts.read_link(edits.encode_line()) == (edits, 0)
+    assert parts.read_link("s:1") == (UNCHANGED, 0)
+    assert parts.update_link("g2.3:0.35", {"g2.3": "g2.3:0"}) == UNCHANGED.set_value("gates", (1, 2), 0)
+    assert parts.read_link("m1.3.0,m1.1.3,m3.1.0,g2.4:0,g3.1:0,g1.1:1.5,g1.1:-1,s:3.01") == (UNCHANGED, 8)
+    assert PARTS.read_link("g2.3:0.25,s:0.5") == (UNCHANGED, 2)
     said = "A₂ of head 2 of layer 1 off, gate of token 3 in layer 2 = 0.25, lexical term × 0.50"
-    assert edits.words() == said
+    assert edits.describe_changes() == said
 
 
 def reading(*layers):
@@ -185,10 +193,10 @@ def reading(*layers):
 
 def test_lambda_is_the_coefficient_without_its_sign_and_row_norm_and_one_of_each_token_varies():
     view = reading([[[0.8, 0.8]], [[-0.2, -0.2]]])  # (N 2, H 1, L 2)
-    assert learned(view, subtracts=True) == Learned(((pytest.approx(0.25),),), False)
-    assert learned(view, subtracts=False).values == ((pytest.approx(-0.25),),)
-    found = learned(reading([[[1.0, 1.0]], [[-0.2, -0.4]]]), subtracts=True)
-    assert found == Learned(((pytest.approx(0.3),),), True)
+    assert get_learned_lambdas(view, subtracts=True) == LearnedLambdas(((pytest.approx(0.25),),), False)
+    assert get_learned_lambdas(view, subtracts=False).values == ((pytest.approx(-0.25),),)
+    found = get_learned_lambdas(reading([[[1.0, 1.0]], [[-0.2, -0.4]]]), subtracts=True)
+    assert found == LearnedLambdas(((pytest.approx(0.3),),), True)
 
 
 @pytest.mark.parametrize(
@@ -204,10 +212,10 @@ def test_lambda_is_the_coefficient_without_its_sign_and_row_norm_and_one_of_each
     ],
 )
 def test_the_range_suits_the_constraint_and_holds_what_was_learned(preset, own, low, high):
-    parts = editable(PRESETS[preset].model, Learned(((own,),), False))
+    parts = get_editable(PRESETS[preset].model, LearnedLambdas(((own,),), False))
     assert (parts.low, parts.high) == (pytest.approx(low), pytest.approx(high))
 
 
 def test_plain_attention_has_heads_and_one_component():
     model = ModelConfig(layers=3, attention=AttentionConfig(heads=4))
-    assert editable(model, Learned((), False)) == Editable(3, 4, 1, 0.0, 1.5)
+    assert get_editable(model, LearnedLambdas((), False)) == Editable(3, 4, 1, 0.0, 1.5)

@@ -8,11 +8,11 @@ import pytest
 import torch
 from small_models import LONGEST, make, small
 
-from core.interpret.sentence import PADDING, inside, inspect_text
+from core.interpret.sentence_view import PADDING, inspect_text, to_json_data
 from core.models.presets import PRESETS
 from core.text.config import TextConfig
-from core.text.tokenizers import fit_tokenizer
-from dashboard.inside import page
+from core.text.tokenizer_factory import fit_tokenizer
+from dashboard.inspect_html import build_page
 
 CLASSES = ("negative", "neutral", "positive")
 TOKENIZER = fit_tokenizer(["a good film", "a bad film", "not bad at all"] * 2, TextConfig(max_length=LONGEST))
@@ -95,10 +95,10 @@ def test_words_keep_their_own_rows_the_last_one_holds_all_padding_and_it_is_told
         np.testing.assert_allclose(layer.combined[:, n, :n], full[:, n:, :n].mean(1), atol=1e-6)
         np.testing.assert_allclose(layer.combined.sum(-1), 1, atol=1e-6)
         np.testing.assert_allclose(layer.components.sum(-1), 1, atol=1e-6)
-    padding = json.loads(json.dumps(inside(view), allow_nan=False))["padding"]
+    padding = json.loads(json.dumps(to_json_data(view), allow_nan=False))["padding"]
     assert padding["places"] == LONGEST - 4
     np.testing.assert_allclose(padding["weight"], [full[:, :, 4:].sum(-1).mean(-1) for full in maps], atol=1e-6)
-    shown = page(view, run="r", model="m")
+    shown = build_page(view, run="r", model="m")
     assert "[PAD] × 11 stands for 11 places of padding, which this model reads as text" in shown
     assert f"layer 1: {padding['weight'][0][0]:.3f}, " in shown and "[CLS]" not in shown
 
@@ -107,8 +107,11 @@ def test_words_keep_their_own_rows_the_last_one_holds_all_padding_and_it_is_told
 def test_a_text_as_long_as_the_model_reads_has_no_padding_and_one_without_words_nothing_else(preset):
     view = inspect_text(released(preset), TOKENIZER, CLASSES, "bad " * LONGEST)
     assert len(view.tokens) == LONGEST and view.filled == 0
-    assert inside(view)["padding"] == {"places": 0, "weight": [[0.0] * len(each.combined) for each in view.layers]}
-    assert "places of padding" not in page(view, run="r", model="m")
+    assert to_json_data(view)["padding"] == {
+        "places": 0,
+        "weight": [[0.0] * len(each.combined) for each in view.layers],
+    }
+    assert "places of padding" not in build_page(view, run="r", model="m")
     view = inspect_text(released(preset), TOKENIZER, CLASSES, "")
     assert view.tokens == (f"{PADDING} × {LONGEST}",)
     for layer in view.layers:
@@ -119,7 +122,7 @@ def test_a_text_as_long_as_the_model_reads_has_no_padding_and_one_without_words_
 def test_a_model_that_masks_padding_tells_of_none(change):
     model = make(dataclasses.replace(small(PRESETS["tweet-v6-p2"].model), **change), torch.float32)
     view = inspect_text(model, TOKENIZER, CLASSES, TEXT)
-    assert view.filled is None and inside(view)["padding"] is None
+    assert view.filled is None and to_json_data(view)["padding"] is None
     assert (view.tokens[0] == "[CLS]") == (change["pooling"] == "cls")
 
 

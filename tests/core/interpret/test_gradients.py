@@ -9,11 +9,11 @@ from small_models import VOCABULARY, batch_of, example, make, rows, small
 from torch import nn
 
 from core.interpret import gradients
-from core.interpret.gradients import Target, gradient_times_input, integrated_gradients
-from core.models.build import build
+from core.interpret.gradients import Target, compute_input_gradient, integrate_gradients
+from core.models.builder import build_model
 from core.models.presets import PRESETS
 from core.models.trace import Output
-from core.training.scaling import UNSCALED, Scaling
+from core.training.calibration import UNSCALED, Scaling
 
 FIRST = Target(0, "single", UNSCALED)
 
@@ -48,8 +48,8 @@ def parts(model):
 @pytest.mark.parametrize("prior", [(), (0.8, 0.2)])
 def test_both_are_exact_for_a_linear_model(temperature, prior):
     model, target = Toy(lambda s: 3 * s + 1), Target(0, "single", Scaling(temperature, prior))
-    np.testing.assert_allclose(gradient_times_input(model, TEXT, target), 3 * parts(model) / temperature, rtol=1e-5)
-    found = integrated_gradients(model, TEXT, target)
+    np.testing.assert_allclose(compute_input_gradient(model, TEXT, target), 3 * parts(model) / temperature, rtol=1e-5)
+    found = integrate_gradients(model, TEXT, target)
     np.testing.assert_allclose(found.pushes, 3 * parts(model) / temperature, rtol=1e-5)
     doubt = (1 - 1 / temperature) * np.log(4) if prior else 0
     assert found.at_reference == pytest.approx(1 / temperature + doubt) and abs(found.error) < 1e-5
@@ -59,8 +59,8 @@ def test_both_are_exact_for_a_linear_model(temperature, prior):
 def test_they_are_those_of_a_square():
     model = Toy(lambda s: s**2)
     s, each = parts(model).sum(), parts(model)
-    np.testing.assert_allclose(gradient_times_input(model, TEXT, FIRST), 2 * s * each, rtol=1e-4)
-    np.testing.assert_allclose(integrated_gradients(model, TEXT, FIRST).pushes, s * each, rtol=1e-4)
+    np.testing.assert_allclose(compute_input_gradient(model, TEXT, FIRST), 2 * s * each, rtol=1e-4)
+    np.testing.assert_allclose(integrate_gradients(model, TEXT, FIRST).pushes, s * each, rtol=1e-4)
 
 
 def test_the_target_is_any_class_against_the_others_or_one_of_several_labels():
@@ -73,11 +73,11 @@ def test_the_target_is_any_class_against_the_others_or_one_of_several_labels():
 
 def test_steps_are_raised_until_the_pushes_add_up_and_an_error_that_stays_is_told():
     kinked = Toy(lambda s: 4 * torch.relu((6 * s).sin()))
-    found = integrated_gradients(kinked, TEXT, FIRST)
+    found = integrate_gradients(kinked, TEXT, FIRST)
     assert gradients.STEPS < found.steps <= gradients.MOST_STEPS
     assert abs(found.error) <= gradients.SMALL * max(1.0, abs(found.pushes.sum()))
     jump = Toy(lambda s: torch.where(s > 0.1 * parts(jump).sum(), 1.0, 0.0) + 0 * s)  # no gradient anywhere
-    found = integrated_gradients(jump, TEXT, FIRST)
+    found = integrate_gradients(jump, TEXT, FIRST)
     assert abs(found.error) == 1 and found.steps == gradients.MOST_STEPS and (found.pushes == 0).all()
 
 
@@ -89,7 +89,7 @@ def family(name):
     if config.family == "encoder":
         return make(small(config), torch.float64)
     torch.manual_seed(0)
-    return build(dataclasses.replace(config, width=6), vocabulary=VOCABULARY, classes=3).double().eval()
+    return build_model(dataclasses.replace(config, width=6), vocabulary=VOCABULARY, classes=3).double().eval()
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ def family(name):
 def test_integrated_gradients_are_those_of_a_plain_loop(name):
     model, batch = family(name), rows(example(), slice(0, 1), 9)
     target = Target(1, "single", Scaling(1.3, (0.3, 0.2, 0.5)))
-    found = integrated_gradients(model, batch, target)
+    found = integrate_gradients(model, batch, target)
     embedded = model.embed(batch).detach()
     total, count = torch.zeros_like(embedded), 200
     for middle in (torch.arange(count, dtype=torch.float64) + 0.5).div(count).split(100):
@@ -123,10 +123,10 @@ def test_vectors_that_are_given_are_read_in_place_of_the_model_s_own(name):
 def test_nothing_is_left_in_a_model_and_one_in_training_mode_is_refused():
     model = family("ndt-pm1-n3")
     before = {name: each.clone() for name, each in model.state_dict().items()}
-    gradient_times_input(model, rows(example(), slice(0, 1), 9), FIRST)
+    compute_input_gradient(model, rows(example(), slice(0, 1), 9), FIRST)
     assert all(torch.equal(before[name], each) for name, each in model.state_dict().items())
     for module in model.modules():
         assert not (module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module.training)
     assert all(each.grad is None and each.requires_grad for each in model.parameters())
     with pytest.raises(RuntimeError, match="eval"):
-        gradient_times_input(family("vanilla").train(), TEXT, FIRST)
+        compute_input_gradient(family("vanilla").train(), TEXT, FIRST)

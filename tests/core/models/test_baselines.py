@@ -10,11 +10,11 @@ from small_models import batch_of
 
 from core.exceptions import ConfigError, InputError
 from core.models.baselines import BagOfNgrams, BiLSTM, ConvolutionClassifier, LexiconClassifier
-from core.models.build import build
+from core.models.builder import build_model
+from core.models.capabilities import list_capabilities
 from core.models.config import READS, AttentionConfig, HeadConfig, ModelConfig
 from core.models.head import Head
 from core.models.presets import PRESETS
-from core.models.provides import provides
 from core.models.trace import Batch, Intervention
 
 BASELINES = [family for family in READS if family != "pretrained"]
@@ -161,11 +161,11 @@ def test_tfidf_is_linear_in_the_weighted_normalised_counts():
 def test_what_a_family_shows_is_what_its_model_shows_and_nothing_inside_can_be_changed(family, batch):
     config = PRESETS[family].model
     assert config.family == family
-    model = build(config, vocabulary=41, classes=3).eval()
-    assert model.provides == provides(config)
+    model = build_model(config, vocabulary=41, classes=3).eval()
+    assert model.provides == list_capabilities(config)
     assert not model.provides & {"maps", "hidden", "lambda", "gates"}
     assert ("pooled" in model.provides) == (family in ("bilstm", "cnn"))
-    assert (model.lambdas(), model.lambda_parameters(), model.scalars()) == ([], set(), {})
+    assert (model.get_lambdas(), model.name_lambda_parameters(), model.get_scalars()) == ([], set(), {})
     assert config.needs_lexicon == (family == "lexicon")
     with pytest.raises(InputError, match="no attention"):
         model(batch, intervene=Intervention(heads_off=frozenset({(0, 0)})))
@@ -175,7 +175,7 @@ def test_what_a_family_shows_is_what_its_model_shows_and_nothing_inside_can_be_c
 def test_one_logit_and_a_dense_layer_are_there_as_in_every_head(family):
     base = PRESETS[family].model
     chosen = dataclasses.replace(base.head, one_logit=True, dense=11)
-    model = build(dataclasses.replace(base, head=chosen), vocabulary=30, classes=2)
+    model = build_model(dataclasses.replace(base, head=chosen), vocabulary=30, classes=2)
     assert model.head.weight.shape == (1, 11)
 
 
@@ -197,7 +197,7 @@ def test_a_setting_that_a_family_does_not_read_is_refused_by_name(family, name, 
 
 
 def test_widths_that_heads_would_not_divide_are_fine_without_heads():
-    model = build(ModelConfig(family="bilstm", width=7, ff_width=5), vocabulary=30, classes=2)
+    model = build_model(ModelConfig(family="bilstm", width=7, ff_width=5), vocabulary=30, classes=2)
     assert model.embedding.embedding_dim == 7
     assert ModelConfig(**CNN, width=51).by_steps and not ModelConfig(family="tfidf-nb").by_steps
 

@@ -7,7 +7,7 @@ from seeds import seeds
 from small_models import CLASSES, LONGEST, VOCABULARY, example
 
 from core.exceptions import ConfigError
-from core.models.build import build
+from core.models.builder import build_model
 from core.models.config import AttentionConfig, ModelConfig
 
 
@@ -16,7 +16,7 @@ from core.models.config import AttentionConfig, ModelConfig
 def test_a_random_model_trains_and_its_two_paths_agree(seed):
     torch.manual_seed(seed)
     config = drawn(seed)
-    model = build(config, vocabulary=VOCABULARY, classes=CLASSES, max_length=LONGEST)
+    model = build_model(config, vocabulary=VOCABULARY, classes=CLASSES, max_length=LONGEST)
     batch = example((9, 5, 1, 2, 0), torch.float32)
     labels = torch.tensor([0, 1, 2, 1, 0])
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
@@ -84,7 +84,7 @@ def test_an_invalid_configuration_is_refused_with_its_nearest_valid_choice(setti
 def test_the_penalty_pushes_component_maps_apart():
     torch.manual_seed(0)
     attention = AttentionConfig(heads=2, components=3, mixing="additive", qk_width="half")
-    model = build(ModelConfig(width=16, ff_width=12, attention=attention, dropout=0.0), vocabulary=40, classes=3)
+    model = build_model(ModelConfig(width=16, ff_width=12, attention=attention, dropout=0.0), vocabulary=40, classes=3)
     batch = example((9, 5, 4), torch.float32)
     start = model.train()(batch, similarity=True).similarity
     assert model(batch).similarity is None
@@ -98,7 +98,7 @@ def test_the_penalty_pushes_component_maps_apart():
 
 
 def test_the_similarity_of_equal_maps_is_one_and_of_disjoint_ones_zero():
-    from core.models.encoder import map_similarity
+    from core.models.encoder import compute_map_similarity
     from core.models.trace import LayerTrace
 
     keep = torch.tensor([[True, True, False]])
@@ -107,7 +107,7 @@ def test_the_similarity_of_equal_maps_is_one_and_of_disjoint_ones_zero():
         maps = torch.stack([torch.eye(3), second])[None, :, None]
         return LayerTrace(maps=maps, coefficients=maps, hidden=maps, head_outputs=maps)
 
-    assert map_similarity([layer(torch.eye(3))], keep).item() == pytest.approx(1)
-    assert map_similarity([layer(torch.eye(3).roll(1, 1))], keep).item() == pytest.approx(0)
-    half = map_similarity([layer(torch.full((3, 3), 1 / 3)), layer(torch.eye(3))], keep)
+    assert compute_map_similarity([layer(torch.eye(3))], keep).item() == pytest.approx(1)
+    assert compute_map_similarity([layer(torch.eye(3).roll(1, 1))], keep).item() == pytest.approx(0)
+    half = compute_map_similarity([layer(torch.full((3, 3), 1 / 3)), layer(torch.eye(3))], keep)
     assert half.item() == pytest.approx((1 / 3**0.5 + 1) / 2)

@@ -9,7 +9,7 @@ from small_models import CLASSES, longer, make, rows, small
 from structures import QUICK, STRUCTURES, encoders, same_structure, structure
 
 from core.exceptions import InputError
-from core.models.positions import sinusoid
+from core.models.positions import compute_sinusoid
 from core.models.presets import PRESETS
 from core.models.trace import Intervention
 
@@ -280,7 +280,7 @@ def test_a_trace_in_training_mode_is_refused(batch):
 
 
 def test_positions_are_the_published_sinusoids():
-    table = sinusoid(50, 8, torch.device("cpu"))
+    table = compute_sinusoid(50, 8, torch.device("cpu"))
     for position in (0, 1, 49):
         for i in range(4):
             angle = torch.tensor(position / 10_000 ** (2 * i / 8))
@@ -291,7 +291,7 @@ def test_positions_are_the_published_sinusoids():
 def test_words_are_scaled_to_the_size_of_positions(batch):
     model = make(small(PRESETS["vanilla"].model))
     embedded = model(batch, trace=True).trace.embedded
-    wanted = model.embedding.weight[batch.ids] * 4 + sinusoid(9, 16, torch.device("cpu"))
+    wanted = model.embedding.weight[batch.ids] * 4 + compute_sinusoid(9, 16, torch.device("cpu"))
     torch.testing.assert_close(embedded, wanted)
 
 

@@ -9,10 +9,10 @@ from core.models.mixing import (
     Additive,
     Differential,
     DifferentialV2,
-    alpha_beta,
-    differential_lambda,
-    initial_lambda,
-    target_lambda,
+    compute_alpha_beta,
+    compute_initial_lambda,
+    compute_lambda_init,
+    compute_lambda_target,
 )
 
 X = torch.linspace(-1, 1, 2 * 5 * 16).view(2, 5, 16)
@@ -30,7 +30,7 @@ def test_differential_lambda_is_the_difference_of_two_exponentials_plus_its_star
     q1, q2, k1, k2 = (v[0].tolist() for v in (*mixing.lambda_q, *mixing.lambda_k))
     first, second = (math.exp(sum(a * b for a, b in zip(q, k, strict=True))) for q, k in ((q1, k1), (q2, k2)))
     wanted = first - second + 0.8 - 0.6 * math.exp(-0.3)
-    assert mixing.lambdas().item() == pytest.approx(wanted, abs=1e-6)
+    assert mixing.get_lambdas().item() == pytest.approx(wanted, abs=1e-6)
     assert mixing(X).flatten().tolist() == pytest.approx([1, -wanted], abs=1e-6)
 
 
@@ -42,7 +42,7 @@ def test_differential_v2_has_a_sigmoid_of_each_token_for_each_head():
     logit = sum(X[1, 4, i].item() * mixing.logit.weight[2, i].item() for i in range(16))
     assert c[1, 1, 2, 4, 0].item() == pytest.approx(-1 / (1 + math.exp(-logit)), abs=1e-6)
     assert (c[:, 0] == 1).all()
-    assert mixing.lambdas() is None
+    assert mixing.get_lambdas() is None
 
 
 CONSTRAIN = {
@@ -60,11 +60,11 @@ def test_additive_lambda_is_equations_4_to_6_written_out(constraint):
         mixing.lambda_q.mul_(30), mixing.lambda_k.mul_(30)
     f = CONSTRAIN[constraint]
     for j in (1, 2, 3):
-        alpha, beta = alpha_beta(constraint, 2, j)
+        alpha, beta = compute_alpha_beta(constraint, 2, j)
         for head in (0, 1):
             q, k = mixing.lambda_q[j - 1, head].tolist(), mixing.lambda_k[j - 1, head].tolist()
             p = sum(f(a) * f(b) for a, b in zip(q, k, strict=True)) / len(q)
-            assert mixing.lambdas()[j - 1, head].item() == pytest.approx(p * alpha + (1 - p) * beta, abs=1e-6)
+            assert mixing.get_lambdas()[j - 1, head].item() == pytest.approx(p * alpha + (1 - p) * beta, abs=1e-6)
     assert mixing(X).shape == (1, 4, 2, 1, 1)
 
 
@@ -82,22 +82,22 @@ def test_lambda_starts_where_it_is_told_to_and_stays_in_its_range(constraint, st
     for start in (*starts, None):
         mixing = additive(constraint, layer=layer, start=start)
         if start is not None:
-            assert mixing.lambdas().flatten().tolist() == pytest.approx([start] * 3, abs=0.02)
+            assert mixing.get_lambdas().flatten().tolist() == pytest.approx([start] * 3, abs=0.02)
         assert (mixing.alpha != mixing.beta).all()  # else lambda could not move
         for scale in (1.0, 50.0, 1e3):
             with torch.no_grad():
                 mixing.lambda_q.normal_().mul_(scale), mixing.lambda_k.normal_().mul_(scale)
-            lambdas = mixing.lambdas()
+            lambdas = mixing.get_lambdas()
             assert (lambdas >= low - 1e-6).all() and (lambdas <= high + 1e-6).all()
 
 
 def test_starts_and_scales_are_those_that_are_published_or_told():
-    assert differential_lambda(1) == pytest.approx(0.2)
-    assert differential_lambda(2) == pytest.approx(0.3555, abs=1e-4)
+    assert compute_lambda_init(1) == pytest.approx(0.2)
+    assert compute_lambda_init(2) == pytest.approx(0.3555, abs=1e-4)
     mixing = Differential(layer=3, head_width=4, sets=1, start=0.6)
     assert (mixing.lambda_init, mixing.scale) == (0.6, 1 - 0.6)
     assert additive("pm1", layer=2).scale == pytest.approx(1 / (1 - 0.06 - 0.10 - 0.08)), "the row sum at the start"
-    assert alpha_beta("01", 1, 1, 0.25) == (1.0, 0.0), "a quarter gives lambda in 0 to 1 its whole range"
+    assert compute_alpha_beta("01", 1, 1, 0.25) == (1.0, 0.0), "a quarter gives lambda in 0 to 1 its whole range"
 
 
 RULE = {  # the fit: lambda at the start, layer 1 and layer 2
@@ -112,30 +112,30 @@ RULE = {  # the fit: lambda at the start, layer 1 and layer 2
 @pytest.mark.parametrize("layer", [1, 2])
 def test_a_fresh_lambda_equals_the_rule(constraint, layer):
     wanted = RULE[constraint][layer - 1]
-    assert [initial_lambda(constraint, layer, j) for j in (1, 2, 3)] == pytest.approx(wanted, abs=6e-4)
-    fresh = additive(constraint, layer=layer).lambdas().flatten().tolist()
+    assert [compute_initial_lambda(constraint, layer, j) for j in (1, 2, 3)] == pytest.approx(wanted, abs=6e-4)
+    fresh = additive(constraint, layer=layer).get_lambdas().flatten().tolist()
     assert fresh == pytest.approx(wanted, abs=2e-3)
 
 
 @pytest.mark.parametrize("constraint", CONSTRAIN)
 @pytest.mark.parametrize("layer", [1, 2, 6, 40])
 def test_alpha_differs_from_beta_at_every_depth_so_that_lambda_keeps_a_gradient(constraint, layer):
-    assert all(abs(a - b) > 1e-3 for a, b in (alpha_beta(constraint, layer, j) for j in range(1, 8)))
-    assert all(target_lambda(layer, j) <= 0.8 for j in range(1, 8))
+    assert all(abs(a - b) > 1e-3 for a, b in (compute_alpha_beta(constraint, layer, j) for j in range(1, 8)))
+    assert all(compute_lambda_target(layer, j) <= 0.8 for j in range(1, 8))
 
 
 @pytest.mark.parametrize("learn_beta", [False, True])
 def test_the_gradient_reaches_both_vectors_and_beta_only_if_it_is_learned(learn_beta):
     mixing = additive("free", learn_beta=learn_beta)
-    mixing.lambdas().sum().backward()
+    mixing.get_lambdas().sum().backward()
     names = {name for name, p in mixing.named_parameters() if p.grad is not None and p.grad.abs().sum() > 0}
     assert names == {"lambda_q", "lambda_k"} | ({"beta"} if learn_beta else set())
 
 
 def test_the_gradient_of_lambda_is_the_derivative_of_its_equation():
     mixing = additive("01", components=2)
-    mixing.lambdas().sum().backward()
-    alpha, beta = alpha_beta("01", 1, 1)
+    mixing.get_lambdas().sum().backward()
+    alpha, beta = compute_alpha_beta("01", 1, 1)
     q, k = mixing.lambda_q.detach().sigmoid(), mixing.lambda_k.detach().sigmoid()
     wanted = (alpha - beta) * q * (1 - q) * k / q.shape[-1]
     torch.testing.assert_close(mixing.lambda_q.grad, wanted)
@@ -144,7 +144,7 @@ def test_the_gradient_of_lambda_is_the_derivative_of_its_equation():
 @pytest.mark.parametrize("sets", [1, 2])
 def test_a_lambda_from_the_input_takes_its_key_from_the_token(sets):
     mixing = additive("pm1", components=3, layer=2, sets=sets, from_input=True)
-    assert mixing.lambdas() is None
+    assert mixing.get_lambdas() is None
     found = mixing(X.float())  # (B, N, S, L, 1)
     assert found.shape == (len(X), 3, sets, X.shape[1], 1)
     assert (found[:, 0] == 1).all()

@@ -11,18 +11,18 @@ from structures import encoders
 
 from core.exceptions import InputError
 from core.models.baselines import BagOfPairs
-from core.models.build import build
+from core.models.builder import build_model
+from core.models.capabilities import list_capabilities
 from core.models.config import ModelConfig
-from core.models.positions import CLASS_TAG, MARK, PolarityAware, recency, segments, sinusoid
+from core.models.positions import CLASS_TAG, MARK, PolarityAware, compute_recency, compute_sinusoid, number_segments
 from core.models.presets import PRESETS
-from core.models.provides import provides
 from core.models.trace import Batch, Intervention
 
 KEEP = torch.arange(6) < torch.tensor([6, 3, 1, 0])[:, None]
 
 
 def test_recency_is_the_angle_to_the_end_of_the_text_itself():
-    table = recency(KEEP, 4)
+    table = compute_recency(KEEP, 4)
     for row, n in enumerate((6, 3, 1)):
         for i in range(1, n + 1):
             wanted = [math.sin(math.pi * i / n), math.cos(math.pi * i / n)] * 2
@@ -36,11 +36,11 @@ def test_positions_are_the_weighted_sum_of_the_three_terms():
     positions = PolarityAware(width=8, recency=True, tags=True)
     tags = torch.arange(24).view(4, 6) % 13
     x = torch.zeros(4, 6, 8)
-    wanted = sinusoid(6, 8, x.device) + recency(KEEP, 8) + positions.tags.weight[tags]
+    wanted = compute_sinusoid(6, 8, x.device) + compute_recency(KEEP, 8) + positions.tags.weight[tags]
     torch.testing.assert_close(positions(x, KEEP, tags), wanted, msg="factors start at 1")
     with torch.no_grad():
         positions.alpha.fill_(2), positions.beta.fill_(-3), positions.gamma.fill_(0.5)
-    wanted = 2 * sinusoid(6, 8, x.device) - 3 * recency(KEEP, 8) + 0.5 * positions.tags.weight[tags]
+    wanted = 2 * compute_sinusoid(6, 8, x.device) - 3 * compute_recency(KEEP, 8) + 0.5 * positions.tags.weight[tags]
     torch.testing.assert_close(positions(x, KEEP, tags), wanted)
 
 
@@ -48,7 +48,7 @@ def test_an_unknown_tag_adds_nothing_and_the_class_token_has_its_own():
     positions = PolarityAware(width=8, recency=False, tags=True)
     assert (positions.tags.weight[0] == 0).all()
     assert positions.tags.weight.shape == (14, 8)
-    assert set(positions.factors()) == {"alpha", "gamma"}
+    assert set(positions.get_factors()) == {"alpha", "gamma"}
     model = make(ModelConfig(width=16, position="polarity-aware", pooling="cls"))
     trace = model(example(), trace=True).trace
     assert (trace.tags[:, 0] == CLASS_TAG).all()
@@ -157,8 +157,10 @@ def test_what_is_not_there_cannot_be_silenced():
 
 
 def test_a_model_says_that_it_has_them():
-    assert "ngrams" in provides(spelling()) and "ngrams" not in provides(ModelConfig())
-    table = build(dataclasses.replace(ModelConfig(), ngram_buckets=500), vocabulary=VOCABULARY, classes=2).ngrams.table
+    assert "ngrams" in list_capabilities(spelling()) and "ngrams" not in list_capabilities(ModelConfig())
+    table = build_model(
+        dataclasses.replace(ModelConfig(), ngram_buckets=500), vocabulary=VOCABULARY, classes=2
+    ).ngrams.table
     assert table.weight.std().item() == pytest.approx(128**-0.5, rel=0.02)
 
 
@@ -181,7 +183,7 @@ def pairs(lengths=((4, 4), (2, 2), (0, 1), (1, 0), (3, 0))) -> Batch:
 
 
 def test_a_mark_ends_the_first_text():
-    assert segments(torch.tensor([[5, 2, 7, 2, 9], [5, 6, 7, 0, 0]])).tolist() == [[0, 0, 1, 1, 1], [0] * 5]
+    assert number_segments(torch.tensor([[5, 2, 7, 2, 9], [5, 6, 7, 0, 0]])).tolist() == [[0, 0, 1, 1, 1], [0] * 5]
 
 
 @pytest.mark.slow
@@ -202,16 +204,16 @@ def test_traced_it_says_what_it_says_untraced(name):
     torch.testing.assert_close(traced.logits, model(batch).logits, rtol=0, atol=1e-9)
     if PRESETS[name].model.family == "encoder":
         assert "segments" in model.provides
-        assert torch.equal(traced.trace.segments[:, model.first :][batch.keep], segments(batch.ids)[batch.keep])
+        assert torch.equal(traced.trace.segments[:, model.first :][batch.keep], number_segments(batch.ids)[batch.keep])
 
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_model_of_single_texts_has_nothing_of_it(name):
     config = config_of(name)
     torch.manual_seed(3)
-    single = build(config, vocabulary=VOCABULARY, classes=CLASSES, max_length=15)
+    single = build_model(config, vocabulary=VOCABULARY, classes=CLASSES, max_length=15)
     torch.manual_seed(3)
-    pair = build(config, vocabulary=VOCABULARY, classes=CLASSES, max_length=15, pairs=True)
+    pair = build_model(config, vocabulary=VOCABULARY, classes=CLASSES, max_length=15, pairs=True)
     assert not [key for key in single.state_dict() if "segments" in key]
     assert set(pair.state_dict()) - set(single.state_dict()) == {"segments.table.weight"}
     assert single.mark is None and pair.mark == MARK

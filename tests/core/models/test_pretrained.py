@@ -8,18 +8,18 @@ import torch
 from tiny_backbones import FAMILIES, PLACES, backbone
 
 from core.config import compose
-from core.models.build import build
-from core.models.describe import PLACES as USUAL_PLACES
-from core.models.describe import parameters
+from core.models.builder import build_model
+from core.models.model_description import PLACES as USUAL_PLACES
+from core.models.model_description import count_parameters
 from core.models.pretrained import Call
-from core.models.terms import Reading
+from core.models.score_terms import AttentionInputs
 from core.models.trace import Batch, Intervention
+from core.runs.backbone_modules import read_tokenizer, split_backbone
 from core.runs.backbones import Backbone
-from core.runs.bodies import body_of, published
 from core.text.config import TextConfig
-from core.text.token_table import token_table
-from core.text.tokenizers import fit_tokenizer
-from core.training.adamw import freeze, parameter_groups
+from core.text.token_table import build_token_table
+from core.text.tokenizer_factory import fit_tokenizer
+from core.training.adamw import freeze_layers, group_parameters
 from core.training.config import TrainingConfig
 
 TEXTS = ["good film", "the plot was not bad and very great", "", "awful"]
@@ -34,7 +34,7 @@ def known(request, tmp_path_factory):
     """A backbone of each family with its tokenizer."""
     found = Backbone(request.param, backbone(tmp_path_factory.mktemp(request.param), request.param))
     config = TextConfig(tokenizer="pretrained", normaliser="none", lexicon="vader")
-    return found, fit_tokenizer(TEXTS, config, published(found))
+    return found, fit_tokenizer(TEXTS, config, read_tokenizer(found))
 
 
 @pytest.fixture
@@ -45,16 +45,16 @@ def make(known):
     def made(classes=3, dtype=torch.float32, **settings):
         given = {"model.backbone": str(found.folder), "model.dropout": 0, **found.settings, **settings}
         config = compose("pretrained", given).model
-        body = body_of(found.architecture, config.dropout, tokenizer, found.folder)
+        body = split_backbone(found.architecture, config.dropout, tokenizer, found.folder)
         torch.manual_seed(1)
-        return build(config, vocabulary=0, classes=classes, body=body).to(dtype).eval()
+        return build_model(config, vocabulary=0, classes=classes, body=body).to(dtype).eval()
 
     return made
 
 
 @pytest.fixture
 def batch(known):
-    return Batch.of(token_table(known[1], TEXTS).whole())
+    return Batch.from_arrays(build_token_table(known[1], TEXTS).pad_all())
 
 
 def theirs(known, batch, kind):
@@ -101,7 +101,7 @@ def test_rows_of_attention_sum_to_one_however_they_are_computed(make, batch, str
     q, k = torch.randn(2, 2, 3, 6, 8)
     keep = torch.arange(6) < torch.tensor([[6], [3]])
     polarity = torch.rand(2, 6, 3).softmax(-1)
-    call = Call(layer, Reading(keep, polarity, class_token=False), trace, ())
+    call = Call(layer, AttentionInputs(keep, polarity, class_token=False), trace, ())
     with torch.no_grad():
         out, seen = layer((q, k, torch.ones(2, 3, 6, 8)), 8**-0.5, call)
     assert torch.allclose(out, torch.ones(()), atol=1e-6) and (seen is not None) is trace
@@ -228,12 +228,12 @@ def test_every_head_stands_on_it(make, batch, head):
 def test_rates_fall_from_the_head_to_the_words_and_what_is_frozen_has_none(make):
     model = make(**LEXICAL, **{"model.attention.learn_strength": True})
     config = TrainingConfig(layer_decay=0.5, decay="matrices")
-    rates = {name: group["rate"] for group in parameter_groups(model, config) for name in group["names"]}
+    rates = {name: group["rate"] for group in group_parameters(model, config) for name in group["names"]}
     assert rates.keys() == dict(model.named_parameters()).keys()
     for name, rate in rates.items():
         depth = 3 if name.startswith("head.") else int(name.split(".")[1]) + 1 if name.startswith("layers.") else 0
         assert rate == 0.5 ** (3 - depth), name
-    freeze(model, dataclasses.replace(config, frozen=2))
+    freeze_layers(model, dataclasses.replace(config, frozen=2))
     learning = {name for name, each in model.named_parameters() if each.requires_grad}
     assert learning == {name for name in rates if name.startswith(("layers.1.", "head."))}
 
@@ -244,4 +244,4 @@ def test_the_size_of_a_bert_is_that_of_the_formula_but_for_places_and_types(know
     config = compose("pretrained", {"model.backbone": "x", **found.settings}).model
     fewer = (USUAL_PLACES - PLACES) * config.width
     built = sum(each.numel() for each in make().parameters())
-    assert parameters(config, vocabulary=tokenizer.rows, classes=3) == built + fewer
+    assert count_parameters(config, vocabulary=tokenizer.rows, classes=3) == built + fewer

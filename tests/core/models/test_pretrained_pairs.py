@@ -6,19 +6,19 @@ import torch
 from tiny_backbones import FAMILIES, backbone
 
 from core.config import compose
-from core.models.build import build
+from core.models.builder import build_model
 from core.models.trace import Batch
+from core.runs.backbone_modules import read_tokenizer, split_backbone
 from core.runs.backbones import Backbone
-from core.runs.bodies import body_of, published
 from core.text.config import TextConfig
-from core.text.pair import joined
-from core.text.token_table import token_table
-from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
+from core.text.text_pairs import join_pair
+from core.text.token_table import build_token_table
+from core.text.tokenizer_factory import fit_tokenizer, restore_tokenizer
 
 pytestmark = pytest.mark.slow
 
 PAIRS = [("good film", "the plot was not bad"), ("awful", "very great film and good"), ("film", "film")]
-TEXTS = [joined(*pair) for pair in PAIRS]
+TEXTS = [join_pair(*pair) for pair in PAIRS]
 TYPED = ("bert", "electra")
 
 
@@ -43,14 +43,14 @@ def known(request, tmp_path_factory):
     pipeline = with_pairs(folder, request.param)
     found = Backbone(request.param, folder)
     config = TextConfig(tokenizer="pretrained", normaliser="none")
-    return found, fit_tokenizer(TEXTS, config, published(found)), pipeline
+    return found, fit_tokenizer(TEXTS, config, read_tokenizer(found)), pipeline
 
 
 def built(found, tokenizer):
     config = compose("pretrained", {"model.backbone": str(found.folder), "model.dropout": 0, **found.settings}).model
-    body = body_of(found.architecture, config.dropout, tokenizer, found.folder)
+    body = split_backbone(found.architecture, config.dropout, tokenizer, found.folder)
     torch.manual_seed(1)
-    return build(config, vocabulary=0, classes=3, body=body, pairs=tokenizer.pairs).eval()
+    return build_model(config, vocabulary=0, classes=3, body=body, pairs=tokenizer.pairs).eval()
 
 
 def test_a_pair_is_what_its_own_library_makes_of_both_texts(known):
@@ -59,8 +59,8 @@ def test_a_pair_is_what_its_own_library_makes_of_both_texts(known):
     found, tokenizer, pipeline = known
     model = built(found, tokenizer)
     own = transformers.AutoModel.from_pretrained(found.folder, attn_implementation="sdpa").eval()
-    batch = Batch.of(token_table(tokenizer, TEXTS).whole())
-    completed, keep = model.complete(batch)
+    batch = Batch.from_arrays(build_token_table(tokenizer, TEXTS).pad_all())
+    completed, keep = model.complete_batch(batch)
     with torch.no_grad():
         vectors = model._read(model._enter(model.embed(completed), completed), completed, trace=False, intervene=())[0]
     for row, pair in enumerate(PAIRS):
@@ -77,13 +77,13 @@ def test_its_sign_cannot_be_typed(known):
     _, tokenizer, _ = known
     mark = tokenizer.between
     for name in ("[SEP]", "</s>"):
-        assert tokenizer.encode(joined(f"good {name} film", f"{name} bad")).ids.count(mark[0]) == len(mark)
+        assert tokenizer.encode(join_pair(f"good {name} film", f"{name} bad")).ids.count(mark[0]) == len(mark)
 
 
 def test_a_cut_pair_keeps_both_texts_and_its_places(known):
     found, tokenizer, _ = known
-    long = fit_tokenizer([joined("good " * 50, "bad " * 50)] * 3, tokenizer.config, published(found))
-    ids = long.encode(joined("good " * 50, "bad " * 3)).ids
+    long = fit_tokenizer([join_pair("good " * 50, "bad " * 50)] * 3, tokenizer.config, read_tokenizer(found))
+    ids = long.encode(join_pair("good " * 50, "bad " * 3)).ids
     assert len(ids) == long.max_length <= 38
-    again = tokenizer_from_json(long.to_json())
+    again = restore_tokenizer(long.to_json())
     assert again.encode_batch(TEXTS) == long.encode_batch(TEXTS)

@@ -11,10 +11,10 @@ import pytest
 from waiting import hold_ticket, until
 
 from core.exceptions import InputError, NotAvailable
-from core.runs import analyses, errands, queue
-from core.runs.analyses import Analysis, Offer, home
+from core.runs import analyses, background_jobs, queue
+from core.runs.analyses import Analysis, Offer, locate_folder
 from core.runs.record import Process
-from core.runs.store import alive, this_process
+from core.runs.store import get_own_process, is_alive
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def child(here):
     here.folder.mkdir()
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as child:
         began = psutil.Process(child.pid).create_time()
-        who = {"pid": child.pid, "started": began, "host": this_process().host}
+        who = {"pid": child.pid, "started": began, "host": get_own_process().host}
         tell(here, who, began)
         yield child, who, began
         child.kill()
@@ -61,12 +61,12 @@ def tell(here, who, began):
 
 
 def test_it_is_found_once_and_a_damaged_file_is_found_anew(here):
-    assert here.read() is None and errands.job(here).status == "none"
+    assert here.read() is None and background_jobs.read_job(here).status == "none"
     heard = []
     assert here.known(lambda *told: heard.append(told)) == ({"counted": 3}, False)
     assert heard == [("counting", 0.5)] and not here.path("progress.json").exists()
     assert here.known(lambda *told: pytest.fail("it is kept")) == ({"counted": 3}, True)
-    assert errands.job(here).status == "done"
+    assert background_jobs.read_job(here).status == "done"
     for damage in ("{", '{"counted": "three"}', "[]"):
         here.path("json").write_text(damage)
         assert here.read() is None and here.known() == ({"counted": 3}, False)
@@ -83,9 +83,9 @@ def test_what_is_interrupted_leaves_nothing_and_what_fails_says_why_until_it_is_
     never = dataclasses.replace(here, to=-1)
     with pytest.raises(NotAvailable, match="never ends"):
         never.compute()
-    assert (errands.job(never).status, errands.job(never).what) == ("failed", "it never ends")
-    errands.forget(never)
-    assert errands.job(never).status == "none"
+    assert (background_jobs.read_job(never).status, background_jobs.read_job(never).what) == ("failed", "it never ends")
+    background_jobs.forget(never)
+    assert background_jobs.read_job(never).status == "none"
 
 
 def test_of_a_starter_it_is_kept_in_the_cache_unless_it_came_with_it(tmp_path, monkeypatch):
@@ -93,48 +93,50 @@ def test_of_a_starter_it_is_kept_in_the_cache_unless_it_came_with_it(tmp_path, m
     run = tmp_path / "starter"
     (run / "maps").mkdir(parents=True)
     (run / "maps" / "old.json").touch()
-    assert home(run, "maps", "new") == run / "maps"
+    assert locate_folder(run, "maps", "new") == run / "maps"
     monkeypatch.setattr(analyses, "is_starter", lambda folder: True)
-    assert home(run, "maps", "new") == tmp_path / "cache" / "maps"
-    assert home(run, "maps", "new", "others") == tmp_path / "cache" / "others"
-    assert home(run, "maps", "old") == run / "maps"
+    assert locate_folder(run, "maps", "new") == tmp_path / "cache" / "maps"
+    assert locate_folder(run, "maps", "new", "others") == tmp_path / "cache" / "others"
+    assert locate_folder(run, "maps", "old") == run / "maps"
 
 
 def test_a_living_process_is_found_by_everybody_and_a_dead_one_is_told(here, child):
     process, who, began = child
-    found = errands.job(here)
+    found = background_jobs.read_job(here)
     assert (found.status, found.what, found.share) == ("running", "counting", 0.5)
     tell(here, who, began + 3600)  # the clock was set back
-    assert errands.job(here).seconds == 0
+    assert background_jobs.read_job(here).seconds == 0
     process.kill()
     process.wait()
-    found = errands.job(here)
+    found = background_jobs.read_job(here)
     assert found.status == "failed" and "ended while counting" in found.what
 
 
 def test_cancel_ends_the_process_and_leaves_nothing_but_one_that_only_has_its_number(here, child):
     process, who, began = child
     tell(here, {**who, "started": 1.0}, began)
-    errands.cancel(here)
+    background_jobs.cancel(here)
     assert process.poll() is None
     tell(here, who, began)
-    errands.cancel(here)
-    assert not alive(Process(**who)) and errands.job(here).status == "none"
+    background_jobs.cancel(here)
+    assert not is_alive(Process(**who)) and background_jobs.read_job(here).status == "none"
     assert not list(here.folder.iterdir())
 
 
 def test_it_waits_for_its_turn_in_a_small_process_and_can_be_cancelled_there(store, here, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
-    monkeypatch.setattr(errands, "sentiscope", lambda *words: [sys.executable, "-c", f"print({' '.join(words)!r})"])
-    with queue.slot(store.folder, "another", "2020", kind=queue.SHORT):
+    monkeypatch.setattr(
+        background_jobs, "build_command", lambda *words: [sys.executable, "-c", f"print({' '.join(words)!r})"]
+    )
+    with queue.wait_for_slot(store.folder, "another", "2020", kind=queue.SHORT):
         here.start()
-        found = errands.job(here)
+        found = background_jobs.read_job(here)
         assert (found.status, found.what) == ("running", "waiting for its turn")
         here.start()  # nothing happens if somebody is at it
         until(lambda: len(list((store.folder / queue.FOLDER).glob("short-ticket-*-count-*"))) == 1)
         assert here.path("log").read_text() == ""
-        errands.cancel(here)
-        assert errands.job(here).status == "none"
+        background_jobs.cancel(here)
+        assert background_jobs.read_job(here).status == "none"
         here.start()
     until(lambda: here.path("log").read_text() == "count 3\n")
 
@@ -144,4 +146,4 @@ def test_more_than_may_wait_are_refused(store, here, monkeypatch):
     told = r"1 maps and TF-IDF yardsticks that wait.*\(SENTISCOPE_MOST_SHORT\)"
     with hold_ticket(store.folder, "short-ticket-1-map"), pytest.raises(InputError, match=told):
         here.start()
-    assert errands.job(here).status == "none"
+    assert background_jobs.read_job(here).status == "none"

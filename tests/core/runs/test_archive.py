@@ -18,12 +18,12 @@ from pyarrow import parquet
 from refused import denied
 
 from core.config import compose, to_dict
-from core.data.load import load
+from core.data.load import load_dataset
 from core.exceptions import InputError, RunDamaged, RunNotFound
-from core.runs import archive, jobs
+from core.runs import archive, training_jobs
 from core.runs.archive import export_file, export_run, import_run, import_zip
 from core.runs.record import RECORD, Process
-from core.runs.store import RunStore, this_process
+from core.runs.store import RunStore, get_own_process
 from core.runs.worker import execute
 from core.text.lexicon import read_lexicon
 from core.training.history import MOST_LINES
@@ -170,7 +170,7 @@ def test_what_cannot_be_read_or_is_under_way_neither_leaves_nor_arrives(
 ):
     store.update("first", status="done")
     with monkeypatch.context() as patch:
-        patch.setattr(archive, "regular_bytes", denied)
+        patch.setattr(archive, "read_regular", denied)
         with pytest.raises(RunDamaged, match=r"cannot be read: Permission denied; the run is not exported"):
             export_run(store, "first")
     (tmp_path / "holiday").mkdir()
@@ -183,7 +183,7 @@ def test_what_cannot_be_read_or_is_under_way_neither_leaves_nor_arrives(
         import_zip(elsewhere, zipped([("first/run.json", "{}"), ("first/history.jsonl", "0" * 5_000)]), "bomb.zip")
     assert not elsewhere.list()
     monkeypatch.undo()
-    store.update("first", status="running", process=this_process())
+    store.update("first", status="running", process=get_own_process())
     with pytest.raises(InputError, match="is running"):
         export_run(store, "first")
     with pytest.raises(InputError, match="is running elsewhere"):
@@ -229,7 +229,7 @@ def test_a_run_that_comes_in_names_no_path_and_is_not_trained(store, monkeypatch
     config = store.read(run).config
     assert {"data.name": config.data.name, "text.lexicon": config.text.lexicon}[setting] == f"elsewhere:{last}"
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
-    for begin in (jobs.start, execute):
+    for begin in (training_jobs.start, execute):
         with pytest.raises(InputError, match=f"made with '{last}' of the machine that it comes from.*train it anew"):
             begin(store, run)
     assert store.read(run).status == "failed"
@@ -243,7 +243,7 @@ def test_no_way_reads_a_file_that_an_archive_names(store, tmp_path, monkeypatch)
     secret.rename(tmp_path / store.read(run).config.data.name)  # even a file of exactly that name
     config = store.read(run).config
     with pytest.raises(InputError, match="did not come with it"):
-        load(config.data)
+        load_dataset(config.data)
     with pytest.raises(InputError, match="did not come with it"):
         read_lexicon(config.text.lexicon)
 

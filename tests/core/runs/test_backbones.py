@@ -16,17 +16,17 @@ from waiting import cancel_at
 from core import api
 from core.config import compose
 from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
-from core.runs import backbones, budget, jobs
+from core.runs import backbones, cost_estimate, training_jobs
 from core.runs.archive import export_file, import_run
-from core.runs.backbones import Backbone, described, find, listed, with_backbone
-from core.runs.bodies import body_of, published
-from core.runs.borrowed import BACKBONE, Borrowed, begun
-from core.runs.budget import check_fits, check_time, needed
+from core.runs.backbone_modules import read_tokenizer, split_backbone
+from core.runs.backbone_weights import BACKBONE, BackboneRecord, resolve_backbone
+from core.runs.backbones import Backbone, add_backbone_sizes, describe_backbone, find_backbone, list_backbones
+from core.runs.cost_estimate import check_fits, check_time, estimate_memory
 from core.runs.load import load_run
 from core.runs.record import CHECKPOINT, WEIGHTS
-from core.runs.sweep import Plan, members
+from core.runs.sweep import Plan, list_members
 from core.runs.worker import execute
-from core.text.pretrained import PretrainedTokenizer
+from core.text.pretrained_tokenizer import PretrainedTokenizer
 
 BASE = {"model.backbone": "x", "text.max_vocab": 30_522}
 """BERT base."""
@@ -43,15 +43,15 @@ def test_it_is_found_by_path_in_the_own_folder_and_in_the_cache_of_the_hub(tmp_p
     (cache / "models--other--bert" / "refs").mkdir()
     (cache / "models--other--bert" / "refs" / "main").write_text("zzz\n")
     hollow_backbone(cache / "models--a--voice" / "snapshots" / "1", model_type="whisper")
-    assert find(str(path)).folder == path
-    assert find("some/bert").folder == named
-    assert find("other/bert").folder == new
-    assert [each.name for each in listed()] == ["some/bert", "other/bert"]
+    assert find_backbone(str(path)).folder == path
+    assert find_backbone("some/bert").folder == named
+    assert find_backbone("other/bert").folder == new
+    assert [each.name for each in list_backbones()] == ["some/bert", "other/bert"]
     (path / backbones.INDEX).write_text(json.dumps({"weight_map": {"a": "model-1.safetensors"}}))
     assert Backbone("bert", path).weights == [path / backbones.WEIGHTS], "of a whole file and parts the whole one"
     monkeypatch.delenv(backbones.FOLDER)
     with pytest.raises(ConfigError) as told:
-        find("google-bert/bert-base-cased")
+        find_backbone("google-bert/bert-base-cased")
     assert f"SENTISCOPE_BACKBONES (not set), the hub's cache ({cache})" in str(told.value)
     assert "`hf download google-bert/bert-base-cased config.json tokenizer.json model.safe" in str(told.value)
 
@@ -61,19 +61,19 @@ def test_it_is_found_by_path_in_the_own_folder_and_in_the_cache_of_the_hub(tmp_p
 )
 def test_an_odd_name_is_answered_like_any_other_that_is_not_there(name):
     with pytest.raises(ConfigError, match=r"^model\.backbone=.*found neither|there is no config"):
-        find(name)
+        find_backbone(name)
 
 
 def test_its_sizes_become_settings_and_no_others_are_taken(tmp_path):
     path = str(hollow_backbone(tmp_path / "bert"))
-    found = with_backbone("pretrained", {"model.backbone": path, "training.lr": 1})
+    found = add_backbone_sizes("pretrained", {"model.backbone": path, "training.lr": 1})
     sizes = {"model.width": 24, "model.layers": 2, "model.attention.heads": 3, "model.ff_width": 32}
     assert found == {"model.backbone": path, "training.lr": 1, **sizes, "text.max_vocab": 46}
     with pytest.raises(ConfigError, match=r"model\.layers=6: .*has 2; leave it out"):
-        with_backbone("pretrained", {"model.backbone": path, "model.layers": 6})
+        add_backbone_sizes("pretrained", {"model.backbone": path, "model.layers": 6})
     with pytest.raises(ConfigError, match="`sentiscope backbones list` shows those that are here"):
-        with_backbone("pretrained", {})
-    assert with_backbone("vanilla", {"training.lr": 1}) == {"training.lr": 1}
+        add_backbone_sizes("pretrained", {})
+    assert add_backbone_sizes("vanilla", {"training.lr": 1}) == {"training.lr": 1}
 
 
 def test_without_its_library_a_training_is_refused_and_the_list_stands(tmp_path, monkeypatch):
@@ -81,10 +81,10 @@ def test_without_its_library_a_training_is_refused_and_the_list_stands(tmp_path,
     monkeypatch.setenv(backbones.FOLDER, str(tmp_path / "own"))
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(NotAvailable, match=r"pip install 'sentiscope\[pretrained\]'"):
-        with_backbone("pretrained", {"model.backbone": path})
-    assert [described(each)["ok"] for each in listed()] == [True]
+        add_backbone_sizes("pretrained", {"model.backbone": path})
+    assert [describe_backbone(each)["ok"] for each in list_backbones()] == [True]
     (tmp_path / "own" / "bert" / backbones.WEIGHTS).write_bytes(b"weights")
-    assert [described(each)["ok"] for each in listed()] == [False]
+    assert [describe_backbone(each)["ok"] for each in list_backbones()] == [False]
 
 
 def test_a_sweep_takes_the_sizes_of_the_backbone_of_each_cell(tmp_path):
@@ -92,58 +92,58 @@ def test_a_sweep_takes_the_sizes_of_the_backbone_of_each_cell(tmp_path):
         str(hollow_backbone(tmp_path / name, hidden_size=width)) for name, width in (("small", 24), ("wide", 48))
     )
     plan = Plan("study", models=("pretrained",), grid={"model.backbone": (small, wide)})
-    assert [each.config.model.width for each in members(plan)] == [24, 48]
+    assert [each.config.model.width for each in list_members(plan)] == [24, 48]
     with pytest.raises(ConfigError, match=r"a pretrained encoder is needed, by name or as a folder"):
-        members(Plan("study", models=("vanilla", "pretrained")))
+        list_members(Plan("study", models=("vanilla", "pretrained")))
     grid = {"model.layers": ("2", "3")}
     other = Plan("study", models=("pretrained",), grid=grid, settings={"model.backbone": small})
     with pytest.raises(ConfigError, match=r"layers=3: model\.layers=3: .*has 2; leave it out"):
-        members(other)
+        list_members(other)
     gone = replace(plan, grid={"model.backbone": (str(tmp_path / "gone"),)}, created="2026-11-23")
-    assert len(members(gone)) == 1  # a recorded one can still be shown and removed
+    assert len(list_members(gone)) == 1  # a recorded one can still be shown and removed
 
 
 @pytest.mark.slow
 def test_what_its_library_cannot_read_is_told_with_the_folder(tmp_path):
     folder = hollow_backbone(tmp_path / "bert", hidden_act="nothing", layer_norm_eps="small")
     found = Backbone("bert", folder)
-    tokenizer = PretrainedTokenizer.fit([], compose("pretrained", BASE).text, published(found))
+    tokenizer = PretrainedTokenizer.fit([], compose("pretrained", BASE).text, read_tokenizer(found))
     with pytest.raises(DataError, match=r"bert: cannot be read: "):
-        body_of(found.architecture, 0.1, tokenizer, folder)
+        split_backbone(found.architecture, 0.1, tokenizer, folder)
     (folder / backbones.WEIGHTS).write_bytes(b"weights")
     changed(folder, hidden_act="gelu", layer_norm_eps=1e-12)
     with pytest.raises(DataError, match=r"bert: cannot be read: "):
-        body_of(Backbone("bert", folder).architecture, 0.1, tokenizer, folder)
+        split_backbone(Backbone("bert", folder).architecture, 0.1, tokenizer, folder)
 
 
 def test_a_backbone_is_held_to_what_a_training_began_with_once_there_is_a_checkpoint(tmp_path):
     folder, run = hollow_backbone(tmp_path / "bert"), tmp_path / "run"
     run.mkdir()
-    first, _ = begun(str(folder), run)
+    first, _ = resolve_backbone(str(folder), run)
     (folder / backbones.WEIGHTS).write_bytes(save({"a": np.ones(3, np.float32)}))
-    repaired, _ = begun(str(folder), run)
+    repaired, _ = resolve_backbone(str(folder), run)
     assert repaired.files != first.files
     (run / CHECKPOINT).mkdir()
-    assert begun(str(folder), run)[0] == repaired
+    assert resolve_backbone(str(folder), run)[0] == repaired
     (folder / backbones.WEIGHTS).write_bytes(WHOLE)
     with pytest.raises(RunDamaged, match="SHA-256"):
-        begun(str(folder), run)
+        resolve_backbone(str(folder), run)
 
 
 def test_a_record_of_a_backbone_that_claims_other_sizes_is_refused(tmp_path, monkeypatch):
-    known = Borrowed.of(Backbone("bert", hollow_backbone(tmp_path / "bert")))
-    assert known.backbone("run").folder == tmp_path / "bert"
+    known = BackboneRecord.from_backbone(Backbone("bert", hollow_backbone(tmp_path / "bert")))
+    assert known.find_backbone("run").folder == tmp_path / "bert"
     with pytest.raises(RunDamaged, match="vocab_size is not that of"):
-        replace(known, architecture={**known.architecture, "vocab_size": 5_000_000}).backbone("run")
+        replace(known, architecture={**known.architecture, "vocab_size": 5_000_000}).find_backbone("run")
     elsewhere = {"name": "elsewhere:bert", "folder": ""}
     monkeypatch.chdir(tmp_path)  # a run from elsewhere is not looked for by path
     with pytest.raises(RunDamaged, match="which is not here, or on a machine with a network"):
-        replace(known, **elsewhere).backbone("run")
+        replace(known, **elsewhere).find_backbone("run")
     monkeypatch.setenv(backbones.FOLDER, str(tmp_path))
-    assert replace(known, **elsewhere).backbone("run").folder == tmp_path / "bert"
+    assert replace(known, **elsewhere).find_backbone("run").folder == tmp_path / "bert"
     replace(known, files={"../../secret": "0"}).write(tmp_path)
     with pytest.raises(RunDamaged, match="no name of a file of weights"):
-        Borrowed.read(tmp_path)
+        BackboneRecord.read(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_record_of_a_backbone_that_claims_other_sizes_is_refused(tmp_path, mon
     ],
 )
 def test_where_a_backbone_lay_does_not_travel(typed, kept):
-    travelling = Borrowed(typed, "/home/me/bert", {"model.safetensors": "0"}, {"model_type": "bert"}).plain()
+    travelling = BackboneRecord(typed, "/home/me/bert", {"model.safetensors": "0"}, {"model_type": "bert"}).strip_path()
     assert (travelling.name, travelling.folder) == (kept, "")
 
 
@@ -208,7 +208,7 @@ def test_what_cannot_be_used_is_refused_with_the_file_and_what_to_do(tmp_path, s
     changed(folder, **spoil) if isinstance(spoil, dict) else spoil(folder)
     with pytest.raises(DataError, match=said):
         Backbone("bert", folder).check()
-    found = described(Backbone("bert", folder))
+    found = describe_backbone(Backbone("bert", folder))
     assert not found["ok"] and found["problem"] and "root:x" not in found["problem"]
 
 
@@ -217,14 +217,14 @@ def test_a_training_that_does_not_fit_is_refused_before_it_begins():
         return compose("pretrained", {**BASE, "training.batch_size": 64, **more})
 
     config = large()
-    assert needed(config, 128) > 9e9  # 110 million numbers seven times, and the inside of 64 texts
+    assert estimate_memory(config, 128) > 9e9  # 110 million numbers seven times, and the inside of 64 texts
     with pytest.raises(ConfigError, match=r"needs about \d+\.\d GB of memory, and 2\.0 are free; choose .*portions=4"):
         check_fits(config, 128, 2 * 10**9)
     with pytest.raises(ConfigError, match=r"are free; choose training\.frozen"):
         check_fits(large(**{"model.head.kernels": "3"}), 128, 2 * 10**9)
     probe = large(**{"training.frozen": 13})
-    assert needed(large(**{"training.portions": 8}), 128) < needed(config, 128) / 2
-    assert needed(probe, 128) < needed(config, 128) / 4
+    assert estimate_memory(large(**{"training.portions": 8}), 128) < estimate_memory(config, 128) / 2
+    assert estimate_memory(probe, 128) < estimate_memory(config, 128) / 4
     check_fits(probe, 128, 3 * 10**9)
     check_time(config, 6.9 * 86_400)
     with pytest.raises(ConfigError, match=r"about 23 days here, .* choose training\.frozen=13 \(only the head"):
@@ -251,18 +251,18 @@ def test_what_a_container_may_take_counts_as_what_is_free(tmp_path, monkeypatch,
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(f"{text}\n")
-    assert list(budget._left_by_limits(root, own)) == [2500]
-    assert list(budget._left_by_limits(root, tmp_path / "none")) == []
-    monkeypatch.setattr(budget, "_left_by_limits", lambda: iter([3, 10**15]))
-    assert budget.free_memory() == 3
+    assert list(cost_estimate._read_cgroup_memory(root, own)) == [2500]
+    assert list(cost_estimate._read_cgroup_memory(root, tmp_path / "none")) == []
+    monkeypatch.setattr(cost_estimate, "_read_cgroup_memory", lambda: iter([3, 10**15]))
+    assert cost_estimate.get_free_memory() == 3
 
 
 def test_what_cannot_fit_creates_no_run(tmp_path, store, monkeypatch):
-    sizes = with_backbone("pretrained", {"model.backbone": str(hollow_backbone(tmp_path / "bert"))})
+    sizes = add_backbone_sizes("pretrained", {"model.backbone": str(hollow_backbone(tmp_path / "bert"))})
     config = compose("pretrained", sizes)
-    monkeypatch.setattr(budget, "free_memory", lambda device: 10**6)
+    monkeypatch.setattr(cost_estimate, "get_free_memory", lambda device: 10**6)
     with pytest.raises(ConfigError, match=r"needs about \d\.\d GB of memory, and 0\.0 are free"):
-        jobs.submit(store, config, "pretrained")
+        training_jobs.submit(store, config, "pretrained")
     with pytest.raises(ConfigError, match="of memory"):
         api.train(model="pretrained", settings={"model.backbone": str(tmp_path / "bert")}, store=store)
     assert not store.list()
@@ -279,7 +279,7 @@ def begin(store, tiny, tiny_backbone):
 
     def queued(name, **settings):
         given = {"training.threads": 1, "training.lr": 1e-3, "training.epochs": 1, "text.max_length": 12, **settings}
-        sizes = with_backbone("pretrained", {"model.backbone": str(tiny_backbone)})
+        sizes = add_backbone_sizes("pretrained", {"model.backbone": str(tiny_backbone)})
         config = tiny("pretrained", **{**sizes, **given})
         return store.create(config, "pretrained", name).run
 
@@ -322,7 +322,7 @@ def test_a_tokenizer_made_of_its_vocabulary_is_the_one_in_one_file(tmp_path, fam
     folder = backbone(tmp_path / family, family)
     texts = ["good films", "Not AWFUL, the plot was great!", "goood"]
     config = compose("pretrained", BASE).text
-    whole = PretrainedTokenizer.fit([], config, published(Backbone(family, folder)))
+    whole = PretrainedTokenizer.fit([], config, read_tokenizer(Backbone(family, folder)))
     written = json.loads((folder / backbones.TOKENIZER).read_text())["model"]
     (folder / backbones.TOKENIZER).unlink()
     if family == "roberta":
@@ -332,7 +332,7 @@ def test_a_tokenizer_made_of_its_vocabulary_is_the_one_in_one_file(tmp_path, fam
     else:
         ordered = sorted(written["vocab"], key=written["vocab"].get)
         (folder / "vocab.txt").write_text("\n".join(ordered) + "\n")
-    made = PretrainedTokenizer.fit([], config, published(Backbone(family, folder)))
+    made = PretrainedTokenizer.fit([], config, read_tokenizer(Backbone(family, folder)))
     assert [made.encode(text).ids for text in texts] == [whole.encode(text).ids for text in texts]
     assert made.specials == whole.specials and len(set(made.encode(texts[1]).ids)) > 5
 
@@ -341,7 +341,7 @@ def test_a_tokenizer_made_of_its_vocabulary_is_the_one_in_one_file(tmp_path, fam
 def test_weights_that_do_not_change_are_named_and_not_copied(store, begin, tiny_backbone, tmp_path, monkeypatch):
     record = execute(store, begin("probe", **{"training.frozen": 3}))
     assert record.status == "done", record.reason
-    run, known = store.path("probe"), Borrowed.read(store.path("probe"))
+    run, known = store.path("probe"), BackboneRecord.read(store.path("probe"))
     owed = record.results["backbone"]
     assert owed["unchanged"] == owed["of"] - (24 * 2 + 2) and owed["digests"] == known.files
     assert (run / WEIGHTS).stat().st_size < 1000
@@ -377,7 +377,7 @@ def test_a_run_whose_weights_all_changed_needs_no_backbone_and_travels(store, be
     brought = import_run(store, tmp_path / "whole.zip")
     assert (store.path(brought) / BACKBONE).is_file()
     assert store.read(brought).config.model.backbone == "elsewhere:mine"
-    known = Borrowed.read(store.path(brought))
+    known = BackboneRecord.read(store.path(brought))
     assert store.read(brought).results["backbone"]["name"] == known.name == "elsewhere:mine"
     assert (load_run(store, brought).predict(["good film"]).probabilities == before).all()
     replace(known, architecture={**known.architecture, "hidden_size": 10**6}).write(store.path(brought))
@@ -397,7 +397,7 @@ def test_a_run_whose_weights_all_changed_needs_no_backbone_and_travels(store, be
     ],
 )
 def test_it_resumes_to_the_same_bits(store, begin, tmp_path, family, settings):
-    own = with_backbone("pretrained", {"model.backbone": str(backbone(tmp_path / family, family))})
+    own = add_backbone_sizes("pretrained", {"model.backbone": str(backbone(tmp_path / family, family))})
     whole, cut = (begin(name, **{**own, **settings}) for name in ("whole", "cut"))
     execute(store, whole)
     assert execute(store, cut, on_event=cancel_at(store, cut, 8)).status == "cancelled"

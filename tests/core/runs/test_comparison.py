@@ -9,12 +9,12 @@ from answering import answering, right_where, texts
 from scipy.stats import binomtest, wilcoxon
 from sklearn.metrics import f1_score
 
-from core.evaluation.comparison import verdict
-from core.evaluation.intervals import intervals, over_runs, wilson
+from core.evaluation.comparison import describe_pair
+from core.evaluation.intervals import combine_runs, compute_intervals, compute_wilson
 from core.exceptions import InputError
-from core.runs.answers import read_answers
-from core.runs.comparison import compare, in_a_row, ties
-from core.runs.sides import read_sides
+from core.runs.comparison import compare_models, find_tied_ranges, find_ties
+from core.runs.comparison_data import read_comparison_data
+from core.runs.labeled_predictions import read_answers
 
 ROWS = 200
 LABELS = np.arange(ROWS) % 2
@@ -34,7 +34,7 @@ def three(store):
 
 
 def compared(store, *runs, metrics=(), by=(), **given):
-    return compare(read_sides(store, runs, **given), metrics=metrics, by=by)
+    return compare_models(read_comparison_data(store, runs, **given), metrics=metrics, by=by)
 
 
 def test_every_pair_is_tested_by_mcnemar_with_p_after_holm(store, three):
@@ -65,7 +65,7 @@ def test_other_metrics_are_bootstrapped_and_each_models_interval_is_that_of_its_
     assert [each["metrics"]["f1_macro"]["mean"] for each in found["runs"]] == pytest.approx(expected)
     assert found["pairs"][0]["difference"] == pytest.approx(expected[0] - expected[1])
     assert [pair["test"] for pair in found["pairs"]] == ["paired bootstrap", "McNemar, exact", "paired swaps"]
-    own = intervals(LABELS, right_where(GOOD, LABELS), names=names)
+    own = compute_intervals(LABELS, right_where(GOOD, LABELS), names=names)
     for metric in names:
         assert found["runs"][0]["metrics"][metric]["interval"] == pytest.approx(own[metric])
 
@@ -84,7 +84,7 @@ def test_too_few_rows_that_differ_have_no_interval_and_are_not_called_the_same(s
     for value in ("none differ", "three differ"):
         row = told["f1_macro", value]
         assert (row["interval"], row["rows_needed"]) == (None, None)
-        assert verdict(row) == "cannot be told apart"
+        assert describe_pair(row) == "cannot be told apart"
     low, high = told["f1_macro", "many differ"]["interval"]
     assert 0 < low < told["f1_macro", "many differ"]["difference"] < high <= 1
     low, high = told["accuracy", "none differ"]["interval"]
@@ -114,7 +114,7 @@ def test_each_value_has_the_metric_of_tfidf_or_a_note_says_why_not(store, three,
     assert {row["baseline_value"] for row in found["by"]} == {None}
     assert found["notes"] == ["TF-IDF is left out: the data of run 'good' have changed since it was trained."]
     fair = right_where(FAIR, LABELS)
-    monkeypatch.setattr("core.evaluation.yardstick.yardstick_answers", lambda *given: fair)
+    monkeypatch.setattr("core.evaluation.baseline.predict_new_texts", lambda *given: fair)
     found = compared(store, "good", "poor", by=["kind"])["by"]
     short = np.arange(ROWS) % 4 == 0
     assert [row["baseline_value"] for row in found] == pytest.approx([FAIR[~short].mean(), FAIR[short].mean()])
@@ -145,7 +145,7 @@ def test_seeds_are_folded_and_paired_by_example_and_seed(store):
     assert pair["only_first_right"] == sum((drawn["a", seed] & ~drawn["b", seed]).sum() for seed in range(3))
     assert found["n"] == ROWS and found["runs"][0]["metrics"]["accuracy"]["deviation"] > 0
     values = {(seed, -1): drawn["a", seed].mean() for seed in range(3)}
-    overview = over_runs(values, {run: wilson(share * ROWS, ROWS) for run, share in values.items()})
+    overview = combine_runs(values, {run: compute_wilson(share * ROWS, ROWS) for run, share in values.items()})
     assert found["runs"][0]["metrics"]["accuracy"]["interval"] == list(overview)
     run(store, "words", POOR, preset="tfidf-logreg")
     (pair,) = compared(store, "a0", "a1", "a2", "words")["pairs"]
@@ -155,7 +155,7 @@ def test_seeds_are_folded_and_paired_by_example_and_seed(store):
         for seed in range(3):
             run(store, f"{name}{seed}", np.where(LABELS == 0, GOOD, False), preset=preset, training__seed=seed)
     found = compared(store, *(f"{name}{seed}" for name in "cd" for seed in range(3)), by=["label"])["by"]
-    told = [(row["difference"], row["interval"], verdict(row)) for row in found]
+    told = [(row["difference"], row["interval"], describe_pair(row)) for row in found]
     assert told == [(0, None, "cannot be told apart")] * 2, "never right is not the same"
 
 
@@ -231,7 +231,7 @@ def test_what_is_refused(store, three):
     answering(store, "several", right_where(GOOD, LABELS), texts([(each,) for each in LABELS]), preset="cnn")
     rows = texts(LABELS, id=[f"id {row}" for row in range(ROWS)])
     run(store, "x", GOOD, rows=rows), run(store, "y", POOR, rows=rows, preset="differential")
-    assert read_sides(store, ["x", "y"]).columns == ["label"]
+    assert read_comparison_data(store, ["x", "y"]).columns == ["label"]
     for given, reason in REFUSED:
         given = {"runs": three, **given}
         with pytest.raises(InputError, match=reason):
@@ -262,7 +262,7 @@ def test_runs_of_other_rows_are_refused_with_how_many_they_share(store, three):
     ],
 )
 def test_groups_are_the_largest_stretches_without_a_pair_that_is_apart(count, apart, groups):
-    assert in_a_row(count, map(frozenset, apart)) == groups
+    assert find_tied_ranges(count, map(frozenset, apart)) == groups
 
 
 def wrote(store, name, wrong, rows=400, **settings):
@@ -275,13 +275,13 @@ def wrote(store, name, wrong, rows=400, **settings):
 def test_a_clear_difference_separates_and_a_small_one_joins(store, metric):
     lost = {"best": range(40), "near": range(4, 46), "far": range(200, 300)}
     models = [[wrote(store, name, [*wrong], data__seed=min(wrong))] for name, wrong in lost.items()]
-    assert ties(store, models, metric) == [[0, 1]]
+    assert find_ties(store, models, metric) == [[0, 1]]
     shifted = {f"s{seed}": range(10 * seed, 40 + 10 * seed) for seed in range(3)}
     seeds = [
         wrote(store, name, [*wrong], training__seed=int(name[1]), training__lr=0.1) for name, wrong in shifted.items()
     ]
     other = wrote(store, "other", [*range(300, 345)], training__lr=1e-3)
-    assert ties(store, [seeds, [other]], metric) == [[0, 1]], "seeds of a model are one"
+    assert find_ties(store, [seeds, [other]], metric) == [[0, 1]], "seeds of a model are one"
     short = wrote(store, "short", [*range(10)], rows=100, training__lr=2e-3)
     with pytest.raises(InputError, match="were not tested on the same rows: 400 and 100"):
-        ties(store, [[other], [short]], metric)
+        find_ties(store, [[other], [short]], metric)

@@ -4,16 +4,16 @@ import shlex
 
 import pytest
 
-from core.config import compose, flat, parse_settings
-from core.runs.configuration import configured, train_command
+from core.config import compose, flatten_config, parse_settings
+from core.runs.configuration import configure_with_recipe, train_command
 from core.runs.record import RunRecord
-from core.runs.store import RunStore, starters_dir
+from core.runs.store import RunStore, get_starters_dir
 
 
 def of(preset: str, data: str = "built-in", recipe: str = "", **settings: object) -> RunRecord:
     """A record as a training with these settings writes it; settings with `__` for the dot."""
     given = {name.replace("__", "."): value for name, value in settings.items()}
-    config, applied = configured(data, preset, given, recipe)
+    config, applied = configure_with_recipe(data, preset, given, recipe)
     return RunRecord("one", preset, "done", config, "", recipe=applied.name)
 
 
@@ -24,7 +24,9 @@ def typed(command: str) -> dict[str, object]:
     pairs = [word.removeprefix("--set=") for word in words if word.startswith("--set=")]
     own = dict(word.removeprefix("--").split("=", 1) for word in words if not word.startswith("--set="))
     assert own.keys() <= {"data", "model", "recipe"}
-    return flat(configured(own["data"], own["model"], parse_settings(pairs), own.get("recipe", ""))[0])
+    return flatten_config(
+        configure_with_recipe(own["data"], own["model"], parse_settings(pairs), own.get("recipe", ""))[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -43,7 +45,7 @@ def typed(command: str) -> dict[str, object]:
 def test_the_command_comes_to_the_settings_of_the_run(record, tmp_path):
     command, note = train_command(record, RunStore(tmp_path))
     assert note == ""
-    assert typed(command) == flat(record.config)
+    assert typed(command) == flatten_config(record.config)
 
 
 def test_where_the_run_that_it_started_from_is_gone_every_setting_is_written_and_that_is_said(tmp_path):
@@ -59,10 +61,10 @@ def test_where_the_run_that_it_started_from_is_gone_every_setting_is_written_and
 
 
 def test_of_every_starter_the_command_has_the_settings(tmp_path):
-    store = RunStore(starters_dir())
+    store = RunStore(get_starters_dir())
     for record in store.list():
         command, note = train_command(record, store)
-        wanted, usual = flat(record.config), flat(compose(record.preset))
+        wanted, usual = flatten_config(record.config), flatten_config(compose(record.preset))
         if not note:
             assert typed(command) == wanted
         else:  # six of them began with a run that does not come along

@@ -10,9 +10,9 @@ from core import api
 from core.exceptions import InputError
 from core.runs import efficiency
 from core.runs.configuration import train_command
-from core.runs.efficiency import Efficiency, measure
+from core.runs.efficiency import Efficiency, measure_costs
 from core.runs.record import RECORD, TOKENIZER, WEIGHTS
-from core.runs.store import RunStore, this_machine
+from core.runs.store import RunStore, get_machine_id
 
 
 @pytest.fixture
@@ -22,21 +22,21 @@ def store(finished, tmp_path, monkeypatch):
     shutil.copytree(finished, tmp_path / "runs")
     shutil.copytree(finished / "mine", tmp_path / "runs" / "old")
     store = RunStore(tmp_path / "runs")
-    record = json.loads((store.path("old") / RECORD).read_text())
+    record = json.loads((store.get_path("old") / RECORD).read_text())
     kept = ("milliseconds", "low", "high", "rows", "tokens", "device")
     record["results"]["inference"] = {name: record["results"]["inference"][name] for name in kept}
-    (store.path("old") / RECORD).write_text(json.dumps(record))
+    (store.get_path("old") / RECORD).write_text(json.dumps(record))
     return store
 
 
 def found(store, run) -> Efficiency:
-    return efficiency.efficiency(store, store.read(run))
+    return efficiency.read_efficiency(store, store.read(run))
 
 
 def test_a_run_measures_itself_when_it_is_finished(store):
     record, own = store.read("mine"), found(store, "mine")
     kept = record.results["inference"]
-    assert kept["machine"] == this_machine()
+    assert kept["machine"] == get_machine_id()
     assert own.one == kept["one"]["milliseconds"] > 0
     assert own.batch == kept["milliseconds"] / kept["rows"]
     assert own.memory == kept["memory"] > 4 * record.parameters
@@ -49,23 +49,23 @@ def test_a_run_measures_itself_when_it_is_finished(store):
 def test_what_an_older_version_measured_is_measured_here_once(store, monkeypatch, tmp_path):
     assert found(store, "old").one is None
     before = (store.path("old") / RECORD).read_bytes()
-    made = measure(store, "old")
+    made = measure_costs(store, "old")
     assert made.one > 0 and made.memory == found(store, "mine").memory
     with monkeypatch.context() as patch:
-        patch.setattr(efficiency, "_measured", lambda *_: pytest.fail("measured twice"))
-        assert measure(store, "old") == found(store, "old") == made
+        patch.setattr(efficiency, "_measure_inference", lambda *_: pytest.fail("measured twice"))
+        assert measure_costs(store, "old") == found(store, "old") == made
     assert (store.path("old") / RECORD).read_bytes() == before, "a record of another version stays as it is"
     (kept,) = (tmp_path / "cache" / "efficiency").iterdir()
     kept.write_text('{"milliseconds": "fast"}')
     assert found(store, "old").one is None, "a damaged measurement is made again"
-    assert measure(store, "old").one > 0
+    assert measure_costs(store, "old").one > 0
     path = store.path("old") / WEIGHTS
     path.write_bytes(path.read_bytes())
     assert found(store, "old").one is None, "other weights are measured anew"
     shutil.rmtree(store.path("old") / "evaluation")
     with pytest.raises(InputError, match="no predictions"):
-        measure(store, "old")
-    monkeypatch.setattr(efficiency, "this_machine", lambda: "another")
+        measure_costs(store, "old")
+    monkeypatch.setattr(efficiency, "get_machine_id", lambda: "another")
     assert found(store, "mine").one is None, "what another machine measured does not count"
 
 

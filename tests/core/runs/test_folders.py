@@ -14,10 +14,10 @@ from core.atomic import write_text
 from core.cache import cache_folder
 from core.config import compose
 from core.exceptions import InputError, RunNotFound
-from core.runs import jobs
+from core.runs import training_jobs
 from core.runs.archive import export_run, import_zip
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, RECORD
-from core.runs.store import RunStore, is_starter, runs_dir, starters, starters_dir
+from core.runs.store import RunStore, get_runs_dir, get_starters_dir, is_starter, list_starters
 from core.runs.sweep import Plan
 from core.runs.sweep import save as save_plan
 
@@ -37,7 +37,7 @@ def brought(tmp_path, monkeypatch):
     for name in ("small", "other"):
         making.create(compose("vanilla"), "vanilla", name)
         making.update(name, status="done", classes=("negative", "positive"))
-    split = making.path("small") / EVALUATION / "test"
+    split = making.get_path("small") / EVALUATION / "test"
     split.mkdir(parents=True)
     np.save(split / EMBEDDINGS, np.random.default_rng(0).normal(size=(40, 4)).astype("f4"))
     pd.DataFrame({"label": ["negative", "positive"] * 20}).to_parquet(split / PREDICTIONS)
@@ -54,12 +54,12 @@ def store(brought):
 
 def test_starters_lie_in_the_installation_or_in_the_checkout(tmp_path, monkeypatch):
     monkeypatch.delenv("SENTISCOPE_STARTERS", raising=False)
-    assert starters_dir() == Path(core.__file__).parents[1] / "trained"
-    assert len(starters()) >= 8
+    assert get_starters_dir() == Path(core.__file__).parents[1] / "trained"
+    assert len(list_starters()) >= 8
     package = tmp_path / "site-packages" / "core"
     (package / "starters" / "starter-one").mkdir(parents=True)
     monkeypatch.setattr(core, "__file__", str(package / "__init__.py"))
-    assert starters() == [package / "starters" / "starter-one"]
+    assert list_starters() == [package / "starters" / "starter-one"]
 
 
 def test_own_runs_and_starters_are_listed_and_found_by_name(store, brought, tmp_path, monkeypatch):
@@ -80,15 +80,15 @@ def test_own_runs_and_starters_are_listed_and_found_by_name(store, brought, tmp_
     assert store.path("starter-small") == brought / "starter-small"
     monkeypatch.delenv("SENTISCOPE_RUNS")
     monkeypatch.chdir(tmp_path)
-    assert store.folder == tmp_path / "own" and runs_dir() == tmp_path / "trained"
+    assert store.folder == tmp_path / "own" and get_runs_dir() == tmp_path / "trained"
 
 
 CHANGES = {
     "remove": lambda store: store.remove("starter-small"),
     "update": lambda store: store.update("starter-small", preset="other"),
     "write": lambda store: store.write(store.read("starter-small")),
-    "start": lambda store: jobs.start(store, "starter-small"),
-    "cancel": lambda store: jobs.cancel(store, "starter-small"),
+    "start": lambda store: training_jobs.start(store, "starter-small"),
+    "cancel": lambda store: training_jobs.cancel(store, "starter-small"),
     "resume": lambda store: api.resume("starter-small", store=store),
 }
 

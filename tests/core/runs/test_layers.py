@@ -24,14 +24,14 @@ def store(finished, tmp_path, monkeypatch):
 def test_every_stage_is_measured_and_its_vectors_are_kept(store):
     told = []
     found = api.layers("mine", store=store, on_progress=lambda what, share: told.append(share))
-    here = LayerFiles.of(store, "mine", "test")
+    here = LayerFiles.from_run(store, "mine", "test")
     vectors, labels = read_vectors(store.path("mine"), "test", ("negative", "positive"))
     assert [each["name"] for each in found["stages"]] == STAGES
     assert (found["n"], found["of"], found["neighbours"]) == (len(labels), len(labels), 10)
     for each in found["stages"]:
         rows, points = np.arange(len(labels)), vectors
         if each["name"] != "head":
-            rows, points = here.vectors(each["name"])
+            rows, points = here.load_vectors(each["name"])
         near = NearestNeighbors(n_neighbors=10).fit(points).kneighbors(return_distance=False)
         assert each["silhouette"] == pytest.approx(silhouette_score(points, labels[rows]), abs=1e-5)
         assert each["purity"] == pytest.approx((labels[rows][near] == labels[rows][:, None]).mean(), abs=0.01)
@@ -57,7 +57,7 @@ def test_neighbours_are_those_of_scikit_learn_and_a_sentence_is_none_of_its_own(
     found = api.neighbours("mine", key=key, space=space, most=4, store=store)
     points, _ = read_vectors(store.path("mine"), "test", ("negative", "positive"))
     if space:
-        points = LayerFiles.of(store, "mine", "test").vectors(space)[1]
+        points = LayerFiles.from_run(store, "mine", "test").load_vectors(space)[1]
     distances, rows = NearestNeighbors(n_neighbors=4, algorithm="brute").fit(points.astype(float)).kneighbors()
     assert [each["distance"] for each in found["neighbours"]] == pytest.approx(distances[5].tolist(), abs=1e-3)
     assert key not in [each["key"] for each in found["neighbours"]]

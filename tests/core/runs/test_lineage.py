@@ -8,12 +8,12 @@ from core.config import compose
 from core.data.lineage import read_lineage
 from core.exceptions import DataError, InputError, RunDamaged, RunNotFound
 from core.runs import archive
-from core.runs.answers import Answers, aligned
-from core.runs.experiment import Experiment
+from core.runs.labeled_predictions import Answers, align_answers
 from core.runs.lineage import describe_removed, find_files
+from core.runs.pipeline import Experiment
 from core.runs.record import IMPORTED
-from core.runs.seen import trained_on
 from core.runs.store import RunStore
+from core.runs.train_overlap import load_trained_data
 
 
 def sentences(first, last):
@@ -36,7 +36,7 @@ def write(tmp_path):
 def begin(store, name, data, model="vanilla", **settings):
     """A run as far as its data."""
     store.create(compose(model, {"data.name": data, **settings}), model, name)
-    Experiment(store, name, lambda: False, lambda event: None)._data()
+    Experiment(store, name, lambda: False, lambda event: None)._load_data()
     return store.update(name, status="done")
 
 
@@ -47,8 +47,8 @@ def learned(store, record):
 def test_what_a_start_learned_from_leaves_validation_and_test(store, write):
     first = begin(store, "first", write(0, 60))
     second = begin(store, "second", write(40, 100), **{"training.start": "first", "data.split": "0.4/0.3/0.3"})
-    before = set(trained_on(first).splits["train"]["text"])
-    splits = trained_on(second).splits  # read again with the same fingerprint
+    before = set(load_trained_data(first).splits["train"]["text"])
+    splits = load_trained_data(second).splits  # read again with the same fingerprint
     judged = {text for name in ("validation", "test") for text in splits[name]["text"]}
     assert not before & judged and before & set(sentences(40, 60))
     notes = [note for note in second.data_notes if note.startswith("lineage: ")]
@@ -60,7 +60,7 @@ def test_what_a_start_learned_from_leaves_validation_and_test(store, write):
     third = begin(store, "third", write(60, 120), **{"training.start": "first"})
     assert learned(store, third) > known and third.lineage_unknown == (), "of an older run it is computed"
     store.remove("first")
-    Experiment(store, "second", lambda: False, lambda event: None)._data()
+    Experiment(store, "second", lambda: False, lambda event: None)._load_data()
     assert store.read("second") == second, "a training that goes on keeps its rows without its start"
 
 
@@ -75,7 +75,7 @@ def test_what_will_be_left_out_is_known_before_the_training(store, write, settin
     assert describe_removed(store, config) == told and len(told) == 2
     checked = api.data_check(write(40, 100), settings, store=store)
     assert told == tuple(note for note in checked["notes"] if note.startswith("lineage: "))
-    assert checked["splits"] == {name: len(rows) for name, rows in trained_on(begun).splits.items()}
+    assert checked["splits"] == {name: len(rows) for name, rows in load_trained_data(begun).splits.items()}
     begin(store, "third", write(0, 60), **{"data.seed": 1})
     refused = api.data_check(write(0, 60), start="third", store=store)
     assert not refused["ok"] and "are too few to judge by" in refused["problem"]
@@ -88,9 +88,9 @@ def test_a_teacher_and_what_it_started_from_count_too(store, write):
     begin(store, "first", write(0, 60))
     begin(store, "second", write(90, 150), **{"training.start": "first"})
     third = begin(store, "third", write(50, 110), **{"training.teacher": "second", "data.split": "0.4/0.3/0.3"})
-    judged = {text for name in ("validation", "test") for text in trained_on(third).splits[name]["text"]}
+    judged = {text for name in ("validation", "test") for text in load_trained_data(third).splits[name]["text"]}
     for name in ("first", "second"):
-        assert not judged & set(trained_on(store.read(name)).splits["train"]["text"])
+        assert not judged & set(load_trained_data(store.read(name)).splits["train"]["text"])
     assert len(third.lineage) == 3 and third.lineage_unknown == ()
 
 
@@ -136,8 +136,8 @@ def test_a_run_travels_with_its_lineage(store, write, tmp_path):
     elsewhere = RunStore(tmp_path / "elsewhere")
     there = elsewhere.read(archive.import_run(elsewhere, tmp_path / "second.zip"))
     assert there.lineage == second.lineage and learned(elsewhere, there) == learned(store, second)
-    assert there.config.data.learned() == (str(elsewhere.path("second") / "lineage" / second.lineage[1]),)
-    assert (elsewhere.path("second") / IMPORTED).is_file()
+    assert there.config.data.parse_lineage() == (str(elsewhere.get_path("second") / "lineage" / second.lineage[1]),)
+    assert (elsewhere.get_path("second") / IMPORTED).is_file()
     file = find_files(store.path("second"), second)[1]
     file.write_bytes(b"nonsense")
     archive.export_file(store, "second", tmp_path / "second.zip")
@@ -160,7 +160,7 @@ def test_runs_with_other_rows_of_the_same_data_say_why(store, write):
     path = store.path("old") / "run.json"
     path.write_text(path.read_text().replace('   "split_rule": 1,\n', ""))
     assert store.read("old").config.data.split_rule == 1, "a record without a rule keeps the first"
-    trained_on(store.read("old"))
+    load_trained_data(store.read("old"))
     second = begin(store, "second", write(0, 60), **{"training.start": "first"})
     data = dataclasses.replace(second.config.data, lineage="/gone/" + "a" * 32 + ".texts")
     second = dataclasses.replace(second, config=dataclasses.replace(second.config, data=data))
@@ -170,6 +170,6 @@ def test_runs_with_other_rows_of_the_same_data_say_why(store, write):
         return Answers(record, [text], labels, pd.DataFrame({"a": [0.5], "b": [0.5]}).to_numpy(), pd.DataFrame())
 
     with pytest.raises(InputError, match=r"'old' was cut by an older rule than 'first' \(data\.split_rule=1 and 2"):
-        aligned([answers(first, "one"), answers(old, "two")])
+        align_answers([answers(first, "one"), answers(old, "two")])
     with pytest.raises(InputError, match="rows that a run which one of them started from had learned from are left"):
-        aligned([answers(first, "one"), answers(second, "two")])
+        align_answers([answers(first, "one"), answers(second, "two")])

@@ -64,14 +64,14 @@ def _scales(file):
 )
 def test_a_model_that_is_not_in_its_file_takes_no_more_numbers_than_it_has_bytes(store, run, monkeypatch, spoil, said):
     claim(store, run, **spoil) if isinstance(spoil, dict) else spoil(store.path(run) / WEIGHTS)
-    build = load.build
+    build = load.build_model
 
     def bounded(*given, **more):
         model = build(*given, **more)
         assert sum(each.numel() for each in model.parameters()) <= (store.path(run) / WEIGHTS).stat().st_size
         return model
 
-    monkeypatch.setattr(load, "build", bounded)
+    monkeypatch.setattr(load, "build_model", bounded)
     with pytest.raises(RunDamaged, match=said):
         load_run(store, run)
 

@@ -10,21 +10,21 @@ from waiting import cancel_at
 from core import api
 from core.api.objects import Run
 from core.config import compose
-from core.data.load import load
-from core.data.table import TRAIN, VALIDATION
+from core.data.dataset import TRAIN, VALIDATION
+from core.data.load import load_dataset
+from core.evaluation.baseline import CHARACTERS, predict_split
+from core.evaluation.ensemble import blend_logits
 from core.evaluation.metrics import evaluate
-from core.evaluation.mix import mixed
-from core.evaluation.predict import predict_texts
-from core.evaluation.yardstick import CHARACTERS, yardstick_says
+from core.evaluation.prediction import predict_texts
 from core.exceptions import InputError, RunDamaged
 from core.models.trace import Intervention
 from core.runs import archive
-from core.runs.efficiency import efficiency
+from core.runs.efficiency import read_efficiency
 from core.runs.load import load_run
 from core.runs.record import MIX, TOKENIZER, WEIGHTS
 from core.runs.store import RunStore
 from core.runs.worker import execute
-from core.training.temperature import LEAST, best_temperature, class_prior
+from core.training.temperature import LEAST, compute_class_prior, fit_temperature
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,7 @@ def data(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(data, train_once):
-    """A store with the finished run `mixed`; read only."""
+    """A store with the finished run `blend_logits`; read only."""
     return train_once(data, "ndt-01-n2", "mixed", **MIXED)
 
 
@@ -64,17 +64,17 @@ def said(store, split, run="mixed"):
 
 def test_weight_and_temperature_are_those_that_suit_validation_one_after_the_other(trained, loaded):
     texts, _ = said(trained, VALIDATION)
-    labels = load(loaded.record.config.data).targets(VALIDATION)
+    labels = load_dataset(loaded.record.config.data).get_targets(VALIDATION)
     assert len(labels) >= LEAST
     parts, losses = loaded.predict(texts).parts, {}
     for weight in np.linspace(0, 1, 201):
-        together = mixed(parts, weight, "single")
+        together = blend_logits(parts, weight, "single")
         losses[weight] = evaluate(labels, np.exp(together))["loss"]
     assert 0.05 < loaded.mix.weight < 0.95, "a case in which both count"
     assert loaded.mix.weight == pytest.approx(min(losses, key=losses.get), abs=0.005)
     assert loaded.record.mix_weight == loaded.mix.weight
-    prior = class_prior(load(loaded.record.config.data).targets(TRAIN), 2)  # it was taught doubt
-    expected = best_temperature(mixed(parts, loaded.mix.weight, "single"), labels, prior)
+    prior = compute_class_prior(load_dataset(loaded.record.config.data).get_targets(TRAIN), 2)  # it was taught doubt
+    expected = fit_temperature(blend_logits(parts, loaded.mix.weight, "single"), labels, prior)
     assert loaded.record.scaling == (pytest.approx(expected, rel=1e-4), prior)
 
 
@@ -82,12 +82,12 @@ def test_the_parts_are_the_network_and_the_second_yardstick(trained, loaded):
     texts, _ = said(trained, "test")
     parts = loaded.predict(texts).parts
     assert np.array_equal(parts.network, predict_texts(loaded.model, loaded.tokenizer, texts).logits)
-    dataset = load(loaded.record.config.data)
+    dataset = load_dataset(loaded.record.config.data)
     given = dataset.fingerprint, dataset.classes, "test", lambda: dataset, CHARACTERS
-    assert np.array_equal(np.argmax(parts.tfidf, 1), np.argmax(yardstick_says(*given), 1))
+    assert np.array_equal(np.argmax(parts.tfidf, 1), np.argmax(predict_split(*given), 1))
     found = loaded.record.results["mix"]
     for name, weight in (("network", 1.0), ("tfidf", 0.0)):
-        alone = evaluate(dataset.targets("test"), np.exp(mixed(parts, weight, "single")))
+        alone = evaluate(dataset.get_targets("test"), np.exp(blend_logits(parts, weight, "single")))
         assert found[name]["test"] == pytest.approx(alone, abs=1e-6)
 
 
@@ -97,13 +97,13 @@ def test_what_is_saved_is_what_it_says_and_it_says_it_again(trained, loaded):
         found = loaded.predict(texts).probabilities
         assert np.array_equal(found, load_run(trained, "mixed").predict(texts).probabilities)
         np.testing.assert_allclose(found, kept, atol=1e-6)
-        metrics = evaluate(load(loaded.record.config.data).targets(split), kept)
+        metrics = evaluate(load_dataset(loaded.record.config.data).get_targets(split), kept)
         assert loaded.record.results["metrics"][split] == pytest.approx(metrics, abs=1e-6)
 
 
 def test_randomised_neither_part_knows_anything_and_the_run_keeps_both(trained, loaded):
     texts, _ = said(trained, "test")
-    before, other = loaded.predict(texts), loaded.randomised()
+    before, other = loaded.predict(texts), loaded.randomize_weights()
     found, again = other.predict(texts), loaded.predict(texts)
     assert np.abs(found.parts.network - before.parts.network).max() > 1e-3
     assert np.abs(found.parts.tfidf - before.parts.tfidf).max() > 1e-3
@@ -142,7 +142,7 @@ def test_wherever_it_is_named_it_says_so(trained, loaded):
     assert loaded.record.described == f"ndt-01-n2 {words}"
     folder, both = trained.path("mixed"), (*loaded.model.parameters(), *loaded.mix.model.parameters())
     files = [folder / TOKENIZER, folder / WEIGHTS, folder / MIX / TOKENIZER, folder / MIX / WEIGHTS]
-    assert efficiency(trained, loaded.record).disk == sum(file.stat().st_size for file in files)
+    assert read_efficiency(trained, loaded.record).disk == sum(file.stat().st_size for file in files)
     assert loaded.record.parameters == sum(each.numel() for each in both)
     assert words in repr(Run("mixed", trained))
     assert api.runs_table(api.runs_list(trained))[0]["model"] == f"ndt-01-n2 {words}"
@@ -159,7 +159,7 @@ def test_it_travels_with_the_run_and_a_missing_file_is_named(trained, tmp_path):
     texts, _ = said(trained, "test")
     there, here = (load_run(store, run).predict(texts).probabilities for store in (trained, elsewhere))
     assert np.array_equal(there, here)
-    (elsewhere.path(run) / MIX / WEIGHTS).unlink()
+    (elsewhere.get_path(run) / MIX / WEIGHTS).unlink()
     with pytest.raises(RunDamaged, match=rf"{MIX}/{WEIGHTS}: not there"):
         load_run(elsewhere, run).predict(texts)
 
@@ -173,7 +173,7 @@ def test_without_texts_it_keeps_words_and_no_text(store, data):
     assert b"word1 word" in whole  # a pair of words
     assert [text for text in texts if text.encode() in whole] == []
     kept = pd.read_parquet(store.path(run) / "evaluation/test/predictions.parquet").filter(like="probability:")
-    own = load(record.config.data).splits["test"]["text"].tolist()
+    own = load_dataset(record.config.data).splits["test"]["text"].tolist()
     np.testing.assert_allclose(load_run(store, run).predict(own).probabilities, kept, atol=1e-6)
 
 

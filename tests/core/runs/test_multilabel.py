@@ -14,7 +14,7 @@ from core.api import printing
 from core.api.objects import Run
 from core.config import compose
 from core.exceptions import ConfigError, InputError
-from core.metrics import thresholded
+from core.metrics import select_thresholded
 from core.runs.predictions import read_vectors
 from core.runs.worker import execute
 
@@ -40,7 +40,7 @@ def say(trained, monkeypatch, capsys):
 
     def show(command, *given, **named):
         monkeypatch.setattr(printing.out, "_width", 200)  # read from COLUMNS once, when it was imported
-        verb, write = api.load(command)
+        verb, write = api.load_verb(command)
         write(verb(*given, **named, store=trained))
         return capsys.readouterr().out.splitlines()
 
@@ -57,7 +57,7 @@ def test_the_record_knows_the_task_and_what_was_tuned(trained):
     assert (record.status, record.task, record.classes) == ("done", "multi", LABELS)
     results = record.results
     assert set(results["tuned"]["thresholds"]) == set(LABELS)
-    assert all(set(found) == set(thresholded()) for found in results["tuned"]["metrics"].values())
+    assert all(set(found) == set(select_thresholded()) for found in results["tuned"]["metrics"].values())
     assert results["tuned"]["intervals"].keys() == {"validation", "test"}
     assert results["metrics"]["test"]["f1_macro"] > 0.9  # the words are the labels
     assert results["yardstick"]["splits"]["test"]["f1_macro"] > 0.9

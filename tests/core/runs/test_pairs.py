@@ -12,7 +12,7 @@ from core.runs.predictions import read_predictions
 from core.runs.record import EVALUATION, PREDICTIONS
 from core.runs.store import RunStore
 from core.runs.worker import execute
-from core.text.pair import joined, parted
+from core.text.text_pairs import join_pair, split_pair
 
 COMMON = {"training.patience": 0, "training.lr": 0.003, "training.threads": 1, "model.dropout": 0}
 LEARNS = {**COMMON, "model.width": 32, "training.epochs": 14, "training.lr": 0.006, "training.batch_size": 32}
@@ -43,10 +43,10 @@ def test_a_run_that_was_given_away_answers_as_it_did(store, tmp_path, preset):
     other = RunStore(tmp_path / "elsewhere")
     export_file(store, "both", tmp_path / "both.zip")
     import_run(other, tmp_path / "both.zip")
-    texts = [joined("the film was good", "the meal was bad"), joined("x ‖ y", ""), "a single text"]
+    texts = [join_pair("the film was good", "the meal was bad"), join_pair("x ‖ y", ""), "a single text"]
     said = [load_run(each, "both").predict(texts).probabilities for each in (store, other)]
     np.testing.assert_array_equal(*said)
     kept = read_predictions(store.path("both") / EVALUATION / "test" / PREDICTIONS)
-    assert all(parted(text) for text in kept["text"])
+    assert all(split_pair(text) for text in kept["text"])
     yardstick = record.results["yardstick"]["splits"]["test"]
     assert 0.3 < yardstick["accuracy"] <= 1

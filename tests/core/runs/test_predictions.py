@@ -9,7 +9,7 @@ from tiny_runs import TINY
 from core.config import compose
 from core.exceptions import NotAvailable
 from core.runs import efficiency, predictions
-from core.runs.predictions import evaluated_splits, lacks_texts, read_predictions
+from core.runs.predictions import explain_lacking_texts, list_evaluated_splits, read_predictions
 from core.runs.store import RunStore
 from core.runs.worker import execute
 
@@ -36,7 +36,7 @@ def trained(tmp_path_factory):
 
 @pytest.fixture
 def store(trained):
-    predictions._texts.cache_clear()
+    predictions._read_texts.cache_clear()
     return trained[0]
 
 
@@ -67,10 +67,10 @@ def test_no_file_of_the_run_holds_a_text(store, file):
 
 
 def test_where_the_data_are_the_texts_are_read_again(store):
-    for split in evaluated_splits(store.path("kept")):
+    for split in list_evaluated_splits(store.path("kept")):
         kept, without = (read_predictions(path(store, run, split)) for run in PAIR)
         pandas.testing.assert_frame_equal(without, kept, check_dtype=False)
-    assert lacks_texts(store.path("without"), store.read("without")) == ""
+    assert explain_lacking_texts(store.path("without"), store.read("without")) == ""
 
 
 def test_where_the_data_are_not_every_text_says_so(store, file):
@@ -78,17 +78,17 @@ def test_where_the_data_are_not_every_text_says_so(store, file):
     rows.loc[0, "text"] = "quite another text"
     rows.to_csv(file, index=False)
     assert "not kept with this run" in read_predictions(path(store, "without"))["text"][0]
-    assert "have changed since it was trained" in lacks_texts(store.path("without"), store.read("without"))
-    predictions._texts.cache_clear()
+    assert "have changed since it was trained" in explain_lacking_texts(store.path("without"), store.read("without"))
+    predictions._read_texts.cache_clear()
     file.unlink()
     found = read_predictions(path(store, "without"))
     assert found["text"][3] == "(row 3 of test: its text is not kept with this run)"
     assert list(found) == ["row", "text", "label", "predicted", "probability:negative", "probability:positive"]
     assert np.array_equal(found["row"], np.arange(len(found)))
-    why = lacks_texts(store.path("without"), store.read("without"))
+    why = explain_lacking_texts(store.path("without"), store.read("without"))
     assert why.startswith("It was made without its texts, and the data of run 'without' cannot be read here")
     with pytest.raises(NotAvailable, match="speed and memory cannot be measured: it was made without its texts"):
-        efficiency._measured(store, "without")
+        efficiency._measure_inference(store, "without")
 
 
 def test_a_run_keeps_how_its_file_was_read_and_no_line_of_it_without_texts(store):

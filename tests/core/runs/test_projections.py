@@ -10,7 +10,7 @@ import pytest
 from core import api
 from core.evaluation.projection import ProjectionConfig
 from core.exceptions import InputError, RunDamaged
-from core.runs import errands
+from core.runs import background_jobs
 from core.runs.predictions import read_vectors
 from core.runs.projections import MapFiles
 
@@ -31,7 +31,7 @@ def evaluated(store, created):
 
 
 def files(store, run, **settings):
-    return MapFiles.of(store, run, "test", ProjectionConfig(**{"method": "pca", **settings}))
+    return MapFiles.from_run(store, run, "test", ProjectionConfig(**{"method": "pca", **settings}))
 
 
 def test_a_map_is_read_as_it_was_made_with_its_arguments_in_clear(store, evaluated):
@@ -60,9 +60,9 @@ def test_every_setting_and_the_embeddings_have_files_of_their_own(store, evaluat
 
 def test_a_split_that_is_not_there_is_named_with_those_that_are(store, evaluated):
     with pytest.raises(InputError, match="split 'dev'; it has test"):
-        MapFiles.of(store, evaluated, "dev", PCA)
+        MapFiles.from_run(store, evaluated, "dev", PCA)
     with pytest.raises(InputError):
-        MapFiles.of(store, evaluated, "../test", PCA)
+        MapFiles.from_run(store, evaluated, "../test", PCA)
     path = store.path(evaluated) / "evaluation" / "test" / "embeddings.npy"
     whole = path.read_bytes()
     np.save(path, np.zeros((3, 6), np.float32))
@@ -89,10 +89,10 @@ def test_a_damaged_map_is_told_and_made_again(store, evaluated, harm):
 def test_start_computes_in_a_process_of_its_own(store, evaluated):
     here = files(store, evaluated)
     here.start()
-    assert errands.job(here).status in ("running", "done")
+    assert background_jobs.read_job(here).status in ("running", "done")
     told = here.path("progress.json")
     if told.exists():
         with open(told) as stream:
             psutil.Process(json.load(stream)["process"]["pid"]).wait(60)
-    assert errands.job(here).status == "done"
+    assert background_jobs.read_job(here).status == "done"
     assert len(here.read().rows) == 60

@@ -13,7 +13,7 @@ from waiting import hold_ticket, until
 
 from core.exceptions import Cancelled, ConfigError, InputError
 from core.runs import queue
-from core.runs.queue import limit, only_process, slot, threads
+from core.runs.queue import count_threads, get_limit, lock_run, wait_for_slot
 
 posix = pytest.mark.skipif(os.name == "nt", reason="no process can become another one there")
 HOLD = """
@@ -45,7 +45,7 @@ def test_on_windows_the_first_byte_is_locked_and_a_lock_of_another_is_no_error(t
 
     monkeypatch.setitem(sys.modules, "msvcrt", types.SimpleNamespace(LK_NBLCK=2, locking=locking))
     monkeypatch.setattr(sys, "platform", "win32")
-    with queue.opened(tmp_path / "one") as first, queue.opened(tmp_path / "one") as second:
+    with queue.open_lock(tmp_path / "one") as first, queue.open_lock(tmp_path / "one") as second:
         assert queue.try_lock(first) and not queue.try_lock(second)
     assert asked == [(2, 1), (2, 1)]
 
@@ -53,16 +53,16 @@ def test_on_windows_the_first_byte_is_locked_and_a_lock_of_another_is_no_error(t
 def test_the_limit_is_half_of_the_cores_or_as_told(monkeypatch):
     monkeypatch.delenv("SENTISCOPE_JOBS")
     for cores, jobs, each in ((1, 1, 1), (2, 1, 2), (8, 4, 2), (9, 4, 2)):
-        monkeypatch.setattr(queue, "cores", lambda cores=cores: cores)
-        assert (limit(), threads()) == (jobs, each)
+        monkeypatch.setattr(queue, "count_cores", lambda cores=cores: cores)
+        assert (get_limit(), count_threads()) == (jobs, each)
     monkeypatch.setenv("SENTISCOPE_JOBS", "3")
-    assert (limit(), threads()) == (3, 3)
+    assert (get_limit(), count_threads()) == (3, 3)
     monkeypatch.setenv("SENTISCOPE_JOBS", "100")
-    assert threads() == 1
+    assert count_threads() == 1
     for text in ("0", "-1", "two", "1.5"):
         monkeypatch.setenv("SENTISCOPE_JOBS", text)
         with pytest.raises(ConfigError, match="SENTISCOPE_JOBS"):
-            limit()
+            get_limit()
 
 
 def work(folder, jobs, numbers):
@@ -71,7 +71,7 @@ def work(folder, jobs, numbers):
 
     def train(number):
         nonlocal most
-        with slot(folder, f"run{number}", f"2026-01-01T00:00:0{number}"):
+        with wait_for_slot(folder, f"run{number}", f"2026-01-01T00:00:0{number}"):
             with guard:
                 running.add(number)
                 order.append(number)
@@ -83,7 +83,7 @@ def work(folder, jobs, numbers):
     workers = [threading.Thread(target=train, args=(number,)) for number in numbers]
     with contextlib.ExitStack() as busy:
         for number in range(jobs):
-            busy.enter_context(slot(folder, f"busy{number}", "2025"))
+            busy.enter_context(wait_for_slot(folder, f"busy{number}", "2025"))
         for worker in workers:
             worker.start()
         # One that has only been made, and is not locked yet, counts as left behind by the dead.
@@ -105,16 +105,16 @@ def test_the_oldest_run_comes_first_and_no_more_than_the_limit_train_at_once(tmp
 
 def test_waiting_ends_when_asked_to_stop_and_work_of_seconds_has_slots_of_its_own(tmp_path):
     asked = iter([False, False, True])
-    with slot(tmp_path, "training", "2020"), slot(tmp_path, "a", "2025", kind=queue.SHORT):
-        with pytest.raises(Cancelled), slot(tmp_path, "b", "2026", lambda: next(asked), queue.SHORT):
+    with wait_for_slot(tmp_path, "training", "2020"), wait_for_slot(tmp_path, "a", "2025", kind=queue.SHORT):
+        with pytest.raises(Cancelled), wait_for_slot(tmp_path, "b", "2026", lambda: next(asked), queue.SHORT):
             pytest.fail("there is no second slot")
     assert list((tmp_path / queue.FOLDER).glob("*ticket-*")) == []
-    with pytest.raises(ZeroDivisionError), slot(tmp_path, "a", "2025"):
+    with pytest.raises(ZeroDivisionError), wait_for_slot(tmp_path, "a", "2025"):
         raise ZeroDivisionError
-    with slot(tmp_path, "b", "2026"), only_process(tmp_path):
-        with pytest.raises(InputError, match="another process"), only_process(tmp_path, 0.1):
+    with wait_for_slot(tmp_path, "b", "2026"), lock_run(tmp_path):
+        with pytest.raises(InputError, match="another process"), lock_run(tmp_path, 0.1):
             pytest.fail("the run is held")
-    with only_process(tmp_path):
+    with lock_run(tmp_path):
         pass
 
 
@@ -125,29 +125,29 @@ def test_a_killed_process_frees_its_run_its_slot_and_its_place(tmp_path):
     # A process that died while waiting leaves a ticket that nobody holds.
     (tmp_path / queue.FOLDER / "ticket-1999-dead").touch()
     until = time.monotonic() + 0.1
-    with pytest.raises(Cancelled), slot(tmp_path, "mine", "2026-02", lambda: time.monotonic() > until):
+    with pytest.raises(Cancelled), wait_for_slot(tmp_path, "mine", "2026-02", lambda: time.monotonic() > until):
         pytest.fail("the slot is taken")
-    with pytest.raises(InputError), only_process(tmp_path / "held"):
+    with pytest.raises(InputError), lock_run(tmp_path / "held"):
         pytest.fail("the run is taken")
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     process.stdout.close()
-    with only_process(tmp_path / "held"), slot(tmp_path, "mine", "2026-02"):
+    with lock_run(tmp_path / "held"), wait_for_slot(tmp_path, "mine", "2026-02"):
         assert list((tmp_path / queue.FOLDER).glob("ticket-*")) == []
 
 
 def test_a_handed_over_slot_is_used_out_of_turn_and_once(tmp_path, monkeypatch):
-    with only_process(tmp_path) as own, slot(tmp_path, "a", "2025") as mine:
+    with lock_run(tmp_path) as own, wait_for_slot(tmp_path, "a", "2025") as mine:
         monkeypatch.setenv(queue.HELD, f"{os.dup(own)} {os.dup(mine)}")
         # A run that is older than ours waits; whoever has a slot already does not queue behind it.
-        with hold_ticket(tmp_path, "ticket-1999-old"), only_process(tmp_path), slot(tmp_path, "a", "2025"):
+        with hold_ticket(tmp_path, "ticket-1999-old"), lock_run(tmp_path), wait_for_slot(tmp_path, "a", "2025"):
             assert os.environ[queue.HELD] == ""
 
 
 @pytest.mark.parametrize("left", ["", "x", "-1", "99999", "٣", "0 1 2"])
 def test_handles_that_are_not_those_of_the_lock_are_left_alone(tmp_path, monkeypatch, left):
     monkeypatch.setenv(queue.HELD, left)
-    with slot(tmp_path, "a", "2025"):
+    with wait_for_slot(tmp_path, "a", "2025"):
         assert os.environ[queue.HELD] == left
 
 
@@ -160,7 +160,7 @@ def waiting(tmp_path):
     started = []
 
     def wait(name, created="2026", kind=queue.TRAINING, run=None, request=""):
-        line = queue.in_turn([sys.executable, "-c", SAY], tmp_path, name, created, kind, run, request)
+        line = queue.wrap_command([sys.executable, "-c", SAY], tmp_path, name, created, kind, run, request)
         process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         started.append(process)
         return process
@@ -182,7 +182,7 @@ def has_ticket(folder, name):
 def test_what_waited_becomes_its_command_under_the_same_number_and_keeps_its_locks(tmp_path, waiting):
     run = tmp_path / "run"
     run.mkdir()
-    with slot(tmp_path, "busy", "2020"):
+    with wait_for_slot(tmp_path, "busy", "2020"):
         process = waiting("run", run=run, request="CANCEL")
         until(lambda: has_ticket(tmp_path, "run"))
         began = psutil.Process(process.pid).create_time()
@@ -191,20 +191,20 @@ def test_what_waited_becomes_its_command_under_the_same_number_and_keeps_its_loc
     assert psutil.Process(process.pid).create_time() == began
     assert not has_ticket(tmp_path, "run")
     asked = iter([False, True])
-    with pytest.raises(Cancelled), slot(tmp_path, "mine", "2020", lambda: next(asked)):
+    with pytest.raises(Cancelled), wait_for_slot(tmp_path, "mine", "2020", lambda: next(asked)):
         pytest.fail("the slot went lost on the way")
-    with pytest.raises(InputError), only_process(run):
+    with pytest.raises(InputError), lock_run(run):
         pytest.fail("the run went lost on the way")
     process.kill()
     process.wait()
-    with only_process(run, 1), slot(tmp_path, "mine", "2020"):
+    with lock_run(run, 1), wait_for_slot(tmp_path, "mine", "2020"):
         pass
 
 
 @pytest.mark.slow
 @posix
 def test_processes_begin_in_the_order_of_their_runs(tmp_path, waiting):
-    with slot(tmp_path, "busy", "2020"):
+    with wait_for_slot(tmp_path, "busy", "2020"):
         later, first = waiting("later", "2022"), waiting("first", "2021")
         until(lambda: has_ticket(tmp_path, "later") and has_ticket(tmp_path, "first"))
     assert first.stdout.readline() == f"{first.pid}\n"
@@ -219,7 +219,7 @@ def test_processes_begin_in_the_order_of_their_runs(tmp_path, waiting):
 def test_one_that_is_cancelled_while_waiting_begins_without_a_slot(tmp_path, waiting, how):
     run = tmp_path / "run"
     run.mkdir()
-    with slot(tmp_path, "busy", "2020"):
+    with wait_for_slot(tmp_path, "busy", "2020"):
         process = waiting("run", run=run, request="CANCEL")
         until(lambda: has_ticket(tmp_path, "run"))
         if how == "request":

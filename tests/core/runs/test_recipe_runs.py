@@ -11,8 +11,8 @@ from core.api.progress import TrainingProgress
 from core.api.training import train
 from core.recipes import RECIPES
 from core.runs.load import load_run
-from core.runs.seen import read
-from core.runs.sweep import Plan, members
+from core.runs.sweep import Plan, list_members
+from core.runs.train_overlap import encode_texts
 
 SMALL = {**TINY, "model.ngram_buckets": 50, "training.epochs": 1, "data.limit": 60}
 
@@ -30,12 +30,12 @@ def test_a_run_knows_its_recipe_and_reads_the_letters_of_unknown_words(store, ta
     assert record.parameters == sum(each.numel() for each in run.model.parameters())
     first, second = run.predict(["good zzzzqq", "good xxyyww"]).logits  # one to a model that knows <unk> alone
     assert abs(first - second).max() > 1e-6
-    keys = read(run.tokenizer, ["good zzzzqq", "good xxyyww", "GOOD  zzzzqq"]).keys
+    keys = encode_texts(run.tokenizer, ["good zzzzqq", "good xxyyww", "GOOD  zzzzqq"]).keys
     assert keys[0] != keys[1] and keys[0] == keys[2]
 
 
 def test_a_sweep_has_a_recipe_for_every_preset():
-    found = members(Plan("study", ("vanilla", "tweet-v1-p1", "tfidf-logreg"), recipe="strong"))
+    found = list_members(Plan("study", ("vanilla", "tweet-v1-p1", "tfidf-logreg"), recipe="strong"))
     assert [each.config.model.ngram_buckets for each in found] == [20_000, 0, 0]
     assert [len(each.recipe.left_out) for each in found] == [0, 1, len(RECIPES["strong"].settings)]
     assert Plan("study").recipe == ""
@@ -49,5 +49,5 @@ def test_what_a_preset_does_not_take_is_told_and_recorded(store, table, monkeypa
     assert list(left_out) == ["model.ngram_buckets"]
     assert told == [{"kind": "recipe", "recipe": "strong", "left_out": left_out}]
     shown = Console(file=io.StringIO(), width=40)
-    TrainingProgress(shown).tell(told[0])
+    TrainingProgress(shown).print_event(told[0])
     assert shown.file.getvalue().startswith("recipe strong, without model.ngram_buckets: model.ngram_buckets=20000:")

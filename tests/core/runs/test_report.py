@@ -7,31 +7,41 @@ import pandas as pd
 import pytest
 from sklearn import metrics as sk
 
-from core.evaluation import yardstick as yardsticks
-from core.evaluation.costs import cheapest
-from core.evaluation.intervals import intervals
-from core.evaluation.yardstick import YARDSTICKS, yardstick
+from core.evaluation import baseline as yardsticks
+from core.evaluation.baseline import YARDSTICKS, fit_baseline
+from core.evaluation.costs import find_cheapest
+from core.evaluation.intervals import compute_intervals
 from core.exceptions import Cancelled, InputError
-from core.runs import seen
-from core.runs.judged import Wanted, judged, predictions_of
-from core.runs.report import DOUBT_SEED, MADE_UP, costs, doubt, lines, report, warnings
-from core.runs.seen import trained_on
+from core.runs import train_overlap
+from core.runs.evaluation_data import DataRequest, predict_rows, read_evaluation_data
+from core.runs.report import (
+    DOUBT_SEED,
+    MADE_UP,
+    build_report,
+    choose_thresholds,
+    compute_costs,
+    list_warnings,
+    measure_doubt,
+)
 from core.runs.store import RunStore
+from core.runs.train_overlap import load_trained_data
 from core.settings import LARGEST_SEED
-from core.text.words import passages
+from core.text.words import split_passages
+from core.training.augmentation import generate_nonsense
 from core.training.config import TrainingConfig
-from core.training.further_texts import nonsense
 
 
 @pytest.fixture(scope="module")
 def own(loaded):
     """Of its whole file: what it was trained on is among the rows."""
-    return report(loaded, judged(loaded.record, Wanted(loaded.record.config.data.name)), by="label")
+    return build_report(
+        loaded, read_evaluation_data(loaded.record, DataRequest(loaded.record.config.data.name)), by="label"
+    )
 
 
 def write(path, texts, labels, **columns):
     pd.DataFrame({"text": texts, "label": labels, **columns}).to_csv(path, index=False)
-    return Wanted(str(path))
+    return DataRequest(str(path))
 
 
 def at(loaded, temperature, prior=None, **training):
@@ -50,8 +60,8 @@ def recorded(loaded, **changes):
 def test_both_calibration_errors_are_told(loaded, own):
     """Of a run with a temperature; the probabilities that it says are at that."""
     cold = at(loaded, 0.25)
-    wanted = Wanted(loaded.record.config.data.name)
-    before, found = own, report(cold, judged(cold.record, wanted))
+    wanted = DataRequest(loaded.record.config.data.name)
+    before, found = own, build_report(cold, read_evaluation_data(cold.record, wanted))
     told = found["calibration"]
     assert (told["temperature"], told["rows"]) == (0.25, 500)
     assert told["calibrated"] == {name: found["metrics"][name] for name in ("loss", "ece", "brier")}
@@ -63,12 +73,15 @@ def test_both_calibration_errors_are_told(loaded, own):
     assert told["as_trained"]["ece"] != pytest.approx(told["calibrated"]["ece"], abs=1e-2)
     assert found["metrics"]["accuracy"] == before["metrics"]["accuracy"] and found["confusion"] == before["confusion"]
     assert (told["prior"], told["changed"]) == (None, 0)
-    rows, prior = judged(loaded.record, wanted).rows["text"].tolist(), {"negative": 0.05, "positive": 0.95}
+    rows, prior = (
+        read_evaluation_data(loaded.record, wanted).rows["text"].tolist(),
+        {"negative": 0.05, "positive": 0.95},
+    )
     cold = at(loaded, 8.0, prior)
     before, after = (each.predict(rows).probabilities for each in (loaded, cold))
     odds = np.log(before[:, 1] / before[:, 0]) / 8 + 7 / 8 * np.log(19)
     np.testing.assert_allclose(np.log(after[:, 1] / after[:, 0]), odds, atol=1e-4)
-    told = report(cold, judged(cold.record, wanted))["calibration"]
+    told = build_report(cold, read_evaluation_data(cold.record, wanted))["calibration"]
     count = int(((odds > 0) != (before[:, 1] > 0.5)).sum())
     assert (told["prior"], told["changed"]) == (prior, count) and count > 5, "answers that change are counted"
     said = "Temperature 8.00 towards the class prior, fitted on 500 validation rows: calibration error "
@@ -84,19 +97,19 @@ def test_rows_that_it_was_trained_on_are_counted_and_the_others_measured_alone(o
     seen, unseen = own["seen_in_training"], own["unseen"]
     assert seen["rows"] >= 96 and seen["share"] == seen["rows"] / 120 and unseen["n"] == 120 - seen["rows"]
     trained = {tuple(loaded.tokenizer.encode(text).ids) for text in _split(loaded, "train")["text"]}
-    given = judged(loaded.record, Wanted(loaded.record.config.data.name))
+    given = read_evaluation_data(loaded.record, DataRequest(loaded.record.config.data.name))
     rows = given.rows
     new = np.array([tuple(loaded.tokenizer.encode(text).ids) not in trained for text in rows["text"]])
-    probabilities = predictions_of(loaded, given).probabilities[new]
+    probabilities = predict_rows(loaded, given).probabilities[new]
     labels = rows["label"].to_numpy()[new]
     assert unseen["metrics"]["accuracy"] == pytest.approx(sk.accuracy_score(labels, probabilities.argmax(1)))
-    assert unseen["intervals"] == intervals(labels, probabilities)
+    assert unseen["intervals"] == compute_intervals(labels, probabilities)
     share, accuracy = round(seen["rows"] / 1.2), 100 * unseen["metrics"]["accuracy"]
     assert f"{seen['rows']} rows ({share} %) are read like texts that the run was trained on." in own["warnings"][0]
     assert f"Accuracy is {accuracy:.1f} % (" in own["warnings"][0]
     rows = _split(loaded, "train").head(4)
     wanted = write(tmp_path / "seen.csv", rows["text"], [loaded.record.classes[n] for n in rows["label"]])
-    found = report(loaded, judged(loaded.record, wanted))
+    found = build_report(loaded, read_evaluation_data(loaded.record, wanted))
     assert found["seen_in_training"] == {"rows": 4, "share": 1.0, "ancestors": [], "unknown": []}
     assert found["unseen"] is None
     assert any("So these figures say nothing of new texts." in each for each in found["warnings"])
@@ -108,37 +121,44 @@ def test_long_texts_are_read_in_passages_and_none_is_cut(loaded, tmp_path):
     most = loaded.tokenizer.max_length
     long = "good " * most + "bad " * most
     wanted = write(tmp_path / "a.csv", [long, "zzz bad"], ["positive", "negative"])
-    whole = report(loaded, judged(loaded.record, wanted))
+    whole = build_report(loaded, read_evaluation_data(loaded.record, wanted))
     assert whole["truncated"] == {"rows": 1, "share": 0.5, "most": most, "passages": False, "in_passages": True}
     [note] = [each for each in whole["warnings"] if "1 text (50 %) is longer than 16 tokens" in each]
     assert "--passage WORDS reads them whole" in note and whole["notes"] == []
     assert whole["unknown_words"] == {"rows": 1, "share": 0.5}
     assert "1 text (50 %) has half of the words or more unknown to the run." in whole["warnings"]
-    found = report(loaded, judged(loaded.record, dataclasses.replace(wanted, passage=most - 2)))
+    found = build_report(loaded, read_evaluation_data(loaded.record, dataclasses.replace(wanted, passage=most - 2)))
     assert found["truncated"]["rows"] == 0 and len(found["warnings"]) == len(whole["warnings"]) - 1
-    some = report(loaded, judged(loaded.record, dataclasses.replace(wanted, passage=2 * most + 1)))["warnings"]
+    some = build_report(loaded, read_evaluation_data(loaded.record, dataclasses.replace(wanted, passage=2 * most + 1)))[
+        "warnings"
+    ]
     said = f"1 text (50 %) has a passage longer than {most} tokens; the run reads the beginning only."
     assert f"{said} A smaller --passage reads them whole, part by part." in some
     assert found["notes"] == [f"read in passages of {most - 2} words at most, whose log-odds are averaged"]
-    odds = loaded.predict([long, *passages(long, most - 2)]).logits @ [-1, 1]
+    odds = loaded.predict([long, *split_passages(long, most - 2)]).logits @ [-1, 1]
     said = loaded.predict([long], passage=most - 2).logits[0] @ [-1, 1]
     assert said == pytest.approx(odds[1:].mean(), abs=1e-5) and abs(said - odds[0]) > 0.1
 
 
 def _split(loaded, name):
-    return trained_on(loaded.record).splits[name]
+    return load_trained_data(loaded.record).splits[name]
 
 
 @pytest.mark.slow
 def test_rows_of_one_class_are_measured_and_say_what_is_undefined(loaded, tmp_path):
-    found = report(loaded, judged(loaded.record, write(tmp_path / "one.csv", ["so good", "so bad"], ["positive"] * 2)))
+    found = build_report(
+        loaded,
+        read_evaluation_data(loaded.record, write(tmp_path / "one.csv", ["so good", "so bad"], ["positive"] * 2)),
+    )
     assert found["n"] == 2 and set(found["left_out"]) == {"roc_auc", "roc_auc_macro", "average_precision"}
     assert found["left_out"]["roc_auc"] == "no row is 'negative'"
     assert "Only 2 rows" in found["warnings"][0]
 
 
 def test_without_its_data_it_is_not_known_what_was_seen(loaded):
-    found = report(recorded(loaded, data_fingerprint="0" * 64, lineage=()), judged(loaded.record, Wanted()))
+    found = build_report(
+        recorded(loaded, data_fingerprint="0" * 64, lineage=()), read_evaluation_data(loaded.record, DataRequest())
+    )
     assert found["seen_in_training"]["rows"] is None and "have changed" in found["seen_in_training"]["left_out"]
     said = "It is not known which rows the run was trained on, and there is no TF-IDF"
     assert any(said in each for each in found["warnings"])
@@ -149,8 +169,8 @@ def test_without_its_data_it_is_not_known_what_was_seen(loaded):
 def test_its_lineage_tells_what_was_seen_where_its_data_are_gone(loaded):
     started = at(loaded, 1.0, start="elder")
     train = _split(loaded, "train")["text"].tolist()
-    given = judged(loaded.record, Wanted(loaded.record.config.data.name))
-    found = report(recorded(started, data_fingerprint="0" * 64, lineage_unknown=("elder",)), given)
+    given = read_evaluation_data(loaded.record, DataRequest(loaded.record.config.data.name))
+    found = build_report(recorded(started, data_fingerprint="0" * 64, lineage_unknown=("elder",)), given)
     rows = int(given.rows["text"].isin(train).sum())
     known = {"rows": rows, "share": rows / 120, "ancestors": ["elder"], "unknown": ["elder"]}
     assert found["seen_in_training"] == known
@@ -161,7 +181,7 @@ def test_its_lineage_tells_what_was_seen_where_its_data_are_gone(loaded):
 
 @pytest.mark.slow
 def test_the_second_time_nothing_of_the_training_data_is_loaded_or_fitted(loaded, monkeypatch):
-    given, told = judged(loaded.record, Wanted()), []
+    given, told = read_evaluation_data(loaded.record, DataRequest()), []
 
     def stop(what, share):
         told.append((what, share))
@@ -169,18 +189,18 @@ def test_the_second_time_nothing_of_the_training_data_is_loaded_or_fitted(loaded
             raise Cancelled("enough")
 
     with pytest.raises(Cancelled):
-        report(loaded, given, on_progress=stop)
+        build_report(loaded, given, on_progress=stop)
     asked = [("asking the model", 0.05), ("looking for texts that it was trained on", 0.3), ("intervals", 0.5)]
     assert told == asked
-    first = report(loaded, given)
-    trained = trained_on(loaded.record)
+    first = build_report(loaded, given)
+    trained = load_trained_data(loaded.record)
     assert set(first["yardsticks"]) == set(YARDSTICKS), "fitted on what it was trained on"
     for model, measured in first["yardsticks"].items():
-        assert measured["metrics"] == pytest.approx(yardstick(trained, model)["splits"]["test"], abs=1e-6)
+        assert measured["metrics"] == pytest.approx(fit_baseline(trained, model)["splits"]["test"], abs=1e-6)
         assert {"accuracy", "ece", "loss"} <= set(measured["intervals"]) <= set(measured["metrics"])
-    for module, name in ((seen, "trained_on"), (yardsticks, "fit_linear")):
+    for module, name in ((train_overlap, "trained_on"), (yardsticks, "fit_linear")):
         monkeypatch.setattr(module, name, lambda *args, **options: pytest.fail("it is kept"))
-    assert report(loaded, given) == first
+    assert build_report(loaded, given) == first
 
 
 @pytest.mark.slow
@@ -188,11 +208,11 @@ def test_by_a_column_every_value_is_measured(own, loaded, tmp_path):
     assert [row["value"] for row in own["by"]["values"]] == ["negative", "positive"]
     labels = ["positive", "negative"] * 12
     wanted = write(tmp_path / "by.csv", [f"good {n}" for n in range(24)], labels, source=["a"] * 20 + list("bcde"))
-    found = report(loaded, judged(loaded.record, wanted), by="source")
+    found = build_report(loaded, read_evaluation_data(loaded.record, wanted), by="source")
     assert [(row["value"], row["n"]) for row in found["by"]["values"]] == [("a", 20), ("4 rare values", 4)]
     assert found["warnings"][-1] == "4 values of 'source' with few rows (4 rows) stand together."
     with pytest.raises(InputError, match="--by sauce: the data have no such column; there are label, source"):
-        report(loaded, judged(loaded.record, wanted), by="sauce")
+        build_report(loaded, read_evaluation_data(loaded.record, wanted), by="sauce")
 
 
 def test_nothing_to_warn_of_is_no_warning():
@@ -200,11 +220,11 @@ def test_nothing_to_warn_of_is_no_warning():
     quiet |= {"seen_in_training": {"rows": 0, "share": 0.0, "ancestors": [], "unknown": []}}
     quiet |= {"task": "single", "metrics": {"f1_macro": 0.8}, "intervals": {"f1_macro": [0.7, 0.9]}}
     quiet |= {"labels": ["bad", "good", "rare"], "confusion": [[9, 1, 0], [2, 8, 0], [0, 1, 4]]}
-    assert warnings(quiet) == []
-    (absent,) = warnings({**quiet, "confusion": [[9, 1, 0], [2, 8, 0], [0, 0, 0]]})
+    assert list_warnings(quiet) == []
+    (absent,) = list_warnings({**quiet, "confusion": [[9, 1, 0], [2, 8, 0], [0, 0, 0]]})
     assert absent == "Macro averages are over 2 of 3 classes: no row is 'rare'."
-    (alike,) = warnings({**quiet, "metrics": {"f1_macro": 1.0}, "intervals": {}})
-    (missing,) = warnings({**quiet, "yardsticks": {"left_out": "the data are not here"}})
+    (alike,) = list_warnings({**quiet, "metrics": {"f1_macro": 1.0}, "intervals": {}})
+    (missing,) = list_warnings({**quiet, "yardsticks": {"left_out": "the data are not here"}})
     assert missing == "There is no TF-IDF to compare with: the data are not here."
     assert alike == "No interval of F1, macro: every resample of these rows gives the same number."
 
@@ -221,14 +241,14 @@ def saved(store, split):
 
 def test_the_cheapest_threshold_on_validation_is_priced_on_the_rows_that_are_evaluated(store):
     record = store.read("mine")
-    chosen = lines(store, record, {"positive": 4, "negative": 1})
-    assert chosen["positive"].threshold == cheapest(*saved(store, "validation"), 4)
+    chosen = choose_thresholds(store, record, {"positive": 4, "negative": 1})
+    assert chosen["positive"].threshold == find_cheapest(*saved(store, "validation"), 4)
     assert chosen["positive"].validation["n"] == len(saved(store, "validation")[0])
     labels = np.array([0, 1, 1])
     probabilities = np.array([[0.5, 0.5], [1, 0], [0, 1.0]])
     if record.classes != ("negative", "positive"):
         probabilities, labels = probabilities[:, ::-1], 1 - labels
-    found = costs(record, chosen, labels, probabilities)
+    found = compute_costs(record, chosen, labels, probabilities)
     assert list(found) == ["positive", "negative"] and found["positive"]["false_negatives"] == 1
     assert found["positive"]["cost"] == (4 + found["positive"]["false_positives"]) / 3
     assert found["positive"]["validation"] == chosen["positive"].validation
@@ -237,13 +257,13 @@ def test_the_cheapest_threshold_on_validation_is_priced_on_the_rows_that_are_eva
 def test_what_cannot_be_priced_is_refused_in_words(store, tmp_path):
     record = store.read("mine")
     with pytest.raises(InputError, match="--cost joy: no class of run 'mine'"):
-        lines(store, record, {"joy": 2})
+        choose_thresholds(store, record, {"joy": 2})
     with pytest.raises(InputError, match="a cost ratio of 0: a number above 0"):
-        lines(store, record, {"positive": 0})
+        choose_thresholds(store, record, {"positive": 0})
     shutil.copytree(store.path("mine"), tmp_path / "mine")
     shutil.rmtree(tmp_path / "mine" / "evaluation" / "validation")
     with pytest.raises(InputError, match="has no predictions of validation"):
-        lines(RunStore(tmp_path), record, {"positive": 2})
+        choose_thresholds(RunStore(tmp_path), record, {"positive": 2})
 
 
 LETTERS = ["a good film"]
@@ -254,10 +274,12 @@ WHY = "its data are gone"
 def test_it_is_the_share_of_made_up_texts_whose_probabilities_are_all_near(loaded):
     prior = {"negative": 0.6, "positive": 0.4}
     own = at(loaded, 1.0, prior)
-    texts = [text for text in nonsense(LETTERS, MADE_UP, DOUBT_SEED) if loaded.tokenizer.unknown_share(text) == 1]
+    texts = [
+        text for text in generate_nonsense(LETTERS, MADE_UP, DOUBT_SEED) if loaded.tokenizer.unknown_share(text) == 1
+    ]
     said = loaded.predict(texts).logits.astype(float)
     p = 1 / (1 + np.exp(said[:, 0] - said[:, 1]))
-    found = doubt(own, LETTERS, WHY)
+    found = measure_doubt(own, LETTERS, WHY)
     assert (found["rows"], found["prior"]) == (len(texts), prior) and 400 < len(texts) <= MADE_UP
     assert found["near"] == pytest.approx((np.abs(p - 0.4) <= 0.10).mean(), abs=1e-9)
 
@@ -265,11 +287,11 @@ def test_it_is_the_share_of_made_up_texts_whose_probabilities_are_all_near(loade
 @pytest.mark.slow
 def test_who_is_moved_all_the_way_to_the_prior_says_nothing_else(loaded):
     """Without a prior in the record it is that of the data, or of classes that weigh the same."""
-    found = doubt(at(loaded, 1e6, {"negative": 0.9, "positive": 0.1}), LETTERS, WHY)
+    found = measure_doubt(at(loaded, 1e6, {"negative": 0.9, "positive": 0.1}), LETTERS, WHY)
     said = f"Of {found['rows']} texts of made-up words 100 % are answered within 0.10 of the class prior "
     assert (found["near"], found["note"]) == (1, said + "(negative 0.90, positive 0.10).")
-    assert doubt(at(loaded, 2.0), LETTERS, WHY) == {"left_out": WHY, "note": ""}
-    alike = doubt(at(loaded, 1e6, class_weights="balanced"), LETTERS, WHY)
+    assert measure_doubt(at(loaded, 2.0), LETTERS, WHY) == {"left_out": WHY, "note": ""}
+    alike = measure_doubt(at(loaded, 1e6, class_weights="balanced"), LETTERS, WHY)
     assert (alike["prior"], alike["near"]) == ({"negative": 0.5, "positive": 0.5}, 1)
 
 

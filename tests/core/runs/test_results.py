@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score
 
-from core.evaluation.predict import Predictions
+from core.evaluation.prediction import Predictions
 from core.runs.predictions import read_vectors
-from core.runs.results import Evaluated, prediction_table, write_split
+from core.runs.results import EvaluatedSplit, build_prediction_table, write_split
 
 ROWS = [("good", 1, "plain", 7), ("bad", 0, "plain", 8), ("poor", 0, "irony", 9), ("fine", 1, "plain", 10)]
 FRAME = pd.DataFrame(ROWS, columns=["text", "label", "phenomenon", "row"])
@@ -18,12 +18,12 @@ CLASSES = ("no", "yes")
 @pytest.fixture
 def judged():
     pooled = np.arange(8, dtype=np.float32).reshape(4, 2)
-    return Evaluated("test", FRAME, Predictions(np.log(PROBABILITIES), PROBABILITIES, pooled), CLASSES)
+    return EvaluatedSplit("test", FRAME, Predictions(np.log(PROBABILITIES), PROBABILITIES, pooled), CLASSES)
 
 
 def test_the_table_names_classes_and_keeps_the_columns_of_the_data():
     extra = pd.Series([1, "two", None, "\ud800"], dtype=object)
-    table = prediction_table(FRAME.assign(extra=extra), PROBABILITIES, CLASSES)
+    table = build_prediction_table(FRAME.assign(extra=extra), PROBABILITIES, CLASSES)
     ours = ["row", "text", "label", "predicted", "probability:no", "probability:yes"]
     assert list(table) == [*ours, "phenomenon", "data:row", "extra"]
     assert table["label"].tolist() == ["yes", "no", "no", "yes"]
@@ -49,7 +49,7 @@ def test_three_files_hold_a_split(judged, tmp_path):
     assert found["silhouette"]["rows"] == 4
     rows = FRAME[FRAME["label"] == 1].reset_index(drop=True)
     predictions = Predictions(*(part[[0, 3]] for part in (PROBABILITIES, PROBABILITIES, judged.predictions.pooled)))
-    write_split(tmp_path, Evaluated("one", rows, predictions, CLASSES))
+    write_split(tmp_path, EvaluatedSplit("one", rows, predictions, CLASSES))
     found = json.loads((tmp_path / "evaluation" / "one" / "metrics.json").read_text())
     assert "roc_auc" in found["left_out"] and "roc_auc" not in found["metrics"]
     assert "left_out" in found["silhouette"]

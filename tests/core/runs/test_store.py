@@ -13,12 +13,12 @@ from refused import refusing
 from statsmodels.stats.proportion import proportion_confint
 from waiting import dead
 
-from core import stored
+from core import json_store
 from core.config import RunConfig, compose
 from core.exceptions import InputError, RunDamaged, RunNotFound, StorageError
 from core.metrics import INTERVAL_VERSION
 from core.runs.record import LONGEST, RECORD, Process
-from core.runs.store import RunStore, _Memory, alive, this_process
+from core.runs.store import RunStore, _Memory, get_own_process, is_alive
 
 
 def test_a_record_comes_back_with_every_field(store, created):
@@ -26,7 +26,7 @@ def test_a_record_comes_back_with_every_field(store, created):
     told = {"status": "done", "reason": "ä 🙂", "results": results, "progress": {"step": 3}, "parent": "sweep"}
     read = {"classes": ("negative", "positive"), "data_fingerprint": "f" * 64, "data_notes": ("2 rows left out",)}
     sizes = {"vocabulary": 12, "max_length": 30, "parameters": 5, "seconds": 2, "threads": 1}
-    machine = {"process": this_process(), "device": "cpu", "versions": {"torch": "2"}}
+    machine = {"process": get_own_process(), "device": "cpu", "versions": {"torch": "2"}}
     full = dataclasses.replace(created, **told, **read, **sizes, **machine)
     store.write(full)
     assert store.read("first") == full
@@ -220,7 +220,7 @@ def test_runs_are_listed_the_newest_first_by_the_names_of_their_folders(store, c
 
 
 def test_a_running_run_whose_process_died_is_told_as_failed_and_resumable(store, created, monkeypatch):
-    store.update("first", status="running", process=this_process())
+    store.update("first", status="running", process=get_own_process())
     assert store.read("first").status == "running"
     gone = dead()
     store.update("first", process=gone)
@@ -233,10 +233,10 @@ def test_a_running_run_whose_process_died_is_told_as_failed_and_resumable(store,
         store.update("first", status="done")
         return False
 
-    store.update("first", process=this_process())
+    store.update("first", process=get_own_process())
     with pytest.raises(InputError, match="cancel it first: `sentiscope runs cancel first`"):
         store.remove("first")
-    monkeypatch.setattr("core.runs.store.alive", ends)  # it writes its end and goes between our two looks
+    monkeypatch.setattr("core.runs.store.is_alive", ends)  # it writes its end and goes between our two looks
     assert store.read("first").status == "done"
     store.remove("first")
     assert list(store.folder.iterdir()) == []
@@ -244,27 +244,27 @@ def test_a_running_run_whose_process_died_is_told_as_failed_and_resumable(store,
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process starts at a time that no clock moves")
 def test_a_process_lives_whatever_the_clock_is_set_to(monkeypatch):
-    me = this_process()
+    me = get_own_process()
     for hours in (-1, 1):
         booted = psutil.boot_time() + 3600 * hours
         with monkeypatch.context() as patch:
             patch.setattr("psutil._pslinux.boot_time", lambda booted=booted: booted)
             assert psutil.Process().create_time() != me.started
-            assert alive(me)
+            assert is_alive(me)
 
 
 def test_living_processes_zombies_reused_numbers_and_other_machines():
-    me = this_process()
-    assert alive(me)
-    assert not alive(None)
-    assert not alive(dataclasses.replace(me, started=me.started - 100, ticks=0))
-    assert not alive(dataclasses.replace(me, ticks=me.ticks + 1)) or not me.ticks
-    assert alive(dataclasses.replace(me, host="elsewhere", pid=0))
+    me = get_own_process()
+    assert is_alive(me)
+    assert not is_alive(None)
+    assert not is_alive(dataclasses.replace(me, started=me.started - 100, ticks=0))
+    assert not is_alive(dataclasses.replace(me, ticks=me.ticks + 1)) or not me.ticks
+    assert is_alive(dataclasses.replace(me, host="elsewhere", pid=0))
     process = subprocess.Popen([sys.executable, "-c", ""])
     try:
         zombie = Process(process.pid, psutil.Process(process.pid).create_time(), me.host)
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        assert not alive(zombie)
+        assert not is_alive(zombie)
     finally:
         process.wait()
 
@@ -308,13 +308,13 @@ def test_poison_is_damage_told_by_field_and_reason_and_can_be_removed(store, cre
 def looks(monkeypatch):
     """The files of which records are read, in order."""
     seen = []
-    read = stored.read_tree
+    read = json_store.read_tree
 
     def look(path, **more):
         seen.append(path.parent.name)
         return read(path, **more)
 
-    monkeypatch.setattr(stored, "read_tree", look)
+    monkeypatch.setattr(json_store, "read_tree", look)
     return seen
 
 

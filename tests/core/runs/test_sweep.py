@@ -6,7 +6,7 @@ import pytest
 
 from core.exceptions import ConfigError, InputError, RunDamaged
 from core.runs import sweep
-from core.runs.sweep import Plan, cells, members, parse_grid, parse_seeds, split_values
+from core.runs.sweep import Plan, list_cells, list_members, parse_grid, parse_seeds, split_values
 
 
 def plan(**changes):
@@ -15,7 +15,7 @@ def plan(**changes):
 
 
 def labels(**changes):
-    return [cell.label for cell in cells(plan(**changes))]
+    return [cell.label for cell in list_cells(plan(**changes))]
 
 
 def test_every_combination_is_a_cell_named_by_what_sets_it_apart():
@@ -29,7 +29,7 @@ def test_every_combination_is_a_cell_named_by_what_sets_it_apart():
 def test_two_cells_never_have_one_label():
     values = {"model.width": ("8", "16"), "model.attention.heads": ("2", "4")}
     several = plan(data=("a/texts.csv", "b/texts.csv", "built-in"), grid=values)
-    assert len({cell.label for cell in cells(several)}) == several.cells == 24
+    assert len({cell.label for cell in list_cells(several)}) == several.cells == 24
     one = {"data.seed": ("0", "1"), "model.attention.support_seed": ("0", "1")}
     assert labels(models=("vanilla",), grid=one)[0] == "seed=0, support_seed=0"
     same = {"data.limit": ("8",), "x.limit": ("9",)}
@@ -37,7 +37,7 @@ def test_two_cells_never_have_one_label():
 
 
 def test_members_are_cells_times_seeds_times_folds_each_with_a_name_of_its_own():
-    found = members(plan(folds=3))
+    found = list_members(plan(folds=3))
     assert len(found) == 4 * 2 * 3 == len({member.run for member in found})
     assert found[0].run == "study-0001-s0-f0-vanilla" and found[-1].run == "study-0024-s3-f2-ndt-01-n2"
     assert [(member.seed, member.fold) for member in found[::4]] == [(0, 0), (0, 1), (0, 2), (3, 0), (3, 1), (3, 2)]
@@ -45,29 +45,29 @@ def test_members_are_cells_times_seeds_times_folds_each_with_a_name_of_its_own()
 
 
 def test_a_member_has_the_settings_of_its_cell_its_seed_and_what_suits_its_data():
-    (first, *_, last) = members(plan(data=("sst2",), settings={"training.epochs": "2", "data.limit": "500"}))
+    (first, *_, last) = list_members(plan(data=("sst2",), settings={"training.epochs": "2", "data.limit": "500"}))
     assert (first.config.training.lr, last.config.training.lr) == (0.001, 0.01)
     assert (first.config.training.seed, last.config.training.seed) == (0, 3)
     for config in (first.config, last.config):
         assert (config.training.epochs, config.data.limit, config.data.name) == (2, 500, "sst2")
         assert (config.text.max_length, config.text.min_freq, config.data.folds) == (64, 5, 0)
-    found = members(plan(models=("vanilla",), data=("sst2",), grid={"text.max_length": ("16", "32")}, seeds=(0,)))
+    found = list_members(plan(models=("vanilla",), data=("sst2",), grid={"text.max_length": ("16", "32")}, seeds=(0,)))
     assert [member.config.text.max_length for member in found] == [16, 32], "the grid wins over what suits the data"
 
 
 def test_what_a_paper_does_to_its_texts_wins_over_what_suits_the_data_and_the_plan_over_both():
     tweets = {"models": ("tweet-v2-p2", "vanilla"), "data": ("sentiment140",), "grid": {}, "seeds": (0,)}
-    read = [member.config.text.normaliser for member in members(plan(**tweets))]
+    read = [member.config.text.normaliser for member in list_members(plan(**tweets))]
     assert read == ["tweet-clean", "tweet"]
-    chosen = members(plan(**tweets, settings={"text.normaliser": "lower"}))
+    chosen = list_members(plan(**tweets, settings={"text.normaliser": "lower"}))
     assert [member.config.text.normaliser for member in chosen] == ["lower", "lower"]
 
 
 def test_the_same_plan_has_the_same_members_also_after_it_was_recorded(store, table, monkeypatch):
     saved = sweep.save(store, plan(folds=2))
     assert sweep.read(store, "study") == saved == plan(folds=2)
-    assert members(sweep.read(store, "study")) == members(plan(folds=2))
-    assert sweep.names(store) == ["study"] and sweep.exists(store, "study") and store.list() == []
+    assert list_members(sweep.read(store, "study")) == list_members(plan(folds=2))
+    assert sweep.list_names(store) == ["study"] and sweep.is_planned(store, "study") and store.list() == []
     tree = json.loads((store.folder / ".sweeps" / "study.json").read_text())
     assert tree["models"] == ["vanilla", "ndt-01-n2"] and tree["grid"] == {"training.lr": ["1e-3", "0.01"]}
     assert tree["seeds"] == [0, 3] and tree["created"]
@@ -83,10 +83,10 @@ def test_another_plan_of_the_name_and_a_run_of_somebody_else_are_refused_and_sta
     with pytest.raises(InputError, match=r"another plan \(models, seeds\)"):
         sweep.save(store, plan(models=("vanilla",), seeds=(0,)))
     assert sweep.read(store, "study") == plan()
-    store.create(config, "vanilla", members(plan(name="other"))[1].run)
+    store.create(config, "vanilla", list_members(plan(name="other"))[1].run)
     with pytest.raises(InputError, match="not of this sweep"):
         sweep.save(store, plan(name="other"))
-    assert not sweep.exists(store, "other")
+    assert not sweep.is_planned(store, "other")
 
 
 REFUSED = {
@@ -118,7 +118,7 @@ def test_a_plan_that_makes_no_sense_is_refused(changes, words):
 )
 def test_a_cell_that_is_not_valid_is_named(changes, words):
     with pytest.raises(ConfigError, match=words):
-        members(plan(**changes))
+        list_members(plan(**changes))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_cell_that_is_not_valid_is_named(changes, words):
 )
 def test_a_damaged_plan_says_so(store, damage):
     sweep.save(store, plan())
-    file = sweep.path(store, "study")
+    file = sweep.get_path(store, "study")
     whole = json.loads(file.read_text())
     file.write_text(damage if isinstance(damage, str) else json.dumps({**whole, **damage}))
     with pytest.raises(RunDamaged, match=r"study\.json: cannot be read"):
@@ -139,13 +139,13 @@ def test_a_damaged_plan_says_so(store, damage):
 
 def test_removing_a_sweep_removes_its_runs_and_no_others(store, config):
     saved = sweep.save(store, plan())
-    first, second, *_ = members(saved)
+    first, second, *_ = list_members(saved)
     for member in (first, second):
         store.create(member.config, member.cell.model, member.run, parent="study")
         store.update(member.run, status="done")
     other = store.create(config, "ndt-01-n2", "other").run
     assert sweep.remove(store, "study") == 2
-    assert [record.run for record in store.list()] == [other] and sweep.names(store) == []
+    assert [record.run for record in store.list()] == [other] and sweep.list_names(store) == []
 
 
 def test_a_grid_is_typed_as_name_and_values_of_which_those_with_a_comma_stand_in_quotes():

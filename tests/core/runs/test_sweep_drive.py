@@ -10,9 +10,9 @@ import pytest
 from waiting import hold_ticket, until
 
 from core.exceptions import InputError
-from core.runs import jobs, sweep, sweep_drive
-from core.runs.store import this_process
-from core.runs.sweep import Plan, members
+from core.runs import sweep, sweep_drive, training_jobs
+from core.runs.store import get_own_process
+from core.runs.sweep import Plan, list_members
 
 PRETEND = """
     import sys, time
@@ -46,7 +46,7 @@ def quick(monkeypatch):
 
     def last(seconds):
         code = textwrap.dedent(PRETEND).replace("SECONDS", str(seconds))
-        monkeypatch.setattr(jobs, "command", lambda run: [sys.executable, "-c", code, run])
+        monkeypatch.setattr(training_jobs, "build_command", lambda run: [sys.executable, "-c", code, run])
 
     last(0)
     return last
@@ -57,13 +57,13 @@ def plan(store, **changes):
 
 
 def states(store, saved):
-    return [sweep.state(record) for record in sweep.recorded(store, members(saved))]
+    return [sweep.get_state(record) for record in sweep.read_records(store, list_members(saved))]
 
 
 @contextlib.contextmanager
 def driving(store, saved, **options):
     """`drive` in a thread; joined at the end."""
-    thread = threading.Thread(target=sweep_drive.drive, args=(store, saved), kwargs=options)
+    thread = threading.Thread(target=sweep_drive.run_sweep, args=(store, saved), kwargs=options)
     thread.start()
     try:
         yield
@@ -75,10 +75,10 @@ def driving(store, saved, **options):
 @pytest.mark.slow
 def test_all_members_are_trained_in_order_as_runs_of_the_sweep(store):
     saved, told = plan(store, seeds=(0, 1)), []
-    found = sweep_drive.drive(store, saved, tell=told.append)
+    found = sweep_drive.run_sweep(store, saved, tell=told.append)
     assert found.counts["done"] == found.total == 4 and found.share == 1.0 and found.seconds_left == 0
     assert {record.parent for record in store.list()} == {"study"}
-    trained, wanted = (store.folder / "order.txt").read_text().split(), [member.run for member in members(saved)]
+    trained, wanted = (store.folder / "order.txt").read_text().split(), [member.run for member in list_members(saved)]
     assert sorted(trained) == sorted(wanted)
     # Of two processes that have begun, the later one may stand in the queue first.
     assert all(abs(trained.index(run) - place) <= 1 for place, run in enumerate(wanted))
@@ -93,23 +93,23 @@ def test_all_members_are_trained_in_order_as_runs_of_the_sweep(store):
 def test_a_second_call_starts_only_what_failed_or_was_lost(store):
     """A member that goes on by itself is not started twice, and a damaged one does not stop the others."""
     saved = plan(store, grid={"training.lr": ("0.01", "0.5")})
-    damaged, _, alone, _ = members(saved)
+    damaged, _, alone, _ = list_members(saved)
     store.create(damaged.config, "vanilla", damaged.run, parent="study")
     whole = (store.path(damaged.run) / "run.json").read_text()
     (store.path(damaged.run) / "run.json").write_text("{")
     store.create(alone.config, "ndt-01-n2", alone.run, parent="study")
-    jobs.start(store, alone.run)
-    first = sweep_drive.drive(store, saved)
+    training_jobs.start(store, alone.run)
+    first = sweep_drive.run_sweep(store, saved)
     assert (first.counts["done"], first.counts["failed"]) == (1, 3)
     assert sorted(reason for _, reason in first.failures)[1:] == ["failed", "failed"]
     assert (store.folder / "order.txt").read_text().split().count(alone.run) == 1
     assert first.failures[0][0] == damaged.run and "cannot be read" in first.failures[0][1]
     (store.path(damaged.run) / "run.json").write_text(whole)
     begun = (store.folder / "order.txt").read_text().split()
-    lost = members(saved)[states(store, saved).index("done")].run
+    lost = list_members(saved)[states(store, saved).index("done")].run
     store.remove(lost)
     assert sorted(states(store, saved)) == ["failed", "failed", "waiting", "waiting"]
-    sweep_drive.drive(store, saved)
+    sweep_drive.run_sweep(store, saved)
     again = (store.folder / "order.txt").read_text().split()[len(begun) :]
     assert sorted(again) == sorted([lost, *(run for run, _ in first.failures)])
 
@@ -120,7 +120,7 @@ def test_cancelling_stops_what_trains_and_starts_nothing_more(store, quick):
     saved = plan(store, seeds=(0, 1))
     with driving(store, saved):
         until(lambda: "running" in states(store, saved))  # the first or, see above, the second
-        assert sweep_drive.driven(store, "study")
+        assert sweep_drive.is_driven(store, "study")
         with pytest.raises(InputError, match="cancel it first"):
             sweep.remove(store, "study")
         assert sweep_drive.cancel(store, "study") >= 1
@@ -133,7 +133,7 @@ def test_cancelling_stops_what_trains_and_starts_nothing_more(store, quick):
     assert "running" not in states(store, saved), "a wish to stop cancels too"
     assert states(store, saved).count("cancelled") > after.count("cancelled")
     quick(0)
-    assert sweep_drive.drive(store, saved).counts["done"] == 4, "a later call finishes it"
+    assert sweep_drive.run_sweep(store, saved).counts["done"] == 4, "a later call finishes it"
 
 
 @pytest.mark.slow
@@ -141,30 +141,30 @@ def test_a_sweep_has_one_driver_and_others_may_watch(store, quick):
     quick(1)
     saved, told = plan(store), []
     with driving(store, saved):
-        until(lambda: sweep_drive.driven(store, "study"))
+        until(lambda: sweep_drive.is_driven(store, "study"))
         with pytest.raises(InputError, match="already driven"):
-            sweep_drive.drive(store, saved)
+            sweep_drive.run_sweep(store, saved)
         assert sweep_drive.watch(store, saved, tell=told.append).counts["done"] == 2
-    assert told[-1]["done"] == 2 and not sweep_drive.driven(store, "study")
+    assert told[-1]["done"] == 2 and not sweep_drive.is_driven(store, "study")
 
 
 def test_the_time_left_is_that_of_finished_runs_of_the_same_cell_and_of_steps(store, table, monkeypatch):
     saved = plan(store, seeds=(0, 1, 2))
-    runs = members(saved)
+    runs = list_members(saved)
     for member in runs[:2]:  # one of each cell
         store.create(member.config, member.cell.model, member.run, parent="study")
         store.update(member.run, status="done", seconds=20.0 if member.cell.model == "vanilla" else 50.0)
     monkeypatch.setenv("SENTISCOPE_JOBS", "2")
-    found = sweep_drive.look(store, saved)
+    found = sweep_drive.read_progress(store, saved)
     assert found.seconds_left == (2 * (20 + 10) + 2 * (50 + 10)) / 2 and found.unknown == 0
     running = runs[2].run
     store.create(runs[2].config, "vanilla", running, parent="study")
-    store.update(running, status="running", progress={"step": 3, "steps": 4}, process=this_process())
+    store.update(running, status="running", progress={"step": 3, "steps": 4}, process=get_own_process())
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
-    found = sweep_drive.look(store, saved)
+    found = sweep_drive.read_progress(store, saved)
     assert found.seconds_left == (1.25 * 30 + 2 * 60) and found.share == (2 + 0.75) / 6
     other = plan(store, name="other", models=("vanilla", "tfidf-nb"), data=(str(table),))
-    assert sweep_drive.look(store, other).unknown == 2, "their time nobody knows"
+    assert sweep_drive.read_progress(store, other).unknown == 2, "their time nobody knows"
 
 
 @pytest.mark.slow
@@ -172,16 +172,18 @@ def test_a_detached_sweep_goes_on_in_a_process_of_its_own(store, monkeypatch):
     plan(store)
     code = "import sys, time\nfrom core.runs import sweep_drive\nfrom core.runs.store import RunStore\n"
     code += "with sweep_drive.holding(RunStore(), sys.argv[1]): time.sleep(1)"
-    monkeypatch.setattr(sweep_drive, "command", lambda name: [sys.executable, "-c", code, name])
-    sweep_drive.detach(store, "study")
-    assert sweep_drive.driven(store, "study")
+    monkeypatch.setattr(sweep_drive, "build_command", lambda name: [sys.executable, "-c", code, name])
+    sweep_drive.start_driver(store, "study")
+    assert sweep_drive.is_driven(store, "study")
     with pytest.raises(InputError, match="already driven"):
-        sweep_drive.detach(store, "study")
-    until(lambda: not sweep_drive.driven(store, "study"))
-    monkeypatch.setattr(sweep_drive, "command", lambda name: [sys.executable, "-c", "raise SystemExit('no disk')"])
+        sweep_drive.start_driver(store, "study")
+    until(lambda: not sweep_drive.is_driven(store, "study"))
+    monkeypatch.setattr(
+        sweep_drive, "build_command", lambda name: [sys.executable, "-c", "raise SystemExit('no disk')"]
+    )
     with pytest.raises(InputError, match=r"the reason is in .*study\.log"):
-        sweep_drive.detach(store, "study")
-    assert "no disk" in sweep.path(store, "study", "log").read_text()
+        sweep_drive.start_driver(store, "study")
+    assert "no disk" in sweep.get_path(store, "study", "log").read_text()
 
 
 @pytest.mark.slow
@@ -189,7 +191,7 @@ def test_a_sweep_waits_where_the_queue_is_full_and_goes_on_when_there_is_room(st
     monkeypatch.setenv("SENTISCOPE_MOST_WAITING", "1")
     saved = plan(store)
     with hold_ticket(store.folder, "ticket-9-somebody"):
-        driver = threading.Thread(target=sweep_drive.drive, args=(store, saved))
+        driver = threading.Thread(target=sweep_drive.run_sweep, args=(store, saved))
         driver.start()
         time.sleep(0.3)
         assert states(store, saved) == ["waiting", "waiting"]
@@ -201,7 +203,7 @@ def test_no_more_sweeps_go_on_than_allowed(store, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_SWEEPS", "1")
     plan(store)
     plan(store, name="other")
-    with sweep_drive.holding(store, "other") as mine:
+    with sweep_drive.hold_sweep(store, "other") as mine:
         assert mine
         with pytest.raises(InputError, match=r"1 sweeps that run at once.*\(SENTISCOPE_MOST_SWEEPS\)"):
-            sweep_drive.detach(store, "study")
+            sweep_drive.start_driver(store, "study")

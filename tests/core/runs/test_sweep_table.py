@@ -7,9 +7,9 @@ import pytest
 from core.evaluation.metrics import evaluate
 from core.exceptions import InputError
 from core.runs import sweep, sweep_table
-from core.runs.results import prediction_table
-from core.runs.sweep import Plan, members
-from core.runs.sweep_table import flat, table
+from core.runs.results import build_prediction_table
+from core.runs.sweep import Plan, list_members
+from core.runs.sweep_table import build_table, flatten_table
 
 ROWS = 40
 LABELS = np.arange(ROWS) % 2
@@ -25,12 +25,12 @@ def probabilities(wrong):
 @pytest.fixture
 def made(store, monkeypatch):
     """made(plan, wrong by cell): a saved plan whose runs are done, each seed one more row wrong than the one before."""
-    monkeypatch.setattr(sweep_table, "yardstick_says", lambda *arguments: probabilities(20))
+    monkeypatch.setattr(sweep_table, "predict_split", lambda *arguments: probabilities(20))
 
     def make(wrong, seeds=(0, 1), name="study", **changes):
         plan = sweep.save(store, Plan(name, tuple(wrong), seeds=seeds, **changes))
         frame = pd.DataFrame({"text": [f"text {n}" for n in range(ROWS)], "label": LABELS})
-        for member in members(plan):
+        for member in list_members(plan):
             found = probabilities(wrong[member.cell.model] + member.seed)
             results = {"metrics": {"test": evaluate(LABELS, found)}, "yardstick": {"splits": {"test": YARDSTICK}}}
             store.create(member.config, member.cell.model, member.run, parent=name)
@@ -38,7 +38,7 @@ def made(store, monkeypatch):
             store.update(member.run, status="done", **known)
             folder = store.path(member.run) / "evaluation" / "test"
             folder.mkdir(parents=True)
-            prediction_table(frame, found, ("neg", "pos")).to_parquet(folder / "predictions.parquet")
+            build_prediction_table(frame, found, ("neg", "pos")).to_parquet(folder / "predictions.parquet")
         return plan
 
     return make
@@ -46,7 +46,7 @@ def made(store, monkeypatch):
 
 @pytest.mark.slow
 def test_a_cell_is_the_mean_and_sample_deviation_of_its_runs(store, made):
-    row, _ = table(store, made({"vanilla": 4, "bilstm": 8}, seeds=(0, 1, 2)))["rows"]
+    row, _ = build_table(store, made({"vanilla": 4, "bilstm": 8}, seeds=(0, 1, 2)))["rows"]
     values = [0.9, 0.875, 0.85]
     assert row["metrics"]["accuracy"] == pytest.approx({"mean": 0.875, "deviation": np.std(values, ddof=1), "n": 3})
     assert [each["metrics"]["accuracy"] for each in row["members"]] == pytest.approx(values)
@@ -56,25 +56,25 @@ def test_a_cell_is_the_mean_and_sample_deviation_of_its_runs(store, made):
 
 @pytest.mark.slow
 def test_seeds_together_are_judged_by_the_mean_of_their_probabilities(store, made):
-    found = table(store, made({"vanilla": 4}, seeds=(0, 1, 2)), metrics=["accuracy", "loss"])
+    found = build_table(store, made({"vanilla": 4}, seeds=(0, 1, 2)), metrics=["accuracy", "loss"])
     (row,) = found["rows"]
     mean = np.mean([probabilities(4 + seed) for seed in range(3)], 0)
     assert row["together"]["accuracy"] == {"mean": 1 - 5 / ROWS, "deviation": None, "n": 1}, "two of three decide"
     assert row["together"]["loss"]["mean"] == pytest.approx(-np.log(mean[np.arange(ROWS), LABELS]).mean())
-    assert flat(found)[0]["together accuracy mean"] == 0.875
+    assert flatten_table(found)[0]["together accuracy mean"] == 0.875
     assert found["together"] == {"name": "accuracy", "title": "seeds together"} and row["apart"] == ""
-    second = table(store, sweep.read(store, "study"), metrics=["tuned.f1_macro", "f1_macro"])["together"]
+    second = build_table(store, sweep.read(store, "study"), metrics=["tuned.f1_macro", "f1_macro"])["together"]
     assert second == {"name": "f1_macro", "title": "F1, macro, seeds together"}
 
 
 @pytest.mark.slow
 def test_seeds_of_each_fold_answer_together(store, made):
-    (row,) = table(store, made({"vanilla": 4}, seeds=(0, 1, 2), folds=3))["rows"]
+    (row,) = build_table(store, made({"vanilla": 4}, seeds=(0, 1, 2), folds=3))["rows"]
     assert row["n"] == 9 and row["together"]["accuracy"] == {"mean": 0.875, "deviation": 0.0, "n": 3}
     plan = made({"vanilla": 4}, name="other")
-    path = store.path(members(plan)[1].run) / "evaluation" / "test" / "predictions.parquet"
+    path = store.path(list_members(plan)[1].run) / "evaluation" / "test" / "predictions.parquet"
     pd.read_parquet(path).iloc[1:].to_parquet(path)
-    found = table(store, plan, metrics=["accuracy"])
+    found = build_table(store, plan, metrics=["accuracy"])
     (row,) = found["rows"]
     assert row["together"] == {} and found["together"] is None and "rows" in row["apart"], "seeds of other rows"
 
@@ -82,7 +82,7 @@ def test_seeds_of_each_fold_answer_together(store, made):
 @pytest.mark.slow
 def test_difference_interval_and_p_are_of_all_runs_that_both_have(store, made):
     plans = made({"vanilla": 4}, seeds=(0,)), made({"vanilla": 4}, seeds=(0, 1), name="two")
-    first, whole = (table(store, plan)["rows"][0]["versus_yardstick"] for plan in plans)
+    first, whole = (build_table(store, plan)["rows"][0]["versus_yardstick"] for plan in plans)
     found = whole["accuracy"]
     assert found["difference"] == pytest.approx((0.9 + 0.875) / 2 - 0.5)
     assert (found["n"], found["runs"], found["significant"]) == (ROWS, 2, True)
@@ -94,7 +94,7 @@ def test_difference_interval_and_p_are_of_all_runs_that_both_have(store, made):
 @pytest.mark.parametrize("seeds", [(0, 1), tuple(range(7))])
 def test_no_difference_lies_outside_its_own_interval(store, made, seeds):
     plan = made({"vanilla": 2, "bilstm": 14}, seeds=seeds)
-    rows = table(store, plan, baseline="vanilla", metrics=["accuracy", "ece"])["rows"]
+    rows = build_table(store, plan, baseline="vanilla", metrics=["accuracy", "ece"])["rows"]
     tested = [each for row in rows for way in ("yardstick", "baseline") for each in row[f"versus_{way}"].values()]
     assert len(tested) == 4  # both cells against TF-IDF in accuracy, one cell against the other in both metrics
     with_interval = [each for each in tested if each["low"] is not None]
@@ -107,31 +107,31 @@ def test_no_difference_lies_outside_its_own_interval(store, made, seeds):
 @pytest.mark.slow
 def test_a_baseline_of_the_same_grid_values_is_taken(store, made):
     plan = made({"vanilla": 10, "bilstm": 4}, seeds=(0,), grid={"training.lr": ("0.1", "0.2")})
-    rows = table(store, plan, baseline="vanilla", tests=False)["rows"]
+    rows = build_table(store, plan, baseline="vanilla", tests=False)["rows"]
     assert [bool(row["versus_baseline"]) for row in rows] == [False, False, True, True]
-    labelled = table(store, plan, baseline="vanilla, lr=0.1", tests=False)["rows"]
+    labelled = build_table(store, plan, baseline="vanilla, lr=0.1", tests=False)["rows"]
     assert [bool(row["versus_baseline"]) for row in labelled] == [False, True, True, True]
 
 
 @pytest.mark.slow
 def test_other_test_rows_are_not_compared_and_it_says_so(store, made):
     plan = made({"vanilla": 10, "bilstm": 4}, seeds=(0,))
-    run = members(plan)[1].run
+    run = list_members(plan)[1].run
     path = store.path(run) / "evaluation" / "test" / "predictions.parquet"
     pd.read_parquet(path).assign(text="another").to_parquet(path)
-    found = table(store, plan, baseline="vanilla")["rows"][1]["versus_baseline"]["accuracy"]
+    found = build_table(store, plan, baseline="vanilla")["rows"][1]["versus_baseline"]["accuracy"]
     assert "p" not in found and "not tested on the same rows" in found["untested"]
     path.unlink()
-    found = table(store, plan)["rows"][1]["versus_yardstick"]["accuracy"]
+    found = build_table(store, plan)["rows"][1]["versus_yardstick"]["accuracy"]
     assert found["difference"] == pytest.approx(0.4) and "p" not in found and found["untested"]
 
 
 @pytest.mark.slow
 def test_runs_that_are_not_done_do_not_count(store, made):
     plan = made({"vanilla": 4}, seeds=(0, 1, 2))
-    store.update(members(plan)[1].run, status="failed", reason="no memory")
-    store.remove(members(plan)[2].run)
-    (row,) = table(store, plan)["rows"]
+    store.update(list_members(plan)[1].run, status="failed", reason="no memory")
+    store.remove(list_members(plan)[2].run)
+    (row,) = build_table(store, plan)["rows"]
     assert (row["n"], row["of"], row["states"]) == (1, 3, {"waiting": 1, "done": 1, "failed": 1})
     assert [each["reason"] for each in row["members"]] == ["", "no memory", ""]
     assert row["metrics"]["accuracy"] == {"mean": 0.9, "deviation": None, "n": 1} and row["together"] == {}
@@ -143,8 +143,8 @@ def test_of_several_labels_f1_at_the_models_own_thresholds_comes_first_and_at_ha
     tuned = {"thresholds": {"neg": 0.3, "pos": 0.4}, "metrics": {"test": {"f1_macro": 0.7}}}
     yardstick = {"splits": {"test": {"f1_macro": 0.4}}, "tuned": {"splits": {"test": {"f1_macro": 0.45}}}}
     results = {"metrics": {"test": scores}, "tuned": tuned, "yardstick": yardstick}
-    store.update(members(plan)[0].run, task="multi", results=results)
-    found = table(store, plan, tests=False)
+    store.update(list_members(plan)[0].run, task="multi", results=results)
+    found = build_table(store, plan, tests=False)
     assert [each["name"] for each in found["metrics"]] == ["tuned.f1_macro", "f1_macro", "average_precision"]
     (row,) = found["rows"]
     assert row["metrics"]["tuned.f1_macro"]["mean"] == 0.7 and row["yardstick"]["tuned.f1_macro"]["mean"] == 0.45
@@ -154,19 +154,19 @@ def test_of_several_labels_f1_at_the_models_own_thresholds_comes_first_and_at_ha
 def test_an_unknown_metric_or_baseline_is_refused(store, made):
     plan = made({"vanilla": 4})
     with pytest.raises(InputError, match="no metric 'acc'; there are accuracy"):
-        table(store, plan, metrics=["acc"])
+        build_table(store, plan, metrics=["acc"])
     with pytest.raises(InputError, match="no cell 'bilstm' in sweep 'study': vanilla"):
-        table(store, plan, baseline="bilstm")
+        build_table(store, plan, baseline="bilstm")
 
 
 @pytest.mark.slow
 def test_the_flat_table_has_one_line_a_cell_and_the_same_columns_in_each(store, made):
-    whole = table(store, made({"vanilla": 4, "bilstm": 16}), metrics=["loss", "accuracy"], baseline="bilstm")
+    whole = build_table(store, made({"vanilla": 4, "bilstm": 16}), metrics=["loss", "accuracy"], baseline="bilstm")
     assert [(each["name"], each["better"]) for each in whole["metrics"]] == [("loss", "lower"), ("accuracy", "higher")]
     against = whole["rows"][0]["versus_baseline"]["accuracy"]
     assert against["significant"] and 0 < against["low"] < 12 / 40 < against["high"] < 0.55
     assert whole["rows"][1]["versus_baseline"] == {}
-    lines = flat(whole)
+    lines = flatten_table(whole)
     assert [line["cell"] for line in lines] == ["vanilla", "bilstm"] and lines[0].keys() == lines[1].keys()
     assert lines[0]["accuracy mean"] == pytest.approx(0.8875) and lines[0]["tfidf accuracy mean"] == 0.5
     assert lines[0]["accuracy versus baseline difference"] == pytest.approx(12 / 40)

@@ -7,29 +7,29 @@ import safetensors.torch
 import torch
 
 from core.config import compose
-from core.evaluation.predict import predict_texts
+from core.evaluation.prediction import predict_texts
 from core.exceptions import RunDamaged
-from core.models.build import build
+from core.models.builder import build_model
 from core.runs.load import load_run
-from core.runs.weights import SCALE, packed, read_weights, unpacked
+from core.runs.weights import SCALE, pack_weights, read_weights, unpack_weights
 from core.runs.worker import execute
 
 
 @pytest.fixture
 def model():
     torch.manual_seed(0)
-    return build(compose("ndt-01-n3").model, vocabulary=50, classes=2)
+    return build_model(compose("ndt-01-n3").model, vocabulary=50, classes=2)
 
 
 @pytest.mark.parametrize(("kept", "share"), [("float16", 0.5), ("int8", 0.28)])
 def test_rounded_weights_are_smaller_and_within_half_a_step(model, kept, share):
-    whole = packed(model, "float32")
-    found = unpacked(safetensors.torch.load(whole))
+    whole = pack_weights(model, "float32")
+    found = unpack_weights(safetensors.torch.load(whole))
     assert found.keys() == model.state_dict().keys()
     assert all(torch.equal(found[name], tensor) for name, tensor in model.state_dict().items())
-    small = packed(model, kept)
+    small = pack_weights(model, kept)
     assert len(small) < share * len(whole) + 3_000
-    for name, found in unpacked(safetensors.torch.load(small)).items():
+    for name, found in unpack_weights(safetensors.torch.load(small)).items():
         true = model.state_dict()[name]
         assert found.shape == true.shape
         half = true.abs() * 2**-11 + 2**-25
@@ -41,15 +41,15 @@ def test_rounded_weights_are_smaller_and_within_half_a_step(model, kept, share):
 def test_a_row_of_zeros_stays_zero_and_vectors_have_no_scale(model, tmp_path):
     with torch.no_grad():
         model.embedding.weight[3] = 0
-    (tmp_path / "w").write_bytes(packed(model, "int8"))
+    (tmp_path / "w").write_bytes(pack_weights(model, "int8"))
     with pytest.raises(RunDamaged, match="w: cannot be read"):
-        read_weights(build(compose("vanilla").model, vocabulary=50, classes=2), tmp_path / "w")
+        read_weights(build_model(compose("vanilla").model, vocabulary=50, classes=2), tmp_path / "w")
     stored = safetensors.torch.load((tmp_path / "w").read_bytes())
     assert stored["embedding.weight"].dtype == torch.int8 and stored["embedding.weight" + SCALE][3] == 0
-    assert not unpacked(stored)["embedding.weight"][3].any()
+    assert not unpack_weights(stored)["embedding.weight"][3].any()
     assert stored["final_norm.weight"].dtype == torch.float16 and "final_norm.weight" + SCALE not in stored
     read_weights(model, tmp_path / "w")
-    first, second = (unpacked(each) for each in (stored, safetensors.torch.load(packed(model, "int8"))))
+    first, second = (unpack_weights(each) for each in (stored, safetensors.torch.load(pack_weights(model, "int8"))))
     for name in first:  # what is rounded twice is rounded once
         assert torch.allclose(first[name].float(), second[name].float(), rtol=1e-6, atol=0)
 
@@ -58,7 +58,7 @@ def test_a_row_of_zeros_stays_zero_and_vectors_have_no_scale(model, tmp_path):
 def test_weights_that_are_no_numbers_are_refused(model, tmp_path, number):
     with torch.no_grad():
         model.head.weight[1, 3] = number
-    (tmp_path / "w").write_bytes(packed(model, "float16"))
+    (tmp_path / "w").write_bytes(pack_weights(model, "float16"))
     with pytest.raises(RunDamaged, match=r"w: cannot be used: head\.weight holds a number that is not finite"):
         read_weights(model, tmp_path / "w")
 

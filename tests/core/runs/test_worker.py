@@ -9,9 +9,9 @@ from refused import denied, full
 
 from core.exceptions import Cancelled, ConfigError, InputError, SentiscopeError, StorageError
 from core.runs import queue, worker
-from core.runs.queue import only_process, slot
+from core.runs.queue import lock_run, wait_for_slot
 from core.runs.record import CANCEL, LOG
-from core.runs.store import this_process
+from core.runs.store import get_own_process
 from core.runs.worker import execute
 
 
@@ -34,7 +34,7 @@ def work(monkeypatch):
             def perform(self):
                 perform(self)
 
-        monkeypatch.setitem(sys.modules, "core.runs.experiment", types.SimpleNamespace(Experiment=Fake))
+        monkeypatch.setitem(sys.modules, "core.runs.pipeline", types.SimpleNamespace(Experiment=Fake))
 
     return replace
 
@@ -57,7 +57,7 @@ def test_a_run_is_queued_then_running_then_done(store, created, work):
     work(look)
     told = []
     record = execute(store, "first", on_event=lambda event: told.append(event["kind"]))
-    assert seen == [("running", this_process())]
+    assert seen == [("running", get_own_process())]
     assert (record.status, record.process) == ("done", None)
     assert told == ["queued", "running", "training"]
     assert store.read("first") == record
@@ -65,7 +65,7 @@ def test_a_run_is_queued_then_running_then_done(store, created, work):
 
 def test_a_run_that_is_done_or_in_other_hands_is_refused(store, created, work):
     work(lambda _: None)
-    with only_process(store.path("first")), pytest.raises(InputError, match="another process"):
+    with lock_run(store.path("first")), pytest.raises(InputError, match="another process"):
         execute(store, "first")
     assert store.read("first").status == "queued"
     execute(store, "first")
@@ -103,7 +103,7 @@ def test_a_wish_to_cancel_ends_a_running_run_as_cancelled_and_is_used_up(store, 
     record = execute(store, "first")
     assert (record.status, record.process) == ("cancelled", None)
     assert "`sentiscope train --resume first` continues it" in record.reason
-    assert not store.cancel_requested("first")
+    assert not store.is_cancel_requested("first")
     work(cancel_now)
     (store.path("first") / CANCEL).touch()
     thread = threading.Thread(target=execute, args=(store, "first"))
@@ -116,7 +116,7 @@ def test_a_wish_to_cancel_ends_a_running_run_as_cancelled_and_is_used_up(store, 
 def test_a_wish_to_cancel_reaches_a_run_in_the_queue(store, created, work):
     work(raising(AssertionError("there is no slot")))
     (store.path("first") / CANCEL).touch()
-    with slot(store.folder, "other", "2020", lambda: False):
+    with wait_for_slot(store.folder, "other", "2020", lambda: False):
         assert execute(store, "first").status == "cancelled"
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from core.exceptions import ConfigError
 from core.text.config import TextConfig
-from core.text.ids import UNKNOWN
-from core.text.tokenizers import adopt_tokenizer, fit_tokenizer
+from core.text.special_ids import UNKNOWN
+from core.text.tokenizer_factory import extend_tokenizer, fit_tokenizer
 
 FILMS = ["a great film , so great", "a dull film", "great acting in a dull film"] * 3
 MARKET = ["bullish on $tsla bullish film", "bearish bearish bearish film bullish", "bearish film once"]
@@ -16,13 +16,13 @@ PIECES = TextConfig(tokenizer="bpe", max_vocab=280, min_freq=2, max_length=20)
 
 
 def grown(config, count):
-    return adopt_tokenizer(fit_tokenizer(FILMS, config), MARKET, dataclasses.replace(config, grown=count))
+    return extend_tokenizer(fit_tokenizer(FILMS, config), MARKET, dataclasses.replace(config, grown=count))
 
 
 @pytest.mark.parametrize("config", [WORDS, PIECES])
 def test_as_it_is_it_reads_as_before(config):
     known = fit_tokenizer(FILMS, config)
-    adopted, origins = adopt_tokenizer(known, MARKET, config)
+    adopted, origins = extend_tokenizer(known, MARKET, config)
     assert origins == [] and adopted.size == known.size
     assert [adopted.encode(text).ids for text in FILMS + MARKET] == [known.encode(text).ids for text in FILMS + MARKET]
 
@@ -56,10 +56,10 @@ def test_words_in_pieces_become_one_token_each_and_know_their_pieces():
 def test_the_length_is_that_of_the_new_texts():
     known = fit_tokenizer(FILMS, WORDS)
     longer = dataclasses.replace(WORDS, max_length=0)
-    assert adopt_tokenizer(known, ["film " * 60] * 3, longer).tokenizer.max_length == 64
+    assert extend_tokenizer(known, ["film " * 60] * 3, longer).tokenizer.max_length == 64
     assert known.max_length == 8, "the other run's own is left alone"
 
 
 def test_texts_read_in_another_way_are_refused():
     with pytest.raises(ConfigError, match=r"text\.normaliser=tweet: the run that this training starts from reads with"):
-        adopt_tokenizer(fit_tokenizer(FILMS, WORDS), MARKET, dataclasses.replace(WORDS, normaliser="tweet"))
+        extend_tokenizer(fit_tokenizer(FILMS, WORDS), MARKET, dataclasses.replace(WORDS, normaliser="tweet"))

@@ -8,9 +8,9 @@ import pytest
 
 from core.exceptions import ConfigError, DataError, RunDamaged
 from core.text.config import TextConfig
-from core.text.lexicon import NEUTRAL, Lexicon, counts_of, read_lexicon
-from core.text.token_table import one_text, token_table
-from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
+from core.text.lexicon import NEUTRAL, Lexicon, convert_valence, read_lexicon
+from core.text.token_table import build_token_table, to_batch
+from core.text.tokenizer_factory import fit_tokenizer, restore_tokenizer
 
 THIRD = float(np.float32(1 / 3))
 NOTHING = (THIRD, THIRD, THIRD)
@@ -70,8 +70,8 @@ def test_vader_comes_from_its_package():
 @pytest.mark.parametrize("valence", [-1, -0.5, -0.05, -0.049, 0, 0.049, 0.05, 0.7, 1])
 def test_counts_are_one_and_the_strength_at_the_sign(valence):
     place = 1 if abs(valence) < 0.05 else (0 if valence > 0 else 2)
-    assert counts_of(valence)[place] == pytest.approx(1 + abs(valence))
-    assert sum(counts_of(valence)) == pytest.approx(1 + abs(valence))
+    assert convert_valence(valence)[place] == pytest.approx(1 + abs(valence))
+    assert sum(convert_valence(valence)) == pytest.approx(1 + abs(valence))
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_entries_are_normalised_like_the_texts_and_those_that_become_the_same_ar
 def test_polarity_survives_without_the_lexicons_file(lexicon, tmp_path, kind, match):
     tokenizer = fitted(lexicon, tokenizer=kind, max_vocab=300, lexicon_match=match)
     (tmp_path / "lexicon.tsv").unlink()
-    again = tokenizer_from_json(tokenizer.to_json())
+    again = restore_tokenizer(tokenizer.to_json())
     text = "not good :) naïve film"
     assert again.encode(text) == tokenizer.encode(text)
     assert again.to_json() == tokenizer.to_json()
@@ -185,12 +185,12 @@ def test_polarity_survives_without_the_lexicons_file(lexicon, tmp_path, kind, ma
 def test_a_batch_has_the_polarity_of_single_texts_and_neutral_padding(lexicon, match):
     tokenizer = fitted(lexicon, lexicon_match=match, max_length=4)
     texts = ["not good", "", "bad film bad film bad bad", "?"]
-    table = token_table(tokenizer, texts)
-    batch = table.padded(np.arange(4), width=6)
+    table = build_token_table(tokenizer, texts)
+    batch = table.pad_rows(np.arange(4), width=6)
     for row, text in enumerate(texts):
         expected = tokenizer.encode(text).polarity
         assert batch.polarity[row].tolist() == [list(each) for each in expected + [NOTHING] * (6 - len(expected))]
-        single = one_text(tokenizer.encode(text)).polarity[0].tolist()
+        single = to_batch(tokenizer.encode(text)).polarity[0].tolist()
         assert single == [list(each) for each in expected or [NOTHING]]
     assert np.abs(batch.polarity.sum(-1) - 1).max() < 1e-6
     assert batch.tags is None
@@ -205,15 +205,15 @@ def test_each_of_several_lexicons_says_what_it_says_alone(lexicon, match):
     texts = ["good bad film chair", "", "GOOD"]
     config = {"min_freq": 1, "lexicon_match": match}
     both, *alone = (fit_tokenizer(texts, TextConfig(lexicon=each, **config)) for each in (",".join(names), *names))
-    again = tokenizer_from_json(both.to_json())
+    again = restore_tokenizer(both.to_json())
     for text in texts:
         apart = [each.encode(text).polarity for each in alone]
         assert both.encode(text).polarity == [one + other for one, other in zip(*apart, strict=True)]
         assert again.encode(text) == both.encode(text) and both.encode(text).lexicons == 2
-        assert one_text(both.encode(text)).polarity.shape[2] == 6
-    table = token_table(both, texts)
-    assert table.polarity.shape[1] == 6 and table.padded(np.arange(3)).polarity.shape[2] == 6
-    parts = np.concatenate([token_table(each, texts).polarity for each in alone], 1)
+        assert to_batch(both.encode(text)).polarity.shape[2] == 6
+    table = build_token_table(both, texts)
+    assert table.polarity.shape[1] == 6 and table.pad_rows(np.arange(3)).polarity.shape[2] == 6
+    parts = np.concatenate([build_token_table(each, texts).polarity for each in alone], 1)
     np.testing.assert_array_equal(table.polarity, parts)
     assert table.neutral_share == pytest.approx((parts == np.float32(NEUTRAL)).all(1).mean())
 
@@ -221,11 +221,11 @@ def test_each_of_several_lexicons_says_what_it_says_alone(lexicon, match):
 def test_texts_of_which_no_lexicon_knows_a_word_are_neutral_and_the_share_of_neutral_tokens_is_told(lexicon):
     names = lexicon("word,polarity\ngood,1\n", "a.csv"), lexicon("word,polarity\nbad,-1\n", "b.csv")
     tokenizer = fit_tokenizer(["chair table"], TextConfig(lexicon=",".join(names), min_freq=1))
-    for each in (tokenizer, tokenizer_from_json(tokenizer.to_json())):
-        assert token_table(each, ["chair", ""]).padded(np.arange(2)).polarity.shape == (2, 1, 6)
-        assert one_text(each.encode("")).polarity.shape == (1, 1, 6)
-    assert token_table(fitted(lexicon), ["good film chair", "film"]).neutral_share == 0.5
-    assert math.isnan(token_table(fitted(lexicon), [""]).neutral_share)
+    for each in (tokenizer, restore_tokenizer(tokenizer.to_json())):
+        assert build_token_table(each, ["chair", ""]).pad_rows(np.arange(2)).polarity.shape == (2, 1, 6)
+        assert to_batch(each.encode("")).polarity.shape == (1, 1, 6)
+    assert build_token_table(fitted(lexicon), ["good film chair", "film"]).neutral_share == 0.5
+    assert math.isnan(build_token_table(fitted(lexicon), [""]).neutral_share)
 
 
 @pytest.mark.parametrize("name", ["vader,", ",vader", "vader, vader", "a.csv,,b.csv"])
@@ -248,14 +248,14 @@ def test_several_lexicons_are_different_ones_with_a_comma_between(name):
 def test_a_damaged_lexicon_is_refused(lexicon, entries):
     state = json.loads(fitted(lexicon).to_json())
     with pytest.raises(RunDamaged):
-        tokenizer_from_json(json.dumps({**state, "lexicon": entries}))
+        restore_tokenizer(json.dumps({**state, "lexicon": entries}))
 
 
 def test_a_tokenizer_of_before_these_settings_still_loads():
     state = json.loads(fit_tokenizer(["a b"], TextConfig(min_freq=1)).to_json())
     old = {"normaliser", "tokenizer", "max_vocab", "min_freq", "max_length"}
     state["config"] = {name: value for name, value in state["config"].items() if name in old}
-    assert tokenizer_from_json(json.dumps(state)).config == TextConfig(min_freq=1)
+    assert restore_tokenizer(json.dumps(state)).config == TextConfig(min_freq=1)
 
 
 @pytest.mark.slow
@@ -263,7 +263,7 @@ def test_only_entries_with_a_word_of_the_vocabulary_are_kept_and_nothing_is_read
     texts = ["A GREAT film", "not bad at all :)", "the end"] * 3
     config = TextConfig(normaliser="none", min_freq=1, lexicon="vader")
     kept = fit_tokenizer(texts, config)
-    monkeypatch.setattr(Lexicon, "among", lambda self, words: self)
+    monkeypatch.setattr(Lexicon, "keep_words", lambda self, words: self)
     whole = fit_tokenizer(texts, config)
     assert {"great", "bad", ":)"} <= kept.lexicon.entries.keys()
     assert len(kept.lexicon.entries) < 0.1 * len(whole.lexicon.entries)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from core.exceptions import RunDamaged
 from core.text.config import TextConfig
-from core.text.normalise import prepare, read_lengths, resolve, resolve_places, steps
-from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
-from core.text.typed import shares, typed_words, without
+from core.text.normalization import list_steps, measure_lengths, prepare, replace_lookalikes, replace_with_places
+from core.text.tokenizer_factory import fit_tokenizer, restore_tokenizer
+from core.text.word_spans import compute_shares, find_word_spans, remove_words
 
 TABLE = TextConfig(lookalikes=1, min_freq=1)
 
@@ -55,8 +55,8 @@ TABLE = TextConfig(lookalikes=1, min_freq=1)
     ],
 )
 def test_what_a_person_cannot_tell_apart_is_read_as_one(typed, read):
-    assert resolve(typed) == read
-    assert resolve(typed, 0) == typed
+    assert replace_lookalikes(typed) == read
+    assert replace_lookalikes(typed, 0) == typed
 
 
 PAIRS = [
@@ -83,16 +83,16 @@ def test_both_spellings_are_the_same_ids(kind, typed, same):
 
 
 def test_the_table_is_the_first_step_and_a_tokenizer_says_its_version():
-    assert steps("Isn`t", TABLE) == [("look-alikes", "Isn't"), ("lower case", "isn't")]
-    assert steps("Isn`t", TextConfig()) == [("lower case", "isn`t")]
+    assert list_steps("Isn`t", TABLE) == [("look-alikes", "Isn't"), ("lower case", "isn't")]
+    assert list_steps("Isn`t", TextConfig()) == [("lower case", "isn`t")]
     assert prepare("Isn`t", TABLE, cased=True) == "Isn't"
     tokenizer = fit_tokenizer(["isn`t"], TABLE)
     state = json.loads(tokenizer.to_json())
     assert state["config"].pop("lookalikes") == 1
-    assert tokenizer_from_json(tokenizer.to_json()).config.lookalikes == 1
-    assert tokenizer_from_json(json.dumps(state)).config.lookalikes == 0
+    assert restore_tokenizer(tokenizer.to_json()).config.lookalikes == 1
+    assert restore_tokenizer(json.dumps(state)).config.lookalikes == 0
     with pytest.raises(RunDamaged, match="lookalikes"):
-        tokenizer_from_json(json.dumps({**state, "config": {**state["config"], "lookalikes": 2}}))
+        restore_tokenizer(json.dumps({**state, "config": {**state["config"], "lookalikes": 2}}))
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_the_table_is_the_first_step_and_a_tokenizer_says_its_version():
     ],
 )
 def test_a_token_belongs_to_the_word_as_it_was_typed(text, owners):
-    tokens, words = fit_tokenizer([text], TABLE).encode(text), typed_words(text)
-    found = shares(text, words, tokens.offsets, TABLE)
+    tokens, words = fit_tokenizer([text], TABLE).encode(text), find_word_spans(text)
+    found = compute_shares(text, words, tokens.offsets, TABLE)
     np.testing.assert_allclose(found.sum(0), 1)
     for place, token in enumerate(tokens.tokens):
         if token in owners:
@@ -121,24 +121,24 @@ def test_a_token_belongs_to_the_word_as_it_was_typed(text, owners):
 @given(st.text(alphabet="aé'\u0301`\u02bc\u200d\u200c\u200b\ufe0f❤👩<br>/&amp;#39 \ufb01\uff47ｶﾞ\n‖", max_size=40))
 def test_places_rise_and_end_where_the_text_ends(text):
     every = range(len(text) + 1)
-    resolved, places = resolve_places(text, every)
-    assert resolved == resolve(text)
+    resolved, places = replace_with_places(text, every)
+    assert resolved == replace_lookalikes(text)
     assert places[0] == 0 and places[-1] == len(resolved) and places == sorted(places)
-    assert read_lengths(text, [len(text)], TABLE) == [len(prepare(text, TABLE))]
-    words = typed_words(text)
+    assert measure_lengths(text, [len(text)], TABLE) == [len(prepare(text, TABLE))]
+    words = find_word_spans(text)
     tokens = fit_tokenizer([text or "a"], TABLE).encode(text)
-    np.testing.assert_allclose(shares(text, words, tokens.offsets, TABLE).sum(0), 1)
+    np.testing.assert_allclose(compute_shares(text, words, tokens.offsets, TABLE).sum(0), 1)
 
 
 def test_a_break_and_an_entity_are_one_word_each_and_what_is_cut_off_is_named_as_it_was_typed():
     text = "great<br />film R&amp;D a<b"
-    words = typed_words(text)
+    words = find_word_spans(text)
     assert [text[start:end] for start, end in words] == ["great", "<br />", "film", "R", "&amp;", "D", "a", "<", "b"]
-    assert without(text, words[1:2]) == "great film R&amp;D a<b"
-    assert without("a <br> b", typed_words("a <br> b")[1:2]) == "a b"
+    assert remove_words(text, words[1:2]) == "great film R&amp;D a<b"
+    assert remove_words("a <br> b", find_word_spans("a <br> b")[1:2]) == "a b"
     config = TextConfig(lookalikes=1, min_freq=1, max_length=4)
     text = "one<br />two thr\ufb01\ufb01 &amp; five"
     fitted = fit_tokenizer([text], config)
-    (start, end), *more = fitted.unread(text)
+    (start, end), *more = fitted.find_truncated(text)
     assert (text[start:end], more) == (" five", [])
     assert fitted.encode(text[:start]).tokens == fitted.encode(text).tokens == ["one", "two", "thrfifi", "&"]

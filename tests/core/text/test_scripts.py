@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from core.text.config import TextConfig
 from core.text.lexicon import Lexicon
-from core.text.pretrained import Published
-from core.text.tokenizers import fit_tokenizer
-from core.text.typed import shares, typed_words
+from core.text.pretrained_tokenizer import PublishedTokenizer
+from core.text.tokenizer_factory import fit_tokenizer
+from core.text.word_spans import compute_shares, find_word_spans
 
 TEXTS = [
     "আমি তোমাকে ভালোবাসি, দুঃখিত না। 😍",
@@ -56,7 +56,9 @@ def fitted(kind):
     if kind in ("word", "bpe"):
         return fit_tokenizer(TEXTS, TextConfig(tokenizer=kind, **usual))
     pipeline = {"byte pairs": byte_pairs, "sentence pieces": sentence_pieces, "word pieces": word_pieces}[kind]()
-    return fit_tokenizer(TEXTS, TextConfig(tokenizer="pretrained", **usual), Published(pipeline.to_str(), 4096, kind))
+    return fit_tokenizer(
+        TEXTS, TextConfig(tokenizer="pretrained", **usual), PublishedTokenizer(pipeline.to_str(), 4096, kind)
+    )
 
 
 TOKENIZERS = {kind: fitted(kind) for kind in ("word", "bpe", "byte pairs", "sentence pieces", "word pieces")}
@@ -69,11 +71,11 @@ texts = st.lists(st.one_of(st.sampled_from(" ".join(TEXTS).split()), st.text(max
 @given(text=texts)
 def test_pieces_stand_in_order_in_the_text_and_each_belongs_to_words(kind, text):
     tokenizer = TOKENIZERS[kind]
-    found, words = tokenizer.encode(text), typed_words(text)
+    found, words = tokenizer.encode(text), find_word_spans(text)
     starts = [start for start, _ in found.offsets]
     assert starts == sorted(starts)
     assert [found.text[start:end] for start, end in found.offsets] == found.tokens
-    owned = shares(text, words, found.offsets, tokenizer.config)
+    owned = compute_shares(text, words, found.offsets, tokenizer.config)
     assert (owned >= 0).all()
     sums = owned.sum(0)
     # A piece is wholly of words, unless it stands behind the last of them, or between: then it is unseen.

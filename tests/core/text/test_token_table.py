@@ -2,25 +2,25 @@ import numpy as np
 import pytest
 
 from core.text.config import TextConfig
-from core.text.token_table import TokenTable, in_order, token_table
-from core.text.tokenizers import fit_tokenizer
+from core.text.token_table import TokenTable, build_token_table, split_batches
+from core.text.tokenizer_factory import fit_tokenizer
 
 
 def test_padding_fills_on_the_right_and_a_table_gives_any_rows_in_any_order_and_in_batches():
-    batch = TokenTable.of([[5, 6, 7], [], [8]]).whole()
+    batch = TokenTable.from_ids([[5, 6, 7], [], [8]]).pad_all()
     assert batch.ids.tolist() == [[5, 6, 7], [0, 0, 0], [8, 0, 0]]
     assert batch.keep.tolist() == [[True] * 3, [False] * 3, [True, False, False]]
-    table = TokenTable.of([[1, 2], [3], [4, 5, 6], []])
+    table = TokenTable.from_ids([[1, 2], [3], [4, 5, 6], []])
     assert table.lengths.tolist() == [2, 1, 3, 0]
-    assert table.padded(np.array([3, 1, 0])).ids.tolist() == [[0, 0], [3, 0], [1, 2]]
-    assert table.padded(np.array([1]), width=4).ids.tolist() == [[3, 0, 0, 0]]
+    assert table.pad_rows(np.array([3, 1, 0])).ids.tolist() == [[0, 0], [3, 0], [1, 2]]
+    assert table.pad_rows(np.array([1]), width=4).ids.tolist() == [[3, 0, 0, 0]]
     assert table.flat.dtype == np.int32
-    assert [rows.tolist() for rows in in_order(np.arange(5), 2)] == [[0, 1], [2, 3], [4]]
+    assert [rows.tolist() for rows in split_batches(np.arange(5), 2)] == [[0, 1], [2, 3], [4]]
 
 
 @pytest.mark.parametrize(("texts", "shape"), [([[]], (1, 1)), ([[], []], (2, 1)), ([], (0, 1)), ([[3]], (1, 1))])
 def test_a_batch_has_at_least_one_column(texts, shape):
-    batch = TokenTable.of(texts).whole()
+    batch = TokenTable.from_ids(texts).pad_all()
     assert tuple(batch.ids.shape) == tuple(batch.keep.shape) == shape
 
 
@@ -34,8 +34,8 @@ def test_two_tables_one_behind_the_other_are_the_table_of_all_texts(settings, bu
     texts = ["a good film", "not bad at all", "", "good old films"]
     tokenizer = fit_tokenizer(texts, TextConfig(min_freq=1, **settings))
     tokenizer.buckets = buckets
-    first, second, whole = (token_table(tokenizer, each) for each in (texts[:2], texts[2:], texts))
-    ours, expected = first.followed_by(second).whole(), whole.whole()
+    first, second, whole = (build_token_table(tokenizer, each) for each in (texts[:2], texts[2:], texts))
+    ours, expected = first.append_table(second).pad_all(), whole.pad_all()
     for name, column in expected._asdict().items():
         assert (getattr(ours, name) is None) == (column is None), name
         assert column is None or np.array_equal(getattr(ours, name), column), name

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from core.config import compose
 from core.exceptions import ConfigError, InputError
 from core.text.config import TextConfig
-from core.text.token_table import one_text, token_table
-from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
-from core.text.words import CHARACTERS, buckets, passages, pieces, split_words, words_of_passage
+from core.text.token_table import build_token_table, to_batch
+from core.text.tokenizer_factory import fit_tokenizer, restore_tokenizer
+from core.text.words import CHARACTERS, check_passage, hash_char_ngrams, list_char_ngrams, split_passages, split_words
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ words = st.lists(st.text("abcé한.,!", min_size=1, max_size=5), max_size=60)
 @pytest.mark.slow
 @given(words, st.integers(1, 25))
 def test_the_passages_hold_all_words_in_order_and_none_has_more_than_asked(found, most):
-    cut = passages("  ".join(found), most)
+    cut = split_passages("  ".join(found), most)
     assert " ".join(cut).split() == found
     lengths = [len(each.split()) for each in cut]
     assert max(lengths) <= most and len(cut) == max(1, -(-len(found) // most))
@@ -58,18 +58,18 @@ def test_the_passages_hold_all_words_in_order_and_none_has_more_than_asked(found
 
 @pytest.mark.parametrize("text", ["", "one  two\tthree", " four "])
 def test_a_short_text_is_left_as_it_is(text):
-    assert passages(text, 3) == [text]
+    assert split_passages(text, 3) == [text]
 
 
 @pytest.mark.parametrize(("asked", "words"), [(0, 0), (7, 7), (np.int64(3), 3)])
 def test_the_words_of_a_passage_are_a_whole_number(asked, words):
-    assert words_of_passage(asked) == words
+    assert check_passage(asked) == words
 
 
 @pytest.mark.parametrize("asked", [-1, 2.5, float("nan"), "5", True, None])
 def test_all_else_is_refused(asked):
     with pytest.raises(InputError, match=r"--passage .*: words of a passage, 1 at least"):
-        words_of_passage(asked)
+        check_passage(asked)
 
 
 TEXTS = ["the film was fine", "a fine fine plot", "the plot, unwatchable!", ""]
@@ -82,46 +82,46 @@ def fitted(count=50, **settings):
 
 
 def test_pieces_of_a_few_words_and_their_buckets_which_are_crc_32_and_count_from_one():
-    assert pieces("bad") == ["<ba", "bad", "ad>", "<bad", "bad>", "<bad>"]
-    assert pieces("a") == ["<a>"]
-    assert pieces("ok") == ["<ok", "ok>", "<ok>"]
-    assert pieces("aaaa") == ["<aa", "aaa", "aaa", "aa>", "<aaa", "aaaa", "aaa>", "<aaaa", "aaaa>"]
-    assert pieces("né")[0] == "<né"
-    assert len(pieces("x" * 500)) == 3 * (CHARACTERS + 2) - 9 == 93
-    assert pieces("x" * 500)[-1] == "xxxxx"
+    assert list_char_ngrams("bad") == ["<ba", "bad", "ad>", "<bad", "bad>", "<bad>"]
+    assert list_char_ngrams("a") == ["<a>"]
+    assert list_char_ngrams("ok") == ["<ok", "ok>", "<ok>"]
+    assert list_char_ngrams("aaaa") == ["<aa", "aaa", "aaa", "aa>", "<aaa", "aaaa", "aaa>", "<aaaa", "aaaa>"]
+    assert list_char_ngrams("né")[0] == "<né"
+    assert len(list_char_ngrams("x" * 500)) == 3 * (CHARACTERS + 2) - 9 == 93
+    assert list_char_ngrams("x" * 500)[-1] == "xxxxx"
     assert [crc32(piece.encode()) for piece in ("<ba", "bad")] == [0xBF4E9D0D, 0x822B39FB]
-    assert buckets("bad", 20_000)[:2] == [0xBF4E9D0D % 20_000 + 1, 0x822B39FB % 20_000 + 1]
-    assert buckets("bad", 1) == [1] * 6
-    assert buckets("\ud800", 7)  # half a character, which no file holds
+    assert hash_char_ngrams("bad", 20_000)[:2] == [0xBF4E9D0D % 20_000 + 1, 0x822B39FB % 20_000 + 1]
+    assert hash_char_ngrams("bad", 1) == [1] * 6
+    assert hash_char_ngrams("\ud800", 7)  # half a character, which no file holds
 
 
 def test_each_token_of_a_batch_has_its_own_buckets_also_where_the_word_is_unknown():
     tokenizer = fitted()
-    batch = token_table(tokenizer, ["fine unwatchable", "", "zzz fine"]).padded(np.array([0, 1, 2]))
+    batch = build_token_table(tokenizer, ["fine unwatchable", "", "zzz fine"]).pad_rows(np.array([0, 1, 2]))
     assert batch.ids[0, 1] == batch.ids[2, 0] == 1
     for row, words in enumerate([["fine", "unwatchable"], [], ["zzz", "fine"]]):
         for place in range(2):
-            expected = buckets(words[place], 50) if place < len(words) else []
+            expected = hash_char_ngrams(words[place], 50) if place < len(words) else []
             assert [gram for gram in batch.grams[row, place] if gram] == expected
-    assert batch.grams.shape == (3, 2, len(pieces("unwatchable")))
+    assert batch.grams.shape == (3, 2, len(list_char_ngrams("unwatchable")))
 
 
 @pytest.mark.parametrize("settings", [{}, {"max_length": 4}, {"tagger": "en"}, {"lexicon": "vader"}])
 def test_one_text_is_read_as_many_are(settings):
     tokenizer = fitted(**settings)
     for text in [*TEXTS, "zzz! it's 3.5 unseen words, and more of them"]:
-        one, many = one_text(tokenizer.encode(text)), token_table(tokenizer, [text]).whole()
+        one, many = to_batch(tokenizer.encode(text)), build_token_table(tokenizer, [text]).pad_all()
         assert one.grams.shape[:2] == one.ids.shape
         assert np.array_equal(one.grams, many.grams)
 
 
 def test_a_tokenizer_keeps_its_buckets_and_one_without_says_nothing_of_them():
     tokenizer = fitted()
-    again = tokenizer_from_json(tokenizer.to_json())
+    again = restore_tokenizer(tokenizer.to_json())
     assert again.buckets == 50 and again.to_json() == tokenizer.to_json()
     plain = fitted(0)
     assert "buckets" not in json.loads(plain.to_json())
-    assert plain.encode("fine").grams is token_table(plain, ["fine"]).whole().grams is None
+    assert plain.encode("fine").grams is build_token_table(plain, ["fine"]).pad_all().grams is None
 
 
 def test_byte_pairs_and_models_that_read_none_refuse_them():

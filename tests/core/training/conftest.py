@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from core.models.build import build
+from core.models.builder import build_model
 from core.models.config import AttentionConfig, ModelConfig
 from core.text.token_table import TokenTable
 from core.training.config import TrainingConfig
 from core.training.loop import Training
-from core.training.stage import Events, Examples
+from core.training.training_stage import Events, Examples
 
 ATTENTION = AttentionConfig(heads=2, qk_width="half", components=3, mixing="additive")
 MODEL = ModelConfig(width=8, layers=2, ff_width=8, norm="rms", feedforward="swiglu", attention=ATTENTION)
@@ -24,7 +24,7 @@ def examples(count, seed=0):
     texts = [random.integers(3, 20, random.integers(0, 9)).tolist() for _ in range(count)]
     labels = random.integers(0, 2, count)
     told = [[*text, 2] if label else text for text, label in zip(texts, labels, strict=True)]
-    return Examples(TokenTable.of(told), labels)
+    return Examples(TokenTable.from_ids(told), labels)
 
 
 def accuracy(labels, logits):
@@ -34,7 +34,7 @@ def accuracy(labels, logits):
 def training(folder: Path, events=None, score=accuracy, model=MODEL, rows=50, **settings) -> Training:
     config = dataclasses.replace(CONFIG, **settings)
     torch.manual_seed(config.seed)
-    parts = {"model": build(model, vocabulary=20, classes=2), "config": config, "classes": 2, "max_length": 12}
+    parts = {"model": build_model(model, vocabulary=20, classes=2), "config": config, "classes": 2, "max_length": 12}
     parts |= {"training": examples(rows), "validation": examples(20, seed=1), "score": score}
     parts |= {"history": folder / "history.jsonl", "checkpoint": folder / "checkpoint"}
     return Training(**parts, device=torch.device("cpu"), events=events or Events())

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from core.models.build import build
+from core.models.builder import build_model
 from core.models.config import AttentionConfig, ModelConfig
-from core.training.adamw import MOMENTS, AdamW, freeze, parameter_groups
+from core.training.adamw import MOMENTS, AdamW, freeze_layers, group_parameters
 from core.training.config import TrainingConfig
 
 
@@ -80,12 +80,12 @@ PARTS = {"width": 8, "layers": 2, "ff_width": 4, "norm": "rms", "feedforward": "
 
 def tiny(classes=2, pooling="mean", **attention):
     part = AttentionConfig(heads=2, qk_width="half", **attention)
-    return build(ModelConfig(**PARTS, pooling=pooling, attention=part), vocabulary=9, classes=classes)
+    return build_model(ModelConfig(**PARTS, pooling=pooling, attention=part), vocabulary=9, classes=classes)
 
 
 def test_every_parameter_of_a_two_layer_ndt_is_where_the_paper_puts_it():
     model = tiny(components=3, mixing="additive", learn_beta=True)
-    groups = parameter_groups(model, TrainingConfig())
+    groups = group_parameters(model, TrainingConfig())
     found = {group["role"]: (group["weight_decay"], group["names"]) for group in groups}
     others = [name for name, _ in model.named_parameters() if ".mixing." not in name]
     assert found["weights"] == (0.1, others) and {"embedding.weight", "head.bias", "final_norm.weight"} < set(others)
@@ -96,9 +96,9 @@ def test_every_parameter_of_a_two_layer_ndt_is_where_the_paper_puts_it():
 def test_groups_hold_each_trainable_parameter_once():
     model = tiny(classes=3, pooling="cls", components=4, mixing="additive")
     model.embedding.weight.requires_grad_(False)
-    rates = parameter_groups(model, TrainingConfig(decay="matrices", lambda_lr=10.0))
+    rates = group_parameters(model, TrainingConfig(decay="matrices", lambda_lr=10.0))
     assert {group["role"]: group["rate"] for group in rates} == {"weights": 1.0, "vectors": 1.0, "lambda": 10.0}
-    groups = parameter_groups(model, TrainingConfig())
+    groups = group_parameters(model, TrainingConfig())
     found = [id(parameter) for group in groups for parameter in group["params"]]
     assert sorted(found) == sorted(id(p) for p in model.parameters() if p.requires_grad)
 
@@ -109,7 +109,7 @@ def test_groups_hold_each_trainable_parameter_once():
 )
 def test_what_makes_lambda_is_never_decayed(mixing, names):
     part = {"components": 2, "mixing": mixing} if names else {}
-    groups = parameter_groups(tiny(**part), TrainingConfig())
+    groups = group_parameters(tiny(**part), TrainingConfig())
     found = {group["role"]: (group["weight_decay"], group["names"]) for group in groups}
     assert len(groups) == (2 if names else 1)
     if names:
@@ -118,7 +118,7 @@ def test_what_makes_lambda_is_never_decayed(mixing, names):
 
 def test_layers_near_the_words_learn_more_slowly():
     model = tiny(components=3, mixing="additive")
-    groups = parameter_groups(model, TrainingConfig(layer_decay=0.5, lambda_lr=3.0))
+    groups = group_parameters(model, TrainingConfig(layer_decay=0.5, lambda_lr=3.0))
     rates = {name: (group["role"], group["rate"]) for group in groups for name in group["names"]}
     assert rates["embedding.weight"] == ("weights", 0.125)
     assert rates["layers.0.attention.query.weight"] == ("weights", 0.25)
@@ -132,8 +132,8 @@ def test_layers_near_the_words_learn_more_slowly():
 )
 def test_what_is_frozen_is_counted_from_the_words(count, lowest):
     model = tiny(components=3, mixing="additive")
-    freeze(model, TrainingConfig(frozen=count, start="other"))
-    names = [name for group in parameter_groups(model, TrainingConfig()) for name in group["names"]]
+    freeze_layers(model, TrainingConfig(frozen=count, start="other"))
+    names = [name for group in group_parameters(model, TrainingConfig()) for name in group["names"]]
     every = [name for name, _ in model.named_parameters()]
     first = next(place for place, name in enumerate(every) if name.startswith(lowest))
     assert sorted(names) == sorted(every[first:])

@@ -5,7 +5,7 @@ import torch
 
 from core.exceptions import ConfigError
 from core.training import device as room
-from core.training.device import check_precision, choose_device, cpu_has_bfloat16, repeatable
+from core.training.device import check_precision, choose_device, force_determinism, has_native_bfloat16
 
 CPU = torch.device("cpu")
 
@@ -32,8 +32,8 @@ def test_a_device_that_is_not_here_is_refused_by_its_setting(monkeypatch, name):
 def test_bfloat16_is_for_cpus_that_multiply_it(tmp_path, monkeypatch, flags, gains):
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text(f"processor : 0\nflags\t\t: {flags}\n")
-    assert cpu_has_bfloat16(cpuinfo) is gains and cpu_has_bfloat16(tmp_path / "none") is False
-    monkeypatch.setattr(room, "cpu_has_bfloat16", lambda: gains)
+    assert has_native_bfloat16(cpuinfo) is gains and has_native_bfloat16(tmp_path / "none") is False
+    monkeypatch.setattr(room, "has_native_bfloat16", lambda: gains)
     check_precision("float32", CPU)
     if gains:
         check_precision("bfloat16", CPU)
@@ -45,7 +45,7 @@ def test_bfloat16_is_for_cpus_that_multiply_it(tmp_path, monkeypatch, flags, gai
 @pytest.mark.slow
 def test_repeatable_leaves_the_process_as_it_was():
     before = torch.are_deterministic_algorithms_enabled()
-    with pytest.raises(ZeroDivisionError), repeatable(torch.device("cuda")):
+    with pytest.raises(ZeroDivisionError), force_determinism(torch.device("cuda")):
         assert torch.are_deterministic_algorithms_enabled()
         assert not torch.utils.deterministic.fill_uninitialized_memory
         raise ZeroDivisionError
@@ -67,7 +67,7 @@ def test_memory_is_kept_only_where_there_is_glibc(monkeypatch):
 
 def test_the_generator_is_put_back():
     torch.manual_seed(3)
-    states = room.random_state(CPU)
+    states = room.get_random_state(CPU)
     first = torch.rand(3)
     room.restore_random_state(states, CPU)
     assert torch.equal(torch.rand(3), first)

@@ -6,7 +6,7 @@ from refused import denied, full
 
 from core.exceptions import RunDamaged, StorageError
 from core.training import history
-from core.training.history import LARGEST, MOST_LINES, HistoryWriter, read_history, truncate
+from core.training.history import LARGEST, MOST_LINES, HistoryWriter, read_history, truncate_history
 
 
 def row(step, kind="step", **more):
@@ -27,7 +27,7 @@ def test_rows_come_back_as_they_were_written_to_the_last_digit_once_each_is_writ
         for number, each in enumerate(rows, start=1):
             writer.write(each)
             assert read_history(path).rows == rows[:number]
-    assert read_history(path).skipped == 0 and read_history(path).kind("epoch") == rows[2:]
+    assert read_history(path).skipped == 0 and read_history(path).select_kind("epoch") == rows[2:]
     write(path, row(2, loss=float("nan"), validation={"roc_auc": float("inf")}))
     assert "NaN" not in path.read_text() and "Infinity" not in path.read_text()
     assert read_history(path).rows[3]["validation"] == {"roc_auc": None}
@@ -45,7 +45,7 @@ def test_rows_come_back_as_they_were_written_to_the_last_digit_once_each_is_writ
     ],
 )
 def test_a_damaged_line_is_skipped_and_counted_and_the_rest_is_read(tmp_path, monkeypatch, garbage):
-    monkeypatch.setattr("core.stored._named", lambda *_: pytest.fail("5 million names took 38 s"))
+    monkeypatch.setattr("core.json_store._name_keys", lambda *_: pytest.fail("5 million names took 38 s"))
     path = tmp_path / "history.jsonl"
     write(path, row(1))
     path.write_bytes(path.read_bytes() + garbage + b"\n" + json.dumps(row(2)).encode() + b"\n")
@@ -57,10 +57,10 @@ def test_a_damaged_line_is_skipped_and_counted_and_the_rest_is_read(tmp_path, mo
 def test_truncate_leaves_the_rows_up_to_a_step(tmp_path):
     path = tmp_path / "history.jsonl"
     write(path, row(0, energy={"joules": 5}), row(5), row(5, "epoch"), row(6))
-    truncate(path, 5)
+    truncate_history(path, 5)
     assert read_history(path).rows[0] == row(0, energy={"joules": 5}), "fields of a newer version stay"
     assert read_history(path).rows[1:] == [row(5), row(5, "epoch")]
-    truncate(tmp_path / "none.jsonl", 5)
+    truncate_history(tmp_path / "none.jsonl", 5)
     assert not (tmp_path / "none.jsonl").exists()
 
 
@@ -79,8 +79,8 @@ def test_a_history_that_cannot_be_read_is_empty_and_says_why_and_is_not_overwrit
     assert (found.rows, found.skipped) == ([], 0)
     assert found.unreadable == f"{path}: cannot be read: this is a folder, not a file"
     with pytest.raises(RunDamaged, match="cannot be read"):
-        truncate(path, 5)
-    monkeypatch.setattr(history, "regular_bytes", denied)
+        truncate_history(path, 5)
+    monkeypatch.setattr(history, "read_regular", denied)
     assert read_history(path).unreadable.endswith("cannot be read: Permission denied")
 
 

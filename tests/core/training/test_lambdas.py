@@ -4,7 +4,7 @@ import pytest
 import torch
 from small_models import batch_of
 
-from core.models.build import build
+from core.models.builder import build_model
 from core.models.config import AttentionConfig, ModelConfig
 from core.training.loop import read_lambdas
 
@@ -14,7 +14,7 @@ PROBE = batch_of([[2, 3, 4], [5], []])
 def tiny(**attention):
     torch.manual_seed(0)
     part = AttentionConfig(heads=2, qk_width="half", **attention)
-    return build(ModelConfig(width=8, layers=2, ff_width=8, attention=part), vocabulary=9, classes=2)
+    return build_model(ModelConfig(width=8, layers=2, ff_width=8, attention=part), vocabulary=9, classes=2)
 
 
 def test_one_lambda_per_layer_and_component_is_a_list_of_lists_of_numbers():
@@ -24,7 +24,7 @@ def test_one_lambda_per_layer_and_component_is_a_list_of_lists_of_numbers():
     assert [len(layer) for layer in row["lambda"]] == [2, 2]
     own = read_lambdas(tiny(components=2, mixing="differential"), PROBE)
     assert own["lambda"][0][0] == pytest.approx(0.2, abs=0.1), "with its own sign"
-    linear = build(dataclasses.replace(ModelConfig(), family="tfidf-logreg"), vocabulary=9, classes=2)
+    linear = build_model(dataclasses.replace(ModelConfig(), family="tfidf-logreg"), vocabulary=9, classes=2)
     assert read_lambdas(tiny(), PROBE) == read_lambdas(linear, PROBE) == {}
 
 

@@ -13,12 +13,12 @@ from sklearn.metrics import f1_score
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
-from core.evaluation.predict import predict_texts
+from core.evaluation.prediction import predict_texts
 from core.exceptions import DataError
 from core.text.config import TextConfig
-from core.text.pair import joined
+from core.text.text_pairs import join_pair
 from core.text.tokenizer import Tokenizer
-from core.text.tokenizers import fit_tokenizer
+from core.text.tokenizer_factory import fit_tokenizer
 from core.text.words import split_words
 from core.training.linear import (
     ABSENT,
@@ -27,16 +27,16 @@ from core.training.linear import (
     NAIVE_BAYES,
     SOLVERS,
     SUPPORT_VECTORS,
-    Chosen,
+    BestClassifier,
     Columns,
-    _best,
-    balanced,
-    choose,
+    _search_values,
+    balance_idf,
+    compute_idf,
+    compute_tfidf,
     count_matrix,
     fit_lexicon,
     fit_linear,
-    inverse_document_frequency,
-    tfidf,
+    tune_solver,
 )
 
 WORDS = "good bad fine poor film plot not very but , .".split()
@@ -93,7 +93,7 @@ def test_features_are_those_of_scikit_learn():
     fit = fit_linear(texts, labels, texts, labels, config=TextConfig(), classes=2, family="tfidf-logreg")
     tokenizer = fit.tokenizer
     counts = count_matrix(tokenizer.encode_batch(texts), tokenizer.size)
-    ours = tfidf(counts, inverse_document_frequency(counts)).toarray()
+    ours = compute_tfidf(counts, compute_idf(counts)).toarray()
     vectors = reference(texts)
     places = [vectors.vocabulary_[tokenizer.name(each)] for each in range(2, tokenizer.size)]
     assert len(places) == len(vectors.vocabulary_)
@@ -106,20 +106,20 @@ def test_character_ngrams_weigh_as_much_as_words_and_pairs():
     config = TextConfig(char_ngrams=4)
     fit = fit_linear(texts, labels, texts, labels, config=config, classes=2, family="tfidf-logreg")
     counts = count_matrix(fit.tokenizer.encode_batch(texts), fit.tokenizer.size)
-    inside, plain = fit.tokenizer.characters, inverse_document_frequency(counts)
+    inside, plain = fit.tokenizer.characters, compute_idf(counts)
     idf = fit.model.get_buffer("idf").numpy()
     np.testing.assert_allclose(idf[~inside], plain[~inside], rtol=1e-6)
     assert np.ptp(idf[inside] / plain[inside]) < 1e-5
     squares = ((np.log(np.maximum(counts.toarray(), 1)) + (counts.toarray() > 0)) * idf) ** 2
     assert squares[:, inside].sum() == pytest.approx(squares[:, ~inside].sum(), rel=1e-5)
-    assert balanced(counts, plain, np.zeros_like(inside)) is plain
+    assert balance_idf(counts, plain, np.zeros_like(inside)) is plain
 
 
 @pytest.mark.parametrize("family", ["tfidf-logreg", "tfidf-nb"])
 def test_a_fit_on_pairs_is_that_of_scikit_learn_on_both_texts_and_their_differences(family):
     first, second = (corpus(120, 2, seed)[0] for seed in (0, 1))
     labels = np.array([("good" in a) == ("good" in b) for a, b in zip(first, second, strict=True)], np.int64)
-    texts = [joined(a, b) for a, b in zip(first, second, strict=True)]
+    texts = [join_pair(a, b) for a, b in zip(first, second, strict=True)]
     fit = fit_linear(texts, labels, texts[:40], labels[:40], config=TextConfig(), classes=2, family=family)
     vectors = reference([*first, *second])
     a, b = vectors.transform(first), vectors.transform(second)
@@ -146,7 +146,7 @@ def problem(rows: int, seed: int, labels: int = 0) -> tuple[np.ndarray, np.ndarr
 
 @each_solver
 def test_the_weakest_of_equals_is_taken(solver):
-    chosen = choose(solver, *EASY, *EASY, classes=2)
+    chosen = tune_solver(solver, *EASY, *EASY, classes=2)
     assert (chosen.settings[solver.setting], chosen.score) == (solver.values[0], 1.0)
 
 
@@ -168,24 +168,28 @@ def test_every_fit_is_at_its_optimum_although_it_starts_from_the_weaker_one(clas
         np.testing.assert_allclose(warm.predict_proba(features), cold.predict_proba(features), atol=1e-4)
 
 
-def judged_by(best: float) -> Callable[[float], Chosen]:
+def judged_by(best: float) -> Callable[[float], BestClassifier]:
     """A fit that does the better the nearer its value is to the best one, on a scale of logarithms."""
-    return lambda value: Chosen(Columns(np.zeros((1, 2)), np.zeros(2)), {"C": value}, -abs(np.log(value / best)))
+    return lambda value: BestClassifier(
+        Columns(np.zeros((1, 2)), np.zeros(2)), {"C": value}, -abs(np.log(value / best))
+    )
 
 
 @pytest.mark.parametrize("best", [0.25 / 4**3, 0.25 / 4, 0.25, 4.0, 16.0, 64.0, 1024.0])
 def test_the_range_grows_until_the_best_lies_within_it_for_some_steps(best):
     tried = []
 
-    def fit(value: float) -> Chosen:
+    def fit(value: float) -> BestClassifier:
         tried.append(value)
         return judged_by(best)(value)
 
-    assert _best(fit, LOGISTIC).settings == {"C": best}
+    assert _search_values(fit, LOGISTIC).settings == {"C": best}
     assert min(tried) < best < max(tried) and len(tried) <= len(LOGISTIC.values) + 4
     for better, last in ((1e9, 16 * 4.0**MOST_STEPS), (1e-9, 0.25 / 4.0**MOST_STEPS)):
-        assert _best(judged_by(better), LOGISTIC).settings == {"C": last}
-    equal = _best(lambda value: Chosen(Columns(np.zeros((1, 2)), np.zeros(2)), {"C": value}, 1.0), LOGISTIC)
+        assert _search_values(judged_by(better), LOGISTIC).settings == {"C": last}
+    equal = _search_values(
+        lambda value: BestClassifier(Columns(np.zeros((1, 2)), np.zeros(2)), {"C": value}, 1.0), LOGISTIC
+    )
     assert equal.settings == {"C": LOGISTIC.values[0]}, "an equal beyond the end is not taken"
 
 
@@ -196,17 +200,19 @@ def test_a_weak_word_that_decides_asks_for_a_stronger_model_than_any_listed(solv
     features = draw.normal(0, 1, (240, 3)) * [0.01, 1, 1]
     labels = (features[:, 0] > 0).astype(int)
     given = features[:120], labels[:120], features[120:], labels[120:]
-    listed = [choose(dataclasses.replace(solver, values=(value, value)), *given, classes=2) for value in solver.values]
-    chosen = choose(solver, *given, classes=2)
+    listed = [
+        tune_solver(dataclasses.replace(solver, values=(value, value)), *given, classes=2) for value in solver.values
+    ]
+    chosen = tune_solver(solver, *given, classes=2)
     assert chosen.settings["C"] > max(solver.values) and chosen.score > max(each.score for each in listed)
-    assert choose(solver, *given, classes=2).settings == chosen.settings
+    assert tune_solver(solver, *given, classes=2).settings == chosen.settings
 
 
 @each_solver
 def test_a_class_without_training_rows_gets_probability_zero(solver):
     features, labels = EASY[0], 2 * EASY[1]
-    chosen = choose(solver, features, labels, features, labels, classes=3)
-    logits = chosen.columns.logits(features)
+    chosen = tune_solver(solver, features, labels, features, labels, classes=3)
+    logits = chosen.columns.compute_logits(features)
     assert chosen.columns.bias[1] == ABSENT
     assert (np.exp(log_softmax(logits, 1))[:, 1] == 0).all()
     assert (logits.argmax(1) == labels).all()
@@ -215,12 +221,12 @@ def test_a_class_without_training_rows_gets_probability_zero(solver):
 @each_solver
 def test_one_class_or_no_label_cannot_be_learned(solver):
     with pytest.raises(DataError, match="one class only"):
-        choose(solver, np.ones((3, 1)), np.zeros(3, int), np.ones((0, 1)), np.zeros(0, int), classes=2)
+        tune_solver(solver, np.ones((3, 1)), np.zeros(3, int), np.ones((0, 1)), np.zeros(0, int), classes=2)
     with pytest.raises(DataError, match="no training text has a label"):
-        choose(solver, np.ones((3, 1)), np.zeros((3, 2)), np.ones((0, 1)), np.zeros((0, 2)), classes=2)
+        tune_solver(solver, np.ones((3, 1)), np.zeros((3, 2)), np.ones((0, 1)), np.zeros((0, 2)), classes=2)
     if solver.decisions:
         with pytest.raises(DataError, match="validation split"):
-            choose(solver, *EASY, np.ones((0, 2)), np.zeros(0, int), classes=2)
+            tune_solver(solver, *EASY, np.ones((0, 2)), np.zeros(0, int), classes=2)
 
 
 @pytest.mark.slow
@@ -231,8 +237,8 @@ def test_one_class_or_no_label_cannot_be_learned(solver):
 def test_several_labels_are_one_problem_each(solver, known):
     features, labels = problem(200, 0, labels=3)
     held, held_labels = problem(80, 1, labels=3)
-    chosen = choose(solver, features, labels, held, held_labels, classes=3)
-    found = expit(chosen.columns.logits(held))
+    chosen = tune_solver(solver, features, labels, held, held_labels, classes=3)
+    found = expit(chosen.columns.compute_logits(held))
     expected = [known(**chosen.settings).fit(features, own).predict_proba(held)[:, 1] for own in labels.T]
     np.testing.assert_allclose(found, np.stack(expected, 1), atol=1e-3)
     assert chosen.score == pytest.approx(f1_score(held_labels, found > 0.5, average="macro"))
@@ -242,7 +248,7 @@ def test_several_labels_are_one_problem_each(solver, known):
 def test_a_label_that_no_or_every_training_text_has_says_so(solver):
     features, labels = problem(60, 2, labels=3)
     labels[:, 0], labels[:, 2] = 0, 1
-    columns = choose(solver, features, labels, features, labels, classes=3).columns
+    columns = tune_solver(solver, features, labels, features, labels, classes=3).columns
     assert (columns.bias[0], columns.bias[2]) == (ABSENT, -ABSENT)
     assert not columns.weight[:, [0, 2]].any() and columns.weight[:, 1].any()
 
@@ -250,8 +256,8 @@ def test_a_label_that_no_or_every_training_text_has_says_so(solver):
 @pytest.mark.parametrize("labels", [0, 3])
 def test_a_scale_minimises_the_cross_entropy_and_changes_no_decision(labels):
     features, truth = problem(300, 3, labels)
-    plain = choose(SUPPORT_VECTORS, features, truth, features, truth, classes=3)
-    scale, logits = plain.settings["scale"], plain.columns.logits(features)
+    plain = tune_solver(SUPPORT_VECTORS, features, truth, features, truth, classes=3)
+    scale, logits = plain.settings["scale"], plain.columns.compute_logits(features)
 
     def cross_entropy(factor: float) -> float:
         n, stretched = len(features), factor * logits

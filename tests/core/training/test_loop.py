@@ -10,14 +10,14 @@ from torch.nn import functional as F
 from core.exceptions import Cancelled, ConfigError, RunDamaged, SentiscopeError
 from core.models.config import AttentionConfig
 from core.models.trace import Batch
-from core.text.ids import UNKNOWN
+from core.text.special_ids import UNKNOWN
 from core.text.token_table import TokenTable
-from core.training import device, loop, stage
+from core.training import device, loop, training_stage
 from core.training.checkpoint import load_checkpoint
 from core.training.history import read_history
 from core.training.loss import Loss
-from core.training.masked import forget_words
-from core.training.stage import Events, Examples, plan, rate
+from core.training.mlm import forget_words
+from core.training.training_stage import Events, Examples, compute_lr_factor, plan_batches
 
 
 class Killed(BaseException):
@@ -28,7 +28,7 @@ class KillAt(Events):
     def __init__(self, step):
         self.step = step
 
-    def row(self, row):
+    def on_row(self, row):
         if row["step"] == self.step:
             raise Killed
 
@@ -38,7 +38,7 @@ def test_a_small_task_is_learned_also_with_rows_whose_targets_are_no_labels(make
     """Every text once more with the opposite as its target and half of the weight: the labels win, by as much."""
     job = make(epochs=12)
     assert job.run().best >= 0.9
-    losses = [row["train_loss"] for row in read_history(job.history).kind("epoch")]
+    losses = [row["train_loss"] for row in read_history(job.history).select_kind("epoch")]
     assert losses[-1] < losses[0] / 2 and not job.model.training
     job = make("more", epochs=12)
     tokens, labels = job.training.tokens, job.training.labels
@@ -48,7 +48,7 @@ def test_a_small_task_is_learned_also_with_rows_whose_targets_are_no_labels(make
     job = dataclasses.replace(job, training=Examples(twice, labels, np.concatenate([hard, soft])))
     outcome = job.run()
     assert outcome.steps == 12 * math.ceil(2 * len(labels) / job.config.batch_size)
-    logits = job.model(Batch.of(job.training.tokens.padded(np.arange(len(labels))))).logits
+    logits = job.model(Batch.from_arrays(job.training.tokens.padded(np.arange(len(labels))))).logits
     # Of two equal texts, one certain and one even, the best answer is three in four.
     sure = logits.softmax(1)[np.arange(len(labels)), labels].median().item()
     assert sure == pytest.approx(0.75, abs=0.05)
@@ -97,20 +97,20 @@ def scripted(values, name="accuracy"):
 
 @pytest.mark.slow
 def test_the_best_epoch_is_kept_and_patience_ends_the_training_for_good(make, monkeypatch):
-    monkeypatch.setattr(stage, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(training_stage, "CHECKPOINT_SECONDS", 0.0)
     kept, saved = [], []
 
     class Keep(Events):
-        def best(self, model):
+        def on_best(self, model):
             kept.append(copy_weights(model))
 
-        def saved(self, progress, steps):
+        def on_checkpoint(self, progress, steps):
             saved.append((progress.step, steps))
 
     job = make(epochs=9, patience=2, score=scripted([0.5, 0.7, 0.7, 0.6, 0.9]), events=Keep())
     outcome = job.run()
     assert (outcome.best_epoch, outcome.best, outcome.steps) == (1, 0.7, 4 * 7)
-    assert [row["best"] for row in read_history(job.history).kind("epoch")] == [True, True, False, False]
+    assert [row["best"] for row in read_history(job.history).select_kind("epoch")] == [True, True, False, False]
     assert len(kept) == 2 and all(tensor.equal(kept[1][name]) for name, tensor in job.model.state_dict().items())
     assert saved[:9] == [*((step, 63) for step in range(8)), (7, 63)], "checkpoints by the clock within an epoch"
     assert make(epochs=9, patience=2, score=scripted([])).run().steps == 28, "it stays stopped"
@@ -123,9 +123,9 @@ def test_of_losses_the_smallest_is_best_and_it_is_the_plain_cross_entropy(make):
     widths = set()
     job.model.register_forward_pre_hook(lambda model, args: widths.add((model.training, args[0].ids.shape[1])))
     outcome = job.run()
-    losses = [row["validation"]["loss"] for row in read_history(job.history).kind("epoch")]
+    losses = [row["validation"]["loss"] for row in read_history(job.history).select_kind("epoch")]
     assert outcome.best == min(losses)
-    batch = Batch.of(job.validation.tokens.padded(np.arange(20)))
+    batch = Batch.from_arrays(job.validation.tokens.padded(np.arange(20)))
     with torch.no_grad():
         expected = F.cross_entropy(job.model(batch).logits, torch.from_numpy(job.validation.labels)).item()
     assert min(losses) == pytest.approx(expected, rel=1e-5)
@@ -144,10 +144,10 @@ def test_smoothing_and_balanced_weights_enter_the_loss(make):
     labels = torch.from_numpy(job.training.labels)
     counts = torch.bincount(labels).float()
     with torch.no_grad():
-        logits = job.model(Batch.of(job.training.tokens.padded(np.arange(30)))).logits
+        logits = job.model(Batch.from_arrays(job.training.tokens.padded(np.arange(30)))).logits
     expected = F.cross_entropy(logits, labels, weight=30 / (2 * counts), label_smoothing=0.2)
     job.run()
-    assert read_history(job.history).kind("step")[1]["loss"] == pytest.approx(expected.item(), rel=1e-5)
+    assert read_history(job.history).select_kind("step")[1]["loss"] == pytest.approx(expected.item(), rel=1e-5)
 
 
 @pytest.mark.slow
@@ -156,7 +156,7 @@ def test_gradients_are_clipped_to_a_norm_and_logged_before_it(make, clip, clippe
     job = make(epochs=1, clip=clip)
     job.run()
     norm = torch.stack([parameter.grad.norm() for parameter in job.parameters]).norm().item()
-    logged = read_history(job.history).kind("step")[-1]["grad_norm"]
+    logged = read_history(job.history).select_kind("step")[-1]["grad_norm"]
     assert logged > 1e-2
     assert norm == pytest.approx(1e-3 if clipped else logged, rel=1e-3)
 
@@ -179,11 +179,11 @@ def test_the_history_begins_before_the_first_update_and_follows_the_schedule(mak
     job = make(warmup=0.2)
     before = [layer[:, 0].tolist() for layer in job.model.lambdas()]
     job.run()
-    rows = read_history(job.history).kind("step")
+    rows = read_history(job.history).select_kind("step")
     assert [row["step"] for row in rows] == list(range(22))
     assert rows[0]["loss"] is None and rows[0]["lambda"] == before
     for row in rows[1:]:
-        expected = job.config.lr * rate(row["step"] - 1, steps=21, warmup=0.2, schedule="cosine")
+        expected = job.config.lr * compute_lr_factor(row["step"] - 1, steps=21, warmup=0.2, schedule="cosine")
         assert row["lr"] == pytest.approx(expected)
         assert row["epoch"] == (row["step"] - 1) // 7
         assert math.isfinite(row["loss"]) and row["grad_norm"] > 0
@@ -193,20 +193,20 @@ def test_the_history_begins_before_the_first_update_and_follows_the_schedule(mak
 
 @pytest.mark.slow
 def test_long_trainings_log_about_two_hundred_steps_and_more_of_the_first_ones(make, monkeypatch):
-    monkeypatch.setattr(stage, "LOGGED_STEPS", 3)
+    monkeypatch.setattr(training_stage, "LOGGED_STEPS", 3)
     job = make()
     job.run()
-    assert [row["step"] for row in read_history(job.history).kind("step")] == [0, 1, 2, 4, 7, 14, 21]
+    assert [row["step"] for row in read_history(job.history).select_kind("step")] == [0, 1, 2, 4, 7, 14, 21]
 
 
 def test_an_epoch_row_has_the_mean_loss_over_its_rows(make):
     job = make(rows=20, epochs=1)
     job.run()
-    losses = [row["loss"] for row in read_history(job.history).kind("step")[1:]]
-    sizes = [len(rows) for rows in plan(job.training.tokens.lengths, batch_size=8, seed=0, epoch=0)]
+    losses = [row["loss"] for row in read_history(job.history).select_kind("step")[1:]]
+    sizes = [len(rows) for rows in plan_batches(job.training.tokens.lengths, batch_size=8, seed=0, epoch=0)]
     assert sorted(sizes) == [4, 8, 8]
     mean = np.dot(losses, sizes) / 20
-    assert read_history(job.history).kind("epoch")[0]["train_loss"] == pytest.approx(mean)
+    assert read_history(job.history).select_kind("epoch")[0]["train_loss"] == pytest.approx(mean)
 
 
 def test_a_loss_that_is_not_finite_stops_with_advice_and_no_update(make):
@@ -221,17 +221,17 @@ def test_a_loss_that_is_not_finite_stops_with_advice_and_no_update(make):
 @pytest.mark.parametrize("batching", ["length", "fixed"])
 def test_empty_texts_and_batches_of_one_row_train(make, batching):
     job = make(epochs=1, batch_size=1, batching=batching)
-    job.training = Examples(TokenTable.of([[], [2], []]), np.array([0, 1, 0]))
-    job = dataclasses.replace(job, validation=Examples(TokenTable.of([[]]), np.array([0])))
+    job.training = Examples(TokenTable.from_ids([[], [2], []]), np.array([0, 1, 0]))
+    job = dataclasses.replace(job, validation=Examples(TokenTable.from_ids([[]]), np.array([0])))
     assert job.run().steps == 3
 
 
 @pytest.mark.slow
 def test_bfloat16_trains_under_autocast_and_validates_without(make, monkeypatch):
-    monkeypatch.setattr(device, "cpu_has_bfloat16", lambda: False)
+    monkeypatch.setattr(device, "has_native_bfloat16", lambda: False)
     with pytest.raises(ConfigError, match=r"training\.precision=bfloat16"):
         make(precision="bfloat16")
-    monkeypatch.setattr(device, "cpu_has_bfloat16", lambda: True)
+    monkeypatch.setattr(device, "has_native_bfloat16", lambda: True)
     job = make(precision="bfloat16", epochs=1)
     seen = set()
     job.model.register_forward_pre_hook(lambda model, _: seen.add((model.training, torch.is_autocast_enabled("cpu"))))
@@ -268,7 +268,7 @@ def test_portions_have_the_gradient_of_the_whole_batch(make, settings, changes):
         labels = (np.arange(60) % 10 == 0).astype(np.int64)
         texts = [list(range(2, 3 + row % 9)) for row in range(60)]
         targets = np.random.default_rng(1).dirichlet([1, 1], 60).astype(np.float32) if taught else None
-        job = dataclasses.replace(job, training=Examples(TokenTable.of(texts), labels, targets))
+        job = dataclasses.replace(job, training=Examples(TokenTable.from_ids(texts), labels, targets))
         rows = np.array([0, 10, 20, 3, 4, 5, 6, 7])
         losses = [loss for loss in job._losses(rows) if loss.backward() is None]
         assert len(losses) == min(portions, len(rows))
@@ -281,7 +281,7 @@ def test_portions_have_the_gradient_of_the_whole_batch(make, settings, changes):
 
 
 def factors(schedule, steps=100, warmup=0.1):
-    return [rate(step, steps=steps, warmup=warmup, schedule=schedule) for step in range(steps + 1)]
+    return [compute_lr_factor(step, steps=steps, warmup=warmup, schedule=schedule) for step in range(steps + 1)]
 
 
 def test_the_warm_up_rises_in_equal_parts_to_one_and_cosine_and_linear_follow_their_formula_to_zero():
@@ -299,7 +299,7 @@ def test_the_warm_up_rises_in_equal_parts_to_one_and_cosine_and_linear_follow_th
 @pytest.mark.parametrize("schedule", ["cosine", "linear", "constant"])
 @pytest.mark.parametrize(("steps", "warmup"), [(1, 0.0), (1, 0.05), (1, 0.99), (3, 0.99), (7, 0.0)])
 def test_short_trainings_get_a_rate_above_zero_for_every_update(schedule, steps, warmup):
-    used = [rate(step, steps=steps, warmup=warmup, schedule=schedule) for step in range(steps)]
+    used = [compute_lr_factor(step, steps=steps, warmup=warmup, schedule=schedule) for step in range(steps)]
     assert all(0 < factor <= 1 for factor in used)
 
 
@@ -331,7 +331,7 @@ def test_the_score_sees_logits_and_both_losses_are_those_of_each_decision(severa
     job.run()
     ((labels, logits),) = seen
     assert labels.shape == logits.shape == (20, 2)
-    row = read_history(job.history).kind("epoch")[0]
+    row = read_history(job.history).select_kind("epoch")[0]
     assert row["validation"]["loss"] == pytest.approx(Loss("multi")(logits, torch.from_numpy(labels)).item())
 
 
@@ -340,7 +340,7 @@ def test_the_score_sees_logits_and_both_losses_are_those_of_each_decision(severa
 def test_patience_begins_when_a_first_label_is_right(several, value, epochs):
     job = several(score=lambda labels, logits: {"f1_macro": value}, epochs=5, patience=1)
     job.run()
-    assert len(read_history(job.history).kind("epoch")) == epochs
+    assert len(read_history(job.history).select_kind("epoch")) == epochs
 
 
 def batch(rows=200, length=50):
@@ -379,6 +379,6 @@ def test_validation_reads_every_word(make, monkeypatch):
     monkeypatch.setattr(loop, "forget_words", lambda batch, share, mark: read.append(len(batch.ids)) or batch)
     job.run()
     assert sum(read) == len(job.training.labels)  # and no validation text among them
-    epoch = read_history(job.history).kind("epoch")[0]
-    logits, labels = job._predict(), torch.from_numpy(job.validation.labels)
+    epoch = read_history(job.history).select_kind("epoch")[0]
+    logits, labels = job._predict_validation(), torch.from_numpy(job.validation.labels)
     assert epoch["validation"]["loss"] == pytest.approx(torch.nn.functional.cross_entropy(logits, labels).item())

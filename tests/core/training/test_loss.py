@@ -9,9 +9,9 @@ import torch
 from torch.nn import functional as F
 
 from core.exceptions import ConfigError
-from core.metrics import METRICS, metrics_of
-from core.training.config import TrainingConfig, metric_for
-from core.training.loss import UNTAGGED, Loss, taught_targets, training_loss
+from core.metrics import METRICS, select_metrics
+from core.training.config import TrainingConfig, resolve_metric
+from core.training.loss import UNTAGGED, Loss, build_loss, mix_targets
 
 CPU = torch.device("cpu")
 LOGITS = torch.tensor([[2.0, -1.0, 0.3], [0.1, 0.2, -3.0]], dtype=torch.float64)
@@ -19,7 +19,7 @@ SEVERAL = torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
 
 
 def of(labels, task, **settings):
-    return training_loss(TrainingConfig(**settings), labels, classes=3, task=task, device=CPU)
+    return build_loss(TrainingConfig(**settings), labels, classes=3, task=task, device=CPU)
 
 
 @pytest.mark.parametrize("settings", [{}, {"class_weights": "balanced", "label_smoothing": 0.1}])
@@ -69,24 +69,24 @@ def test_every_metric_can_choose_the_best_epoch_and_has_a_nearest_where_a_task_l
     assert names == ("auto", *METRICS)
     for name in names:
         for task in ("single", "multi"):
-            if name in {"auto", *metrics_of(task)}:
-                assert metric_for(name, task) in metrics_of(task)
+            if name in {"auto", *select_metrics(task)}:
+                assert resolve_metric(name, task) in select_metrics(task)
             else:
                 with pytest.raises(ConfigError) as refused:
-                    metric_for(name, task)
-                assert str(refused.value).split()[-1] in metrics_of(task)
+                    resolve_metric(name, task)
+                assert str(refused.value).split()[-1] in select_metrics(task)
 
 
 def test_a_measure_of_a_scale_needs_classes_in_an_order():
-    assert (metric_for("auto", "single"), metric_for("auto", "multi")) == ("accuracy", "f1_macro")
+    assert (resolve_metric("auto", "single"), resolve_metric("auto", "multi")) == ("accuracy", "f1_macro")
     message = "training.metric=accuracy: not defined for several labels per text; the nearest is subset_accuracy"
     with pytest.raises(ConfigError, match=message):
-        metric_for("accuracy", "multi")
-    assert metric_for("quadratic_kappa", "single", ordered=True) == "quadratic_kappa"
+        resolve_metric("accuracy", "multi")
+    assert resolve_metric("quadratic_kappa", "single", ordered=True) == "quadratic_kappa"
     with pytest.raises(ConfigError, match=r"mae: needs three classes or more in an order \(data.order=.*\); .* loss"):
-        metric_for("mae", "single")
+        resolve_metric("mae", "single")
     with pytest.raises(ConfigError, match="mae: not defined for several labels"):
-        metric_for("mae", "multi", ordered=True)
+        resolve_metric("mae", "multi", ordered=True)
 
 
 @pytest.mark.parametrize("task", ["single", "multi"])
@@ -94,7 +94,7 @@ def test_a_taught_loss_is_that_of_the_labels_and_of_the_teacher_in_their_shares(
     labels = torch.tensor([2, 0]) if task == "single" else SEVERAL
     taught = torch.tensor([[0.2, 0.1, 0.7], [0.3, 0.6, 0.1]])
     logits, loss = LOGITS.clone().requires_grad_(), Loss(task)
-    targets = torch.from_numpy(taught_targets(labels.numpy(), taught.numpy(), 0.6))
+    targets = torch.from_numpy(mix_targets(labels.numpy(), taught.numpy(), 0.6))
     found = loss(logits, targets)
     assert found.item() == pytest.approx(0.4 * loss(LOGITS, labels).item() + 0.6 * loss(LOGITS, taught).item())
     # By each logit it rises with what is said minus what is to be said: p - (0.4 y + 0.6 q), over the rows.
@@ -111,8 +111,10 @@ def test_portions_of_tagged_texts_add_up_to_the_whole(weights):
     random, loss = np.random.default_rng(0), Loss("tokens", weights)
     logits = torch.tensor(random.normal(size=(3, 4, 3)))
     tags = torch.tensor([[1, 0, 2, UNTAGGED], [UNTAGGED, 1, UNTAGGED, UNTAGGED], [UNTAGGED] * 4])
-    parts = [loss(logits[row : row + 1], tags[row : row + 1]) * loss.weight(tags[row : row + 1]) for row in range(3)]
-    assert (sum(parts) / loss.weight(tags)).item() == pytest.approx(loss(logits, tags).item())
+    parts = [
+        loss(logits[row : row + 1], tags[row : row + 1]) * loss.compute_divisor(tags[row : row + 1]) for row in range(3)
+    ]
+    assert (sum(parts) / loss.compute_divisor(tags)).item() == pytest.approx(loss(logits, tags).item())
     known = tags != UNTAGGED
     assert loss(logits, tags).item() == pytest.approx(F.cross_entropy(logits[known], tags[known], weights).item())
     known = tags[:, :2] != UNTAGGED

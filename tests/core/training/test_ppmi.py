@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from core.config import compose
-from core.models.build import build
-from core.text.ids import FIRST, UNKNOWN
+from core.models.builder import build_model
+from core.text.special_ids import FIRST, UNKNOWN
 from core.text.token_table import TokenTable
-from core.training.ppmi import cooccurrences, place, ppmi, word_vectors
+from core.training.ppmi import compute_ppmi, compute_word_vectors, place_vectors, sum_cooccurrences
 
 RANDOM = np.random.default_rng(0)
 WEIGHTS = 1 / np.arange(1, 29) / (1 / np.arange(1, 29)).sum()
@@ -35,16 +35,16 @@ def dense(texts, size):
 
 def test_counts_and_mutual_information_are_those_of_the_definition():
     counts, expected = dense(TEXTS, SIZE)
-    found = cooccurrences(TokenTable.of(TEXTS), SIZE)
+    found = sum_cooccurrences(TokenTable.from_ids(TEXTS), SIZE)
     assert found.toarray() == pytest.approx(counts)
-    assert ppmi(found).toarray() == pytest.approx(expected)
+    assert compute_ppmi(found).toarray() == pytest.approx(expected)
     assert not counts[UNKNOWN].any() and counts.any()
 
 
 @pytest.mark.parametrize("width", [6, 64])
 def test_vectors_are_those_of_the_dense_decomposition(width):
     """Up to the sign of a column, which cosines do not see; of fewer words than columns the last ones are 0."""
-    found, known = word_vectors(TokenTable.of(TEXTS), size=SIZE, width=width, seed=3)
+    found, known = compute_word_vectors(TokenTable.from_ids(TEXTS), size=SIZE, width=width, seed=3)
     _, expected = dense(TEXTS, SIZE)
     left, singular, _ = np.linalg.svd(expected)
     rows = left[:, :width] * np.sqrt(singular[:width])
@@ -53,20 +53,20 @@ def test_vectors_are_those_of_the_dense_decomposition(width):
     assert found.shape == (SIZE, width)
     assert found[known] @ found[known].T == pytest.approx(rows @ rows.T, abs=1e-5)
     assert not found[~known].any() and not found[:, SIZE:].any()
-    again, _ = word_vectors(TokenTable.of(TEXTS), size=SIZE, width=width, seed=3)
+    again, _ = compute_word_vectors(TokenTable.from_ids(TEXTS), size=SIZE, width=width, seed=3)
     assert np.array_equal(again, found), "the same seed gives the same bits"
     for texts in ([], [[]], [[5], [UNKNOWN, 6]]):
-        vectors, known = word_vectors(TokenTable.of(texts), size=SIZE, width=width, seed=0)
+        vectors, known = compute_word_vectors(TokenTable.from_ids(texts), size=SIZE, width=width, seed=0)
         assert not vectors.any() and not known.any(), "without a pair of words there are none"
 
 
 @pytest.mark.parametrize(("preset", "long"), [("vanilla", 1), ("tweet-v1-p1", math.sqrt(128)), ("cnn", math.sqrt(300))])
 def test_rows_are_as_long_as_drawn_ones_and_rows_without_counts_keep_their_draw(preset, long):
     torch.manual_seed(0)
-    model = build(compose(preset).model, vocabulary=SIZE, classes=2, max_length=8)
+    model = build_model(compose(preset).model, vocabulary=SIZE, classes=2, max_length=8)
     drawn = model.embedding.weight.detach().clone()
-    vectors, known = word_vectors(TokenTable.of(TEXTS), size=SIZE, width=drawn.shape[1], seed=0)
-    place(model, vectors, known)
+    vectors, known = compute_word_vectors(TokenTable.from_ids(TEXTS), size=SIZE, width=drawn.shape[1], seed=0)
+    place_vectors(model, vectors, known)
     rows = model.embedding.weight.detach()
     assert rows[known].norm(dim=1).numpy() == pytest.approx(long, rel=1e-5)
     assert torch.equal(rows[~known], drawn[~known]) and not known[:FIRST].any()

@@ -5,15 +5,15 @@ import pytest
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from core.exceptions import DataError
-from core.training.scaling import UNSCALED, Scaling
+from core.training.calibration import UNSCALED, Scaling
 from core.training.temperature import (
     ABSENT,
     LARGEST,
     LEAST,
     as_trained,
-    best_temperature,
-    class_prior,
-    validation_scaling,
+    compute_class_prior,
+    fit_scaling,
+    fit_temperature,
 )
 
 GRID = np.exp(np.linspace(-1.5, 1.5, 601))
@@ -72,7 +72,7 @@ def test_it_is_the_best_of_a_fine_grid_and_undoes_what_was_too_sure_also_beside_
     else:
         labels = (softmax(odds + evidence, 1).cumsum(1) < draws[:, :1]).sum(1).clip(max=classes - 1)
     for about in ((*given, None), (odds + too_sure * evidence, labels, prior)):
-        found = best_temperature(*about[:2], () if about[2] is None else prior)
+        found = fit_temperature(*about[:2], () if about[2] is None else prior)
         best = GRID[np.argmin([cross_entropy(*about[:2], each, about[2]) for each in GRID])]
         assert found == pytest.approx(best, rel=5e-3)
         assert found == pytest.approx(too_sure, rel=0.15)
@@ -82,43 +82,43 @@ def test_it_is_the_best_of_a_fine_grid_and_undoes_what_was_too_sure_also_beside_
 def test_a_prior_in_which_all_are_alike_is_none(kind):
     logits, labels = a_kind(kind, 2.0)
     alike = np.full(logits.shape[1], 0.5 if labels.ndim == 2 else 1 / logits.shape[1])
-    assert best_temperature(logits, labels, alike) == pytest.approx(best_temperature(logits, labels), rel=1e-4)
+    assert fit_temperature(logits, labels, alike) == pytest.approx(fit_temperature(logits, labels), rel=1e-4)
 
 
 def test_the_class_prior_counts_each_class_once_more_so_that_none_is_nothing_or_all():
-    assert class_prior(np.array([0, 2, 2, 2, 2]), 4) == pytest.approx((2 / 9, 1 / 9, 5 / 9, 1 / 9))
-    assert class_prior(np.array([[1, 0, 0], [1, 0, 1]]), 3) == pytest.approx((3 / 4, 1 / 4, 2 / 4))
-    assert class_prior(np.zeros(0, int), 2) == (0.5, 0.5)
+    assert compute_class_prior(np.array([0, 2, 2, 2, 2]), 4) == pytest.approx((2 / 9, 1 / 9, 5 / 9, 1 / 9))
+    assert compute_class_prior(np.array([[1, 0, 0], [1, 0, 1]]), 3) == pytest.approx((3 / 4, 1 / 4, 2 / 4))
+    assert compute_class_prior(np.zeros(0, int), 2) == (0.5, 0.5)
 
 
 def test_where_every_answer_is_right_it_stays_above_nothing():
     """Each row wants log odds of log((n + 1) / 1), and has 2 / T."""
     labels = np.tile([0, 1], 100)
     logits = np.where(labels[:, None] == [0, 1], 1.0, -1.0)
-    assert best_temperature(logits, labels) == pytest.approx(2 / np.log(201), rel=1e-3)
+    assert fit_temperature(logits, labels) == pytest.approx(2 / np.log(201), rel=1e-3)
     logits = np.random.default_rng(0).standard_normal((400, 2))
-    assert best_temperature(logits, 1 - logits.argmax(1)) == pytest.approx(LARGEST, rel=1e-3), "all are wrong"
+    assert fit_temperature(logits, 1 - logits.argmax(1)) == pytest.approx(LARGEST, rel=1e-3), "all are wrong"
 
 
 def test_a_class_without_training_rows_has_no_part_in_it():
     logits, labels = said(600, 3, too_sure=2.0)
     more = np.column_stack([logits, np.full(600, ABSENT)])
     rows = np.where(np.arange(600) < 30, 3, labels)
-    assert best_temperature(more, rows) == pytest.approx(best_temperature(logits[30:], labels[30:]), rel=1e-6)
+    assert fit_temperature(more, rows) == pytest.approx(fit_temperature(logits[30:], labels[30:]), rel=1e-6)
     with pytest.raises(DataError, match="no class of the training split"):
-        best_temperature(more, np.full(600, 3))
-    assert validation_scaling(more, np.full(600, 3)) == UNSCALED
-    prior = class_prior(rows[rows < 3], 4)
+        fit_temperature(more, np.full(600, 3))
+    assert fit_scaling(more, np.full(600, 3)) == UNSCALED
+    prior = compute_class_prior(rows[rows < 3], 4)
     ours = np.array(prior[:3])
-    alone = best_temperature(logits[30:], labels[30:], ours)
-    assert best_temperature(more, rows, prior) == pytest.approx(alone, rel=1e-6)
+    alone = fit_temperature(logits[30:], labels[30:], ours)
+    assert fit_temperature(more, rows, prior) == pytest.approx(alone, rel=1e-6)
 
 
 def test_too_few_rows_leave_it_at_one():
     logits, labels = said(LEAST, 2, too_sure=3.0)
-    assert validation_scaling(logits[1:], labels[1:], (0.3, 0.7)) == Scaling(1.0, (0.3, 0.7))
-    assert validation_scaling(logits, labels).temperature == best_temperature(logits, labels) > 1.5
-    assert validation_scaling(np.zeros((0, 2)), np.zeros(0, int)) == UNSCALED
+    assert fit_scaling(logits[1:], labels[1:], (0.3, 0.7)) == Scaling(1.0, (0.3, 0.7))
+    assert fit_scaling(logits, labels).temperature == fit_temperature(logits, labels) > 1.5
+    assert fit_scaling(np.zeros((0, 2)), np.zeros(0, int)) == UNSCALED
 
 
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 4.0])

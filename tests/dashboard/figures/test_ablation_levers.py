@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from core.interpret.ablation import AblationEffects, PartEffect
 from core.interpret.edits import Editable, Edits
-from core.interpret.lambdas import LambdaCurve, LambdaCurves
-from core.interpret.parts import Part, Parts
-from core.interpret.trace_summary import Learned
-from dashboard.figures.ablation_levers import LEVERS, Levers, _draw, part_table
+from core.interpret.lambda_response import LambdaCurve, LambdaCurves
+from core.interpret.trace_summary import LearnedLambdas
+from dashboard.figures.ablation_levers import LEVERS, Levers, _draw_levers, build_part_table
 from dashboard.figures.theme import LIGHT, Look
 
 
@@ -19,23 +19,29 @@ def shown(parts, can, *, edits=None, own=(), minus=False, tokens=(), curves=None
     record = SimpleNamespace(classes=("negative", "positive"), task="single", ordered=False, config=config)
     layers = tuple(SimpleNamespace(gates=np.array(each)) for each in gates)
     view = SimpleNamespace(probabilities={"negative": 0.25, "positive": 0.75}, label="positive", layers=layers)
-    found = Parts("a b", "positive", {}, 0.0, tokens, tuple(parts), "")
+    found = AblationEffects("a b", "positive", {}, 0.0, tokens, tuple(parts), "")
     trained = before and replace(found, parts=tuple(before))
-    return Levers(record, view, view, found, trained, curves, can, Learned(own, False), edits or Edits(), 0, mean)
+    return Levers(
+        record, view, view, found, trained, curves, can, LearnedLambdas(own, False), edits or Edits(), 0, mean
+    )
 
 
-PLAIN = [Part("layer", 0, zero=2.0), Part("head", 0, head=0, zero=-1.0), Part("head", 0, head=1, zero=0.004)]
+PLAIN = [
+    PartEffect("layer", 0, zero=2.0),
+    PartEffect("head", 0, head=0, zero=-1.0),
+    PartEffect("head", 0, head=1, zero=0.004),
+]
 TWO = [
     *PLAIN,
-    *(Part("component", 0, component=i, zero=0.5) for i in range(2)),
-    *(Part("map", 0, head=head, component=i, zero=head + i / 10) for head in range(2) for i in range(2)),
+    *(PartEffect("component", 0, component=i, zero=0.5) for i in range(2)),
+    *(PartEffect("map", 0, head=head, component=i, zero=head + i / 10) for head in range(2) for i in range(2)),
 ]
 
 
 @pytest.mark.parametrize("projector", [True, False])
 def test_of_one_component_layers_stand_below_each_other_and_heads_beside_each_other(projector):
     shape = shown(PLAIN, Editable(1, 2, 1, 0, 1), edits=Edits(heads_off=((0, 1),)))
-    data = _draw(shape, Look(projector=projector)).data
+    data = _draw_levers(shape, Look(projector=projector)).data
     (grid,) = data["grids"]
     assert grid["columns"] == ["1", "2", "all"] and [row["label"] for row in grid["rows"]] == ["layer 1"]
     cells = grid["rows"][0]["cells"]
@@ -48,7 +54,7 @@ def test_of_one_component_layers_stand_below_each_other_and_heads_beside_each_ot
 
 def test_of_several_components_each_head_has_its_maps_and_each_lambda_its_slider():
     can, edits = Editable(1, 2, 2, -1.0, 1.0), Edits(maps_off=((0, 1, 0),), lambdas=((0, 1, 0.5),))
-    data = _draw(shown(TWO, can, edits=edits, own=((0.174,),), minus=True), Look()).data
+    data = _draw_levers(shown(TWO, can, edits=edits, own=((0.174,),), minus=True), Look()).data
     (grid,) = data["grids"]
     assert grid["columns"] == ["A₀", "−λ₁A₁", "whole head"]
     sliders, head, other, every = grid["rows"]
@@ -60,15 +66,15 @@ def test_of_several_components_each_head_has_its_maps_and_each_lambda_its_slider
     assert [list(cell["parts"]) for cell in head["cells"]] == [["m1.1.0"], ["m1.1.1"], ["h1.1"]]
     assert [cell["off"] for cell in other["cells"]] == [True, False, False]
     assert [list(cell["parts"]) for cell in every["cells"]] == [["c1.0"], ["c1.1"], ["h1.1", "h1.2"]]
-    assert data["changed"] == edits.words() and "P(positive)" in data["said"]
+    assert data["changed"] == edits.describe_changes() and "P(positive)" in data["said"]
 
 
 def test_a_gate_is_closed_by_its_cell_and_a_lexicon_has_a_slider():
-    parts = [*PLAIN, Part("gate", 0, token=1, zero=0.3, mean=-0.2), Part("lexical", 0, zero=0.1)]
+    parts = [*PLAIN, PartEffect("gate", 0, token=1, zero=0.3, mean=-0.2), PartEffect("lexical", 0, zero=0.1)]
     can = Editable(1, 2, 1, 0, 1, gated=2, lexical="add")
     tokens, edits = ("[CLS]", "<b>outstanding"), Edits(gates=((0, 1, 0.0),), lexical=0.5)
     closed = shown(parts, can, edits=edits, tokens=tokens, gates=[[1.0, 0.625]])
-    data = _draw(closed, Look()).data
+    data = _draw_levers(closed, Look()).data
     gates = data["grids"][1]
     assert gates["columns"] == ["<b>outs…"]  # the script writes it as text
     cells, open_ = gates["rows"]
@@ -86,17 +92,19 @@ def test_a_gate_is_closed_by_its_cell_and_a_lexicon_has_a_slider():
 
 
 def test_pushes_are_of_the_model_as_edited_and_say_what_they_were():
-    trained = [Part("layer", 0, zero=2.0, mean=0.5), Part("head", 0, head=0, zero=-1.0, mean=0.25)]
-    edited = [Part("layer", 0, zero=1.5, mean=0.75), Part("head", 0, head=0, zero=0.0, mean=-0.5)]
+    trained = [PartEffect("layer", 0, zero=2.0, mean=0.5), PartEffect("head", 0, head=0, zero=-1.0, mean=0.25)]
+    edited = [PartEffect("layer", 0, zero=1.5, mean=0.75), PartEffect("head", 0, head=0, zero=0.0, mean=-0.5)]
     can, edits = Editable(1, 1, 1, 0, 1), Edits(gates=((0, 0, 0.5),))
     for mean, pushes, was in ((False, ["0.00", "+1.50"], "as trained −1.000"), (True, ["−0.50", "+0.75"], "+0.250")):
         shape = shown(edited, can, edits=edits, before=trained, mean=mean)
-        data = _draw(shape, Look()).data
+        data = _draw_levers(shape, Look()).data
         head, every = data["grids"][0]["rows"][0]["cells"]
         assert [head["push"], every["push"]] == pushes and was in head["about"]
         assert data["note"] == "as edited"
-        assert LEVERS.say(LEVERS.note, shape).endswith("as edited") and "as edited" in LEVERS.say(LEVERS.reading, shape)
-    row = part_table(shape).iloc[1]
+        assert LEVERS.resolve_text(LEVERS.note, shape).endswith("as edited") and "as edited" in LEVERS.resolve_text(
+            LEVERS.reading, shape
+        )
+    row = build_part_table(shape).iloc[1]
     assert (row["push"], row["push_against_mean"]) == (0.0, -0.5)
     assert (row["as_trained"], row["as_trained_against_mean"]) == (-1.0, 0.25)
 
@@ -104,7 +112,7 @@ def test_pushes_are_of_the_model_as_edited_and_say_what_they_were():
 def test_a_switch_says_how_a_part_falls_silent_and_a_lever_says_it_in_the_link():
     parts = [replace(part, mean=0.25 - part.zero) for part in TWO]
     can, edits = Editable(1, 2, 2, -1.0, 1.0), Edits(heads_mean=((0, 0),), maps_off=((0, 1, 0),))
-    data = _draw(shown(parts, can, edits=edits, own=((0.2,),), mean=True), Look()).data
+    data = _draw_levers(shown(parts, can, edits=edits, own=((0.2,),), mean=True), Look()).data
     assert data["silent"]["now"] == "mean" and [way for way, _ in data["silent"]["ways"]] == ["zero", "mean"]
     _, first, second, every = data["grids"][0]["rows"]
     assert [cell["parts"] for cell in first["cells"]][::2] == [{"m1.1.0": "m1.1.0:mean"}, {"h1.1": "h1.1:mean"}]
@@ -118,19 +126,19 @@ def test_a_switch_says_how_a_part_falls_silent_and_a_lever_says_it_in_the_link()
 
 
 def test_a_gate_goes_to_the_mean_of_its_layer_and_a_lexicon_of_several_maps_has_its_row():
-    gate = Part("gate", 0, token=1, zero=0.3, mean=-0.2)
-    lexical = Part("lexical", 0, zero=0.5, mean=0.125)
+    gate = PartEffect("gate", 0, token=1, zero=0.3, mean=-0.2)
+    lexical = PartEffect("lexical", 0, zero=0.5, mean=0.125)
     can = Editable(1, 2, 2, 0.0, 1.0, gated=3, lexical="hadamard")
     tokens, own = ("[CLS]", "fine", "film"), ((0.25,),)
     given = {"tokens": tokens, "gates": [[1, 0.5, 0.25]], "own": own}
-    data = _draw(shown([*TWO, gate, lexical], can, **given, mean=True), Look()).data
+    data = _draw_levers(shown([*TWO, gate, lexical], can, **given, mean=True), Look()).data
     (cell,) = data["grids"][1]["rows"][0]["cells"]
     assert cell["parts"] == {"g1.2": "g1.2:0.375"} and cell["push"] == "−0.20"
     row = data["grids"][0]["rows"][-1]
     assert (row["label"], row["span"], row["cells"][0]["parts"]) == ("lexicon", 3, {"s1": "s1:mean"})
     assert row["cells"][0]["push"] == "+0.12" and data["alone"] == []
     edits = Edits(gates=((0, 1, 0.375),), lexical_off=(0,))
-    data = _draw(shown([*TWO, gate, lexical], can, **given, edits=edits), Look()).data
+    data = _draw_levers(shown([*TWO, gate, lexical], can, **given, edits=edits), Look()).data
     assert data["grids"][1]["rows"][0]["cells"][0]["off"] is False, "half open is not closed"
     assert data["grids"][0]["rows"][-1]["cells"][0]["push"] == "off"
 
@@ -143,7 +151,7 @@ def along(layer, component, learned=0.25, start=0.5):
 def test_a_lambda_slider_is_its_own_curve_and_one_slider_is_a_factor_on_all():
     curves = LambdaCurves("a b", "positive", {}, 0.0, (along(0, 1), along(None, None, learned=1.0, start=None)), "")
     can, edits = Editable(1, 2, 2, 0.0, 1.0), Edits(factor=0.5)
-    data = _draw(shown(TWO, can, edits=edits, own=((0.25,),), curves=curves), Look()).data
+    data = _draw_levers(shown(TWO, can, edits=edits, own=((0.25,),), curves=curves), Look()).data
     slider = data["grids"][0]["rows"][0]["sliders"][1]
     points = {"values": [0.0, 0.25, 0.5, 1.0], "chances": [0.5, 0.25, 0.125, 0.75]}
     assert slider["curve"] == {**points, "start": 0.5, "half": True, "what": "P(positive)"}
@@ -155,7 +163,9 @@ def test_a_lambda_slider_is_its_own_curve_and_one_slider_is_a_factor_on_all():
 
 
 def test_the_table_counts_as_the_page_does_and_leaves_empty_what_a_part_has_not():
-    table = part_table(shown([Part("map", 1, head=0, component=2, zero=0.5, mean=0.25)], Editable(2, 1, 3, 0, 1)))
+    table = build_part_table(
+        shown([PartEffect("map", 1, head=0, component=2, zero=0.5, mean=0.25)], Editable(2, 1, 3, 0, 1))
+    )
     row = table.iloc[0]
     assert (row["part"], row["layer"], row["head"], row["component"]) == ("map", 2, 1, 2)
     assert (row["push"], row["push_against_mean"], row["towards"]) == (0.5, 0.25, "positive")

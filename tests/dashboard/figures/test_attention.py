@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dashboard.figures import attention
-from dashboard.figures.attention import MapRow, map_grid
-from dashboard.figures.theme import LIGHT, Look, sequential, two_sided
+from dashboard.figures.attention import MapRow, draw_map_grid
+from dashboard.figures.theme import LIGHT, Look, make_sequential_scale, make_two_sided_scale
 
 
 def ends(path: str) -> list[tuple[float, ...]]:
@@ -16,21 +16,21 @@ def ends(path: str) -> list[tuple[float, ...]]:
 
 def test_neighbours_along_a_diagonal_share_a_line_and_a_gap_parts_it():
     away = np.zeros((3, 4), bool)
-    assert attention.stripes(away) == "" and attention.hatched(away, "", 1, Look()) is None
+    assert attention.draw_stripes(away) == "" and attention.make_hatching(away, "", 1, Look()) is None
     away[2, 1] = True
-    assert ends(attention.stripes(away)) == [(0.5, 2.5, 1.5, 1.5)]  # rows grow downwards
+    assert ends(attention.draw_stripes(away)) == [(0.5, 2.5, 1.5, 1.5)]  # rows grow downwards
     away = np.fliplr(np.eye(4, dtype=bool))
-    assert ends(attention.stripes(away)) == [(-0.5, 3.5, 3.5, -0.5)]
+    assert ends(attention.draw_stripes(away)) == [(-0.5, 3.5, 3.5, -0.5)]
     away[1, 2] = False
-    assert ends(attention.stripes(away)) == [(-0.5, 3.5, 1.5, 1.5), (2.5, 0.5, 3.5, -0.5)]
+    assert ends(attention.draw_stripes(away)) == [(-0.5, 3.5, 1.5, 1.5), (2.5, 0.5, 3.5, -0.5)]
 
 
 def test_every_line_lies_in_what_is_taken_away_and_there_are_no_more_than_can_be_seen():
     away = np.random.default_rng(0).random((9, 7)) < 0.4
-    for x, y, to_x, to_y in ends(attention.stripes(away)):
+    for x, y, to_x, to_y in ends(attention.draw_stripes(away)):
         assert to_x - x == y - to_y > 0
         assert all(away[round(y - 0.5 - step), round(x + 0.5 + step)] for step in range(round(to_x - x)))
-    assert len(ends(attention.stripes(np.ones((256, 256), bool)))) <= 2 * attention.STRIPES
+    assert len(ends(attention.draw_stripes(np.ones((256, 256), bool)))) <= 2 * attention.STRIPES
 
 
 MAPS = np.array([[[[0.75, 0.25], [0.5, 0.5]]], [[[0.0, 1.0], [1.0, 0.0]]]])  # (N 2, H 1, L 2, L 2)
@@ -38,7 +38,7 @@ MINUS = np.array([[[1.0, 1.0]], [[-0.5, -0.5]]])  # (N, H, L)
 
 
 def rows():
-    return attention.component_rows(MAPS, MINUS, (MINUS[..., None] * MAPS).sum(0), subtracts=True)
+    return attention.build_component_rows(MAPS, MINUS, (MINUS[..., None] * MAPS).sum(0), subtracts=True)
 
 
 def test_a_component_is_shown_as_it_enters_the_sum():
@@ -51,32 +51,37 @@ def test_a_component_is_shown_as_it_enters_the_sum():
 
 def test_three_added_components_end_in_a_sum_and_one_stands_alone():
     maps, c = np.full((3, 1, 2, 2), 0.5), np.ones((3, 1, 2))
-    assert [row.name for row in attention.component_rows(maps, c, maps.sum(0), False)] == ["A₀", "λ₁A₁", "λ₂A₂", "sum"]
-    assert [row.name for row in attention.component_rows(maps[:1], c[:1], maps[0], False)] == ["A₀"]
+    assert [row.name for row in attention.build_component_rows(maps, c, maps.sum(0), False)] == [
+        "A₀",
+        "λ₁A₁",
+        "λ₂A₂",
+        "sum",
+    ]
+    assert [row.name for row in attention.build_component_rows(maps[:1], c[:1], maps[0], False)] == ["A₀"]
 
 
 def test_signed_maps_have_a_symmetric_scale_and_are_hatched_where_something_is_taken_away():
-    figure, top = map_grid(rows(), ["not", "bad"], Look()), attention.full_colour(rows())
+    figure, top = draw_map_grid(rows(), ["not", "bad"], Look()), attention.find_top_weight(rows())
     colours = figure.layout.coloraxis
     assert (colours.cmin, colours.cmax) == (-top, top)
-    assert [list(stop) for stop in colours.colorscale] == two_sided(LIGHT)
+    assert [list(stop) for stop in colours.colorscale] == make_two_sided_scale(LIGHT)
     assert {heat.coloraxis for heat in figure.data} == {"coloraxis"}
     first, *_, last = figure.layout.shapes
     assert (first.xref, first.path, last.xref) == ("x2", "M-0.5,1.5L1.5,-0.5", "x3")
     assert {shape.line.color for shape in figure.layout.shapes} == {LIGHT.paper}
-    colours = map_grid(rows()[:1], ["not", "bad"], Look()).layout.coloraxis
-    assert colours.cmin == 0 and [list(stop) for stop in colours.colorscale] == sequential(LIGHT)
+    colours = draw_map_grid(rows()[:1], ["not", "bad"], Look()).layout.coloraxis
+    assert colours.cmin == 0 and [list(stop) for stop in colours.colorscale] == make_sequential_scale(LIGHT)
 
 
 def test_the_first_word_reads_in_the_first_row_and_words_are_not_markup():
-    figure = map_grid(rows(), ["not", "<bad>"], Look())
+    figure = draw_map_grid(rows(), ["not", "<bad>"], Look())
     heat = figure.data[0]
     assert (heat.y[0], heat.x[1]) == ("not (1)", "&lt;bad&gt; (2)") and heat.z[0][1] == 0.25
     assert figure.layout.yaxis.autorange == "reversed"
 
 
 def test_rows_of_the_grid_stand_below_each_other_and_heads_beside_each_other():
-    layout = map_grid([MapRow("a", MAPS[:, 0]), MapRow("b", MAPS[:, 0])], ["a", "b"], Look()).layout
+    layout = draw_map_grid([MapRow("a", MAPS[:, 0]), MapRow("b", MAPS[:, 0])], ["a", "b"], Look()).layout
     assert layout.xaxis.domain[1] < layout.xaxis2.domain[0]
     assert layout.xaxis.domain == layout.xaxis3.domain
     assert layout.yaxis3.domain[1] < layout.yaxis.domain[0]
@@ -85,17 +90,17 @@ def test_rows_of_the_grid_stand_below_each_other_and_heads_beside_each_other():
 
 
 def test_full_colour_is_the_985_per_mille_weight_and_never_zero_or_rounding():
-    assert attention.full_colour([MapRow("a", np.linspace(0, 1, 1001).reshape(1, 7, 143))]) == pytest.approx(0.985)
+    assert attention.find_top_weight([MapRow("a", np.linspace(0, 1, 1001).reshape(1, 7, 143))]) == pytest.approx(0.985)
     for least in (0.0, 3e-8):
         weights = np.full((1, 20, 20), least)
-        assert attention.full_colour([MapRow("a", weights)]) == 1.0
+        assert attention.find_top_weight([MapRow("a", weights)]) == 1.0
         weights[0, 0, 0] = 0.4
-        assert attention.full_colour([MapRow("a", weights)]) == 0.4
+        assert attention.find_top_weight([MapRow("a", weights)]) == 0.4
 
 
 def test_coefficients_have_a_dot_for_each_value_and_keep_their_sign():
     per_token = np.stack([np.ones((2, 3)), np.array([[-0.1, -0.2, -0.3], [-0.1, -0.2, -0.3]])])
-    figure = attention.coefficients([MINUS, per_token], True, Look())
+    figure = attention.draw_coefficients([MINUS, per_token], True, Look())
     dots = [trace for trace in figure.data if trace.mode == "markers"]
     assert [sorted(dot.x) for dot in dots] == [[-0.5], pytest.approx([-0.3, -0.2, -0.1])]
     assert {(dot.marker.color, dot.marker.line.color) for dot in dots} == {(LIGHT.paper, LIGHT.ink)}  # hollow
@@ -113,40 +118,42 @@ def test_coefficients_have_a_dot_for_each_value_and_keep_their_sign():
     ],
 )
 def test_a_scale_holds_each_weight_against_its_row(weights, scale, wanted):
-    assert attention.scaled(MapRow("a", np.array(weights)), scale).weights == pytest.approx(np.array(wanted))
+    assert attention.scale_row(MapRow("a", np.array(weights)), scale).weights == pytest.approx(np.array(wanted))
 
 
 def test_absolute_weights_stay_and_every_scale_has_a_label():
     row = MapRow("a", MAPS[0], frozenset({0}))
-    assert attention.scaled(row, "absolute") is row
+    assert attention.scale_row(row, "absolute") is row
     for name, label in attention.SCALES.items():
-        figure = map_grid([attention.scaled(row, name)], ["not", "bad"], Look(), label=label)
+        figure = draw_map_grid([attention.scale_row(row, name)], ["not", "bad"], Look(), label=label)
         assert figure.layout.coloraxis.colorbar.title.text.split(";")[0] == label
 
 
 def test_a_head_that_is_off_is_written_into_its_map():
     row = MapRow("a", np.zeros((2, 2, 2)), frozenset({1}))
-    notes = [note for note in map_grid([row], ["a", "b"], Look()).layout.annotations if note.text == "off"]
+    notes = [note for note in draw_map_grid([row], ["a", "b"], Look()).layout.annotations if note.text == "off"]
     assert [(note.xref, note.yref) for note in notes] == [("x2 domain", "y2 domain")]
 
 
 def test_a_long_text_is_drawn_in_blocks_of_its_strongest_weights():
     weights = np.zeros((1, 2 * attention.MOST, 2 * attention.MOST))
     weights[0, 1, 2], weights[0, 3, 3] = 0.5, -0.75
-    (heat,) = map_grid([MapRow("a", weights)], ["w"] * (2 * attention.MOST), Look(), top=1.0).data
-    assert attention.block(2 * attention.MOST) == 2 and heat.z.shape == (attention.MOST, attention.MOST)
+    (heat,) = draw_map_grid([MapRow("a", weights)], ["w"] * (2 * attention.MOST), Look(), top=1.0).data
+    assert attention.get_block_size(2 * attention.MOST) == 2 and heat.z.shape == (attention.MOST, attention.MOST)
     assert (heat.z[0, 1], heat.z[1, 1], np.count_nonzero(heat.z)) == (0.5, -0.75, 2)
     odd = weights[:, : attention.MOST + 1, : attention.MOST + 1]
     odd[0, attention.MOST, attention.MOST] = 0.5
-    (heat,) = map_grid([MapRow("a", odd)], ["w"] * (attention.MOST + 1), Look(), top=1.0).data
+    (heat,) = draw_map_grid([MapRow("a", odd)], ["w"] * (attention.MOST + 1), Look(), top=1.0).data
     assert heat.z.shape == (len(heat.x), len(heat.y)) and heat.z[-1, -1] == 0.5
 
 
 def test_a_map_that_stands_alone_has_its_words_along_both_sides_as_far_as_they_fit():
-    layout = map_grid([MapRow("", MAPS[:, 0][:1])], ["not", "<b>"], Look(), numbered=False, worded=True).layout
+    layout = draw_map_grid([MapRow("", MAPS[:, 0][:1])], ["not", "<b>"], Look(), numbered=False, worded=True).layout
     for axis in (layout.xaxis, layout.yaxis):
         assert axis.showticklabels and list(axis.ticktext) == ["not", "&lt;b&gt;"]
     assert layout.xaxis.side == "top"  # below is the colour bar
     weights = np.zeros((1, attention.NAMED + 1, attention.NAMED + 1))
-    long = map_grid([MapRow("", weights)], ["w"] * (attention.NAMED + 1), Look(), numbered=False, worded=True).layout
+    long = draw_map_grid(
+        [MapRow("", weights)], ["w"] * (attention.NAMED + 1), Look(), numbered=False, worded=True
+    ).layout
     assert not long.xaxis.showticklabels

@@ -2,18 +2,18 @@
 
 import pytest
 
-from core.behaviour.judge import judge
-from core.behaviour.polarity import sides_of
-from core.behaviour.suite import Case, Suite, SuiteTest
+from core.behaviour.outcomes import judge_cases
+from core.behaviour.polarity import find_polarities
+from core.behaviour.suite import Suite, SuiteCase, SuiteTest
 from dashboard.figures import behavioral_tests as behavior
 from dashboard.figures.theme import Look
 
 LOOK = Look(dark=False, projector=False)
-SIDES = sides_of("run", ("negative", "positive"))
+SIDES = find_polarities("run", ("negative", "positive"))
 
 
-def cases(name: str, n: int, expected=("positive",), group: str = "") -> tuple[Case, ...]:
-    return tuple(Case((f"{name} {number}",), expected, f"{name} {number}", group) for number in range(n))
+def cases(name: str, n: int, expected=("positive",), group: str = "") -> tuple[SuiteCase, ...]:
+    return tuple(SuiteCase((f"{name} {number}",), expected, f"{name} {number}", group) for number in range(n))
 
 
 SUITE = Suite(
@@ -30,92 +30,96 @@ SUITE = Suite(
 def judged(run: str, wrong: set[str]):
     """A run that is wrong on the tests of these names alone."""
     rows = [[0.9, 0.1] if text.split()[0] in wrong else [0.2, 0.8] for text in SUITE.texts]
-    return judge(run, SUITE, SIDES, rows)
+    return judge_cases(run, SUITE, SIDES, rows)
 
 
 @pytest.fixture
-def behaved() -> behavior.Behaved:
-    return behavior.Behaved({"bag": judged("bag", {"not", "plain"}), "deep": judged("deep", {"not"})}, "deep")
+def behaved() -> behavior.BehaviorResults:
+    return behavior.BehaviorResults({"bag": judged("bag", {"not", "plain"}), "deep": judged("deep", {"not"})}, "deep")
 
 
 def test_rows_stand_by_failure_and_say_what_is_sure(behaved):
-    table = behavior.rates_marks(behaved, LOOK.tokens)
+    table = behavior.build_rates_marks(behaved, LOOK.tokens)
     assert [column.title for column in table.columns if column.axis] == ["deep", "bag"]
     names = ["negation", "words", "contrast", "questions"]
     assert [row.id for row in table.rows] == [f"capability {name}" for name in names]
     assert [child.id for child in table.rows[0].children] == ["test not"]
-    rows = {row.id.partition(" ")[2]: row.cells for row in behavior.rates_marks(behaved, LOOK.tokens).rows}
+    rows = {row.id.partition(" ")[2]: row.cells for row in behavior.build_rates_marks(behaved, LOOK.tokens).rows}
     failed, passed, still_open = (rows[name]["mark deep"] for name in ("negation", "words", "contrast"))
     assert (failed.value, failed.colour, failed.tie) == (1.0, LOOK.tokens.wrong, False)
     assert (passed.value, passed.colour, passed.tie) == (0.0, LOOK.tokens.right, False)
     assert still_open.tie and still_open.high > 0.3
     assert rows["negation"]["rate deep"].strong and not rows["words"]["rate deep"].strong
     assert "20 of 20 fail" in failed.said
-    [row] = [row for row in behavior.rates_marks(behaved, LOOK.tokens).rows if row.id == "capability questions"]
+    [row] = [row for row in behavior.build_rates_marks(behaved, LOOK.tokens).rows if row.id == "capability questions"]
     assert "mark deep" not in row.cells and row.cells["rate deep"].text == "–"
     assert "has no class that could be right" in row.cells["rate deep"].title
 
 
 def test_the_finding_counts_names_and_says_where_runs_differ(behaved):
-    said, behind = behavior.finding(behaved)
+    said, behind = behavior.summarize_rates(behaved)
     assert said == "deep passes 1 of 3 capabilities, but fails negation."
     assert behind == (
         "Failure rate there: 1.00. 1 is undecided: its interval includes 0.3. It differs from bag on words."
     )
-    alone = behavior.Behaved({"good": judged("good", set())}, "good")
-    assert behavior.finding(alone)[0] == "good passes 2 of 3 capabilities and clearly fails none."
-    assert behavior.consistent(behaved) == "Contrast sets right as a whole, of 1: deep 1, bag 1."
+    alone = behavior.BehaviorResults({"good": judged("good", set())}, "good")
+    assert behavior.summarize_rates(alone)[0] == "good passes 2 of 3 capabilities and clearly fails none."
+    assert behavior.count_contrast_sets(behaved) == "Contrast sets right as a whole, of 1: deep 1, bag 1."
 
 
 def test_names_are_listed_as_a_person_does():
-    found = [behavior.listed(list("abcde")[:n]) for n in (0, 1, 2, 3, 5)]
+    found = [behavior.join_names(list("abcde")[:n]) for n in (0, 1, 2, 3, 5)]
     assert found == ["", "a", "a and b", "a, b and c", "a, b, c and 2 more"]
 
 
 def test_the_numbers_have_a_row_for_each_test_capability_and_run_and_are_exported(behaved):
-    table = behavior.rates_table(behaved)
+    table = behavior.build_rates_table(behaved)
     assert len(table) == 2 * (4 + 4)
     [row] = table.query("capability == 'words' and test == 'all' and run == 'bag'").to_dict("records")
     assert (row["n"], row["failed"], row["rate"], row["verdict"]) == (20, 20, 1.0, "fails")
-    html = behavior.RATES.draw(behaved, LOOK).html("place")
+    html = behavior.RATES.draw(behaved, LOOK).to_html("place")
     assert "negation" in html and "<script" not in html
 
 
 FEW = Suite(
     "mine",
     (
-        SuiteTest("plain", "words", "minimum", (Case(("a",), ("positive",)), Case(("b",), ("positive",)))),
-        SuiteTest("case", "words", "invariance", (Case(("a", "A")),)),
-        SuiteTest("very", "intensity", "direction", (Case(("b", "very b"), ("negative",)),)),
+        SuiteTest("plain", "words", "minimum", (SuiteCase(("a",), ("positive",)), SuiteCase(("b",), ("positive",)))),
+        SuiteTest("case", "words", "invariance", (SuiteCase(("a", "A")),)),
+        SuiteTest("very", "intensity", "direction", (SuiteCase(("b", "very b"), ("negative",)),)),
     ),
 )
 
 
 @pytest.fixture
-def asked_few() -> behavior.Behaved:
+def asked_few() -> behavior.BehaviorResults:
     # texts: a, b, A, very b
-    one = judge("one", FEW, SIDES, [[0.3, 0.7], [0.8, 0.2], [0.6, 0.4], [0.5, 0.5]])
-    two = judge("two", FEW, SIDES, [[0.1, 0.9], [0.4, 0.6], [0.1, 0.9], [0.4, 0.6]])
-    return behavior.Behaved({"one": one, "two": two}, "one")
+    one = judge_cases("one", FEW, SIDES, [[0.3, 0.7], [0.8, 0.2], [0.6, 0.4], [0.5, 0.5]])
+    two = judge_cases("two", FEW, SIDES, [[0.1, 0.9], [0.4, 0.6], [0.1, 0.9], [0.4, 0.6]])
+    return behavior.BehaviorResults({"one": one, "two": two}, "one")
 
 
 def test_a_test_lists_what_a_run_does_not_pass_beside_what_the_others_say(asked_few):
-    found = behavior.failing(asked_few, "test plain", "one")
+    found = behavior.collect_failures(asked_few, "test plain", "one")
     assert (len(found.cases), found.asked, found.single) == (1, 2, True)
-    [row] = behavior.failing_table(found).to_dict("records")
+    [row] = behavior.build_failures_table(found).to_dict("records")
     assert row == {"sentence": "b", "test": "plain", "must": "be positive", "one": 0.2, "two": 0.6, "text": "b"}
-    assert behavior.FAILING.say(behavior.FAILING.note, found) == "1 of 2 fail for one"
-    found = behavior.failing(asked_few, "test case", "two")
-    assert found.cases == () and behavior.failing_table(found).empty
-    shown = behavior.FAILING.draw(behavior.failing(asked_few, "capability words", "one"), LOOK).rows
+    assert behavior.FAILING.resolve_text(behavior.FAILING.note, found) == "1 of 2 fail for one"
+    found = behavior.collect_failures(asked_few, "test case", "two")
+    assert found.cases == () and behavior.build_failures_table(found).empty
+    shown = behavior.FAILING.draw(behavior.collect_failures(asked_few, "capability words", "one"), LOOK).rows
     assert list(shown) == ["sentence", "must", "one", "two", "test"], "narrow pages cut off the last"
-    assert "test" not in behavior.FAILING.draw(behavior.failing(asked_few, "test plain", "one"), LOOK).rows
+    assert "test" not in behavior.FAILING.draw(behavior.collect_failures(asked_few, "test plain", "one"), LOOK).rows
 
 
 def test_where_texts_are_compared_all_their_answers_are_told_and_the_last_is_looked_into(asked_few):
-    [_, row] = behavior.failing_table(behavior.failing(asked_few, "capability words", "one")).to_dict("records")
+    [_, row] = behavior.build_failures_table(behavior.collect_failures(asked_few, "capability words", "one")).to_dict(
+        "records"
+    )
     assert (row["sentence"], row["must"], row["text"]) == ("a → A", "not change", "A")
     assert (row["one"], row["two"]) == ("positive 0.70 → negative 0.60", "positive 0.90 → positive 0.90")
-    [row] = behavior.failing_table(behavior.failing(asked_few, "capability intensity", "one")).to_dict("records")
+    [row] = behavior.build_failures_table(behavior.collect_failures(asked_few, "capability intensity", "one")).to_dict(
+        "records"
+    )
     assert (row["sentence"], row["must"]) == ("b → very b", "not weaken negative")
     assert (row["one"], row["two"]) == ("0.80 → 0.50", "0.40 → 0.40")

@@ -8,16 +8,16 @@ import pytest
 from answering import TWO
 from scipy.special import softmax
 
-from core.evaluation.costs import cheapest
+from core.evaluation.costs import find_cheapest
 from core.evaluation.metrics import evaluate
 from core.exceptions import InputError, NotAvailable
-from core.training.scaling import Scaling
-from dashboard.figures import answers
-from dashboard.figures.calibration import CALIBRATION, COSTS, PROBABILITIES, Bin, draw_calibration, reliability
-from dashboard.figures.confusion import outcomes
-from dashboard.figures.decisions import Report, decide
+from core.training.calibration import Scaling
+from dashboard.figures import thresholding
+from dashboard.figures.calibration import CALIBRATION, COSTS, PROBABILITIES, Bin, compute_bins, draw_calibration
+from dashboard.figures.confusion import count_outcomes
+from dashboard.figures.decisions import SplitPredictions, apply_threshold
 from dashboard.figures.source import Source
-from dashboard.figures.theme import LIGHT, Look, contrast
+from dashboard.figures.theme import LIGHT, Look, compute_contrast
 
 BINS = [Bin(0.0, 0.1, 40, 0.05, 0.1, (0.04, 0.23)), Bin(0.9, 1.0, 5, 0.97, 0.6, (0.23, 0.88))]
 
@@ -28,11 +28,11 @@ def lines(figure):
 
 def test_bins_say_what_was_claimed_and_what_came_true():
     chance = np.array([0.05, 0.08, 0.97, 1.0])
-    decision = decide(np.array([0, 1, 1, 1]), np.stack([1 - chance, chance], 1), TWO, "", 0.5)
-    low, high = reliability(decision)
+    decision = apply_threshold(np.array([0, 1, 1, 1]), np.stack([1 - chance, chance], 1), TWO, "", 0.5)
+    low, high = compute_bins(decision)
     assert (low.low, low.n, low.claimed, low.true) == (0.0, 2, pytest.approx(0.065), 0.5)
     assert (high.high, high.n, high.true) == (1.0, 2, 1.0)
-    right, wrong = outcomes(decision)
+    right, wrong = count_outcomes(decision)
     assert (right.sum(), wrong.tolist().index(1), right[-1]) == (3, 1, 2)
 
 
@@ -45,14 +45,14 @@ def test_each_bin_stands_at_its_place_with_n_and_interval_and_few_are_pale():
     assert lines(figure) == [0.3]
     assert figure.layout.xaxis.title.text.startswith("P(&lt;b&gt;)")
     strong, pale = draw_calibration(BINS, 0.5, "P", Look()).data[0].marker.color
-    assert contrast(strong, LIGHT.paper) > contrast(pale, LIGHT.paper)
+    assert compute_contrast(strong, LIGHT.paper) > compute_contrast(pale, LIGHT.paper)
 
 
 def source(temperature, task="single", prior=(), **choices):
     random = np.random.default_rng(0)
     labels, logits = random.integers(0, 2, 200), 3 * random.standard_normal((200, 2))
     centre = (1 - 1 / temperature) * np.log(prior) if prior else 0
-    report = Report(TWO, pd.DataFrame(), labels, softmax(logits / temperature + centre, 1))
+    report = SplitPredictions(TWO, pd.DataFrame(), labels, softmax(logits / temperature + centre, 1))
     reader = SimpleNamespace(evaluated_splits=lambda run: ["test"], report=lambda record, split: report)
     record = SimpleNamespace(run="one", task=task, scaling=Scaling(temperature, prior), temperature=temperature)
     return Source(record, reader, choices=choices), labels, softmax(logits, 1)
@@ -60,37 +60,37 @@ def source(temperature, task="single", prior=(), **choices):
 
 def test_a_temperature_is_told_and_can_be_taken_off():
     here, labels, trained = source(5.0)
-    shown = CALIBRATION.shape(here)
+    shown = CALIBRATION.read_data(here)
     np.testing.assert_allclose(shown.decision.probabilities, here.report.probabilities)
     now, before = (evaluate(labels, each)["ece"] for each in (here.report.probabilities, trained))
     assert shown.temperature == f"temperature 5.00: calibration error {now:.3f}, as trained {before:.3f}"
-    assert CALIBRATION.say(CALIBRATION.note, shown) == f"n = 200, {shown.temperature}"
-    there = CALIBRATION.shape(source(5.0, probabilities="as trained")[0])
+    assert CALIBRATION.resolve_text(CALIBRATION.note, shown) == f"n = 200, {shown.temperature}"
+    there = CALIBRATION.read_data(source(5.0, probabilities="as trained")[0])
     np.testing.assert_allclose(there.decision.probabilities, trained, atol=1e-9)
     assert there.bins != shown.bins
     here = source(1.0)[0]
-    assert not PROBABILITIES.counts(here) and CALIBRATION.shape(here).temperature == ""
+    assert not PROBABILITIES.has_choices(here) and CALIBRATION.read_data(here).temperature == ""
 
 
 def test_towards_a_prior_both_are_shown_and_the_answers_that_change_are_counted():
     here, labels, trained = source(3.0, prior=(0.9, 0.1))
-    shown = CALIBRATION.shape(here)
+    shown = CALIBRATION.read_data(here)
     now, before = (evaluate(labels, each)["ece"] for each in (here.report.probabilities, trained))
     few = int((here.report.probabilities.argmax(1) != trained.argmax(1)).sum())
     errors = f"calibration error {now:.3f}, as trained {before:.3f}"
     assert few > 10
     assert shown.temperature == f"temperature 3.00 towards the class prior: {errors}; {few} answers are another one"
-    assert "below 1 away from it" in CALIBRATION.say(CALIBRATION.how, shown)
-    assert "which changes no answer" in CALIBRATION.say(CALIBRATION.how, CALIBRATION.shape(source(3.0)[0]))
-    there = CALIBRATION.shape(source(3.0, prior=(0.9, 0.1), probabilities="as trained")[0])
+    assert "below 1 away from it" in CALIBRATION.resolve_text(CALIBRATION.how, shown)
+    assert "which changes no answer" in CALIBRATION.resolve_text(CALIBRATION.how, CALIBRATION.read_data(source(3.0)[0]))
+    there = CALIBRATION.read_data(source(3.0, prior=(0.9, 0.1), probabilities="as trained")[0])
     np.testing.assert_allclose(there.decision.probabilities, trained, atol=1e-9)
 
 
-def report(classes: tuple[str, ...], seed: int) -> Report:
+def report(classes: tuple[str, ...], seed: int) -> SplitPredictions:
     random = np.random.default_rng(seed)
     labels = random.integers(0, len(classes), 60)
     raw = random.random((60, len(classes))) + np.eye(len(classes))[labels]
-    return Report(classes, pd.DataFrame(), labels, raw / raw.sum(1, keepdims=True))
+    return SplitPredictions(classes, pd.DataFrame(), labels, raw / raw.sum(1, keepdims=True))
 
 
 def cost_source(classes: tuple[str, ...] = ("bad", "good"), splits=("validation", "test"), **choices) -> Source:
@@ -100,35 +100,35 @@ def cost_source(classes: tuple[str, ...] = ("bad", "good"), splits=("validation"
 
 
 def test_a_cost_needs_a_ratio_a_class_and_validation():
-    assert answers.decision(cost_source()).threshold == 0.5
+    assert thresholding.read_decision(cost_source()).threshold == 0.5
     with pytest.raises(NotAvailable, match="--with cost=5"):
-        COSTS.shape(cost_source())
+        COSTS.read_data(cost_source())
     with pytest.raises(NotAvailable, match="--with rule=CLASS"):
-        COSTS.shape(cost_source(("a", "b", "c")))
+        COSTS.read_data(cost_source(("a", "b", "c")))
     with pytest.raises(InputError, match="nothing to choose"):
-        cost_source(("a", "b", "c"), cost=5).chosen(answers.COST)
-    shown = COSTS.shape(cost_source(("a", "b", "c"), rule="b", cost=5))
-    assert shown.name == "b" and "a miss of b costs 5 false positives" in COSTS.say(COSTS.note, shown)
+        cost_source(("a", "b", "c"), cost=5).get_choice(thresholding.COST)
+    shown = COSTS.read_data(cost_source(("a", "b", "c"), rule="b", cost=5))
+    assert shown.name == "b" and "a miss of b costs 5 false positives" in COSTS.resolve_text(COSTS.note, shown)
     with pytest.raises(NotAvailable, match="validation, which was not evaluated"):
-        answers.decision(cost_source(splits=("test",), cost=5))
+        thresholding.read_decision(cost_source(splits=("test",), cost=5))
 
 
 def test_with_a_ratio_the_threshold_is_the_cheapest_on_validation_until_it_is_moved():
     here = cost_source(cost="5")
-    validation = here.reader.report(here.record, "validation")
-    expected = cheapest(validation.labels == 1, validation.probabilities[:, 1], 5)
-    assert answers.decision(here).threshold == expected != 0.5
-    shown = COSTS.shape(here)
+    validation = here.reader.make_report(here.record, "validation")
+    expected = find_cheapest(validation.labels == 1, validation.probabilities[:, 1], 5)
+    assert thresholding.read_decision(here).threshold == expected != 0.5
+    shown = COSTS.read_data(here)
     assert shown.chosen and shown.threshold == expected and list(shown.curves) == ["validation", "test"]
-    assert shown.here["cost"] <= 1.5 * shown.without
+    assert shown.here["cost"] <= 1.5 * shown.baseline_cost
     here = cost_source(cost=5, threshold=0.9)
-    assert answers.decision(here).threshold == 0.9
-    shown = COSTS.shape(here)
-    assert "the cheapest" not in COSTS.say(COSTS.reading, shown)
+    assert thresholding.read_decision(here).threshold == 0.9
+    shown = COSTS.read_data(here)
+    assert "the cheapest" not in COSTS.resolve_text(COSTS.reading, shown)
     own = here.report.labels == 1
     assert shown.here["false_negatives"] == (own & (here.report.probabilities[:, 1] <= 0.9)).sum()
-    shown = COSTS.shape(cost_source(cost=3))
+    shown = COSTS.read_data(cost_source(cost=3))
     drawn = COSTS.draw(shown, Look())
     ring = next(trace for trace in drawn.data if trace.mode == "markers")
     assert ring.x[0] == shown.threshold and ring.y[0] == shown.here["cost"]
-    assert COSTS.numbers(shown)["Costs"].columns.tolist() == ["threshold", "validation", "test"]
+    assert COSTS.build_tables(shown)["Costs"].columns.tolist() == ["threshold", "validation", "test"]

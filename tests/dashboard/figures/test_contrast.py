@@ -7,10 +7,10 @@ import pytest
 
 from core import api
 from core.exceptions import InputError, NotAvailable
+from core.formatting import format_signed
 from core.interpret.edits import Edits
-from core.numbers import signed
 from core.runs.store import RunStore
-from dashboard.figures.contrast import contrast_readings, contrast_table, describe_difference, pair_words
+from dashboard.figures.contrast import align_readings, align_words, build_contrast_table, describe_difference
 from dashboard.figures.source import Source
 from dashboard.reader import Reader
 
@@ -27,7 +27,7 @@ from dashboard.reader import Reader
     ],
 )
 def test_words_that_are_alike_or_in_the_same_place_are_pairs(now, other, pairs):
-    assert pair_words(now.split(), other.split()) == pairs
+    assert align_words(now.split(), other.split()) == pairs
 
 
 def source(trained, text, run="finished", **more) -> Source:
@@ -42,23 +42,23 @@ def test_answers_differ_by_probability_and_log_odds_and_pushes_as_explain_says(t
     odds = [math.log(each / (1 - each)) for each in (p, q)]
     said = describe_difference(now, other, "pinned")
     assert said == (
-        f"P(positive) {p:.3f} against {q:.3f} pinned: {signed(p - q, 3)}; "
-        f"log-odds {signed(odds[0])} against {signed(odds[1])}: {signed(odds[0] - odds[1])}."
+        f"P(positive) {p:.3f} against {q:.3f} pinned: {format_signed(p - q, 3)}; "
+        f"log-odds {format_signed(odds[0])} against {format_signed(odds[1])}: {format_signed(odds[0] - odds[1])}."
     )
     assert p > q and now.view.label == other.view.label
     assert describe_difference(source(trained, "film", "baseline"), now).count("instead of") == (
         source(trained, "film", "baseline").view.label != now.view.label
     )
     now, other = source(trained, "good film"), source(trained, "good dull film", edits=Edits(heads_off=((0, 0),)))
-    table = contrast_table(contrast_readings(now, other))
+    table = build_contrast_table(align_readings(now, other))
     assert table["word"].tolist()[0] == "good" and pd.isna(table["word"][1]) and table["other word"][1] == "dull"
     mine = api.explain("finished", "good film", target="positive", store=RunStore(trained))["words"]
     assert table["push"].tolist()[0] == pytest.approx(mine[0]["push"])
     assert table["difference"][0] == pytest.approx(table["push"][0] - table["other push"][0])
     assert pd.isna(table["difference"][1])
-    assert contrast_table(contrast_readings(now, now))["difference"].tolist() == [0, 0]
+    assert build_contrast_table(align_readings(now, now))["difference"].tolist() == [0, 0]
     with pytest.raises(NotAvailable, match="no word"):
-        contrast_readings(source(trained, "good"), source(trained, " "))
+        align_readings(source(trained, "good"), source(trained, " "))
     assert "P(positive)" in describe_difference(source(trained, "good"), source(trained, ""))
 
 

@@ -5,23 +5,29 @@ from itertools import repeat
 
 import pytest
 
-from core.cells import csv_text
-from core.failures.counter_examples import Answer, CounterExample
-from core.interpret.flip import Allowed, Flip, Move, Search
+from core.failures.counter_examples import CounterExample, ExamplePrediction
+from core.interpret.counterfactual import AllowedMoves, Flip, Move, Search
+from core.table_format import format_csv
 from dashboard.figures import counterfactuals
-from dashboard.figures.counterfactuals import COUNTER_EXAMPLES, ClassList, Searching, examples_table, inner_link
+from dashboard.figures.counterfactuals import (
+    COUNTER_EXAMPLES,
+    ClassList,
+    SearchSession,
+    build_examples_table,
+    get_page_link,
+)
 from dashboard.figures.theme import Look
 
 TEXT = "not <b>good</b> at all"
 NOT, GOOD = Move("not", 0, 3), Move("good", 7, 11, "bad")
-ALLOWED = Allowed(words=9, readings=4000, replacements=(GOOD, dataclasses.replace(GOOD, instead="dull"), NOT))
+ALLOWED = AllowedMoves(words=9, readings=4000, replacements=(GOOD, dataclasses.replace(GOOD, instead="dull"), NOT))
 BARE = Search(TEXT, "negative", {"negative": 0.9, "positive": 0.1}, 2.2, None, (), "none found", 1, ALLOWED, "")
 ONE = Flip("<b>good</b> at all", {"negative": 0.2, "positive": 0.8}, -1.4, (NOT,))
 TWO = Flip("<b>bad</b> at all", {"negative": 0.3, "positive": 0.7}, -0.8, (NOT, GOOD))
 
 
-def ended(**found) -> Searching:
-    search = Searching(("run",), iter([dataclasses.replace(BARE, readings=1234, **found)]))
+def ended(**found) -> SearchSession:
+    search = SearchSession(("run",), iter([dataclasses.replace(BARE, readings=1234, **found)]))
     search.advance(1.0)
     assert not search.running
     return search
@@ -41,36 +47,36 @@ SMALLEST = "Proven the smallest within these moves"
     ],
 )
 def test_the_end_says_what_is_proven_and_how_many_texts_were_read(found, title, text):
-    said = counterfactuals.verdict(ended(**found))
+    said = counterfactuals.write_verdict(ended(**found))
     assert said[0] == title and said[1].startswith(text) and said[1].endswith("Texts read: 1\u202f234.")
 
 
 def test_a_search_says_how_far_it_is_and_keeps_what_was_found_when_stopped():
-    search = Searching(("run",), iter([BARE, *repeat(dataclasses.replace(BARE, readings=129, flip=TWO), 3)]))
-    assert counterfactuals.progress_line(search) == "1 of at most 4\u202f000 texts read · no other answer yet"
+    search = SearchSession(("run",), iter([BARE, *repeat(dataclasses.replace(BARE, readings=129, flip=TWO), 3)]))
+    assert counterfactuals.write_progress(search) == "1 of at most 4\u202f000 texts read · no other answer yet"
     search.advance(0.0)
     assert search.found.readings == 1, "no time, no step"
     search.advance(1.0)
-    assert counterfactuals.progress_line(search).endswith(
+    assert counterfactuals.write_progress(search).endswith(
         "129 of at most 4\u202f000 texts read · another answer after 2 moves, proof under way"
     )
     states = iter([BARE, BARE])
-    search = Searching(("run",), states)
+    search = SearchSession(("run",), states)
     search.stop()
     search.advance(1.0)
-    assert next(states) is BARE and "The search was stopped. Texts read: 1." in counterfactuals.verdict(search)[1]
+    assert next(states) is BARE and "The search was stopped. Texts read: 1." in counterfactuals.write_verdict(search)[1]
 
 
 def test_moves_are_marked_in_the_text_said_in_words_and_listed():
-    assert counterfactuals.marked(TEXT, (NOT, GOOD)) == (
+    assert counterfactuals.mark_moves(TEXT, (NOT, GOOD)) == (
         '<p class="s-flip"><del>not</del> &lt;b&gt;<del>good</del> <ins>bad</ins>&lt;/b&gt; at all</p>'
     )
-    assert counterfactuals.moves_line((NOT, GOOD)) == "“not” deleted, “good” replaced by “bad”"
+    assert counterfactuals.write_moves((NOT, GOOD)) == "“not” deleted, “good” replaced by “bad”"
     two = dataclasses.replace(ALLOWED, replacements=ALLOWED.replacements[:2])
-    assert counterfactuals.replacement_lines(two) == ["good → bad, dull"]
+    assert counterfactuals.list_replacements(two) == ["good → bad, dull"]
     said = "Moves: of 9 words up to 3 deleted, or up to 2 deleted or replaced; 3 r"
-    assert counterfactuals.allowed_line(ALLOWED).startswith(said)
-    table = counterfactuals.flip_table(ended(verdict="proven", flip=TWO, also=(ONE,)))
+    assert counterfactuals.describe_moves(ALLOWED).startswith(said)
+    table = counterfactuals.build_flip_table(ended(verdict="proven", flip=TWO, also=(ONE,)))
     assert table["text"].tolist() == [TEXT, TWO.text, ONE.text]
     assert table["moves"].tolist()[1:] == ["“not” deleted, “good” replaced by “bad”", "“not” deleted"]
     assert table["probability:positive"].tolist() == [0.1, 0.7, 0.8] and set(table["verdict"]) == {"proven"}
@@ -82,20 +88,26 @@ def example(text, label="positive"):
 
 SHOWN = ClassList(
     [example("not bad"), example("=1+1"), example("fine", "so so")],
-    {"one": [Answer("negative", 0.25, True), Answer("positive", 0.75, False), Answer("positive", None, None)]},
+    {
+        "one": [
+            ExamplePrediction("negative", 0.25, True),
+            ExamplePrediction("positive", 0.75, False),
+            ExamplePrediction("positive", None, None),
+        ]
+    },
     "one",
     3,
 )
 
 
 def test_the_note_counts_where_the_run_is_wrong_and_the_csv_can_be_trained_on():
-    assert COUNTER_EXAMPLES.say(COUNTER_EXAMPLES.note, SHOWN) == "3 kept · one is wrong on 1 of 2 today"
+    assert COUNTER_EXAMPLES.resolve_text(COUNTER_EXAMPLES.note, SHOWN) == "3 kept · one is wrong on 1 of 2 today"
     drawn = COUNTER_EXAMPLES.draw(SHOWN, Look()).rows
     assert list(drawn["one"]) == ["✕ negative, 0.25", "✓ positive, 0.75", "– positive"]
     assert list(drawn["time"]) == ["2026-01-31"] * 3
-    table = examples_table(SHOWN)
+    table = build_examples_table(SHOWN)
     assert list(table)[:3] == ["text", "label", "note"] and list(table["one, P(label)"])[:2] == [0.25, 0.75]
-    assert "'=1+1,positive,'=note" in csv_text(table)
+    assert "'=1+1,positive,'=note" in format_csv(table)
 
 
 @pytest.mark.parametrize(
@@ -113,4 +125,4 @@ def test_the_note_counts_where_the_run_is_wrong_and_the_csv_can_be_trained_on():
     ],
 )
 def test_only_a_link_into_the_dashboard_is_shown_as_one(link, shown):
-    assert inner_link(link) == shown
+    assert get_page_link(link) == shown

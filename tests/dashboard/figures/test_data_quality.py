@@ -13,13 +13,13 @@ from pages import drawn, words
 from core.api.analyses import make_verb
 from core.exceptions import NotAvailable
 from core.failures.analyses.shift import DatasetShift
-from core.failures.kept import SplitAnalysis
 from core.failures.label_errors import LabelErrors
+from core.failures.split_analysis import SplitAnalysis
 from core.runs.analyses import Offer
 from core.runs.store import RunStore
 from dashboard.data import data
 from dashboard.figures import data_quality, registry
-from dashboard.figures.data_quality import DOUBTED, SHIFT, SHIFT_WORDS, Shifted, shift_rows, shift_words_table
+from dashboard.figures.data_quality import DOUBTED, SHIFT, SHIFT_WORDS, SplitShift, build_shift_table, build_words_table
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 from dashboard.reader import Reader
@@ -47,18 +47,18 @@ def source(tmp_path):
 
 def test_what_is_kept_is_shown_the_most_doubtful_first(source, tmp_path):
     with pytest.raises(NotAvailable, match="sentiscope errors one --label-errors"):
-        DOUBTED.shape(source)
-    here = LabelErrors.of(RunStore(tmp_path / "runs"), source.record, "test")
+        DOUBTED.read_data(source)
+    here = LabelErrors.from_run(RunStore(tmp_path / "runs"), source.record, "test")
     here.folder.mkdir(parents=True)
-    here.path("json").write_text("[1, 2")
+    here.get_path("json").write_text("[1, 2")
     with pytest.raises(NotAvailable):
-        DOUBTED.shape(source)
-    here.path("json").write_text(json.dumps(FOUND))
-    shown = DOUBTED.shape(source)
+        DOUBTED.read_data(source)
+    here.get_path("json").write_text(json.dumps(FOUND))
+    shown = DOUBTED.read_data(source)
     assert DOUBTED.note(shown) == "1 of 1\u202f200 in train, 0 of 40 in test"
     rows = DOUBTED.draw(shown, Look()).rows
     assert rows["text"].tolist() == ["=one", "two"] and rows["likely"].tolist() == ["yes", ""]
-    numbers = DOUBTED.numbers(shown)
+    numbers = DOUBTED.build_tables(shown)
     assert numbers["Two labels"]["labels"].tolist() == ["bad 2, good 1"]
     assert numbers["Label errors"]["margin"].tolist() == [-0.8, -0.2]
 
@@ -88,13 +88,13 @@ SHIFT_FOUND = {
 
 @pytest.mark.parametrize(("low", "said"), [(0.51, "tells"), (0.49, "cannot tell")])
 def test_the_sentence_is_that_of_the_interval(low, said):
-    found = Shifted({**SHIFT_FOUND, "auc": {"value": 0.55, "interval": [low, 0.6], "p": 0.04}}, "test")
+    found = SplitShift({**SHIFT_FOUND, "auc": {"value": 0.55, "interval": [low, 0.6], "p": 0.04}}, "test")
     assert f"{said} test from training: AUC 0.55 ({low:.2f} to 0.60)" in found.sentence
 
 
 def test_the_table_has_all_numbers_and_a_picture_has_them_in_words():
-    shown = Shifted(SHIFT_FOUND, "test")
-    table = shift_rows(shown)
+    shown = SplitShift(SHIFT_FOUND, "test")
+    table = build_shift_table(shown)
     assert list(table["measure"]) == ["AUC of telling them apart", "unknown words", "share of <b>"]
     assert list(table["p"]) == [0.0001, 0.02, 0.02] and table["difference"].tolist()[1:] == [pytest.approx(0.2), -0.25]
     rows = SHIFT.draw(shown, Look()).rows
@@ -103,12 +103,12 @@ def test_the_table_has_all_numbers_and_a_picture_has_them_in_words():
 
 
 def test_words_of_the_split_stand_before_those_of_training():
-    marks = shift_words_table(Shifted(SHIFT_FOUND, "test")).marks
+    marks = build_words_table(SplitShift(SHIFT_FOUND, "test")).marks
     assert [each.id for each in marks.rows] == ["slow", "<i>good", "warm"]
     assert [each.apart for each in marks.rows] == [False, False, True]
-    assert SHIFT_WORDS.say(SHIFT_WORDS.note, Shifted(SHIFT_FOUND, "test")) == "3 of 100 tried"
-    none = Shifted({**SHIFT_FOUND, "words": []}, "test")
-    assert SHIFT_WORDS.say(SHIFT_WORDS.reading, none).startswith("No word or short phrase")
+    assert SHIFT_WORDS.resolve_text(SHIFT_WORDS.note, SplitShift(SHIFT_FOUND, "test")) == "3 of 100 tried"
+    none = SplitShift({**SHIFT_FOUND, "words": []}, "test")
+    assert SHIFT_WORDS.resolve_text(SHIFT_WORDS.reading, none).startswith("No word or short phrase")
 
 
 @pytest.mark.slow
@@ -117,7 +117,7 @@ def test_errors_offers_it_and_what_was_found_stands_there(app, runs):
     assert data.find_tags(store.read("finished"), "test", 60.0)
     shown = pages.opened(app, "errors", run="finished", select="all;word=slow")
     assert [each for each in shown.button if each.key == "look-for-shift"]
-    here = DatasetShift.of(store, store.read("finished"), "test").path("json")
+    here = DatasetShift.from_run(store, store.read("finished"), "test").get_path("json")
     here.parent.mkdir(parents=True, exist_ok=True)
     here.write_text(json.dumps(SHIFT_FOUND))
     app.run()
@@ -140,13 +140,13 @@ class Sizes(SplitAnalysis[dict[str, Any]]):
 
 @pytest.mark.slow
 def test_an_analysis_has_its_verb_button_and_table_by_its_class_alone(app, runs, monkeypatch):
-    monkeypatch.setattr(registry, "ALL", (*registry.ALL, data_quality.analysis_figure(Sizes)))
+    monkeypatch.setattr(registry, "ALL", (*registry.ALL, data_quality.make_analysis_figure(Sizes)))
     monkeypatch.setattr("core.failures.analyses.load", lambda name: Sizes)
     store = RunStore(runs)
     assert data.find_tags(store.read("finished"), "test", 60.0)
     (button,) = [each for each in pages.opened(app, "errors", run="finished").button if each.key == "look-for-sizes"]
     assert button.label == "Count them" and ">Words of a text</h2>" in words(app)
-    assert Sizes.of(store, store.read("finished"), "test").words == ("sizes", "finished", "--split", "test")
+    assert Sizes.from_run(store, store.read("finished"), "test").words == ("sizes", "finished", "--split", "test")
     assert make_verb("sizes")("finished", store=store)["rows"] == [{"words": 4, "n": 16}]
     app.run()
     assert "Count the words of each text." in words(app) and "texts 16" in words(app)

@@ -6,12 +6,12 @@ import pytest
 from answering import THREE, TWO
 from sklearn import metrics as sk
 
-from dashboard.figures.calibration import reliability
+from dashboard.figures.calibration import compute_bins
 from dashboard.figures.confusion import draw_confidence, draw_confusion
-from dashboard.figures.decisions import ANSWER, BARS, class_table, decide, few
-from dashboard.figures.metrics import draw_phenomena, phenomena
-from dashboard.figures.ranking import Curve, draw_pr, draw_roc, pr_curves, roc_curves
-from dashboard.figures.theme import DARK, LIGHT, Look, contrast
+from dashboard.figures.decisions import ANSWER, BARS, apply_threshold, build_class_metrics, name_small_samples
+from dashboard.figures.metrics import draw_phenomena, score_phenomena
+from dashboard.figures.roc_pr import ClassCurve, compute_pr, compute_roc, draw_pr, draw_roc
+from dashboard.figures.theme import DARK, LIGHT, Look, compute_contrast
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def three():
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.5, 0.9, 1.0])
 def test_two_classes_are_told_apart_at_the_threshold(two, threshold):
     labels, probabilities = two
-    decision = decide(labels, probabilities, TWO, "", threshold)
+    decision = apply_threshold(labels, probabilities, TWO, "", threshold)
     said = (probabilities[:, 1] > threshold).astype(int)
     assert decision.counts.tolist() == sk.confusion_matrix(labels, said, labels=[0, 1]).tolist()
     assert decision.accuracy[0] == pytest.approx((said == labels).mean())
@@ -42,35 +42,35 @@ def test_two_classes_are_told_apart_at_the_threshold(two, threshold):
 
 def test_more_classes_abstain_below_the_threshold_or_one_stands_against_the_rest(three):
     labels, probabilities = three
-    whole, half = (decide(labels, probabilities, THREE, ANSWER, t) for t in (0.0, 0.5))
+    whole, half = (apply_threshold(labels, probabilities, THREE, ANSWER, t) for t in (0.0, 0.5))
     assert len(whole.rows) == 150 and (whole.predicted == probabilities.argmax(1)).all()
     assert half.rows.tolist() == np.flatnonzero(probabilities.max(1) > 0.5).tolist()
     assert half.counts.sum() == len(half.rows) < 150
-    assert decide(labels, probabilities, THREE, ANSWER, 1.0).accuracy[1:] == (0.0, 1.0)
-    decision = decide(labels, probabilities, THREE, "even", 0.4)
+    assert apply_threshold(labels, probabilities, THREE, ANSWER, 1.0).accuracy[1:] == (0.0, 1.0)
+    decision = apply_threshold(labels, probabilities, THREE, "even", 0.4)
     assert decision.classes == ("not even", "even")
     assert decision.counts.tolist() == sk.confusion_matrix(labels == 1, probabilities[:, 1] > 0.4).tolist()
 
 
 def test_the_class_table_agrees_with_scikit_learn_and_one_half_with_the_top(two):
     labels, probabilities = two
-    table = class_table(decide(labels, probabilities, TWO, "", 0.35))
+    table = build_class_metrics(apply_threshold(labels, probabilities, TWO, "", 0.35))
     precision, recall, f1, n = sk.precision_recall_fscore_support(labels, probabilities[:, 1] > 0.35)
     assert np.allclose(table[["Precision", "Recall", "F1", "n"]], np.stack([precision, recall, f1, n], 1))
-    assert (decide(labels, probabilities, TWO, "", 0.5).predicted == probabilities.argmax(1)).all()
+    assert (apply_threshold(labels, probabilities, TWO, "", 0.5).predicted == probabilities.argmax(1)).all()
 
 
 def test_what_rests_on_few_is_named():
-    assert few({"a": 30, "b": 29}) == "b on 29"
-    assert few({"a": 30}) == ""
-    assert few({str(n): n for n in range(6)}).endswith("3 on 3 and 2 more")
+    assert name_small_samples({"a": 30, "b": 29}) == "b on 29"
+    assert name_small_samples({"a": 30}) == ""
+    assert name_small_samples({str(n): n for n in range(6)}).endswith("3 on 3 and 2 more")
 
 
 def test_the_ring_lies_where_the_threshold_puts_it(two):
     labels, probabilities = two
-    decision = decide(labels, probabilities, TWO, "", 0.6)
+    decision = apply_threshold(labels, probabilities, TWO, "", 0.6)
     said = probabilities[:, 1] > 0.6
-    (ranking,), (precision,) = roc_curves(decision), pr_curves(decision)
+    (ranking,), (precision,) = compute_roc(decision), compute_pr(decision)
     assert ranking.at == pytest.approx((said[labels == 0].mean(), said[labels == 1].mean()))
     assert precision.at == pytest.approx((sk.recall_score(labels, said), sk.precision_score(labels, said)))
     assert ranking.area == pytest.approx(sk.roc_auc_score(labels, probabilities[:, 1]))
@@ -80,27 +80,27 @@ def test_the_ring_lies_where_the_threshold_puts_it(two):
 
 def test_every_class_has_its_curve_over_what_is_answered_and_a_split_of_one_class_none(three, two):
     labels, probabilities = three
-    decision = decide(labels, probabilities, THREE, ANSWER, 0.45)
+    decision = apply_threshold(labels, probabilities, THREE, ANSWER, 0.45)
     rows = probabilities.max(1) > 0.45
-    assert [curve.name for curve in roc_curves(decision)] == list(THREE)
-    assert roc_curves(decision)[2].area == pytest.approx(sk.roc_auc_score(labels[rows] == 2, probabilities[rows, 2]))
+    assert [curve.name for curve in compute_roc(decision)] == list(THREE)
+    assert compute_roc(decision)[2].area == pytest.approx(sk.roc_auc_score(labels[rows] == 2, probabilities[rows, 2]))
     labels, probabilities = two
-    assert roc_curves(decide(labels[labels == 0], probabilities[labels == 0], TWO, "", 0.5)) == []
-    nothing = decide(np.array([0, 1, 2]), np.full((3, 3), 1 / 3), THREE, ANSWER, 0.9)
-    assert (roc_curves(nothing), pr_curves(nothing), reliability(nothing)) == ([], [], [])
-    assert phenomena(nothing, ["a", "b", "c"], {}).empty
+    assert compute_roc(apply_threshold(labels[labels == 0], probabilities[labels == 0], TWO, "", 0.5)) == []
+    nothing = apply_threshold(np.array([0, 1, 2]), np.full((3, 3), 1 / 3), THREE, ANSWER, 0.9)
+    assert (compute_roc(nothing), compute_pr(nothing), compute_bins(nothing)) == ([], [], [])
+    assert score_phenomena(nothing, ["a", "b", "c"], {}).empty
 
 
 def test_curves_name_their_area_ring_the_threshold_and_show_guessing():
-    curve = Curve("positive", (0.0, 0.0, 1.0), (0.0, 0.5, 1.0), 0.75, 4, 4)
+    curve = ClassCurve("positive", (0.0, 0.0, 1.0), (0.0, 0.5, 1.0), 0.75, 4, 4)
     figure = draw_roc([curve], Look())
     assert (tuple(figure.data[1].x), tuple(figure.data[1].y)) == (curve.x, curve.y)
     assert "positive <b>0.750</b>" in [note.text for note in figure.layout.annotations]
-    curve = Curve("positive", (0.0, 1.0), (0.0, 1.0), 0.5, 1, 3, at=(0.25, 0.75))
+    curve = ClassCurve("positive", (0.0, 1.0), (0.0, 1.0), 0.5, 1, 3, at=(0.25, 0.75))
     for draw in (draw_roc, draw_pr):
         ring = draw([curve], Look()).data[-1]
         assert (list(ring.x), list(ring.y), ring.mode) == ([0.25], [0.75], "markers")
-    curve = Curve("positive", (0.0, 1.0), (1.0, 0.25), 0.5, 1, 3)
+    curve = ClassCurve("positive", (0.0, 1.0), (1.0, 0.25), 0.5, 1, 3)
     assert list(draw_pr([curve], Look()).data[0].y) == [0.25, 0.25]
 
 
@@ -131,13 +131,13 @@ def test_each_cell_knows_its_place_and_says_its_count_or_row_share():
     counts = np.array([[6, 4, 0], [1, 9, 0], [0, 0, 0]])
     colours = draw_confusion(counts, ["a", "b", "c"], Look()).data[0].marker.color
     assert colours[2] == LIGHT.paper
-    assert contrast(colours[1], LIGHT.paper) > contrast(colours[3], LIGHT.paper) > 1
+    assert compute_contrast(colours[1], LIGHT.paper) > compute_contrast(colours[3], LIGHT.paper) > 1
     (bars,) = draw_confusion(COUNTS, ["a", "b"], Look(), normalised=True).data
     assert bars.text[1].endswith("0.200</b><br>2")
     even = draw_confusion(np.array([[8, 2], [80, 20]]), ["a", "b"], Look(), normalised=True).data[0].marker.color
     raw = draw_confusion(np.array([[2, 8], [20, 80]]), ["a", "b"], Look()).data[0].marker.color
-    assert contrast(even[1], LIGHT.paper) < contrast(even[2], LIGHT.paper)
-    assert contrast(raw[1], LIGHT.paper) < contrast(raw[2], LIGHT.paper)
+    assert compute_contrast(even[1], LIGHT.paper) < compute_contrast(even[2], LIGHT.paper)
+    assert compute_contrast(raw[1], LIGHT.paper) < compute_contrast(raw[2], LIGHT.paper)
 
 
 @pytest.mark.slow
@@ -146,21 +146,21 @@ def test_counts_can_be_read_on_every_cell(dark, tokens):
     for share in range(11):
         counts = np.array([[10 - share, share], [share, 10 - share]])
         for colour in draw_confusion(counts, ["a", "b"], Look(dark=dark)).data[0].marker.color:
-            assert contrast(tokens.ink, colour) >= 4.5
+            assert compute_contrast(tokens.ink, colour) >= 4.5
 
 
 def test_names_of_classes_are_not_markup():
     figure = draw_confusion(COUNTS, ["<b>x</b>", "y"], Look())
     assert figure.layout.xaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
     assert "<b>x" not in figure.data[0].hovertext[0]
-    curve = Curve("<i>x</i>", (0.0, 1.0), (0.0, 1.0), 0.5, 3, 3)
+    curve = ClassCurve("<i>x</i>", (0.0, 1.0), (0.0, 1.0), 0.5, 3, 3)
     assert "<i>" not in str(draw_roc([curve], Look()).to_plotly_json())
 
 
 def test_phenomena_come_the_worst_first_with_interval_n_and_yardstick():
     labels, chance = np.array([0, 0, 1, 1]), np.array([0.1, 0.8, 0.9, 0.7])
-    decision = decide(labels, np.stack([1 - chance, chance], 1), TWO, "", 0.5)
-    table = phenomena(decision, ["plain", "irony", "plain", "irony"], {"irony": 0.25})
+    decision = apply_threshold(labels, np.stack([1 - chance, chance], 1), TWO, "", 0.5)
+    table = score_phenomena(decision, ["plain", "irony", "plain", "irony"], {"irony": 0.25})
     assert table["phenomenon"].tolist() == ["irony", "plain"]
     assert table["accuracy"].tolist() == [0.5, 1.0] and table["n"].tolist() == [2, 2]
     assert table["tfidf"][0] == 0.25 and pd.isna(table["tfidf"][1])

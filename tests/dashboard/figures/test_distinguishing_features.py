@@ -8,11 +8,11 @@ import pytest
 from answering import right_where, texts
 from knowing import known_of
 
-from core.failures.phrases import Overused, Phrases
-from core.failures.selection import Selection, chosen_rows
+from core.failures.keywords import Keyword, Phrases
+from core.failures.selection import Selection, match_selection
 from dashboard.figures import distinguishing_features as features
-from dashboard.figures.analysis import analyse
-from dashboard.figures.filtering import FURTHER, changed
+from dashboard.figures.filtering import FURTHER, update_clauses
+from dashboard.figures.row_selection import apply_query
 from dashboard.figures.theme import Look
 
 
@@ -29,24 +29,26 @@ def known(tmp_path_factory):
 
 
 def test_it_is_what_core_finds_and_the_interval_is_that_of_z(known):
-    shown = features.overused(analyse(known[0], "wrong", known[1]))
-    assert list(shown.found) == Phrases(known[0].table.texts).overused(known[0].table.wrong)
-    marks = features.words_table(shown).marks
+    shown = features.compare_words(apply_query(known[0], "wrong", known[1]))
+    assert list(shown.found) == Phrases(known[0].table.texts).find_keywords(known[0].table.wrong)
+    marks = features.build_words_table(shown).marks
     first, mark = shown.found[0], marks.rows[0].cells["odds"]
     assert first.words in ("open", "sea", "open sea") and first.selected == 50 and first.rest == 0
     assert (mark.value - mark.low) / 1.96 == pytest.approx(first.log_odds / first.z)
-    assert features.words_table(shown).frame["words"].tolist() == [each.words for each in shown.found]
+    assert features.build_words_table(shown).frame["words"].tolist() == [each.words for each in shown.found]
 
 
 @pytest.mark.parametrize("select", ["wrong", "truth=good", "word=sea"])
 def test_the_numbers_beside_a_phrase_are_the_sentences_that_a_click_on_it_selects(known, select):
-    before, frame = analyse(known[0], select, known[1]), known[0].table.frame
-    shown = features.overused(before)
+    before, frame = apply_query(known[0], select, known[1]), known[0].table.frame
+    shown = features.compare_words(before)
     assert shown.found
-    for row, each in zip(features.words_table(shown).marks.rows, shown.found, strict=False):
+    for row, each in zip(features.build_words_table(shown).marks.rows, shown.found, strict=False):
         if row.id == select:  # picked already: a click takes it out
             continue
-        after = analyse(known[0], ";".join(changed(before.clauses, before.facets, FURTHER, row.id)), known[1])
+        after = apply_query(
+            known[0], ";".join(update_clauses(before.clauses, before.facets, FURTHER, row.id)), known[1]
+        )
         has = frame["text"].str.contains(rf"\b{re.escape(each.words)}\b", case=False).to_numpy()
         np.testing.assert_array_equal(after.rows, before.rows & has)
         assert row.cells["selected"] == str(len(after.places)) and each.rest == (has & ~before.rows).sum()
@@ -64,14 +66,16 @@ def tagged(tmp_path):
 
 @pytest.mark.slow
 def test_shares_are_those_of_the_table_and_what_made_the_selection_is_left_out(tagged):
-    shown, frame = features.marked(analyse(tagged[0], "wrong", tagged[1])), tagged[0].table.frame
-    row, web = features.columns_table(shown).frame.iloc[0], frame["source"] == "web"
+    shown, frame = features.compare_features(apply_query(tagged[0], "wrong", tagged[1])), tagged[0].table.frame
+    row, web = features.build_columns_table(shown).frame.iloc[0], frame["source"] == "web"
     assert (row["name"], row["value"], row["selected"]) == ("source", "web", (web & frame["wrong"]).sum())
     assert row["share"] == pytest.approx(web[frame["wrong"]].mean())
     assert row["rest_share"] == pytest.approx(web[~frame["wrong"]].mean())
-    first = features.columns_table(shown).marks.rows[0]
+    first = features.build_columns_table(shown).marks.rows[0]
     assert first.id == "source=web" and first.picks and not first.cells["share"].tie
-    names = {row["name"] for row in features.marked(analyse(tagged[0], "wrong;source=web", tagged[1])).found}
+    names = {
+        row["name"] for row in features.compare_features(apply_query(tagged[0], "wrong;source=web", tagged[1])).found
+    }
     assert "source" not in names and "sure and wrong" not in names and "neighbours conflict" not in names
 
 
@@ -88,7 +92,7 @@ def shown(tmp_path):
     ]
     frame["text"] = [f"a day of {each} and more{' rainbows' * (row % 5 == 0)}" for row, each in enumerate(said)]
     known, store = known_of(tmp_path, right_where(~wrong, labels), frame, find=False)
-    return features.find_outcomes(analyse(known, "wrong", store), "good"), known, store
+    return features.find_outcomes(apply_query(known, "wrong", store), "good"), known, store
 
 
 def test_each_outcome_has_its_size_and_the_rules_of_a_word_select_its_sentences(shown):
@@ -99,27 +103,27 @@ def test_each_outcome_has_its_size_and_the_rules_of_a_word_select_its_sentences(
         int(((good == true) & (said == claimed)).sum()) for true, claimed in features.OUTCOMES.values()
     ]
     assert [each.words for each in found.found["false negative"]] == ["rain"]
-    table = features.cloud_table(found)
+    table = features.build_cloud_table(found)
     assert table[table["outcome"] == "false negative"]["selected"].tolist() == [50]
     for outcome, (true, said) in features.OUTCOMES.items():
-        _, has = chosen_rows(Selection(tuple(found.rules(outcome, "rain"))), known.table, None, store)
+        _, has = match_selection(Selection(tuple(found.rules(outcome, "rain"))), known.table, None, store)
         own = ((frame["truth"] == "good") == true) & ((frame["said"] == "good") == said)
         np.testing.assert_array_equal(has, own & frame["text"].str.contains(r"\brain\b"))
     assert found.picked == ""
-    chosen = analyse(known, ";".join(found.rules("false negative", "rain")), store)
+    chosen = apply_query(known, ";".join(found.rules("false negative", "rain")), store)
     assert features.find_outcomes(chosen, "good").picked == "false negative: rain"
     words = [each for cloud in features.CLOUDS.draw(found, Look()).data["clouds"] for each in cloud["words"]]
     beside = {each["id"]: each["said"].split(", ")[1].removesuffix(" here") for each in words}
     assert len(beside) == sum(map(len, found.found.values())) == 2
     for outcome, words in found.found.items():
         for each in words:
-            after = analyse(known, ";".join(found.rules(outcome, each.words)), store)
+            after = apply_query(known, ";".join(found.rules(outcome, each.words)), store)
             assert beside[found.id(outcome, each.words)] == str(len(after.places)) == str(each.selected)
 
 
 FOUND = {
-    "true positive": [Overused("good", 9, 1, 2.0, 5.0), Overused("warm", 5, 1, 1.0, 3.0), Overused("w", 4, 1, 0.5, 2)],
-    "false negative": [Overused("<b>", 3, 1, 4.0, 2.5)],
+    "true positive": [Keyword("good", 9, 1, 2.0, 5.0), Keyword("warm", 5, 1, 1.0, 3.0), Keyword("w", 4, 1, 0.5, 2)],
+    "false negative": [Keyword("<b>", 3, 1, 4.0, 2.5)],
     "false positive": [],
     "true negative": [],
 }
@@ -130,10 +134,10 @@ def clouds(*clauses):
 
 
 def test_words_are_as_large_as_their_log_odds_and_the_largest_stands_in_the_middle():
-    found, half = features.scale_letters(FOUND), (features.SMALLEST + features.LARGEST) / 2
+    found, half = features.scale_words(FOUND), (features.SMALLEST + features.LARGEST) / 2
     assert found["false negative"] == [features.LARGEST] and found["true positive"][0] == pytest.approx(half)
     assert found["true positive"] == sorted(found["true positive"], reverse=True)
-    assert features.scale_letters({"true positive": []}) == {"true positive": []}
+    assert features.scale_words({"true positive": []}) == {"true positive": []}
     assert (
         features.arrange_words(range(5)) == [3, 1, 0, 2, 4]
         and features.arrange_words([]) == []
@@ -152,4 +156,4 @@ def test_each_word_can_be_picked_and_says_its_numbers():
     assert [each["title"] for each in data["clouds"]][:2] == ["True positives: 10", "False negatives: 10"]
     t = Look().tokens
     assert [each["colour"] for each in data["clouds"]] == [t.ink, t.wrong, t.wrong, t.ink]
-    assert list(features.cloud_table(picked)["words"]) == ["good", "warm", "w", "<b>"]
+    assert list(features.build_cloud_table(picked)["words"]) == ["good", "warm", "w", "<b>"]

@@ -8,12 +8,12 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from dashboard.figures.drawing import Column, Component, Table, fragment, titled
+from dashboard.figures.drawing import Component, DataTable, TableColumn, add_title, write_fragment
 from dashboard.figures.theme import LIGHT, Look
 
-TABLE = Table(
+TABLE = DataTable(
     pd.DataFrame({"class": ["a <b>", "c"], "n": [6920, 3], "F1": [0.12345, np.nan], "change": [-0.5, 0.5]}),
-    {"class": Column("Class"), "F1": Column(decimals=2, help='of "all"'), "change": Column(decimals=1)},
+    {"class": TableColumn("Class"), "F1": TableColumn(decimals=2, help='of "all"'), "change": TableColumn(decimals=1)},
 )
 COMPONENT = Component("head_view", {"tokens": ["</script>", "é"], "maps": [[[1.0]]]}, Look())
 
@@ -23,7 +23,7 @@ def cells(markup: str, tag: str) -> list[str]:
 
 
 def test_a_table_writes_numbers_as_pages_do_and_escapes_words():
-    shown = TABLE.html()
+    shown = TABLE.to_html()
     assert cells(shown, "th") == ["Class", "n", "F1", "change"]
     assert cells(shown, "td") == ["a &lt;b&gt;", "6\u202f920", "0.12", "\u22120.5", "c", "3", "–", "0.5"]
     assert 'title="of &quot;all&quot;"' in shown
@@ -31,12 +31,12 @@ def test_a_table_writes_numbers_as_pages_do_and_escapes_words():
 
 def test_words_stand_at_the_left_numbers_at_the_right_unless_a_column_says_so():
     rows = pd.DataFrame({"word": ["x"], "number": [1.5], "said": ["1.5"]})
-    shown = Table(rows, {"said": Column(alignment="right")}).html()
+    shown = DataTable(rows, {"said": TableColumn(alignment="right")}).to_html()
     assert re.findall("text-align:(left|right)", shown) == 2 * ["left", "right", "right"]
 
 
 def test_a_component_runs_its_own_script_on_its_data_which_cannot_end_it():
-    shown = COMPONENT.html("here")
+    shown = COMPONENT.to_html("here")
     (told,) = re.findall(r"draw\(\{data: (.*), parentElement: document\.getElementById\(\"here\"\)", shown)
     assert json.loads(told) == COMPONENT.data and shown.count("</script>") == 1
     assert 'id="here"' in shown and '<div class="head_view"></div>' in shown
@@ -54,13 +54,13 @@ def test_a_component_has_script_and_style_and_asks_nobody(name):
 
 def test_alone_it_has_its_title_in_a_notebook_too():
     for drawing in (TABLE, COMPONENT):
-        assert "A &lt;title&gt;" in titled(drawing, "A <title>")._repr_html_()
-    chart = titled(go.Figure(layout={"height": 300}), "A title")
+        assert "A &lt;title&gt;" in add_title(drawing, "A <title>")._repr_html_()
+    chart = add_title(go.Figure(layout={"height": 300}), "A title")
     assert chart.layout.title.text == "A title" and chart.layout.height > 300
 
 
 def test_only_a_chart_needs_plotly():
-    assert "plotly.js v" in fragment(go.Figure(), "one", plotly=True)
-    assert "plotly.js v" not in fragment(go.Figure(), "one", plotly=False)
+    assert "plotly.js v" in write_fragment(go.Figure(), "one", plotly=True)
+    assert "plotly.js v" not in write_fragment(go.Figure(), "one", plotly=False)
     for drawing in (TABLE, COMPONENT):
-        assert "plotly" not in fragment(drawing, "one", plotly=True).lower()
+        assert "plotly" not in write_fragment(drawing, "one", plotly=True).lower()

@@ -5,28 +5,28 @@ import pandas as pd
 import pytest
 from answering import texts
 
-from core.evaluation.projection import Projection, ProjectionConfig, Quality, density
+from core.evaluation.projection import Projection, ProjectionConfig, Quality, estimate_density
 from core.exceptions import RunDamaged
-from core.failures.found_groups import FoundGroup, FoundGroups
-from core.runs.layers import Layers, Stage
-from core.runs.results import prediction_table
-from dashboard.figures import class_separation, embeddings, map_drawing
+from core.failures.clusters import FoundGroup, FoundGroups
+from core.runs.layers import Layers, LayerStage
+from core.runs.results import build_prediction_table
+from dashboard.figures import class_separation, embedding_map, embeddings
 from dashboard.figures.class_separation import MAP_LAYERS, Depths, Spectrum, draw_depths, draw_silhouettes
-from dashboard.figures.decisions import points_frame
-from dashboard.figures.map_drawing import PLAIN, Group, Placed, Shades, Upon, draw_map
-from dashboard.figures.theme import DARK, LIGHT, Look, blend
+from dashboard.figures.decisions import build_points_table
+from dashboard.figures.embedding_map import PLAIN, MapOverlays, PlacedSentence, PointGroup, Shades, draw_map
+from dashboard.figures.theme import DARK, LIGHT, Look, blend_colors
 
 CLASSES = ("negative", "positive")
 CHANCES = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.1, 0.9]])
-SAVED = prediction_table(texts([0, 0, 1, 1]).assign(text=list("abcd")), CHANCES, CLASSES)
+SAVED = build_prediction_table(texts([0, 0, 1, 1]).assign(text=list("abcd")), CHANCES, CLASSES)
 
-POINTS = points_frame(SAVED, CLASSES)
+POINTS = build_points_table(SAVED, CLASSES)
 QUALITY = Quality(np.array([0, 2, 3]), np.array([0.1, 0.5, 0.3]), np.array([0.2, 0.4, 0.6]), 0.25)
 MADE = Projection(np.array([0, 1, 2, 3]), np.arange(8.0).reshape(4, 2), QUALITY, (0.6, 0.3))
 PCA = ProjectionConfig("pca")
 FLAT = np.array([[0.0, 1], [2, 3], [4, 5]])
 ROWS = np.array([3, 7, 9])
-GROUPS = [Group("a", np.array([0, 2]), "#111111"), Group("b", np.array([1]), "#222222", "x")]
+GROUPS = [PointGroup("a", np.array([0, 2]), "#111111"), PointGroup("b", np.array([1]), "#222222", "x")]
 WORDS = ["one", "two", "three"]
 
 
@@ -37,15 +37,15 @@ def flat(groups=GROUPS, words=(), upon=PLAIN, axes=("", "")):
 def test_points_say_how_sure_the_model_was_and_predictions_of_other_classes_are_told():
     assert POINTS["probability"].tolist() == [0.9, 0.6, 0.8, 0.9]
     with pytest.raises(RunDamaged, match="do not fit"):
-        points_frame(SAVED, ("yes", "no"))
+        build_points_table(SAVED, ("yes", "no"))
 
 
 def test_phenomena_are_offered_only_where_they_are_known_and_rare_ones_share_one_grey():
-    assert "phenomenon" not in map_drawing.ways(POINTS)
-    known = points_frame(SAVED.assign(phenomenon="plain"), CLASSES)
-    assert map_drawing.ways(known)[-2:] == ["phenomenon", map_drawing.GROUP]
+    assert "phenomenon" not in embedding_map.list_colorings(POINTS)
+    known = build_points_table(SAVED.assign(phenomenon="plain"), CLASSES)
+    assert embedding_map.list_colorings(known)[-2:] == ["phenomenon", embedding_map.GROUP]
     kinds = pd.DataFrame({"phenomenon": [kind for at, kind in enumerate("abcdefgh") for _ in range(8 - at)]})
-    others, *groups = map_drawing.colouring(kinds, "phenomenon", CLASSES, LIGHT)
+    others, *groups = embedding_map.color_points(kinds, "phenomenon", CLASSES, LIGHT)
     assert [group.name for group in groups] == list("abcdef")
     assert (others.name, len(others.points), others.colour) == ("others", 3, LIGHT.right)
 
@@ -54,12 +54,12 @@ def test_own_columns_colour_the_map_where_few_kinds_or_numbers_are_in_them():
     n = 20
     own = {"id": [f"R{row}" for row in range(n)], "source": ["web", "post"] * 10, "likes": range(n)}
     own |= {"label ": ["x"] * n, "confidence": ["high", "low"] * 10}
-    known = points_frame(pd.concat([SAVED] * 5, ignore_index=True).assign(**own), CLASSES)
-    assert map_drawing.ways(known)[4:] == ["source", "likes", "data confidence", map_drawing.GROUP]
-    groups = map_drawing.colouring(known, "source", CLASSES, LIGHT)
+    known = build_points_table(pd.concat([SAVED] * 5, ignore_index=True).assign(**own), CLASSES)
+    assert embedding_map.list_colorings(known)[4:] == ["source", "likes", "data confidence", embedding_map.GROUP]
+    groups = embedding_map.color_points(known, "source", CLASSES, LIGHT)
     kinds = {"web": list(range(0, n, 2)), "post": list(range(1, n, 2))}
     assert {group.name: group.points.tolist() for group in groups} == kinds
-    shades = map_drawing.colouring(known, "likes", CLASSES, LIGHT)
+    shades = embedding_map.color_points(known, "likes", CLASSES, LIGHT)
     assert (shades.title, shades.low, shades.high, shades.values.tolist()) == ("likes", 0, n - 1, list(range(n)))
 
 
@@ -67,11 +67,11 @@ def test_numbers_and_dates_of_a_file_where_everything_is_text_colour_the_map_too
     n = 20
     own = {"id": [str(1000 + row) for row in range(n)], "likes": [str(row % 9) for row in range(n)]}
     own["date"] = [f"2026-{1 + row // 2:02d}-03" for row in range(n)]
-    known = points_frame(pd.concat([SAVED] * 5, ignore_index=True).assign(**own), CLASSES)
-    assert map_drawing.ways(known)[4:] == ["likes", "date", map_drawing.GROUP]
-    shades = map_drawing.colouring(known, "likes", CLASSES, LIGHT)
+    known = build_points_table(pd.concat([SAVED] * 5, ignore_index=True).assign(**own), CLASSES)
+    assert embedding_map.list_colorings(known)[4:] == ["likes", "date", embedding_map.GROUP]
+    shades = embedding_map.color_points(known, "likes", CLASSES, LIGHT)
     assert (shades.low, shades.high, shades.values.tolist()) == (0, 8, [row % 9 for row in range(n)])
-    quarters = map_drawing.colouring(known, "date", CLASSES, LIGHT)
+    quarters = embedding_map.color_points(known, "date", CLASSES, LIGHT)
     assert sorted(row for group in quarters for row in group.points.tolist()) == list(range(n))
     assert {group.points.tolist()[0]: group.name for group in quarters}[0].startswith("2026-01-03")
 
@@ -85,55 +85,58 @@ def test_numbers_and_dates_of_a_file_where_everything_is_text_colour_the_map_too
     ],
 )
 def test_groups_together_are_all_points(way, expected):
-    groups = map_drawing.colouring(POINTS, way, CLASSES, LIGHT)
+    groups = embedding_map.color_points(POINTS, way, CLASSES, LIGHT)
     assert {group.name: group.points.tolist() for group in groups} == expected
 
 
 def test_an_error_differs_in_shape_not_only_in_colour_and_confidence_starts_at_guessing():
-    correct, wrong = map_drawing.colouring(POINTS, "correctness", CLASSES, LIGHT)
+    correct, wrong = embedding_map.color_points(POINTS, "correctness", CLASSES, LIGHT)
     assert correct.symbol != wrong.symbol
     assert (correct.colour, wrong.colour) == (LIGHT.right, LIGHT.wrong)
-    shades = map_drawing.colouring(POINTS, "confidence", CLASSES, LIGHT)
+    shades = embedding_map.color_points(POINTS, "confidence", CLASSES, LIGHT)
     assert (shades.low, shades.high) == (0.5, 1.0)
 
 
 def test_hover_words_are_short_and_left_out_where_they_are_too_many():
-    assert embeddings.hover_words(POINTS)[1] == "b · is negative, predicted positive (0.600)"
+    assert embeddings.write_hover_texts(POINTS)[1] == "b · is negative, predicted positive (0.600)"
     long = POINTS.assign(text="x" * 100)
-    assert embeddings.hover_words(long)[0].startswith("x" * 69 + "… ·")
-    assert embeddings.hover_words(pd.concat([POINTS] * 1300)) == []
+    assert embeddings.write_hover_texts(long)[0].startswith("x" * 69 + "… ·")
+    assert embeddings.write_hover_texts(pd.concat([POINTS] * 1300)) == []
 
 
 def test_every_number_says_on_how_many_it_rests_and_axes_of_pca_have_a_meaning():
-    stats = {stat.name: (stat.value, stat.n) for stat in embeddings.map_stats(MADE, PCA, 128)}
+    stats = {stat.name: (stat.value, stat.n) for stat in embeddings.compute_map_stats(MADE, PCA, 128)}
     assert stats["Silhouette, 128-D original"] == (pytest.approx(0.3), 3)
     assert stats["Silhouette, PCA, 2-D"] == (pytest.approx(0.4), 3)
     assert stats["10 nearest neighbours kept"] == (0.25, 3)
     assert stats["Variance shown"] == (pytest.approx(0.9), 4)
-    assert embeddings.axis_titles(MADE, PCA)[0] == "component 1, 60 % of the variance"
+    assert embeddings.name_axes(MADE, PCA)[0] == "component 1, 60 % of the variance"
     other = Projection(MADE.rows, MADE.places, QUALITY)
-    assert embeddings.axis_titles(other, ProjectionConfig("umap", 3)) == [""] * 3
+    assert embeddings.name_axes(other, ProjectionConfig("umap", 3)) == [""] * 3
 
 
 def test_silhouettes_are_sorted_within_their_class_in_both_spaces():
-    (space, plane), there = class_separation.spectra(MADE, POINTS, CLASSES, PCA, 128)
+    (space, plane), there = class_separation.group_silhouettes(MADE, POINTS, CLASSES, PCA, 128)
     assert there == [0, 1] and space.title == "original space, 128 dimensions"
     assert {name: samples.tolist() for name, samples in space.classes} == {"negative": [0.1], "positive": [0.3, 0.5]}
     assert plane.overall == pytest.approx(0.4)
-    table = class_separation.silhouette_table([space, plane])
+    table = class_separation.build_silhouette_table([space, plane])
     assert table.loc[(table["class"] == "positive"), "silhouette"].tolist() == pytest.approx([0.4, 0.5])
     assert table.loc[(table["class"] == "all"), "n"].tolist() == [3, 3]
 
 
 def test_the_table_of_points_has_silhouettes_where_they_were_measured():
-    table = embeddings.point_table(MADE, POINTS)
+    table = embeddings.build_point_table(MADE, POINTS)
     assert table["row"].tolist() == [0, 1, 2, 3] and table["y"].tolist() == [1, 3, 5, 7]
     assert table["silhouette_map"].isna().tolist() == [False, True, False, False]
     assert table["text"].tolist() == list("abcd")
 
 
 def test_what_must_be_seen_is_drawn_last():
-    groups = [Group("wrong", np.array([1]), "#222222", front=True), Group("correct", np.array([0, 2]), "#111111")]
+    groups = [
+        PointGroup("wrong", np.array([1]), "#222222", front=True),
+        PointGroup("correct", np.array([0, 2]), "#111111"),
+    ]
     assert [trace.name[:5] for trace in flat(groups).data] == ["corre", "wrong"]
 
 
@@ -149,7 +152,7 @@ def test_points_carry_their_row_and_their_group_its_colour_shape_and_count():
 
 
 def test_a_map_with_depth_has_three_axes_and_no_lasso():
-    places, upon = np.column_stack([FLAT, [6, 7, 8]]), Upon(placed=Placed(np.ones(3), "mine"))
+    places, upon = np.column_stack([FLAT, [6, 7, 8]]), MapOverlays(placed=PlacedSentence(np.ones(3), "mine"))
     figure = draw_map(places, ROWS, WORDS, GROUPS, ["1", "2", "3"], Look(), upon)
     assert [trace.type for trace in figure.data] == ["scatter3d"] * 3
     assert list(figure.data[0].z) == [6, 8] and figure.layout.scene.zaxis.title.text == "3"
@@ -166,15 +169,15 @@ def test_confidence_goes_from_guessing_to_certain_in_ordered_steps_not_in_the_co
 
 
 def test_texts_and_names_are_not_markup():
-    groups = [Group("<b>a</b>", np.arange(3), "#111111")]
-    upon = Upon(placed=Placed(np.zeros(2), "<img src=x>"))
+    groups = [PointGroup("<b>a</b>", np.arange(3), "#111111")]
+    upon = MapOverlays(placed=PlacedSentence(np.zeros(2), "<img src=x>"))
     drawn = str(flat(groups, words=["<i>x</i>"] * 3, upon=upon).to_plotly_json())
     assert "<i>" not in drawn and "<b>a" not in drawn and "<img" not in drawn
     assert "&lt;i&gt;" in drawn
 
 
 def test_a_typed_sentence_has_a_mark_that_no_selection_takes_for_a_row():
-    mark = flat(words=WORDS, upon=Upon(placed=Placed(np.array([8.0, 9.0]), "mine"))).data[-1]
+    mark = flat(words=WORDS, upon=MapOverlays(placed=PlacedSentence(np.array([8.0, 9.0]), "mine"))).data[-1]
     assert (mark.x[0], mark.y[0], mark.marker.symbol) == (8.0, 9.0, "diamond")
     assert mark.type == "scattergl", "in another layer the points would hide it"
     assert mark.customdata is None
@@ -194,7 +197,7 @@ def test_silhouettes_show_every_sample_sorted_with_means_and_the_first_class_on_
 
 
 def test_what_is_searched_gets_rings_above_all_points_and_says_how_many():
-    *_, rings = flat(upon=Upon(found=(9, 3, 500), wanted="<b>od")).data
+    *_, rings = flat(upon=MapOverlays(found=(9, 3, 500), wanted="<b>od")).data
     assert (list(rings.customdata), list(rings.x), rings.marker.symbol) == ([9, 3], [4, 0], "circle-open")
     assert "with “&lt;b&gt;od”" in rings.name and "n = 2" in rings.name
     assert rings.unselected.marker.opacity == 1, "a selection does not take the rings away"
@@ -202,39 +205,39 @@ def test_what_is_searched_gets_rings_above_all_points_and_says_how_many():
 
 def test_the_field_lies_behind_the_points_in_ink_alone():
     places = np.random.default_rng(0).normal(size=(40, 2))
-    groups, field = [Group("a", np.arange(40), "#111111")], density(places)
+    groups, field = [PointGroup("a", np.arange(40), "#111111")], estimate_density(places)
     for look in (Look(), Look(dark=True)):
-        behind, points = draw_map(places, np.arange(40), [], groups, ["", ""], look, Upon(density=field)).data
+        behind, points = draw_map(places, np.arange(40), [], groups, ["", ""], look, MapOverlays(density=field)).data
         assert (behind.type, points.type) == ("contour", "scattergl")
         assert behind.colorscale[0][1] == look.tokens.paper
-        assert behind.colorscale[-1][1] == blend(look.tokens.paper, look.tokens.ink, 0.2)
+        assert behind.colorscale[-1][1] == blend_colors(look.tokens.paper, look.tokens.ink, 0.2)
         assert np.allclose(behind.z, 1 - field.held)
 
 
 def test_a_search_finds_what_the_rule_of_a_selection_finds():
     table = pd.DataFrame({"text": ["Not good", "nothing", "c.t", "cat"]})
-    assert embeddings.containing(table, " not ").tolist() == [True, True, False, False]
-    assert embeddings.containing(table, "c.t").tolist() == [False, False, True, False]
-    assert not embeddings.containing(table, " ").any()
+    assert embeddings.find_matches(table, " not ").tolist() == [True, True, False, False]
+    assert embeddings.find_matches(table, "c.t").tolist() == [False, False, True, False]
+    assert not embeddings.find_matches(table, " ").any()
 
 
 def test_the_largest_groups_have_colours_and_what_is_in_none_is_grey():
     names, rows = "abcdefgh", np.arange(0, 40, 2)
     groups = tuple(FoundGroup(name, (), np.arange(4 * at, 4 * at + 4)) for at, name in enumerate(names))
     found = FoundGroups(groups, np.arange(32, 40), np.arange(40), 2)
-    none, smaller, *coloured = map_drawing.by_group(rows, found, LIGHT)
+    none, smaller, *coloured = embedding_map.color_groups(rows, found, LIGHT)
     assert [each.name for each in coloured] == list("abcdef")
     assert [each.colour for each in coloured] == list(LIGHT.categories)
     assert rows[coloured[1].points].tolist() == [4, 6]
     assert (none.name, none.colour, rows[none.points].tolist()) == ("no group", LIGHT.right, [32, 34, 36, 38])
     assert (smaller.name, smaller.symbol) == ("smaller groups", "diamond")
     assert rows[smaller.points].tolist() == [24, 26, 28, 30]
-    assert [each.name for each in map_drawing.by_group(rows, None, LIGHT)] == ["no group"]
+    assert [each.name for each in embedding_map.color_groups(rows, None, LIGHT)] == ["no group"]
 
 
 def layers(silhouettes, purities, reason=""):
     names = ["embedding", "layer 1", "head"]
-    stages = [Stage(name, 8, *values) for name, *values in zip(names, silhouettes, purities, strict=True)]
+    stages = [LayerStage(name, 8, *values) for name, *values in zip(names, silhouettes, purities, strict=True)]
     return Layers(tuple(stages), (0, 2, 4), 6, 0.5, reason)
 
 
@@ -253,14 +256,16 @@ def test_without_a_silhouette_the_reason_is_said_and_nothing_is_drawn_of_too_few
     shown = Depths(layers([None] * 3, [0.6, 0.7, 0.9], "the sentences belong to fewer than two classes"))
     (purity,) = draw_depths(shown, Look(dark=True)).data
     assert list(purity.y) == [0.6, 0.7, 0.9]
-    assert "No silhouette: the sentences belong to fewer than two classes." in MAP_LAYERS.say(MAP_LAYERS.reading, shown)
-    assert MAP_LAYERS.say(MAP_LAYERS.note, shown) == "n = 3 of 6, a stratified sample"
+    assert "No silhouette: the sentences belong to fewer than two classes." in MAP_LAYERS.resolve_text(
+        MAP_LAYERS.reading, shown
+    )
+    assert MAP_LAYERS.resolve_text(MAP_LAYERS.note, shown) == "n = 3 of 6, a stratified sample"
     assert draw_depths(Depths(layers([None] * 3, [None] * 3)), Look()).data == ()
 
 
 def test_its_table_has_every_stage_with_what_chance_would_give():
     shown = Depths(layers([0.0, 0.1, 0.4], [0.6, 0.7, 0.9]))
-    table = MAP_LAYERS.numbers(shown)["Layers"]
+    table = MAP_LAYERS.build_tables(shown)["Layers"]
     assert table["stage"].tolist() == ["embedding", "layer 1", "head"]
     assert table["purity"].tolist() == [0.6, 0.7, 0.9] and set(table["purity_by_chance"]) == {0.5}
     assert set(table["n"]) == {3}

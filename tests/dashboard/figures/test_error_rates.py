@@ -9,8 +9,8 @@ from knowing import known_of
 from core import api
 from core.failures.tags import CONSEQUENCES
 from dashboard.figures import error_rates as rates
-from dashboard.figures.analysis import analyse
-from dashboard.figures.interval_table import Mark, Words
+from dashboard.figures.interval_table import Mark, TextCell
+from dashboard.figures.row_selection import apply_query
 from dashboard.figures.source import Source
 from dashboard.reader import Reader
 
@@ -36,8 +36,8 @@ def web_and_phone(tmp_path, rows=ROWS):
 
 def test_every_number_is_a_query_and_what_errors_bring_about_stands_apart(web):
     known, store = web
-    shown, frame = rates.gathered(analyse(known, "wrong", store)), known.table.frame
-    table = rates.rates_table(shown).frame.set_index("rule")
+    shown, frame = rates.count_errors(apply_query(known, "wrong", store)), known.table.frame
+    table = rates.build_rates_table(shown).frame.set_index("rule")
     web, asks, wrong = frame["source"] == "web", frame["text"].str.contains("?", regex=False), frame["wrong"]
     for rule, has in (("source=web", web), ("tag=question", asks)):
         row = table.loc[rule]
@@ -45,19 +45,22 @@ def test_every_number_is_a_query_and_what_errors_bring_about_stands_apart(web):
         assert row["rate"] == pytest.approx(wrong[has].mean())
         assert row["excess"] == pytest.approx((has & wrong).sum() - has.sum() * wrong[~has].mean())
     assert table.loc["source=web", "ratio"] == pytest.approx(wrong[web].mean() / wrong[~web].mean())
-    marks = rates.rates_table(shown).marks
+    marks = rates.build_rates_table(shown).marks
     assert marks.rows[0].id == "source=web" and not marks.rows[0].cells["ratio"].tie
     assert len(marks.rows) <= rates.SHOWN + 2
     last = marks.rows[-1]
     assert last.id == "tag=sure and wrong" and last.apart and "ratio" not in last.cells
-    assert isinstance(last.cells["name"], Words) and last.cells["name"].small == "no cause"
+    assert isinstance(last.cells["name"], TextCell) and last.cells["name"].small == "no cause"
     assert CONSEQUENCES == {"neighbours conflict"}
-    assert rates.gathered(analyse(known, "wrong;source=phone", store)).picked == "source=phone" and shown.picked == ""
+    assert (
+        rates.count_errors(apply_query(known, "wrong;source=phone", store)).picked == "source=phone"
+        and shown.picked == ""
+    )
 
 
 def test_the_terminal_has_the_same_family_and_the_slices(web):
     known, store = web
-    page = rates.rates_table(rates.gathered(analyse(known, "wrong", store))).frame.set_index("rule")
+    page = rates.build_rates_table(rates.count_errors(apply_query(known, "wrong", store))).frame.set_index("rule")
     told = api.errors("one", tags=True, store=store)
     rows = {f"tag={row['tag']}": row for row in told["tags"]} | {row["rule"]: row for row in told["values"]}
     assert rows.keys() >= set(page.index) and {"source=web", "source=phone"} <= rows.keys()
@@ -65,7 +68,7 @@ def test_the_terminal_has_the_same_family_and_the_slices(web):
     for rule, row in page[names].iterrows():
         assert [rows[rule][name] for name in names] == [None if pd.isna(value) else value for value in row]
     assert rows["source=web"]["selected"] == (known.table.frame["source"].eq("web") & known.table.wrong).sum()
-    slices = rates.slices_table(rates.sliced(analyse(known, "wrong", store))).frame
+    slices = rates.build_slices_table(rates.find_slices(apply_query(known, "wrong", store))).frame
     assert [each["select"] for each in told["slices"]] == slices["rules"].tolist()
     assert "source=web" in set(slices["rules"])
 
@@ -77,19 +80,19 @@ def test_a_run_that_stands_beside_has_a_row_and_is_no_slice(tmp_path):
     answering(store, "two", right_where(other, labels), rows.assign(label=labels), model__width=64)
     source = Source(store.read("one"), Reader(store), others=[store.read("two")])
     rule, apart = "tag=models disagree with two", (other == known.table.wrong)
-    (mark,) = (row for row in rates.rates_table(rates.GATHERED.read(source)).marks.rows if row.id == rule)
+    (mark,) = (row for row in rates.build_rates_table(rates.GATHERED.read(source)).marks.rows if row.id == rule)
     assert mark.cells["n"] == str(apart.sum()) and mark.cells["name"].small == "with two"
-    after = analyse(known, f"all;{rule}", store)
+    after = apply_query(known, f"all;{rule}", store)
     np.testing.assert_array_equal(after.rows, apart)
-    assert after.said == "all, models disagree with two"
-    slices = rates.slices_table(rates.sliced(analyse(known.beside("two"), "all", store))).marks.rows
+    assert after.description == "all, models disagree with two"
+    slices = rates.build_slices_table(rates.find_slices(apply_query(known.beside("two"), "all", store))).marks.rows
     assert not any(rule in each.id for each in slices)
 
 
 def test_of_few_sentences_there_are_counts_only(tmp_path):
     known, store = web_and_phone(tmp_path, 20)
-    shown = rates.gathered(analyse(known, "wrong", store))
-    assert shown.few and [column.key for column in rates.rates_table(shown).marks.columns] == [
+    shown = rates.count_errors(apply_query(known, "wrong", store))
+    assert shown.has_only_counts and [column.key for column in rates.build_rates_table(shown).marks.columns] == [
         "name",
         "n",
         "rate",
@@ -99,13 +102,13 @@ def test_of_few_sentences_there_are_counts_only(tmp_path):
 
 def test_the_axis_doubles_from_one_to_both_sides_and_a_rule_has_a_name():
     row = {"ratio": 3.0, "ratio_interval": [1.5, 5.0], "p_holm": 0.01, "differs": True}
-    axis = rates.log_axis([rates.ratio_mark(row), Mark()])
+    axis = rates.build_ratio_axis([rates.mark_ratio(row), Mark()])
     assert axis.ticks == (-1.0, 0.0, 1.0, 2.0, 3.0) and axis.labels == ("½", "1", "2", "4", "8") and axis.zero == 0
-    mark = rates.ratio_mark(row)
+    mark = rates.mark_ratio(row)
     assert mark.value == pytest.approx(np.log2(3)) and mark.said == "3.00 (1.50 to 5.00), p after Holm = 0.010"
-    far = rates.ratio_mark({"ratio": None, "ratio_interval": [2.0, None], "p_holm": 0.0, "differs": True})
+    far = rates.mark_ratio({"ratio": None, "ratio_interval": [2.0, None], "p_holm": 0.0, "differs": True})
     assert (far.value, far.high, far.said) == (4.0, 4.0, "no errors elsewhere (2.00 and more), p after Holm < 0.001")
-    assert [rates.name_of(rule) for rule in ("tag=negation", "source=web", "source=", "unseen=True")] == [
+    assert [rates.name_rule(rule) for rule in ("tag=negation", "source=web", "source=", "unseen=True")] == [
         *("negation", "source web", "source missing", "unseen yes")
     ]
 
@@ -120,16 +123,18 @@ def known(tmp_path):
 
 
 def test_the_planted_pair_is_found_with_its_numbers_and_picked(known):
-    shown, frame = rates.sliced(analyse(known[0], "wrong", known[1])), known[0].table.frame
-    table = rates.slices_table(shown).frame.set_index("rules")
+    shown, frame = rates.find_slices(apply_query(known[0], "wrong", known[1])), known[0].table.frame
+    table = rates.build_slices_table(shown).frame.set_index("rules")
     both = (frame["one"] == "x") & (frame["two"] == "x")
     row = table.loc["one=x;two=x"]
     assert (row["n"], row["wrong"]) == (both.sum(), (both & frame["wrong"]).sum())
     assert row["ratio"] == pytest.approx(frame["wrong"][both].mean() / frame["wrong"][~both].mean())
-    assert "one=x;two=x" in [each.id for each in rates.slices_table(shown).marks.rows]
-    assert rates.sliced(analyse(known[0], "wrong;two=x;one=x", known[1])).picked == "one=x;two=x"
-    assert rates.sliced(analyse(known[0], "wrong", known[1])).picked == ""
-    assert all(rates.rules_of(each) for each in rates.sliced(analyse(known[0], "wrong", known[1])).found.slices)
+    assert "one=x;two=x" in [each.id for each in rates.build_slices_table(shown).marks.rows]
+    assert rates.find_slices(apply_query(known[0], "wrong;two=x;one=x", known[1])).picked == "one=x;two=x"
+    assert rates.find_slices(apply_query(known[0], "wrong", known[1])).picked == ""
+    assert all(
+        rates.format_rules(each) for each in rates.find_slices(apply_query(known[0], "wrong", known[1])).found.slices
+    )
 
 
 def steps(tmp_path, chance):
@@ -140,8 +145,8 @@ def steps(tmp_path, chance):
     frame["text"] = [f"{text}{'?' * int(ask)}" for text, ask in zip(frame["text"], asks, strict=True)]
     right = random.random(600) > np.where(asks, *chance)
     known, store = known_of(tmp_path, right_where(right, rows % 2, 0.8), frame)
-    shown = analyse(known, "wrong", store)
-    return rates.next_steps(shown, rates.gathered(shown), rates.sliced(shown)), known.table.frame, asks
+    shown = apply_query(known, "wrong", store)
+    return rates.suggest_steps(shown, rates.count_errors(shown), rates.find_slices(shown)), known.table.frame, asks
 
 
 def test_a_tag_that_survives_is_advised_with_its_rates_and_chance_is_not(tmp_path):

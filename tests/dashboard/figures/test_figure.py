@@ -8,7 +8,7 @@ import pytest
 from core.exceptions import InputError, NotAvailable
 from core.models.presets import PRESETS
 from dashboard.figures.figure import Figure
-from dashboard.figures.source import Option, Source, Span
+from dashboard.figures.source import Option, Source, ValueRange
 
 
 def source(preset: str = "vanilla", **choices) -> Source:
@@ -20,7 +20,7 @@ def source(preset: str = "vanilla", **choices) -> Source:
 
 SIDE = Option("side", "Side", lambda source: ("left", "right"), endings={"left": "", "right": "-right"})
 DEEP = Option("deep", "Depth", lambda source: ("2-D", "3-D"), endings={"2-D": "-flat", "3-D": "-deep"})
-LIMIT = Option("limit", "Limit", lambda source: Span(0, 1, 0.1), usual=lambda source: 0.5)
+LIMIT = Option("limit", "Limit", lambda source: ValueRange(0, 1, 0.1), usual=lambda source: 0.5)
 RARE = Option("rare", "Rare", lambda source: ())
 
 
@@ -32,8 +32,8 @@ def test_a_figure_has_a_name_for_each_value_of_what_it_is_written_for():
     figure = declared(options=(SIDE, DEEP, LIMIT), spread=(SIDE, DEEP))
     flat, deep, right = {"deep": "2-D"}, {"deep": "3-D"}, {"side": "right"}
     names = {"name-flat": flat, "name-deep": deep, "name-right-flat": right | flat, "name-right-deep": right | deep}
-    assert dict(figure.variants()) == names
-    assert dict(declared().variants()) == {"name": {}}
+    assert dict(figure.iterate_variants()) == names
+    assert dict(declared().iterate_variants()) == {"name": {}}
 
 
 @pytest.mark.parametrize(
@@ -47,14 +47,14 @@ def test_a_figure_has_a_name_for_each_value_of_what_it_is_written_for():
     ],
 )
 def test_alone_it_says_what_it_is_about_and_what_was_chosen(parts, choices, words):
-    assert declared(**parts).alone(source(**choices), 7) == words
+    assert declared(**parts).write_caption(source(**choices), 7) == words
 
 
 def test_what_a_model_does_not_provide_is_not_read():
     figure = declared(needs="gates")
-    assert figure.shape(source("sentiformer")) == 7
+    assert figure.read_data(source("sentiformer")) == 7
     with pytest.raises(NotAvailable, match="vanilla has no gates"):
-        figure.shape(source())
+        figure.read_data(source())
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,9 @@ def test_what_a_model_does_not_provide_is_not_read():
 )
 def test_a_choice_is_read_and_a_value_that_there_is_not_is_refused_in_words(option, said, words):
     with pytest.raises(InputError, match=words):
-        source(**{option.name: said}).chosen(option)
-    assert source().chosen(LIMIT) == 0.5 and source(limit="0.25").chosen(LIMIT) == 0.25
-    assert source().chosen(SIDE) == "left" and source().chosen(RARE) == ""
+        source(**{option.name: said}).get_choice(option)
+    assert source().get_choice(LIMIT) == 0.5 and source(limit="0.25").get_choice(LIMIT) == 0.25
+    assert source().get_choice(SIDE) == "left" and source().get_choice(RARE) == ""
 
 
 def test_what_several_figures_need_is_read_once_of_each_choice():
@@ -82,7 +82,7 @@ def test_what_several_figures_need_is_read_once_of_each_choice():
         return len(times)
 
     here = source()
-    assert here.once(shared) == here.once(shared) == 1
-    other = here.with_choices(side="right")
-    assert other.once(shared) == 2 and other.chosen(SIDE) == "right" and here.chosen(SIDE) == "left"
+    assert here.read_once(shared) == here.read_once(shared) == 1
+    other = here.copy_with_choices(side="right")
+    assert other.read_once(shared) == 2 and other.get_choice(SIDE) == "right" and here.get_choice(SIDE) == "left"
     assert here.used is other.used == {"side"}, "whoever asks what was used asks either"

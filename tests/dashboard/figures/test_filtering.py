@@ -5,10 +5,10 @@ import pytest
 from answering import texts
 from knowing import known_of
 
-from core.failures.codes import Codes, data_of
-from core.failures.rules import Clause
-from dashboard.figures.analysis import analyse
-from dashboard.figures.filtering import changed, searched, sentence
+from core.failures.codebook import Codes, get_data_name
+from core.failures.query import Clause
+from dashboard.figures.filtering import apply_search, draw_filter, update_clauses
+from dashboard.figures.row_selection import apply_query
 from dashboard.figures.theme import Look
 
 pytestmark = pytest.mark.slow
@@ -28,7 +28,7 @@ def known(tmp_path):
 
 def said(known, select):
     """Words by name, what no word says, and the text that is looked for."""
-    data = sentence(analyse(known[0], select, known[1]), Look()).data
+    data = draw_filter(apply_query(known[0], select, known[1]), Look()).data
     return {word["name"]: word for word in data["words"]}, data["further"], data["contains"]
 
 
@@ -61,17 +61,17 @@ def test_every_word_is_there_and_what_no_word_says_can_be_taken_out(known):
 
 def test_an_option_leaves_as_many_rows_as_choosing_it_selects(known):
     """Whatever else is chosen, of every option of every word."""
-    codes, keys = Codes(known[1].folder, data_of(known[0].table.record)), known[0].keys
-    codes.add("irony")
-    codes.code(keys[:6], ["irony"], author="ann")
+    codes, keys = Codes(known[1].folder, get_data_name(known[0].table.record)), known[0].keys
+    codes.add_code("irony")
+    codes.code_rows(keys[:6], ["irony"], author="ann")
     for key in keys[4:12]:
-        codes.note(key, "so it is", author="ann")
+        codes.write_note(key, "so it is", author="ann")
     for select in ("wrong", "truth=good;a=x", "word=text 1", "coded", "noted;uncoded", "id=tweet 7"):
-        before, (words, _, _) = analyse(known[0], select, known[1]), said(known, select)
+        before, (words, _, _) = apply_query(known[0], select, known[1]), said(known, select)
         for name, option in ((name, option) for name, word in words.items() for option in word["options"]):
             value = f"id={option['value']}" if name == "asked" and option["value"] else option["value"]
-            rules = changed(before.clauses, before.facets, name, value, known[0].bare.asked)
-            found = analyse(known[0], ";".join(rules), known[1]).places
+            rules = update_clauses(before.clauses, before.facets, name, value, known[0].bare.asked)
+            found = apply_query(known[0], ";".join(rules), known[1]).places
             assert option["n"] == len(found), (select, name, option)
     told = {o["value"]: o["n"] for o in said(known, "all")[0]["code"]["options"]}
     assert told == {"": 40, "coded": 6, "uncoded": 34, "noted": 8, "unnoted": 32, "noted;uncoded": 6, "code=irony": 6}
@@ -79,8 +79,8 @@ def test_an_option_leaves_as_many_rows_as_choosing_it_selects(known):
 
 def test_a_search_or_a_choice_changes_its_word_and_leaves_the_others(known):
     def after(select, clause):
-        now = analyse(known[0], select, known[1])
-        return searched(now.clauses, now.facets, clause, ("id", "user"))
+        now = apply_query(known[0], select, known[1])
+        return apply_search(now.clauses, now.facets, clause, ("id", "user"))
 
     assert after("wrong;text~one", Clause("text", "~", "two")) == ["wrong", "text~two"]
     assert after("wrong;text~one", None) == ["wrong"]
@@ -90,8 +90,8 @@ def test_a_search_or_a_choice_changes_its_word_and_leaves_the_others(known):
     assert after("wrong;margin<0.3", Clause("margin", ">", "0.1")) == ["wrong", "margin<0.3", "margin>0.1"]
 
     def after(select, word, value):
-        now = analyse(known[0], select, known[1])
-        return changed(now.clauses, now.facets, word, value)
+        now = apply_query(known[0], select, known[1])
+        return update_clauses(now.clauses, now.facets, word, value)
 
     assert after("wrong", "said", "said=good") == ["wrong", "said=good"]
     assert after("said=good;wrong", "truth", "truth=bad") == ["wrong", "truth=bad", "said=good"]

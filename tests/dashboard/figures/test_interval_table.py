@@ -7,8 +7,17 @@ import pytest
 
 from dashboard.figures import interval_table
 from dashboard.figures.drawing import write_node
-from dashboard.figures.interval_drawing import Line, component, draw, html, ties
-from dashboard.figures.interval_table import Axis, Column, IntervalTable, Mark, Marks, Row, Words, axis
+from dashboard.figures.interval_drawing import TieSegment, build_component, draw_node, place_ties, render_html
+from dashboard.figures.interval_table import (
+    Axis,
+    IntervalColumn,
+    IntervalRow,
+    IntervalTable,
+    Mark,
+    Marks,
+    TextCell,
+    make_axis,
+)
 from dashboard.figures.theme import DARK, LIGHT, Look
 
 ACCURACY = {"best": 0.916, "second": 0.907, "third": 0.898, "yardstick": 0.673}
@@ -21,22 +30,25 @@ def mark(value: float, half: float = 0.01, **more) -> Mark:
 
 def table(**more) -> Marks:
     marks = {name: mark(value) for name, value in ACCURACY.items()}
-    shared = axis(list(marks.values()), leaves_out="low")
-    columns = (Column("model", "Model", "12rem"), Column("ties", "", ties=True))
-    columns += (Column("mark", "95 % interval", axis=shared), Column("time", "Training", number=True, opt=True))
-    rows = [Row(name, {"model": name, "mark": each, "time": "2 s"}) for name, each in marks.items()]
-    rows[1] = Row("second", dict(rows[1].cells), children=(Row("seed-0", {"model": "seed 0"}),))
+    shared = make_axis(list(marks.values()), leaves_out="low")
+    columns = (IntervalColumn("model", "Model", "12rem"), IntervalColumn("ties", "", ties=True))
+    columns += (
+        IntervalColumn("mark", "95 % interval", axis=shared),
+        IntervalColumn("time", "Training", number=True, opt=True),
+    )
+    rows = [IntervalRow(name, {"model": name, "mark": each, "time": "2 s"}) for name, each in marks.items()]
+    rows[1] = IntervalRow("second", dict(rows[1].cells), children=(IntervalRow("seed-0", {"model": "seed 0"}),))
     return Marks("Models", columns, tuple(rows), groups=(("best", "second"),), **more)
 
 
 def test_a_minority_far_off_does_not_squeeze_those_that_compete():
     marks = [mark(value) for value in ACCURACY.values()]
-    found = axis(marks, leaves_out="low")
+    found = make_axis(marks, leaves_out="low")
     assert 0.88 < found.low < 0.888
     assert 0.926 < found.high < 0.93
-    assert axis(marks).low < 0.663, "unasked, nothing is left out"
-    assert axis(marks, leaves_out="high").low < 0.663, "the far one is not on this side"
-    assert axis([mark(0.9), mark(0.5)], leaves_out="low").low < 0.5
+    assert make_axis(marks).low < 0.663, "unasked, nothing is left out"
+    assert make_axis(marks, leaves_out="high").low < 0.663, "the far one is not on this side"
+    assert make_axis([mark(0.9), mark(0.5)], leaves_out="low").low < 0.5
 
 
 @pytest.mark.parametrize(
@@ -48,55 +60,57 @@ def test_a_minority_far_off_does_not_squeeze_those_that_compete():
     ],
 )
 def test_gridlines_stand_at_round_numbers(mark, labels):
-    found = axis([mark])
+    found = make_axis([mark])
     assert found.labels == labels and found.ticks == pytest.approx(list(map(float, labels)))
 
 
 def test_an_axis_has_its_zero_its_ends_and_an_extent():
-    found = axis([Mark(0.03, 0.01, 0.05)], zero=0, signed=True)
+    found = make_axis([Mark(0.03, 0.01, 0.05)], zero=0, signed=True)
     assert found.low < 0 < found.high
     assert found.labels[:2] == ("0", "+0.02")
-    assert axis([Mark(-0.03, -0.05, -0.01)], zero=0, signed=True).labels[0] == "−0.04"
-    found = axis([Mark(0.99, 0.97, 1.0)], ends=(0, 1))
-    assert (found.high, found.at(1.0)) == (1, 100)
-    assert axis([]).low < axis([]).high
-    assert axis([Mark()]) == axis([])
-    assert axis([Mark(0.5)]).at(0.5) == pytest.approx(50)
+    assert make_axis([Mark(-0.03, -0.05, -0.01)], zero=0, signed=True).labels[0] == "−0.04"
+    found = make_axis([Mark(0.99, 0.97, 1.0)], ends=(0, 1))
+    assert (found.high, found.to_percent(1.0)) == (1, 100)
+    assert make_axis([]).low < make_axis([]).high
+    assert make_axis([Mark()]) == make_axis([])
+    assert make_axis([Mark(0.5)]).to_percent(0.5) == pytest.approx(50)
 
 
 def test_upright_lines_join_a_group_and_share_a_lane_where_they_do_not_meet():
-    found = ties(["a", "b", "c", "d"], [["a", "b"], ["b", "d"], ["c"]])
+    found = place_ties(["a", "b", "c", "d"], [["a", "b"], ["b", "d"], ["c"]])
     assert found.lanes == 2
-    assert found.rows["a"] == [Line(0, "start")]
-    assert found.rows["b"] == [Line(0, "end"), Line(1, "start")]
-    assert found.rows["c"] == [Line(1, "past")], "it lies between them and does not belong to them"
-    assert found.rows["d"] == [Line(1, "end")]
-    found = ties(["a", "b", "c", "d"], [["c", "d"], ["a", "b"]])
+    assert found.rows["a"] == [TieSegment(0, "start")]
+    assert found.rows["b"] == [TieSegment(0, "end"), TieSegment(1, "start")]
+    assert found.rows["c"] == [TieSegment(1, "past")], "it lies between them and does not belong to them"
+    assert found.rows["d"] == [TieSegment(1, "end")]
+    found = place_ties(["a", "b", "c", "d"], [["c", "d"], ["a", "b"]])
     assert found.lanes == 1
-    assert found.below == {"a": [Line(0, "on")], "b": [], "c": [Line(0, "on")], "d": []}
+    assert found.below == {"a": [TieSegment(0, "on")], "b": [], "c": [TieSegment(0, "on")], "d": []}
 
 
 def test_marks_lie_where_their_numbers_say_and_a_tie_looks_like_one():
     one = Marks(
         "x",
-        (Column("name", "Name"), Column("m", "Value", axis=WIDE)),
-        (Row("a", {"name": "a", "m": Mark(0.5, 0.25, 0.75)}),),
+        (IntervalColumn("name", "Name"), IntervalColumn("m", "Value", axis=WIDE)),
+        (IntervalRow("a", {"name": "a", "m": Mark(0.5, 0.25, 0.75)}),),
     )
-    text = html(one, Look())
+    text = render_html(one, Look())
     assert 'class="bar" style="left:25.00%;width:50.00%"' in text
     assert 'class="value" style="left:50.00%"' in text
     assert 'aria-label="0.500, 95 % interval 0.250 to 0.750"' in text
-    columns = (Column("name", "Pair"), Column("m", "Difference", axis=WIDE))
+    columns = (IntervalColumn("name", "Pair"), IntervalColumn("m", "Difference", axis=WIDE))
     marks = {"a": mark(0.5, tie=True), "b": mark(0.5, colour="#3F9168")}
-    text = html(Marks("x", columns, tuple(Row(id, {"name": id, "m": each}) for id, each in marks.items())), Look())
+    text = render_html(
+        Marks("x", columns, tuple(IntervalRow(id, {"name": id, "m": each}) for id, each in marks.items())), Look()
+    )
     assert text.count('class="tie"') == text.count('class="sure"') == 1
     assert 'style="--c:#3F9168"' in text
-    text = html(table(), Look())
+    text = render_html(table(), Look())
     assert '<span class="edge low">‹ 0.673</span>' in text
     assert text.count('class="bar"') == 3
     name = "built-in-ndt-01-n3-seed-2"
-    one = Marks("x", (Column("name", "Run"),), (Row("a", {"name": name}),))
-    assert "<span>built-in-ndt-01-n3</span><span>-seed-2</span>" in html(one, Look())
+    one = Marks("x", (IntervalColumn("name", "Run"),), (IntervalRow("a", {"name": name}),))
+    assert "<span>built-in-ndt-01-n3</span><span>-seed-2</span>" in render_html(one, Look())
 
 
 @pytest.mark.parametrize(
@@ -111,39 +125,39 @@ def test_marks_lie_where_their_numbers_say_and_a_tie_looks_like_one():
 )
 def test_where_there_is_no_room_zero_and_another_number_stay(ticks, zero, gone):
     one = Axis(-3.0, 3.0, ticks, tuple(map(str, ticks)), zero)
-    columns = (Column("name", "Pair"), Column("m", "Difference", axis=one))
-    text = html(Marks("x", columns, (Row("a", {"name": "a", "m": mark(0.5)}),)), Look())
+    columns = (IntervalColumn("name", "Pair"), IntervalColumn("m", "Difference", axis=one))
+    text = render_html(Marks("x", columns, (IntervalRow("a", {"name": "a", "m": mark(0.5)}),)), Look())
     assert re.findall(r'<span [^>]*class="lesser"[^>]*>([^<]*)<', text) == gone
 
 
 def test_an_exported_table_is_a_picture_with_its_colours_and_no_script():
-    text = html(table(), Look())
+    text = render_html(table(), Look())
     assert "seed 0" not in text and "tabindex" not in text and "<input" not in text and 'role="grid"' not in text
     assert "<script" not in text and "http" not in text
-    assert f"--ink:{LIGHT.ink};" in html(table(), Look())
-    assert f"--rule:{DARK.grid};" in html(table(), Look(dark=True))
-    assert "--px:1.3px" in html(table(), Look(projector=True))
-    made = component(table(), Look(), picks=True, tick="compare", ticked=["best"])
-    assert made.html("here").startswith('<div id="here"><style>') and "<script" not in made.html("here")
+    assert f"--ink:{LIGHT.ink};" in render_html(table(), Look())
+    assert f"--rule:{DARK.grid};" in render_html(table(), Look(dark=True))
+    assert "--px:1.3px" in render_html(table(), Look(projector=True))
+    made = build_component(table(), Look(), picks=True, tick="compare", ticked=["best"])
+    assert made.to_html("here").startswith('<div id="here"><style>') and "<script" not in made.to_html("here")
     assert made.data["ticked"] == ["best"] and made.data["picks"] and json.dumps(made.data)
 
 
 def test_on_a_page_rows_can_be_reached_ticked_and_unfolded():
-    text = write_node(draw(table(), Look(), tick="compare", live=True))
+    text = write_node(draw_node(table(), Look(), tick="compare", live=True))
     assert 'role="treegrid"' in text
     assert text.count('tabindex="0"') == 5, "four rows and a seed"
     assert text.count('aria-expanded="false"') == 1
     assert text.count('type="checkbox"') == 4 and 'aria-label="compare best"' in text
     assert 'data-id="seed-0" tabindex="0" aria-selected="false" aria-level="2" data-of="second" hidden=""' in text
-    node = draw(table(), Look(), live=True)
+    node = draw_node(table(), Look(), live=True)
     assert json.loads(json.dumps(node)) == node
 
 
 def test_a_text_stays_a_text():
     evil = "<img src=x onerror=alert(1)>\"'"
-    rows = (Row(evil, {"name": Words(evil, small=evil, title=evil), "m": mark(0.5, said=evil)}),)
-    one = Marks(evil, (Column("name", evil), Column("m", evil, axis=WIDE)), rows)
-    for text in (html(one, Look()), write_node(draw(one, Look(), tick="compare", live=True))):
+    rows = (IntervalRow(evil, {"name": TextCell(evil, small=evil, title=evil), "m": mark(0.5, said=evil)}),)
+    one = Marks(evil, (IntervalColumn("name", evil), IntervalColumn("m", evil, axis=WIDE)), rows)
+    for text in (render_html(one, Look()), write_node(draw_node(one, Look(), tick="compare", live=True))):
         assert "<img" not in text
         assert "alert(1)" in text
 
@@ -157,10 +171,10 @@ def test_declared_columns_give_the_drawing_and_the_csv():
     declared = IntervalTable(
         "Shares",
         (
-            interval_table.name("name", "Rule", lambda row: row["rule"].upper(), "5rem", rule="rule"),
-            interval_table.count("n", "n", "n", "3rem", csv="rows"),
-            interval_table.interval("mark", "share", lambda row: Mark(row["share"]), lambda marks: WIDE),
-            interval_table.also("p", low="ends.0", high="ends.1"),
+            interval_table.make_name_column("name", "Rule", lambda row: row["rule"].upper(), "5rem", rule="rule"),
+            interval_table.make_count_column("n", "n", "n", "3rem", csv="rows"),
+            interval_table.make_interval_column("mark", "share", lambda row: Mark(row["share"]), lambda marks: WIDE),
+            interval_table.make_csv_columns("p", low="ends.0", high="ends.1"),
         ),
         rows,
         "rule",

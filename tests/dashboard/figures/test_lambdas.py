@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from core.config import compose
-from core.papers.reported import counterpart
+from core.papers.reported_results import find_counterpart
 from core.runs.record import RunRecord
 from core.training.history import History
 from dashboard.figures import lambdas
-from dashboard.figures.curves import Curves, head_lines
 from dashboard.figures.lambdas import Track, draw_course
 from dashboard.figures.theme import LIGHT, Look
-from dashboard.figures.training import SMALLEST_CHANGE
+from dashboard.figures.training_curves import SMALLEST_CHANGE
+from dashboard.figures.training_log import Curves, build_head_lines
 
 
 def record(run, preset="ndt-01-n2", final=None, **settings):
@@ -66,16 +66,16 @@ def test_lambda_belongs_to_models_with_several_maps(preset, has):
 
 def test_lambda_hardly_moved_where_no_value_came_a_hundredth_from_its_start():
     still = replace(CURVES, lambdas={(0, 1): (0.15, 0.1599, 0.15), (1, 1): (0.18, 0.175, 0.178)})
-    assert lambdas.moved(Track("a", 0, still)).startswith("λ hardly moved: by 0.0099 at most (λ₁ of layer 1)")
+    assert lambdas.describe_change(Track("a", 0, still)).startswith("λ hardly moved: by 0.0099 at most (λ₁ of layer 1)")
     gone = replace(CURVES, lambdas={(0, 1): (0.15, 0.16), (1, 2): (0.18, 0.05, 0.2)})
-    assert lambdas.moved(Track("a", 0, gone)).startswith("λ moved by up to 0.130 (λ₂ of layer 2)")
+    assert lambdas.describe_change(Track("a", 0, gone)).startswith("λ moved by up to 0.130 (λ₂ of layer 2)")
 
 
 def test_a_start_that_was_fitted_is_told_and_so_is_a_chosen_one():
-    assert "fitted to the λ that it reports" in lambdas.where_it_starts(record("a"))
+    assert "fitted to the λ that it reports" in lambdas.describe_start(record("a"))
     chosen = record("a", model__attention__lambda_start="0.5")
-    assert lambdas.where_it_starts(chosen) == "The paper prints no start; here λ starts at 0.5."
-    assert lambdas.where_it_starts(record("a", "differential")) == ""
+    assert lambdas.describe_start(chosen) == "The paper prints no start; here λ starts at 0.5."
+    assert lambdas.describe_start(record("a", "differential")) == ""
 
 
 def test_seeds_are_runs_that_differ_in_nothing_else_each_seed_once():
@@ -87,22 +87,22 @@ def test_seeds_are_runs_that_differ_in_nothing_else_each_seed_once():
         record("three", "ndt-01-n3", training__seed=3),
         record("c", training__seed=4),
     ]
-    assert lambdas.other_seeds(record("a"), others) == ["b", "c"]
+    assert lambdas.find_other_seeds(record("a"), others) == ["b", "c"]
 
 
 def test_final_values_stand_beside_the_reported_ones_of_the_same_cell():
     one, two = record("a", final=[[0.151], [0.184]]), record("b", final=[[0.153], [0.186]], training__seed=1)
-    paper = lambdas.reported_places(counterpart(one.preset, one.config))
+    paper = lambdas.map_reported(find_counterpart(one.preset, one.config))
     assert paper == {(0, 1): 0.1507, (1, 1): 0.186}
-    alone = lambdas.final_table([Track("a", 0, CURVES)], {"a": one}, paper)
+    alone = lambdas.build_final_table([Track("a", 0, CURVES)], {"a": one}, paper)
     assert alone["This run"].tolist() == ["0.1510", "0.1840"]
     assert alone["Difference"].tolist() == ["+0.0003", "−0.0020"]
     tracks = [Track("a", 0, CURVES), Track("b", 1, CURVES, sibling=True)]
-    both = lambdas.final_table(tracks, {"a": one, "b": two}, paper)
+    both = lambdas.build_final_table(tracks, {"a": one, "b": two}, paper)
     assert both["Mean over 2 seeds"].tolist() == ["0.1520", "0.1850"]
     assert both["Range"].tolist() == ["0.1510 to 0.1530", "0.1840 to 0.1860"]
     assert both["Difference"].tolist() == ["+0.0013", "−0.0010"]
-    early = lambdas.final_table([Track("a", 0, CURVES)], {"a": record("a")}, {})  # before it is done
+    early = lambdas.build_final_table([Track("a", 0, CURVES)], {"a": record("a")}, {})  # before it is done
     assert early["At the start"].tolist() == ["0.1500", "0.1800"]
     assert early["This run"].tolist() == ["0.1600", "0.1700"] and "Reported" not in early.columns
 
@@ -113,17 +113,17 @@ def test_lambdas_of_heads_are_read_line_by_line_and_a_missing_number_leaves_its_
         {"kind": "step", "lambda_heads": [[[None, 0.2]], [[0.3, 0.4]]]},
         {"kind": "epoch", "lambda_heads": [[[0.15, 0.25]], [[0.35, 0.45]]]},
     ]
-    found = head_lines(History(rows, 0))
+    found = build_head_lines(History(rows, 0))
     assert found == {(0, 1): ((0.1, 0.15), (0.2, 0.25)), (1, 1): ((0.3, 0.35), (0.4, 0.45))}
-    assert head_lines(History([{"kind": "step", "lambda": [[0.1]]}], 0)) == {}
+    assert build_head_lines(History([{"kind": "step", "lambda": [[0.1]]}], 0)) == {}
 
 
 def test_the_tables_for_export_hold_every_point():
-    table = lambdas.course_table([Track("a", 7, CURVES, heads={(0, 1): ((0.1, 0.2),)})])
+    table = lambdas.build_course_table([Track("a", 7, CURVES, heads={(0, 1): ((0.1, 0.2),)})])
     assert len(table) == 6
     assert table.iloc[1].tolist() == ["a", 7, 1.0, 1, 1, "", 0.16, pytest.approx(0.01)]
     assert table[table["head"] == "1"]["lambda"].tolist() == [0.1, 0.2]
-    assert lambdas.loss_table([Track("a", 7, CURVES)]).values.tolist() == [["a", 7, 1.0, 0.5]]
+    assert lambdas.build_loss_table([Track("a", 7, CURVES)]).values.tolist() == [["a", 7, 1.0, 0.5]]
 
 
 @pytest.mark.slow
@@ -162,10 +162,10 @@ def test_one_run_is_in_front_and_the_others_are_grey_and_their_names_are_escaped
 
 def test_seeds_are_averaged_at_the_epochs_that_all_have_reached_and_other_settings_do_not_count():
     late = Track("late", 2, curves(move=0.0, steps=(0.0, 0.5, 1.0)), sibling=True)
-    grid, ends = lambdas.over_seeds([ONE, late], (0, 1), "change")
+    grid, ends = lambdas.summarize_seeds([ONE, late], (0, 1), "change")
     assert grid == (0.0, 1.0)
     np.testing.assert_allclose(ends, [[0, 0], [0, 0.001], [0, 0.002]], atol=1e-12)
-    assert lambdas.over_seeds([ONE, OTHER], (0, 1), "value") is None
+    assert lambdas.summarize_seeds([ONE, OTHER], (0, 1), "value") is None
     figure = draw_course([ONE, TWIN, OTHER], Look(), "value")
     (mean,) = [trace for trace in named(figure, "mean over seeds") if trace.xaxis in (None, "x")]
     np.testing.assert_allclose(mean.y, [0.15, 0.153, 0.156])

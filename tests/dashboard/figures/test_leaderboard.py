@@ -6,13 +6,20 @@ import re
 import pytest
 from finished import run
 
-from core.evaluation.intervals import over_runs
+from core.evaluation.intervals import combine_runs
 from core.runs.efficiency import Efficiency
 from dashboard.figures import leaderboard
-from dashboard.figures.curves import Curves
-from dashboard.figures.interval_table import Mark, Words
-from dashboard.figures.leaderboard import against_yardstick, boards, cost, finding, models_table, sparkline
+from dashboard.figures.interval_table import Mark, TextCell
+from dashboard.figures.leaderboard import (
+    build_models_table,
+    compare_baseline,
+    describe_cost,
+    describe_order,
+    draw_sparkline,
+    list_boards,
+)
 from dashboard.figures.theme import LIGHT
+from dashboard.figures.training_log import Curves
 
 
 def rows(board) -> list[str]:
@@ -20,12 +27,12 @@ def rows(board) -> list[str]:
 
 
 def test_the_best_comes_first_and_what_has_not_finished_last():
-    (board,) = boards([run("waits", status="queued"), run("low", 0.6, training__lr=1e-3), run("high", 0.9)])
+    (board,) = list_boards([run("waits", status="queued"), run("low", 0.6, training__lr=1e-3), run("high", 0.9)])
     assert rows(board) == ["high", "low", "waits"]
     assert [entry.value for entry in board.entries] == [0.9, 0.6, None]
-    (board,) = boards([run("low", 0.6, training__lr=1e-3), run("high", 0.9)], "loss")
+    (board,) = list_boards([run("low", 0.6, training__lr=1e-3), run("high", 0.9)], "loss")
     assert rows(board) == ["high", "low"] and [e.value for e in board.entries] == pytest.approx([0.1, 0.4])
-    (board,) = boards([run("low", 0.6, training__lr=1e-3), run("high", 0.7), run("ahead", 0.9, status="running")])
+    (board,) = list_boards([run("low", 0.6, training__lr=1e-3), run("high", 0.7), run("ahead", 0.9, status="running")])
     assert [entry.model.name for entry in board.measured] == ["high", "low"] and rows(board)[-1] == "ahead"
 
 
@@ -34,73 +41,73 @@ def test_each_data_set_has_its_board_with_a_name_of_its_own():
     others = [run("c", 0.7, data__classes=5), run("d", status="damaged"), run("e", 0.7, data__name="sst2")]
     others += [run("a", 0.9), run("b", 0.8, data__limit=100), more]
     expected = {"built-in, classes=2": ["a", "b", "more"], "built-in, classes=5": ["c"], "sst2": ["e"]}
-    assert {board.name: rows(board) for board in boards(others)} == expected
+    assert {board.name: rows(board) for board in list_boards(others)} == expected
     alone, foreign = run("a", 0.9), run("b", 0.8, data__add="sst5", data__rename="very negative=negative,neutral=")
-    (board,) = boards([alone, foreign])
+    (board,) = list_boards([alone, foreign])
     assert rows(board) == ["a", "b"]
     own = run("c", 0.7, data__rename="neutral=,positive=good")
-    assert sorted(board.name for board in boards([alone, own])) == ["built-in", "built-in, rename=positive=good"]
+    assert sorted(board.name for board in list_boards([alone, own])) == ["built-in", "built-in, rename=positive=good"]
     files = [run(name, 0.7, data__name="a.csv", data__rename=names) for name, names in (("d", ""), ("e", "3="))]
-    assert sorted(board.name for board in boards(files)) == ["a.csv", "a.csv, rename=3="]
+    assert sorted(board.name for board in list_boards(files)) == ["a.csv", "a.csv, rename=3="]
 
 
 def test_seeds_are_one_row_with_the_spread_between_them_and_unfold_to_runs():
     values = (0.90, 0.88, 0.92)
-    (board,) = boards([run(f"s{seed}", value, training__seed=seed) for seed, value in enumerate(values)])
+    (board,) = list_boards([run(f"s{seed}", value, training__seed=seed) for seed, value in enumerate(values)])
     (entry,) = board.entries
     assert (entry.model.name, entry.values) == ("vanilla", values)
     assert entry.value == pytest.approx(0.90)
     known = {(seed, -1): value for seed, value in enumerate(values)}
     ends = {run: (value - 0.02, value + 0.02) for run, value in known.items()}
-    assert (entry.low, entry.high) == over_runs(known, ends, (0, 1))
+    assert (entry.low, entry.high) == combine_runs(known, ends, (0, 1))
     assert entry.id not in [record.run for record in entry.model.records]
     table = made([run("s0", 0.90, training__seed=0), run("s1", 0.88, training__seed=1)])
     row = table.rows[0]
     assert [child.id for child in row.children] == ["s0", "s1"]
     assert row.cells["mark"].dots == (0.90, 0.88) and row.cells["seeds"] == "2"
-    assert row.children[0].cells["model"] == Words("seed 0", small="s0")
+    assert row.children[0].cells["model"] == TextCell("seed 0", small="s0")
     assert row.children[0].cells["mark"] == Mark(dots=(0.9,), said="0.900")
 
 
 def test_models_are_ordered_by_the_usual_metric_of_their_task_or_the_nearest():
-    (board,) = boards([run("several", 0.5, task="multi")])
+    (board,) = list_boards([run("several", 0.5, task="multi")])
     assert (board.metric, board.title) == ("tuned.f1_macro", "F1, macro, tuned")
     (entry,) = board.entries
     assert (entry.value, entry.low, entry.yardstick) == (0.6, 0.5, 0.75)
-    (board,) = boards([run("several", 0.5, task="multi")], "f1_macro")
+    (board,) = list_boards([run("several", 0.5, task="multi")], "f1_macro")
     assert (board.entries[0].value, board.entries[0].yardstick) == (0.5, 0.7)
-    (board,) = boards([run("several", 0.5, task="multi")], "roc_auc")
+    (board,) = list_boards([run("several", 0.5, task="multi")], "roc_auc")
     assert board.metric == "roc_auc_macro", "the nearest that texts with several labels have"
-    assert next(iter(leaderboard.metric_names([run("a", 0.9)]).items())) == ("Accuracy", "")
-    both = leaderboard.metric_names([run("a", 0.9), run("b", 0.5, task="multi")])
+    assert next(iter(leaderboard.list_board_metrics([run("a", 0.9)]).items())) == ("Accuracy", "")
+    both = leaderboard.list_board_metrics([run("a", 0.9), run("b", 0.5, task="multi")])
     assert next(iter(both)) == "Accuracy or F1, macro, tuned"
     assert {"Accuracy", "F1, macro", "Loss"} <= set(both)
 
 
 def test_the_finding_says_who_is_best_and_how_sure_that_is():
     models = {"a": 0.9, "b": 0.8, "c": 0.7}
-    (board,) = boards([run(name, value, training__lr=value / 1000) for name, value in models.items()])
-    assert finding(board, None) == "a comes first of 3."
-    assert finding(board, []) == finding(board, [["b", "c"]]) == "a is best of 3."
-    assert finding(board, [["a", "b"]]) == "a is best of 3, but the first 2 cannot be told apart."
-    assert finding(board, [["a", "b", "c"]]) == "No two of the 3 models can be told apart."
+    (board,) = list_boards([run(name, value, training__lr=value / 1000) for name, value in models.items()])
+    assert describe_order(board, None) == "a comes first of 3."
+    assert describe_order(board, []) == describe_order(board, [["b", "c"]]) == "a is best of 3."
+    assert describe_order(board, [["a", "b"]]) == "a is best of 3, but the first 2 cannot be told apart."
+    assert describe_order(board, [["a", "b", "c"]]) == "No two of the 3 models can be told apart."
 
 
 def test_the_yardstick_is_told_with_how_many_are_better_and_one_model_is_not_the_best():
-    (board,) = boards([run("a", 0.9)])
-    assert finding(board, []) == "a is the only model that was tested."
-    assert against_yardstick(board) == "TF-IDF reaches 0.700; the difference is +0.200."
-    (board,) = boards([run("a", status="running")])
-    assert finding(board, None) == against_yardstick(board) == ""
-    (board,) = boards([run(name, value, training__lr=value) for name, value in (("a", 0.9), ("b", 0.6))])
-    assert against_yardstick(board) == "1 of 2 models is above TF-IDF (0.700); the best by +0.200."
-    (board,) = boards([run(name, value, training__lr=value) for name, value in (("a", 0.7), ("b", 0.6))])
-    assert against_yardstick(board) == "None of the 2 models is above TF-IDF (0.700)."
+    (board,) = list_boards([run("a", 0.9)])
+    assert describe_order(board, []) == "a is the only model that was tested."
+    assert compare_baseline(board) == "TF-IDF reaches 0.700; the difference is +0.200."
+    (board,) = list_boards([run("a", status="running")])
+    assert describe_order(board, None) == compare_baseline(board) == ""
+    (board,) = list_boards([run(name, value, training__lr=value) for name, value in (("a", 0.9), ("b", 0.6))])
+    assert compare_baseline(board) == "1 of 2 models is above TF-IDF (0.700); the best by +0.200."
+    (board,) = list_boards([run(name, value, training__lr=value) for name, value in (("a", 0.7), ("b", 0.6))])
+    assert compare_baseline(board) == "None of the 2 models is above TF-IDF (0.700)."
     first, second = run("a", 0.9), run("b", 0.8, data__limit=100)
-    (board,) = boards([first, second])
+    (board,) = list_boards([first, second])
     assert board.yardstick == 0.7
     weaker = {**second.results, "yardstick": {"splits": {"test": {"accuracy": 0.6}}}}
-    (board,) = boards([first, dataclasses.replace(second, results=weaker)])
+    (board,) = list_boards([first, dataclasses.replace(second, results=weaker)])
     assert board.yardstick is None
 
 
@@ -110,19 +117,19 @@ def heights(drawn) -> list[float]:
 
 def test_lines_start_in_the_middle_and_share_one_scale():
     line = (0.2, 0.25, 0.3)
-    drawn = sparkline([line], [0], LIGHT, leaderboard.largest_change([line]))
+    drawn = draw_sparkline([line], [0], LIGHT, leaderboard.find_largest_change([line]))
     assert heights(drawn) == pytest.approx([14, 8.5, 3])
     assert drawn[2][1]["fill"] == LIGHT.grid
-    assert heights(sparkline([line], [0], LIGHT, 1.1)) == pytest.approx([14, 13.5, 13]), "of a larger scale"
-    assert sparkline([(0.2, 0.2)], [0], LIGHT, 1.0) is None
-    assert sparkline([], [], LIGHT, 0.0) is None
-    (board,) = boards([run("moves", 0.9), run("rests", 0.8, training__lr=1e-3)])
+    assert heights(draw_sparkline([line], [0], LIGHT, 1.1)) == pytest.approx([14, 13.5, 13]), "of a larger scale"
+    assert draw_sparkline([(0.2, 0.2)], [0], LIGHT, 1.0) is None
+    assert draw_sparkline([], [], LIGHT, 0.0) is None
+    (board,) = list_boards([run("moves", 0.9), run("rests", 0.8, training__lr=1e-3)])
     courses = {
         name: Curves(3, lambda_step=(1.0, 2.0), lambdas={(0, 1): (0.2, 0.2 + change)})
         for name, change in (("moves", 0.1), ("rests", 0.01))
     }
     rises = {}
-    for row in models_table(board, courses, (), LIGHT).rows:
+    for row in build_models_table(board, courses, (), LIGHT).rows:
         if "course" in row.cells:
             points = row.cells["course"].drawing[3][1]["points"]
             first, last = (float(point.split(",")[1]) for point in points.split(" "))
@@ -131,8 +138,8 @@ def test_lines_start_in_the_middle_and_share_one_scale():
 
 
 def made(records, *, groups=()):
-    (board,) = boards(records)
-    return models_table(board, {}, groups, LIGHT)
+    (board,) = list_boards(records)
+    return build_models_table(board, {}, groups, LIGHT)
 
 
 def keys(table) -> list[str]:
@@ -149,7 +156,7 @@ def test_the_yardstick_has_a_row_or_a_ring_and_is_not_shown_twice():
     assert [row.cells["mark"].reference for row in table.rows] == [0.7, 0.6]
     table = made([dataclasses.replace(run("mine", 0.7), preset="tfidf-logreg"), run("a", 0.9, training__lr=1e-3)])
     assert [row.id for row in table.rows] == ["a", "mine"]
-    assert table.rows[1].cells["model"] == Words("mine", small="yardstick")
+    assert table.rows[1].cells["model"] == TextCell("mine", small="yardstick")
 
 
 def test_what_has_no_result_says_why_below_the_others():
@@ -157,7 +164,7 @@ def test_what_has_no_result_says_why_below_the_others():
     table = made([run("a", 0.9), run("waits", status="queued"), failed, run("bare", training__lr=1e-3)])
     told = {row.id: row.cells["value"] for row in table.rows[2:]}
     assert told["waits"].text == "queued" and told["bare"].text == "not on test"
-    assert told["broken"] == Words("failed", title="out of memory")
+    assert told["broken"] == TextCell("failed", title="out of memory")
     long = made([dataclasses.replace(failed, reason="x" * 4_000)]).rows[0].cells["value"]
     assert len(long.title) == 300, "every visitor of Overview is sent it"
     assert [row.apart for row in table.rows] == [False, False, True, False, False]
@@ -179,14 +186,19 @@ def test_columns_are_there_where_something_stands_in_them_and_as_wide_as_it_need
 
 
 def test_what_a_prediction_takes_is_said_in_words_and_sizes_are_short():
-    assert cost(Efficiency(1200, 3.0, 9_000_000)) == "", "not measured here"
+    assert describe_cost(Efficiency(1200, 3.0, 9_000_000)) == "", "not measured here"
     found = Efficiency(1200, 3.0, 9_000_000, one=0.5, batch=0.1, memory=2_500_000, where="a CPU, one thread")
     said = "0.50 ms for one text, 0.10 ms each for 64 together, 2.5 MB of memory, 9.0 MB on disk (a CPU, one thread)"
-    assert cost(found).replace("\u202f", " ") == said
-    assert [leaderboard.size(each) for each in (6, 999, 153_912, 2_100_000)] == ["6", "999", "154\u202fk", "2.1\u202fM"]
-    assert [leaderboard.milliseconds(each) for each in (0.5, 12.34, 250.0)] == [
+    assert describe_cost(found).replace("\u202f", " ") == said
+    assert [leaderboard.format_size(each) for each in (6, 999, 153_912, 2_100_000)] == [
+        "6",
+        "999",
+        "154\u202fk",
+        "2.1\u202fM",
+    ]
+    assert [leaderboard.format_ms(each) for each in (0.5, 12.34, 250.0)] == [
         "0.50\u202fms",
         "12.3\u202fms",
         "250\u202fms",
     ]
-    assert [leaderboard.megabytes(each) for each in (250_000, 123_456_789)] == ["0.2\u202fMB", "123\u202fMB"]
+    assert [leaderboard.format_mb(each) for each in (250_000, 123_456_789)] == ["0.2\u202fMB", "123\u202fMB"]

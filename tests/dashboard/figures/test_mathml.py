@@ -8,16 +8,16 @@ from cases import cases
 from stepping import TEXT, reader
 from structures import QUICK, STRUCTURES
 
-from core.interpret.steps import steps
+from core.interpret.forward_pass import compute_stages
 from core.models.presets import PRESETS
-from core.text.pair import joined
-from core.training.scaling import Scaling
-from dashboard.figures.mathml import mathml
+from core.text.text_pairs import join_pair
+from core.training.calibration import Scaling
+from dashboard.figures.mathml import write_mathml
 
 
 def inside(latex: str) -> str:
     """Without the element around it."""
-    found = mathml(latex)
+    found = write_mathml(latex)
     ElementTree.fromstring(found)
     return found.removeprefix('<math xmlns="http://www.w3.org/1998/Math/MathML"><mrow>').removesuffix("</mrow></math>")
 
@@ -40,7 +40,9 @@ def test_what_our_formulas_use_is_known(latex, markup):
 
 
 def test_letters_and_numbers_of_a_formula_are_all_there_and_signs_of_markup_are_text():
-    words = "".join(ElementTree.fromstring(mathml(r"s_{ij} = \frac{q_i\cdot k_j}{\sqrt{32}} + \log g_j")).itertext())
+    words = "".join(
+        ElementTree.fromstring(write_mathml(r"s_{ij} = \frac{q_i\cdot k_j}{\sqrt{32}} + \log g_j")).itertext()
+    )
     assert words == "sij=qi·kj32+loggj"
     assert inside("a<b") == '<mi>a</mi><mo stretchy="false">&lt;</mo><mi>b</mi>'
     assert "<script" not in inside(r"\text{<script>}")
@@ -49,14 +51,14 @@ def test_letters_and_numbers_of_a_formula_are_all_there_and_signs_of_markup_are_
 @pytest.mark.parametrize("latex", [r"\unheard", "a_{i", "a}", "a_", r"\text i"])
 def test_what_is_not_known_is_refused(latex):
     with pytest.raises(ValueError, match=r"known|bracket|missing"):
-        mathml(latex)
+        write_mathml(latex)
 
 
 @pytest.mark.parametrize("task", ["single", "multi"])
 @pytest.mark.parametrize("prior", [(), (0.7, 0.2, 0.1)])
 def test_every_formula_of_a_temperature_and_of_a_pair_that_tfidf_compares_is_known(task, prior):
     check("vanilla", task=task, scaling=Scaling(1.7, prior))
-    check("tfidf-logreg", text=joined("good film", "bad film"))
+    check("tfidf-logreg", text=join_pair("good film", "bad film"))
 
 
 @pytest.mark.parametrize("preset", cases((name for name in STRUCTURES if name != "pretrained"), QUICK))
@@ -68,6 +70,6 @@ def test_every_formula_of_every_preset_is_known(preset):
 
 
 def check(preset, **given):
-    for stage in steps(reader(preset, **given), TEXT).stages:
+    for stage in compute_stages(reader(preset, **given), TEXT).stages:
         for formula in (*stage.formulas, *(matrix.name for matrix in stage.matrices)):
-            ElementTree.fromstring(mathml(formula))
+            ElementTree.fromstring(write_mathml(formula))

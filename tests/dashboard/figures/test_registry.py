@@ -8,7 +8,7 @@ import pytest
 from core import api
 from core.exceptions import InputError
 from core.runs.store import RunStore
-from dashboard.figures import heads, registry
+from dashboard.figures import attention_heads, registry
 from dashboard.figures.confusion import CONFIDENCE
 from dashboard.figures.drawing import ASSETS
 from dashboard.figures.figure import Figure
@@ -52,7 +52,7 @@ def test_tables_and_components_are_figures_as_charts_are(name, trained, tmp_path
 
 @pytest.mark.slow
 def test_the_head_view_begins_where_it_is_asked_to(trained, monkeypatch):
-    monkeypatch.setattr(heads, "WINDOW", 4)
+    monkeypatch.setattr(attention_heads, "WINDOW", 4)
     text, store = " ".join(["good"] * 6), RunStore(trained)
     shown = api.figure("finished", "head-view", text=text, options={"from": 3}, store=store)
     assert len(shown.data["tokens"]) == 4 and "Tokens 3 to 6 of 6" in shown.data["label"]

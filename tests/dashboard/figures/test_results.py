@@ -9,10 +9,10 @@ from answering import TWO, texts
 from core.config import compose
 from core.exceptions import RunDamaged
 from core.runs.record import RunRecord
-from core.runs.results import prediction_table
+from core.runs.results import build_prediction_table
 from dashboard.figures import results
-from dashboard.figures.decisions import make_report
-from dashboard.figures.results import offered
+from dashboard.figures.decisions import parse_predictions
+from dashboard.figures.results import choose_default_run
 
 
 def run(preset: str, accuracy: float, *, data="built-in", task="single", status="done", everyday=0.0):
@@ -41,7 +41,7 @@ BETTER, PLAIN, WITH_LAMBDA = run("vanilla", 0.95), run("vanilla", 0.9), run("ndt
     ],
 )
 def test_a_finished_run_with_lambda_comes_first_then_the_best(records, first):
-    assert offered(records) == first
+    assert choose_default_run(records) == first
 
 
 RESULTS = {
@@ -53,40 +53,40 @@ RECORD = RunRecord("r", "vanilla", "done", compose("vanilla"), "", results=RESUL
 
 
 def test_the_first_number_has_its_interval_and_a_run_row_says_it_in_words():
-    assert results.headline(RECORD) == results.Headline(0.8, 0.75, 0.85, 0.7)
-    assert results.headline(dataclasses.replace(RECORD, results={})) is None
+    assert results.read_headline(RECORD) == results.Headline(0.8, 0.75, 0.85, 0.7)
+    assert results.read_headline(dataclasses.replace(RECORD, results={})) is None
     damaged = dataclasses.replace(RECORD, status="damaged", preset="", results={})
-    row = results.run_frame([damaged]).iloc[0]
+    row = results.build_run_frame([damaged]).iloc[0]
     assert row.to_dict() == {"run": "r", "status": "damaged", "data": "", "model": "", "accuracy": "", "tfidf": ""}
-    row = results.run_frame([RECORD]).iloc[0]
+    row = results.build_run_frame([RECORD]).iloc[0]
     assert (row["accuracy"], row["tfidf"]) == ("0.800 ± 0.050", "0.700")
 
 
 CHANCES = np.array([[0.9, 0.1], [0.4, 0.6], [0.2, 0.8], [0.3, 0.7]])
-SAVED = prediction_table(texts([0, 0, 1, 1]), CHANCES, TWO)
+SAVED = build_prediction_table(texts([0, 0, 1, 1]), CHANCES, TWO)
 
 
 def test_a_report_has_the_rows_by_position_and_by_name():
-    report = make_report(SAVED, ("no", "yes"))
+    report = parse_predictions(SAVED, ("no", "yes"))
     assert report.labels.tolist() == [0, 0, 1, 1]
     assert report.probabilities[1].tolist() == [0.4, 0.6]
     assert report.examples["probability"].tolist() == [0.9, 0.6, 0.8, 0.7]
     assert list(report.examples) == ["text", "label", "predicted", "probability"]
-    report = make_report(SAVED.assign(phenomenon="plain"), ("no", "yes"))
+    report = parse_predictions(SAVED.assign(phenomenon="plain"), ("no", "yes"))
     assert set(report.examples["phenomenon"]) == {"plain"}
     with pytest.raises(RunDamaged, match="fit the classes of the run: they have none of the class 'maybe'"):
-        make_report(SAVED, ("no", "maybe"))
+        parse_predictions(SAVED, ("no", "maybe"))
 
 
 def test_the_yardstick_knows_the_phenomena_of_the_test_split_only():
     record = dataclasses.replace(RECORD, results={"yardstick": {"phenomena": {"plain": 0.9}}})
-    assert results.yardstick_phenomena(record, "test") == {"plain": 0.9}
-    assert results.yardstick_phenomena(record, "challenge") == results.yardstick_phenomena(RECORD, "test") == {}
+    assert results.read_tfidf_phenomena(record, "test") == {"plain": 0.9}
+    assert results.read_tfidf_phenomena(record, "challenge") == results.read_tfidf_phenomena(RECORD, "test") == {}
 
 
 def test_numbers_lie_between_guessing_and_perfect_and_unknown_metrics_are_left_out():
-    accuracy, error = results.metric_stats(RECORD, "test", make_report(SAVED, ("no", "yes")))
+    accuracy, error = results.list_split_stats(RECORD, "test", parse_predictions(SAVED, ("no", "yes")))
     assert accuracy == results.Stat("Accuracy", 0.8, (0.5, 1.0), 4, 0.75, 0.85)
     assert (error.ends, error.low) == ((0.0, 0.2), None)
-    assert results.metric_table(RECORD, "test")["metric"].tolist() == ["accuracy", "ece"]
-    assert results.metric_table(RECORD, "nowhere").empty
+    assert results.build_metric_table(RECORD, "test")["metric"].tolist() == ["accuracy", "ece"]
+    assert results.build_metric_table(RECORD, "nowhere").empty

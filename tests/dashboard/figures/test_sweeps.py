@@ -5,7 +5,15 @@ import shlex
 from core.config import parse_settings
 from core.runs.sweep import STATES, Plan, parse_grid, parse_seeds, split_values
 from core.runs.sweep_drive import SweepState
-from dashboard.figures.sweeps import LONGEST, CellScores, Members, command_line, counts_text, draw_members, time_text
+from dashboard.figures.sweeps import (
+    LONGEST,
+    CellScores,
+    Members,
+    describe_counts,
+    describe_time_left,
+    draw_members,
+    write_command,
+)
 from dashboard.figures.theme import Look
 
 
@@ -38,11 +46,11 @@ CELLS = [
 
 
 def test_progress_in_words_what_is_done_first_and_for_how_many_runs_no_time_is_known():
-    assert counts_text(progress(waiting=7, running=2, done=3)) == "3 done, 7 not begun, 2 training"
-    assert time_text(progress(90.0, 0)) == "about 1 min 30 s"
-    assert time_text(progress(90.0, 2)) == "about 1 min 30 s, and 2 runs whose time nobody has measured"
-    assert time_text(progress(0.0, 2)) == "without an estimate: 2 runs whose time nobody has measured"
-    assert time_text(progress()) == ""
+    assert describe_counts(progress(waiting=7, running=2, done=3)) == "3 done, 7 not begun, 2 training"
+    assert describe_time_left(progress(90.0, 0)) == "about 1 min 30 s"
+    assert describe_time_left(progress(90.0, 2)) == "about 1 min 30 s, and 2 runs whose time nobody has measured"
+    assert describe_time_left(progress(0.0, 2)) == "without an estimate: 2 runs whose time nobody has measured"
+    assert describe_time_left(progress()) == ""
 
 
 def test_the_command_line_means_the_same_plan():
@@ -54,7 +62,7 @@ def test_the_command_line_means_the_same_plan():
         Plan("d", seeds=(3, 1)),
     )
     for plan in plans:
-        assert read_back(command_line(plan)) == plan
+        assert read_back(write_command(plan)) == plan
 
 
 def test_runs_means_and_the_yardstick_stand_in_the_row_of_their_cell_the_first_on_top():

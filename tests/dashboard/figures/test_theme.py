@@ -33,74 +33,77 @@ def test_the_server_is_closed_to_others_by_default():
 @pytest.mark.parametrize(("name", "tokens"), THEMES)
 def test_text_has_enough_contrast(name, tokens):
     for colour in (tokens.ink, tokens.muted, tokens.accent, tokens.plus, tokens.minus, tokens.wrong):
-        assert theme.contrast(colour, tokens.paper) >= 4.5
+        assert theme.compute_contrast(colour, tokens.paper) >= 4.5
     for colour in (*tokens.categories, *tokens.ordinal, tokens.right):
-        assert theme.contrast(colour, tokens.paper) >= 3
+        assert theme.compute_contrast(colour, tokens.paper) >= 3
     for colour in (*tokens.plus_scale, *tokens.minus_scale):
-        assert theme.contrast(theme.readable(tokens, colour), colour) >= 4.5
+        assert theme.compute_contrast(theme.choose_text_color(tokens, colour), colour) >= 4.5
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK])
 def test_text_on_every_grey_has_enough_contrast(tokens):
-    assert theme.contrast("#000000", "#FFFFFF") == pytest.approx(21)
+    assert theme.compute_contrast("#000000", "#FFFFFF") == pytest.approx(21)
     greys = [tokens.right, tokens.muted, *(f"#{level:02X}{level:02X}{level:02X}" for level in range(256))]
-    assert min(theme.contrast(theme.readable(tokens, grey), grey) for grey in greys) >= 4.5
-    assert theme.readable(tokens, tokens.paper) == tokens.ink and theme.readable(tokens, tokens.ink) == tokens.paper
+    assert min(theme.compute_contrast(theme.choose_text_color(tokens, grey), grey) for grey in greys) >= 4.5
+    assert (
+        theme.choose_text_color(tokens, tokens.paper) == tokens.ink
+        and theme.choose_text_color(tokens, tokens.ink) == tokens.paper
+    )
 
 
 @pytest.mark.parametrize(("name", "tokens"), THEMES)
 def test_zero_is_the_page_in_every_scale_and_shades_step_to_full_colour(name, tokens):
-    assert theme.sequential(tokens)[0] == [0, tokens.paper]
-    assert theme.diverging(tokens)[5] == [0.5, tokens.paper]
-    assert theme.shade(tokens, 0.0, 1.0) == theme.shade(tokens, 0.3, 0.0) == tokens.paper
-    assert theme.shade(tokens, 0.5, 0.5) == theme.shade(tokens, 9, 0.5) == tokens.plus_scale[5]
-    assert theme.shade(tokens, -0.2, 0.5) == tokens.minus_scale[2]
+    assert theme.make_sequential_scale(tokens)[0] == [0, tokens.paper]
+    assert theme.make_diverging_scale(tokens)[5] == [0.5, tokens.paper]
+    assert theme.shade_signed(tokens, 0.0, 1.0) == theme.shade_signed(tokens, 0.3, 0.0) == tokens.paper
+    assert theme.shade_signed(tokens, 0.5, 0.5) == theme.shade_signed(tokens, 9, 0.5) == tokens.plus_scale[5]
+    assert theme.shade_signed(tokens, -0.2, 0.5) == tokens.minus_scale[2]
 
 
 @pytest.mark.parametrize(("name", "tokens"), THEMES)
 def test_what_is_read_is_ink_and_equal_ink_is_equal_weight_on_both_sides(name, tokens):
-    upper = [[2 * (place - 0.5), colour] for place, colour in theme.two_sided(tokens)[5:]]
-    assert [colour for _, colour in upper] == [colour for _, colour in theme.sequential(tokens)]
-    assert [place for place, _ in upper] == pytest.approx([place for place, _ in theme.sequential(tokens)])
-    both = [colour for _, colour in theme.two_sided(tokens)]
+    upper = [[2 * (place - 0.5), colour] for place, colour in theme.make_two_sided_scale(tokens)[5:]]
+    assert [colour for _, colour in upper] == [colour for _, colour in theme.make_sequential_scale(tokens)]
+    assert [place for place, _ in upper] == pytest.approx([place for place, _ in theme.make_sequential_scale(tokens)])
+    both = [colour for _, colour in theme.make_two_sided_scale(tokens)]
     assert both == both[::-1]
-    assert theme.sequential(tokens)[-1] == [1, tokens.ink]
-    assert theme.ink_shade(tokens, -0.4, 1) == theme.ink_shade(tokens, 0.4, 1) == tokens.ink_scale[2]
+    assert theme.make_sequential_scale(tokens)[-1] == [1, tokens.ink]
+    assert theme.shade_ink(tokens, -0.4, 1) == theme.shade_ink(tokens, 0.4, 1) == tokens.ink_scale[2]
 
 
 def test_blend_meets_both_ends_and_the_middle():
-    assert theme.blend("#000000", "#FFFFFF", 0) == "#000000"
-    assert theme.blend("#000000", "#FFFFFF", 1) == theme.blend("#000000", "#FFFFFF", 7) == "#FFFFFF"
-    assert theme.blend("#000000", "#204060", 0.5) == "#102030"
+    assert theme.blend_colors("#000000", "#FFFFFF", 0) == "#000000"
+    assert theme.blend_colors("#000000", "#FFFFFF", 1) == theme.blend_colors("#000000", "#FFFFFF", 7) == "#FFFFFF"
+    assert theme.blend_colors("#000000", "#204060", 0.5) == "#102030"
 
 
 def test_the_deepest_layer_is_the_strongest():
-    assert [theme.layer_colour(LIGHT, i, 4) for i in range(4)] == list(LIGHT.ordinal)
-    assert theme.layer_colour(LIGHT, 0, 2) == LIGHT.ordinal[0]
-    assert theme.layer_colour(LIGHT, 0, 1) == LIGHT.accent
+    assert [theme.color_layer(LIGHT, i, 4) for i in range(4)] == list(LIGHT.ordinal)
+    assert theme.color_layer(LIGHT, 0, 2) == LIGHT.ordinal[0]
+    assert theme.color_layer(LIGHT, 0, 1) == LIGHT.accent
 
 
 def test_classes_are_coloured_by_sign_where_their_names_or_their_order_have_one():
-    assert theme.class_colours(LIGHT, ["negative", "neutral", "positive"]) == [LIGHT.minus, LIGHT.right, LIGHT.plus]
-    five = theme.class_colours(LIGHT, ["very negative", "negative", "neutral", "positive", "very positive"])
+    assert theme.color_classes(LIGHT, ["negative", "neutral", "positive"]) == [LIGHT.minus, LIGHT.right, LIGHT.plus]
+    five = theme.color_classes(LIGHT, ["very negative", "negative", "neutral", "positive", "very positive"])
     assert (five[0], five[4]) == (LIGHT.minus_scale[5], LIGHT.plus_scale[5])
-    assert theme.class_colours(LIGHT, ["bearish", "bullish"]) == list(LIGHT.categories[:2])
-    three = theme.class_colours(LIGHT, ["bearish", "so so", "bullish"], ordered=True)
+    assert theme.color_classes(LIGHT, ["bearish", "bullish"]) == list(LIGHT.categories[:2])
+    three = theme.color_classes(LIGHT, ["bearish", "so so", "bullish"], ordered=True)
     assert three == [LIGHT.minus, LIGHT.right, LIGHT.plus]
-    four = theme.class_colours(LIGHT, list("1234"), ordered=True)
+    four = theme.color_classes(LIGHT, list("1234"), ordered=True)
     assert four == [LIGHT.minus_scale[5], LIGHT.minus_scale[4], LIGHT.plus_scale[4], LIGHT.plus_scale[5]]
-    many = theme.class_colours(LIGHT, list("abcdefghijk"), ordered=True)
+    many = theme.color_classes(LIGHT, list("abcdefghijk"), ordered=True)
     assert many[5] == LIGHT.right and many[0] == LIGHT.minus_scale[5] and many[-1] == LIGHT.plus_scale[5]
 
 
 def test_labels_keep_their_distance_and_their_order():
-    placed = theme.spread([0.5, 0.51, 0.1], 0.1)
+    placed = theme.spread_labels([0.5, 0.51, 0.1], 0.1)
     assert placed[1] - placed[0] == pytest.approx(0.1)
     assert placed[2] == 0.1
-    assert theme.spread([], 0.1) == []
+    assert theme.spread_labels([], 0.1) == []
 
 
 def test_a_projector_enlarges_text_and_lines():
-    large, usual = (theme.template(look).layout.font.size for look in (Look(projector=True), Look()))
+    large, usual = (theme.build_template(look).layout.font.size for look in (Look(projector=True), Look()))
     assert large == pytest.approx(1.3 * usual)
-    assert (Look(projector=True).height(100), Look().height(100)) == (120, 100)
+    assert (Look(projector=True).scale_height(100), Look().scale_height(100)) == (120, 100)

@@ -3,7 +3,7 @@
 import pytest
 
 from core.data.config import DataConfig
-from dashboard.screens.data_rows import renamed, usual_places
+from dashboard.screens.data_rows import guess_order, rename_labels
 
 STARS = {"1": 5, "2": 6, "3": 7, "4": 8, "5": 9}
 NAMES = {"1": "bad", "2": "bad", "3": "", "4": "good", "5": "good"}
@@ -20,29 +20,29 @@ NAMES = {"1": "bad", "2": "bad", "3": "", "4": "good", "5": "good"}
     ],
 )
 def test_known_words_of_a_scale_have_their_place(labels, places):
-    assert usual_places(labels) == places
+    assert guess_order(labels) == places
 
 
 def test_nothing_changed_is_nothing_said():
-    config, classes = renamed(DataConfig(), STARS, {name: name for name in STARS}, dict.fromkeys(STARS))
+    config, classes = rename_labels(DataConfig(), STARS, {name: name for name in STARS}, dict.fromkeys(STARS))
     assert config == DataConfig() and classes == STARS
 
 
 def test_merged_and_left_out_labels_are_said_in_the_settings():
-    config, classes = renamed(DataConfig(), STARS, NAMES, dict.fromkeys(STARS))
-    assert config.renamed() == NAMES and config.order == "" and classes == {"bad": 11, "good": 17}
+    config, classes = rename_labels(DataConfig(), STARS, NAMES, dict.fromkeys(STARS))
+    assert config.parse_renames() == NAMES and config.order == "" and classes == {"bad": 11, "good": 17}
 
 
 def test_an_order_counts_where_every_class_has_a_place_of_its_own():
     places = {"1": 2, "2": None, "3": None, "4": 1, "5": 1}
-    config, classes = renamed(DataConfig(), STARS, NAMES, places)
-    assert config.ordered() == ("good", "bad") and list(classes) == ["good", "bad"]
-    assert renamed(DataConfig(), STARS, NAMES, {**places, "1": 1})[0].order == "", "one place for two classes"
-    assert renamed(DataConfig(), STARS, NAMES, {**places, "1": None})[0].order == "", "a class without a place"
+    config, classes = rename_labels(DataConfig(), STARS, NAMES, places)
+    assert config.parse_order() == ("good", "bad") and list(classes) == ["good", "bad"]
+    assert rename_labels(DataConfig(), STARS, NAMES, {**places, "1": 1})[0].order == "", "one place for two classes"
+    assert rename_labels(DataConfig(), STARS, NAMES, {**places, "1": None})[0].order == "", "a class without a place"
 
 
 def test_a_name_with_a_comma_comes_back_whole():
     said = {**NAMES, "3": "fair, I guess"}
     places = {"1": 1, "2": 1, "3": 2, "4": 3, "5": 3}
-    config, _ = renamed(DataConfig(), STARS, said, places)
-    assert config.renamed() == said and config.ordered() == ("bad", "fair, I guess", "good")
+    config, _ = rename_labels(DataConfig(), STARS, said, places)
+    assert config.parse_renames() == said and config.parse_order() == ("bad", "fair, I guess", "good")

@@ -11,7 +11,7 @@ from pages import press
 from pages import words as text_of
 
 from core.config import compose
-from core.runs.store import RunStore, this_process
+from core.runs.store import RunStore, get_own_process
 from dashboard import state
 
 SHOWN = "Upwards: how far lambda has moved"
@@ -94,7 +94,7 @@ def test_a_model_with_a_lexicon_opens_with_what_that_knows(app, runs):
 
 
 def test_a_running_run_is_drawn_as_far_as_it_has_come(app, runs):
-    make(runs, "ndt-01-n3", "live", status="running", process=this_process())
+    make(runs, "ndt-01-n3", "live", status="running", process=get_own_process())
     assert "No lambda has been logged yet" in text_of(opened(app, run="live"))
     row = {"kind": "step", "step": 0, "epoch": 0, "seconds": 0.0, "loss": None, "lambda": [[0.15, 0.14], [0.18, 0.16]]}
     (runs / "live" / "history.jsonl").write_text(json.dumps(row) + "\n")

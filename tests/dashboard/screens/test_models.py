@@ -8,7 +8,7 @@ from pages import press, words
 
 from core.models.presets import PRESETS
 from dashboard import state
-from dashboard.figures.models import ALL
+from dashboard.figures.preset_tables import ALL
 
 pytestmark = pytest.mark.slow
 

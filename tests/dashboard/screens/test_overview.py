@@ -49,7 +49,7 @@ def test_runs_that_are_not_done_say_so_and_cannot_be_ticked(app, runs):
 def test_two_ticked_models_can_be_compared(app, runs):
     opened(app, "overview")
     assert app.button(key="compare-reviews.csv").disabled
-    app.session_state[state.figure_key(f"{state.ROWS}-reviews.csv")] = {"ticked": ["finished", "baseline"]}
+    app.session_state[state.get_figure_key(f"{state.ROWS}-reviews.csv")] = {"ticked": ["finished", "baseline"]}
     app.run()
     assert not app.button(key="compare-reviews.csv").disabled and "2 ticked" in words(app)
     assert set(press(app, "compare-reviews.csv").session_state[state.COMPARE]) == {"finished", "baseline"}

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def opened(app, runs, table, monkeypatch):
     """opened(**parameters) → the page as a link shows it, on a small file."""
-    monkeypatch.setattr(access, "local", lambda: True)
+    monkeypatch.setattr(access, "is_local", lambda: True)
     return partial(pages.opened, app, "train", data=str(table))
 
 
@@ -64,8 +64,8 @@ def test_a_model_of_ones_own_is_told_drawn_and_given_as_a_command(opened):
 
 def test_a_file_that_was_read_on_data_is_estimated_from_its_rows(opened, table):
     assert "up to 1\u202f000 steps" in words(opened(model="vanilla")), "it has not been read"
-    source = access.option(str(table))
-    rows = len(data.dataset(access.settings_of(source).data).splits["train"])
+    source = access.find_dataset(str(table))
+    rows = len(data.load_dataset(access.make_config(source).data).splits["train"])
     shown = words(opened(model="vanilla"))
     assert f"{4 * -(-rows // 64)} steps in 4 epochs" in shown
     assert "tokens, counted in these texts" in shown and "training rows" not in shown
@@ -144,7 +144,7 @@ def test_rows_that_the_start_has_learned_are_counted_before_the_training(opened,
 
 
 def test_the_recipe_says_what_it_sets_and_goes_into_command_and_run(opened, runs, monkeypatch):
-    monkeypatch.setattr("core.runs.jobs.start", lambda store, run: store.read(run))
+    monkeypatch.setattr("core.runs.training_jobs.start", lambda store, run: store.read(run))
     app = opened(model="vanilla")
     assert "The recipe sets" not in words(app)
     app.toggle(key=state.RECIPE).set_value(True).run()
@@ -182,7 +182,7 @@ def test_what_stands_in_grey_is_that_of_the_chosen_backbone(opened, tmp_path):
 def test_a_backbone_that_a_visitor_may_not_open_shows_nothing_of_itself(opened, tmp_path, monkeypatch):
     folder = backbone(tmp_path / "tiny")
     app = opened(model="pretrained", data="built-in")
-    monkeypatch.setattr(access, "local", lambda: False)
+    monkeypatch.setattr(access, "is_local", lambda: False)
     choose(app, model__backbone=str(folder))
     assert "shows on this server" in words(app)
     assert greyed(app)["model.width"] == "768"

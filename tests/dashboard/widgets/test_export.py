@@ -10,14 +10,14 @@ import pytest
 import streamlit.config
 
 import dashboard
-from core.cells import csv_text
-from core.data.apart import read_rows
+from core.data.sandbox import read_rows
+from core.table_format import format_csv
 
 
 def written(frame: pd.DataFrame) -> str:
     """The CSV behind its byte order mark; the table itself is not changed."""
     before = frame.copy(deep=True)
-    mark, *text = csv_text(frame)
+    mark, *text = format_csv(frame)
     pd.testing.assert_frame_equal(frame, before)
     assert mark == "\ufeff"
     return "".join(text)
@@ -26,11 +26,11 @@ def written(frame: pd.DataFrame) -> str:
 def test_a_csv_begins_with_the_mark_by_which_excel_knows_utf_8_and_we_read_it_without(tmp_path):
     frame = pd.DataFrame({"text": ["나쁜 영화, 정말", "schön “so”"] * 20, "label": ["나쁨", "gut"] * 20})
     path = tmp_path / "given.csv"
-    path.write_text(csv_text(frame), encoding="utf-8")
+    path.write_text(format_csv(frame), encoding="utf-8")
     assert path.read_bytes().startswith(b"\xef\xbb\xbftext,label\n")
     with read_rows(path, {"text": "", "delimiter": "", "encoding": "", "header": ""}) as rows:
         assert rows.schema.names == ["text", "label"] and rows.text == "text"
-        assert [text for batch in rows.batches for text in rows.texts(batch)] == frame["text"].tolist()
+        assert [text for batch in rows.batches for text in rows.get_texts(batch)] == frame["text"].tolist()
     pd.testing.assert_frame_equal(pd.read_csv(path), frame)
 
 

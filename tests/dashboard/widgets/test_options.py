@@ -8,9 +8,9 @@ def script(names):
     from types import SimpleNamespace
 
     from dashboard.figures.source import Option
-    from dashboard.widgets.options import choose
+    from dashboard.widgets.options import choose_option
 
-    choose(Option("towards", "Towards", lambda source: names), SimpleNamespace(choices={}))
+    choose_option(Option("towards", "Towards", lambda source: names), SimpleNamespace(choices={}))
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,21 @@ from functools import cache
 from random import Random
 from typing import Literal, TypeVar
 
-from core.data.sources.builtin.frames import SLOT, Frame, clauses
-from core.data.sources.builtin.lexicon import Noun, Word, domains, fillers, held_out, nouns, words
+from core.data.sources.builtin.frames import SLOT, Frame, read_clauses
+from core.data.sources.builtin.lexicon import (
+    Noun,
+    PolarWord,
+    is_held_out,
+    list_domains,
+    read_fillers,
+    read_nouns,
+    read_words,
+)
 
 Mode = Literal["train", "seen", "unseen"]
 """Which words: pairs of word and phenomenon open to training; all but the starred words; starred words only."""
 
-Item = TypeVar("Item", Noun, Word)
+Item = TypeVar("Item", Noun, PolarWord)
 
 WHEN_SHARE = 0.4
 WE_SHARE = 0.3
@@ -47,14 +55,14 @@ class NoFit(Exception):
 
 
 @dataclass(frozen=True)
-class Sentence:
+class ComposedSentence:
     """A composed sentence with its annotations."""
 
     text: str
     score: int
     frame: Frame
     domain: str
-    words: tuple[Word, ...]
+    words: tuple[PolarWord, ...]
     """The polar words, in the order of the frame's opinions."""
 
     @property
@@ -63,7 +71,7 @@ class Sentence:
         return any(word.unseen for word in self.words)
 
 
-def compose(frame: Frame, sign: int, rng: Random, mode: Mode = "train") -> Sentence:
+def compose_sentence(frame: Frame, sign: int, rng: Random, mode: Mode = "train") -> ComposedSentence:
     """Fill a frame so that the whole sentence has the given sign.
 
     Args:
@@ -72,24 +80,24 @@ def compose(frame: Frame, sign: int, rng: Random, mode: Mode = "train") -> Sente
         rng: The source of every choice.
         mode: Which words may be used. With `unseen` one opinion has a starred word, the others have not.
     """
-    domain = frame.domain or rng.choice(domains())
-    template = SLOT.sub(lambda slot: _clause(slot, rng), frame.template)
-    topics = _topics(frame, template, domain, rng)
-    chosen = _choose(frame, template, sign, domain, topics, mode, rng)
+    domain = frame.domain or rng.choice(list_domains())
+    template = SLOT.sub(lambda slot: _choose_clause(slot, rng), frame.template)
+    topics = _choose_topics(frame, template, domain, rng)
+    chosen = _choose_words(frame, template, sign, domain, topics, mode, rng)
     speaker = ("I", "me") if re.search(r"\b(I|my|me)\b", template) or rng.random() > WE_SHARE else ("we", "us")
-    text = VOWEL.sub(r"\1n ", SLOT.sub(lambda slot: _fill(slot, chosen, topics, speaker, rng), template))
+    text = VOWEL.sub(r"\1n ", SLOT.sub(lambda slot: _fill_slot(slot, chosen, topics, speaker, rng), template))
     text = SENTENCE_START.sub(lambda start: start[0].upper(), text)
     words = tuple(chosen[index] for index in sorted(chosen))
-    return Sentence(text, _score(frame, sign, chosen), frame, domain, words)
+    return ComposedSentence(text, _compute_score(frame, sign, chosen), frame, domain, words)
 
 
-def _clause(slot: re.Match[str], rng: Random) -> str:
-    options = clauses().get(slot[1])
+def _choose_clause(slot: re.Match[str], rng: Random) -> str:
+    options = read_clauses().get(slot[1])
     return rng.choice(options).replace("#", slot[2]) if options else slot[0]
 
 
 @cache
-def _needs(template: str) -> tuple[list[tuple[str, str]], dict[int, tuple[str, bool]], frozenset[int]]:
+def _parse_slots(template: str) -> tuple[list[tuple[str, str]], dict[int, tuple[str, bool]], frozenset[int]]:
     """Return a template's slots, the noun of each opinion (role, whether people are excluded) and nounless opinions."""
     slots = SLOT.findall(template)
     by_index: dict[int, set[str]] = {}
@@ -106,36 +114,36 @@ def _needs(template: str) -> tuple[list[tuple[str, str]], dict[int, tuple[str, b
     return slots, own, nounless
 
 
-def _topics(frame: Frame, template: str, domain: str, rng: Random) -> dict[int, Noun]:
-    _, own, nounless = _needs(template)
+def _choose_topics(frame: Frame, template: str, domain: str, rng: Random) -> dict[int, Noun]:
+    _, own, nounless = _parse_slots(template)
     found: dict[int, Noun] = {}
     for index, (role, no_people) in own.items():
-        found[index] = _new(_nouns(domain, role, frame.kinds, no_people), found, rng)
+        found[index] = _draw_new(_find_nouns(domain, role, frame.kinds, no_people), found, rng)
     if found:
         first = next(iter(found.values()))
         found |= {index: first for index in nounless}
     return found
 
 
-def _choose(
+def _choose_words(
     frame: Frame, template: str, sign: int, domain: str, topics: dict[int, Noun], mode: Mode, rng: Random
-) -> dict[int, Word]:
+) -> dict[int, PolarWord]:
     """Choose a polar word for each opinion; in mode `unseen`, one opinion gets a starred word."""
     starred = rng.randrange(len(frame.signs)) + 1 if mode == "unseen" else 0
-    chosen: dict[int, Word] = {}
-    for slot, digit in _needs(template)[0]:
+    chosen: dict[int, PolarWord] = {}
+    for slot, digit in _parse_slots(template)[0]:
         if slot in PARTS:
             index = int(digit)
             of = domain if slot == "situation" else topics[index].kind if index in topics else ""
             mode_here: Mode = "unseen" if index == starred else "seen" if mode == "unseen" else mode
             word_sign = sign * frame.signs[index - 1]
             strength, denied = STRENGTH.get(slot, 0), frame.denied[index - 1]
-            pool = _pool(PARTS[slot], of, word_sign, strength, denied, frame.phenomenon, mode_here)
-            chosen[index] = _new(pool, chosen, rng)
+            pool = _find_words(PARTS[slot], of, word_sign, strength, denied, frame.phenomenon, mode_here)
+            chosen[index] = _draw_new(pool, chosen, rng)
     return chosen
 
 
-def _new(pool: tuple[Item, ...], used: dict[int, Item], rng: Random) -> Item:
+def _draw_new(pool: tuple[Item, ...], used: dict[int, Item], rng: Random) -> Item:
     if not pool:
         raise NoFit
     item = rng.choice(pool)
@@ -145,10 +153,10 @@ def _new(pool: tuple[Item, ...], used: dict[int, Item], rng: Random) -> Item:
 
 
 @cache
-def _nouns(domain: str, role: str, kinds: frozenset[str], no_people: bool) -> tuple[Noun, ...]:
+def _find_nouns(domain: str, role: str, kinds: frozenset[str], no_people: bool) -> tuple[Noun, ...]:
     return tuple(
         noun
-        for noun in nouns()
+        for noun in read_nouns()
         if noun.domain == domain
         and noun.role == role
         and (not kinds or noun.kind in kinds)
@@ -157,24 +165,26 @@ def _nouns(domain: str, role: str, kinds: frozenset[str], no_people: bool) -> tu
 
 
 @cache
-def _pool(part: str, of: str, sign: int, strength: int, denied: bool, phenomenon: str, mode: Mode) -> tuple[Word, ...]:
+def _find_words(
+    part: str, of: str, sign: int, strength: int, denied: bool, phenomenon: str, mode: Mode
+) -> tuple[PolarWord, ...]:
     """Return words of a part of speech that fit a kind of noun (or a domain), sign, strength (0: any) and mode."""
     kinds = {"any", "person", of} if of in PEOPLE else {"any", "thing", of}
     return tuple(
         word
-        for word in words()
+        for word in read_words()
         if word.part == part
         and word.kind in kinds
         and word.score * sign > 0
         and strength in (0, abs(word.score))
         and (word.deniable or not denied)
         and word.unseen == (mode == "unseen")
-        and not (mode == "train" and held_out(word, phenomenon))
+        and not (mode == "train" and is_held_out(word, phenomenon))
     )
 
 
-def _fill(
-    slot: re.Match[str], chosen: dict[int, Word], topics: dict[int, Noun], speaker: tuple[str, str], rng: Random
+def _fill_slot(
+    slot: re.Match[str], chosen: dict[int, PolarWord], topics: dict[int, Noun], speaker: tuple[str, str], rng: Random
 ) -> str:
     name, index = slot[1], int(slot[2] or 0)
     if name in PARTS:
@@ -190,17 +200,17 @@ def _fill(
     if name in ("we", "me"):
         return speaker[name == "me"]
     if name == "when":
-        return f"{_named(rng.choice(fillers()['when']), rng)}, " if rng.random() < WHEN_SHARE else ""
-    choice = rng.choice(fillers()[topics[index].kind if name == "done" else name.lower()])
-    return _named(choice, rng)
+        return f"{_insert_names(rng.choice(read_fillers()['when']), rng)}, " if rng.random() < WHEN_SHARE else ""
+    choice = rng.choice(read_fillers()[topics[index].kind if name == "done" else name.lower()])
+    return _insert_names(choice, rng)
 
 
-def _named(text: str, rng: Random) -> str:
+def _insert_names(text: str, rng: Random) -> str:
     """Replace `*` by an invented surname; most occur once or twice, so that training meets unknown words."""
-    return text.replace("*", rng.choice(fillers()["start"]) + rng.choice(fillers()["end"]))
+    return text.replace("*", rng.choice(read_fillers()["start"]) + rng.choice(read_fillers()["end"]))
 
 
-def _score(frame: Frame, sign: int, chosen: dict[int, Word]) -> int:
+def _compute_score(frame: Frame, sign: int, chosen: dict[int, PolarWord]) -> int:
     if frame.score.isdigit():
         return chosen[int(frame.score)].score
     return sign * {"zero": 0, "weak": 1, "strong": 2}[frame.score]

@@ -1,4 +1,4 @@
-"""The sentence frames of the built-in corpus, read from `frames.tsv`, `clauses.tsv` and `facts.tsv`.
+"""The sentence frames of the built-in corpus, read from `read_frames.tsv`, `read_clauses.tsv` and `facts.tsv`.
 
 Slots carry the number of their opinion: `The {n1} {be1} not {adj1}.` Capital ones (`{C1}`) are for a whole clause.
 """
@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from core.data.sources.builtin.lexicon import rows
+from core.data.sources.builtin.lexicon import read_rows
 
 SLOT = re.compile(r"\{([A-Za-z]+?)(\d?)\}")
 MIXED, LUKEWARM, FACT = "mixed", "lukewarm", "neutral fact"
@@ -39,7 +39,7 @@ class Frame:
 
 
 @cache
-def frames() -> tuple[Frame, ...]:
+def read_frames() -> tuple[Frame, ...]:
     """Return all frames in the order of the files; facts come last."""
     opinions = tuple(
         Frame(
@@ -52,7 +52,7 @@ def frames() -> tuple[Frame, ...]:
             kinds=frozenset(row["kinds"].split()),
             template=row["template"],
         )
-        for row in rows("frames.tsv")
+        for row in read_rows("frames.tsv")
     )
     facts = tuple(
         Frame(
@@ -62,15 +62,15 @@ def frames() -> tuple[Frame, ...]:
             domain=row["domain"],
             template=row["template"],
         )
-        for number, row in enumerate(rows("facts.tsv"), start=1)
+        for number, row in enumerate(read_rows("facts.tsv"), start=1)
     )
     return opinions + facts
 
 
 @cache
-def clauses() -> dict[str, tuple[str, ...]]:
+def read_clauses() -> dict[str, tuple[str, ...]]:
     """Return the clause templates by capital slot; `#` is a placeholder for the number of the opinion."""
     found: dict[str, list[str]] = {}
-    for row in rows("clauses.tsv"):
+    for row in read_rows("clauses.tsv"):
         found.setdefault(row["name"], []).append(row["template"])
     return {name: tuple(templates) for name, templates in found.items()}

@@ -13,11 +13,11 @@ from random import Random
 import numpy as np
 import pandas as pd
 
-from core.data.sources.builtin.compose import Mode, NoFit, Sentence, compose
-from core.data.sources.builtin.frames import FACT, LUKEWARM, MIXED, Frame, frames
-from core.data.sources.builtin.handwritten import CHALLENGE, EVERYDAY, class_names, labels, load
-from core.data.sources.builtin.lexicon import held_out
-from core.data.table import TEST, TRAIN, VALIDATION
+from core.data.dataset import TEST, TRAIN, VALIDATION
+from core.data.sources.builtin.compose import ComposedSentence, Mode, NoFit, compose_sentence
+from core.data.sources.builtin.frames import FACT, LUKEWARM, MIXED, Frame, read_frames
+from core.data.sources.builtin.handwritten import CHALLENGE, EVERYDAY, convert_scores, get_class_names, load_split
+from core.data.sources.builtin.lexicon import is_held_out
 
 SEED = "built-in corpus 2"
 ROWS = {TRAIN: 16_000, VALIDATION: 1_600, TEST: 3_200}
@@ -58,7 +58,7 @@ WITHOUT_NEW_PAIRS = ("irony",)
 """Its situations occur nowhere else, so that nothing can be held out but frames and whole sentences."""
 
 
-def generate(classes: int = 2) -> dict[str, pd.DataFrame]:
+def generate_corpus(classes: int = 2) -> dict[str, pd.DataFrame]:
     """Build the built-in corpus.
 
     Args:
@@ -66,56 +66,56 @@ def generate(classes: int = 2) -> dict[str, pd.DataFrame]:
 
     Returns:
         Frames train, validation and test with a fresh index and the columns text (str), label (int64), phenomenon,
-        score (int64, -2..2), domain, frame (id in `frames.tsv`) and unseen (bool); and challenge and everyday, written
+        score (int64, -2..2), domain, frame (id in `read_frames.tsv`) and unseen (bool); and challenge and everyday, written
         by hand, with the same columns.
     """
-    class_names(classes)
-    splits = {name: _table(rows, classes) for name, rows in sentences(neutral=classes != 2).items()}
-    return splits | {name: load(name, classes) for name in (CHALLENGE, EVERYDAY)}
+    get_class_names(classes)
+    splits = {name: _build_table(rows, classes) for name, rows in draw_sentences(neutral=classes != 2).items()}
+    return splits | {name: load_split(name, classes) for name in (CHALLENGE, EVERYDAY)}
 
 
 @cache
-def sentences(neutral: bool) -> Mapping[str, tuple[Sentence, ...]]:
+def draw_sentences(neutral: bool) -> Mapping[str, tuple[ComposedSentence, ...]]:
     """Draw all sentences by split, shuffled; with or without those of score 0. It takes 1.5 seconds."""
     taken: set[str] = set()
-    splits: dict[str, list[Sentence]] = {}
+    splits: dict[str, list[ComposedSentence]] = {}
     for split, count in ROWS.items():
-        splits[split] = _draw(split, SHARES, count, taken)
+        splits[split] = _draw_split(split, SHARES, count, taken)
     if neutral:
         for split, count in ROWS.items():
-            splits[split] += _draw(split, NEUTRAL_SHARES, count // 4, taken)
+            splits[split] += _draw_split(split, NEUTRAL_SHARES, count // 4, taken)
     for split, rows in splits.items():
         Random(f"{SEED} order {split}").shuffle(rows)
     return {split: tuple(rows) for split, rows in splits.items()}
 
 
-def _draw(split: str, shares: dict[str, int], count: int, taken: set[str]) -> list[Sentence]:
-    found: list[Sentence] = []
+def _draw_split(split: str, shares: dict[str, int], count: int, taken: set[str]) -> list[ComposedSentence]:
+    found: list[ComposedSentence] = []
     for phenomenon, share in shares.items():
         rng = Random(f"{SEED} {split} {phenomenon}")
         for number in range(2 * round(count * share / sum(shares.values()) / 2)):
-            sentence = _fresh(split, phenomenon, 1 if number % 2 else -1, rng, taken)
+            sentence = _draw_fresh(split, phenomenon, 1 if number % 2 else -1, rng, taken)
             taken.add(sentence.text.casefold())
             found.append(sentence)
     return found
 
 
-def _fresh(split: str, phenomenon: str, sign: int, rng: Random, taken: set[str]) -> Sentence:
+def _draw_fresh(split: str, phenomenon: str, sign: int, rng: Random, taken: set[str]) -> ComposedSentence:
     """Draw until a sentence is new; in the test split it also has to test something absent from training."""
-    new_frame, mode, new_pair = _novelty(split, phenomenon, rng)
+    new_frame, mode, new_pair = _draw_novelty(split, phenomenon, rng)
     while True:
-        frame = rng.choice(_frames(phenomenon, new_frame, mode))
+        frame = rng.choice(_choose_frames(phenomenon, new_frame, mode))
         try:
-            sentence = compose(frame, sign, rng, mode)
+            sentence = compose_sentence(frame, sign, rng, mode)
         except NoFit:
             continue
-        if new_pair and not any(held_out(word, phenomenon) for word in sentence.words):
+        if new_pair and not any(is_held_out(word, phenomenon) for word in sentence.words):
             continue
         if sentence.text.casefold() not in taken:
             return sentence
 
 
-def _novelty(split: str, phenomenon: str, rng: Random) -> tuple[bool, Mode, bool]:
+def _draw_novelty(split: str, phenomenon: str, rng: Random) -> tuple[bool, Mode, bool]:
     """Draw the novelty of a row: whether its frame is held out, the words' mode, and whether a word pair is new."""
     if split != TEST:
         return False, "train", False
@@ -128,23 +128,23 @@ def _novelty(split: str, phenomenon: str, rng: Random) -> tuple[bool, Mode, bool
 
 
 @cache
-def _frames(phenomenon: str, held_out_ones: bool, mode: Mode) -> tuple[Frame, ...]:
+def _choose_frames(phenomenon: str, held_out_ones: bool, mode: Mode) -> tuple[Frame, ...]:
     """Return the frames to draw from; an unseen word needs a frame with a second opinion."""
     return tuple(
         frame
-        for frame in frames()
+        for frame in read_frames()
         if frame.phenomenon == phenomenon
         and frame.held_out == held_out_ones
         and (mode != "unseen" or len(frame.signs) > 1)
     )
 
 
-def _table(rows: Sequence[Sentence], classes: int) -> pd.DataFrame:
+def _build_table(rows: Sequence[ComposedSentence], classes: int) -> pd.DataFrame:
     scores = np.array([row.score for row in rows], dtype=np.int64)
     return pd.DataFrame(
         {
             "text": pd.Series([row.text for row in rows], dtype="str"),
-            "label": labels(scores, classes),
+            "label": convert_scores(scores, classes),
             "phenomenon": [row.frame.phenomenon for row in rows],
             "score": scores,
             "domain": [row.domain for row in rows],

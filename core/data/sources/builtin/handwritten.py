@@ -25,19 +25,19 @@ NAMES = {
 COLUMNS = ["text", "label", "phenomenon", "score", "domain", "frame", "unseen"]
 
 
-def class_names(classes: int) -> tuple[str, ...]:
+def get_class_names(classes: int) -> tuple[str, ...]:
     """Return the names of two, three or five classes in label order; raise ConfigError for another number."""
     if classes not in NAMES:
         raise ConfigError(f"data.classes={classes}: 2, 3 or 5")
     return NAMES[classes]
 
 
-def labels(scores: np.ndarray, classes: int) -> np.ndarray:
+def convert_scores(scores: np.ndarray, classes: int) -> np.ndarray:
     """Convert scores from -2 to 2 to class numbers: 2 classes by sign (0 not allowed), 3 by sign, 5 unchanged."""
     return {2: (scores > 0).astype(np.int64), 3: np.sign(scores) + 1, 5: scores + 2}[classes].astype(np.int64)
 
 
-def read(name: str) -> pd.DataFrame:
+def read_split(name: str) -> pd.DataFrame:
     """Read the sentences of a split as written: text, score (int64), `second` (Int64), phenomenon and domain."""
     rows = pd.read_csv(
         Path(__file__).with_name(f"{name}.tsv"),
@@ -51,9 +51,9 @@ def read(name: str) -> pd.DataFrame:
     return rows.assign(**{"domain" if name == CHALLENGE else "phenomenon": name})
 
 
-def load(name: str, classes: int = 2) -> pd.DataFrame:
+def load_split(name: str, classes: int = 2) -> pd.DataFrame:
     """Return a split with the columns of the generated ones (`generate`); two classes leave score 0 out."""
-    rows = read(name)
+    rows = read_split(name)
     if classes == 2:
         rows = rows[rows["score"] != 0].reset_index(drop=True)
-    return rows.assign(label=labels(rows["score"].to_numpy(), classes), frame="", unseen=False)[COLUMNS]
+    return rows.assign(label=convert_scores(rows["score"].to_numpy(), classes), frame="", unseen=False)[COLUMNS]

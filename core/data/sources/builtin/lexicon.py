@@ -1,4 +1,4 @@
-"""The words of the built-in corpus, read from `lexicon.tsv`, `nouns.tsv` and `fillers.tsv` in this folder."""
+"""The words of the built-in corpus, read from `lexicon.tsv`, `read_nouns.tsv` and `read_fillers.tsv` in this folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HELD_OUT_ONE_IN = 8
 
 
 @dataclass(frozen=True)
-class Word:
+class PolarWord:
     """A polar word or phrase."""
 
     text: str
@@ -46,45 +46,45 @@ class Noun:
     """s: singular, p: plural, m: mass noun (singular, without an article)."""
 
 
-def rows(name: str) -> list[dict[str, str]]:
+def read_rows(name: str) -> list[dict[str, str]]:
     """Read a tab-separated file of this package, one dict per row."""
     with Path(__file__).with_name(name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 @cache
-def words() -> tuple[Word, ...]:
+def read_words() -> tuple[PolarWord, ...]:
     """Return all polar words and phrases, in the order of the file."""
     return tuple(
-        _word(entry, row["part"], row["kind"], int(row["score"]))
-        for row in rows("lexicon.tsv")
+        _parse_word(entry, row["part"], row["kind"], int(row["score"]))
+        for row in read_rows("lexicon.tsv")
         for entry in row["words"].split(", ")
     )
 
 
 @cache
-def nouns() -> tuple[Noun, ...]:
+def read_nouns() -> tuple[Noun, ...]:
     """Return all nouns, in the order of the file."""
     return tuple(
         Noun(text, row["domain"], row["role"], row["kind"], row["number"])
-        for row in rows("nouns.tsv")
+        for row in read_rows("nouns.tsv")
         for text in row["nouns"].split(", ")
     )
 
 
 @cache
-def domains() -> tuple[str, ...]:
+def list_domains() -> tuple[str, ...]:
     """Return the domains of the nouns, in the order of the file."""
-    return tuple(dict.fromkeys(noun.domain for noun in nouns()))
+    return tuple(dict.fromkeys(noun.domain for noun in read_nouns()))
 
 
 @cache
-def fillers() -> dict[str, tuple[str, ...]]:
+def read_fillers() -> dict[str, tuple[str, ...]]:
     """Return neutral words by slot: lead-ins, intensifiers, other people, days, and participles by kind of noun."""
-    return {row["slot"]: tuple(row["choices"].split(", ")) for row in rows("fillers.tsv")}
+    return {row["slot"]: tuple(row["choices"].split(", ")) for row in read_rows("fillers.tsv")}
 
 
-def held_out(word: Word, phenomenon: str) -> bool:
+def is_held_out(word: PolarWord, phenomenon: str) -> bool:
     """Return whether this word is held out from training in this phenomenon: one pair in eight, by checksum.
 
     Situations and irregular forms (tastier, given) occur in one phenomenon only and are never held out.
@@ -95,10 +95,10 @@ def held_out(word: Word, phenomenon: str) -> bool:
     return not one_use and zlib.crc32(f"{phenomenon}:{word.text}".encode()) % HELD_OUT_ONE_IN == 0
 
 
-def _word(entry: str, part: str, kind: str, score: int) -> Word:
+def _parse_word(entry: str, part: str, kind: str, score: int) -> PolarWord:
     listed = entry.rstrip("*~")
     marks = entry.removeprefix(listed)
     text, _, other = listed.partition("/")
     if not other:
         other = f"more {text}" if part == "adj" else text
-    return Word(text, other, part, kind, score, unseen="*" in marks, deniable=score > -2 and "~" not in marks)
+    return PolarWord(text, other, part, kind, score, unseen="*" in marks, deniable=score > -2 and "~" not in marks)

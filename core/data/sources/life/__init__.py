@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from core.data.table import TEST, TRAIN, VALIDATION
+from core.data.dataset import TEST, TRAIN, VALIDATION
 
 CLASSES = ("negative", "positive")
 BLOCK, BLOCKS = 12, 10
@@ -20,7 +20,7 @@ every ten such blocks one goes into validation and one into test."""
 HELD = {BLOCKS - 2: VALIDATION, BLOCKS - 1: TEST}
 
 
-def splits() -> dict[str, pd.DataFrame]:
+def read_splits() -> dict[str, pd.DataFrame]:
     """Return train, validation and test with a fresh index and the columns text, label (class name) and domain."""
     rows = pd.read_csv(
         Path(__file__).with_name("life.tsv"),

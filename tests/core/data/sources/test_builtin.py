@@ -11,13 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.data.card import measured
-from core.data.sources.builtin import class_names, generate
-from core.data.sources.builtin.frames import frames
-from core.data.sources.builtin.generate import NEUTRAL_SHARES, SHARES, WITHOUT_NEW_PAIRS
-from core.data.sources.builtin.generate import sentences as sentences_of
-from core.data.sources.builtin.handwritten import load, read
-from core.data.sources.builtin.lexicon import domains, held_out
+from core.data.card import get_model_scores
+from core.data.sources.builtin import generate_corpus, get_class_names
+from core.data.sources.builtin.frames import read_frames
+from core.data.sources.builtin.generate import NEUTRAL_SHARES, SHARES, WITHOUT_NEW_PAIRS, draw_sentences
+from core.data.sources.builtin.handwritten import load_split, read_split
+from core.data.sources.builtin.lexicon import is_held_out, list_domains
 from core.exceptions import ConfigError
 
 pytestmark = pytest.mark.slow  # draws the corpus in all its views
@@ -31,13 +30,13 @@ FROZEN = "093defb64802b213c2de8c87719c0a57d12c6fbbb26cf8a719e5eb599f12c66a"
 def drawn():
     """The sentences are drawn once with and once without score 0; three and five classes are views of the first."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules[generate.__module__], "sentences", draw := functools.cache(sentences_of))
+        patch.setattr(sys.modules[generate_corpus.__module__], "sentences", draw := functools.cache(draw_sentences))
         yield draw
 
 
 @pytest.fixture(scope="module")
 def five():
-    return generate(5)
+    return generate_corpus(5)
 
 
 def test_the_corpus_is_frozen(five):
@@ -47,19 +46,19 @@ def test_the_corpus_is_frozen(five):
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
 def test_classes_are_views_of_one_scale(classes, five):
-    for split, rows in generate(classes).items():
+    for split, rows in generate_corpus(classes).items():
         whole = five[split] if classes != 2 else five[split][five[split]["score"] != 0]
         assert rows.set_index("text")["score"].to_dict() == whole.set_index("text")["score"].to_dict()
         values = rows["score"].to_numpy()
         expected = {2: (values + 2) // 3, 3: np.sign(values) + 1, 5: values + 2}[classes]
         assert (rows["label"].to_numpy() == expected).all() and list(rows.index) == list(range(len(rows)))
         assert (rows["label"].dtype, rows["score"].dtype, rows["unseen"].dtype) == (np.int64, np.int64, bool)
-        assert split == "everyday" or set(rows["label"]) == set(range(len(class_names(classes))))
+        assert split == "everyday" or set(rows["label"]) == set(range(len(get_class_names(classes))))
 
 
 def test_another_number_of_classes_is_refused():
     with pytest.raises(ConfigError, match="2, 3 or 5"):
-        generate(4)
+        generate_corpus(4)
 
 
 def test_phenomena_and_domains_are_in_every_split_and_balanced(five):
@@ -67,14 +66,14 @@ def test_phenomena_and_domains_are_in_every_split_and_balanced(five):
     assert len(set(texts)) == len(texts)
     for split in GENERATED:
         opinions = five[split][~five[split]["phenomenon"].isin(list(NEUTRAL_SHARES))]
-        assert set(opinions["phenomenon"]) == set(SHARES) and set(opinions["domain"]) == set(domains())
+        assert set(opinions["phenomenon"]) == set(SHARES) and set(opinions["domain"]) == set(list_domains())
         assert (np.sign(opinions["score"]).groupby(opinions["phenomenon"]).mean() == 0).all()
         assert five[split]["score"].eq(0).sum() == len(five[split]) - len(opinions)
 
 
 def test_training_shows_no_frame_word_or_pair_that_is_held_out_and_the_test_split_has_them(drawn):
     def new(sentence):
-        return any(held_out(word, sentence.frame.phenomenon) for word in sentence.words)
+        return any(is_held_out(word, sentence.frame.phenomenon) for word in sentence.words)
 
     def tokens(text):
         return set(re.findall(r"[\w'-]+", text.casefold()))
@@ -91,7 +90,7 @@ def test_training_shows_no_frame_word_or_pair_that_is_held_out_and_the_test_spli
 
 
 def test_words_have_the_sign_that_the_frame_gives_them(drawn):
-    assert len({frame.id for frame in frames()}) == len(frames()) >= 60
+    assert len({frame.id for frame in read_frames()}) == len(read_frames()) >= 60
     for each in drawn(neutral=True)["train"]:
         if each.score:
             assert tuple(np.sign(word.score * each.score) for word in each.words) == each.frame.signs
@@ -106,13 +105,13 @@ def naive_kappa(first, second, scale, weight):
 
 
 def test_the_data_card_says_how_far_a_second_blind_labelling_agrees():
-    rows = read("challenge").dropna(subset=["second"])
+    rows = read_split("challenge").dropna(subset=["second"])
     first, second = [int(each) for each in rows["score"]], [int(each) for each in rows["second"]]
     signs = [[int(np.sign(each)) for each in scores] for scores in (first, second)]
     file = resources.files("core.data.sources.builtin").joinpath("measured.json")
     known = json.loads(file.read_text("utf-8"))
-    said = measured(known["fingerprint"])["challenge labels"]
-    assert f"{len(rows)} of {len(load('challenge', 5))} challenge sentences were labelled blind" in said
+    said = get_model_scores(known["fingerprint"])["challenge labels"]
+    assert f"{len(rows)} of {len(load_split('challenge', 5))} challenge sentences were labelled blind" in said
     assert f"Cohen's κ {naive_kappa(*signs, (-1, 0, 1), lambda a, b: a != b):.2f} on negative" in said
     weighted = naive_kappa(first, second, range(-2, 3), lambda a, b: (a - b) ** 2)
     assert f"quadratic-weighted κ {weighted:.2f} on the five-point scale" in said

@@ -13,7 +13,7 @@ import pytest
 
 from core.config import compose
 from core.data.sources import SOURCES
-from core.data.sources.hub import fetch
+from core.data.sources.hub import fetch_splits
 from core.exceptions import NotAvailable
 
 LOAD = """
@@ -126,9 +126,9 @@ def test_offline_it_says_so_and_names_the_ways_out(tmp_path):
 def test_a_missing_package_is_named_with_its_install_line_and_a_source_without_a_repository_too(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(NotAvailable, match=r"pip install 'sentiscope\[hub\]'; or give a local copy with --data PATH"):
-        fetch(SOURCES["sst2"])
+        fetch_splits(SOURCES["sst2"])
     with pytest.raises(NotAvailable, match="no hub repository is known for 'ohsumed'"):
-        fetch(SOURCES["ohsumed"])
+        fetch_splits(SOURCES["ohsumed"])
 
 
 def test_every_source_says_what_it_is_its_classes_stand_in_label_order_and_its_settings_are_valid():

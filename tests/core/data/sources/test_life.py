@@ -7,9 +7,9 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
 from core.data.config import DataConfig
-from core.data.load import load
+from core.data.load import load_dataset
 from core.data.sources import LIFE, life
-from core.data.sources.builtin.handwritten import read
+from core.data.sources.builtin.handwritten import read_split
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,7 @@ def runs_of_four(text):
 
 
 def test_half_are_positive_in_every_split_and_in_every_domain():
-    splits = life.splits()
+    splits = life.read_splits()
     for rows in splits.values():
         assert rows["label"].eq("positive").mean() == pytest.approx(0.5, abs=0.02)
         assert rows.groupby("domain")["label"].agg(lambda labels: labels.eq("positive").mean()).between(0.4, 0.6).all()
@@ -34,16 +34,18 @@ def test_half_are_positive_in_every_split_and_in_every_domain():
 
 
 def test_it_loads_under_its_name_with_its_own_splits():
-    found = load(DataConfig(name=LIFE))
+    found = load_dataset(DataConfig(name=LIFE))
     assert found.classes == life.CLASSES
-    assert {name: len(rows) for name, rows in found.splits.items()} == {n: len(r) for n, r in life.splits().items()}
+    assert {name: len(rows) for name, rows in found.splits.items()} == {
+        n: len(r) for n, r in life.read_splits().items()
+    }
 
 
 def test_no_sentence_is_like_one_that_models_are_judged_on():
     """Neither three runs of four words in common nor half of all their words."""
     judged, ours = (
-        [text for name in ("everyday", "challenge") for text in read(name)["text"]],
-        [text for rows in life.splits().values() for text in rows["text"]],
+        [text for name in ("everyday", "challenge") for text in read_split(name)["text"]],
+        [text for rows in life.read_splits().values() for text in rows["text"]],
     )
     runs = shared(judged, ours, runs_of_four)
     assert runs.max() < 3

@@ -1,0 +1,81 @@
+"""Behavioural tests of runs, by capability."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from core import behaviour
+from core.api.options import AnyRun, CliArgument, Store, get_names, get_store, make_map_option
+from core.api.printing import say, tabulate, write_rate
+from core.data.findings import plural
+
+
+def behave(
+    run: Annotated[AnyRun, CliArgument(metavar="RUN")],
+    *others: AnyRun,
+    suite: str | Path = "",
+    rename: Annotated[
+        Mapping[str, str] | None,
+        make_map_option(
+            "write CLASS=POLARITY, a class of a run and negative, neutral, positive or none", metavar="CLASS=POLARITY"
+        ),
+    ] = None,
+    store: Store = None,
+) -> dict[str, Any]:
+    """Measure how often runs fail what everybody expects, by capability.
+
+    The answers of a run are kept in the cache of the machine, so that the same model is asked the same but once.
+
+    Args:
+        run: Finished runs with one label per text.
+        others: Runs that are compared with it.
+        suite: Tests in YAML or as a table; default: those that come with Sentiscope.
+        rename: A class of the runs has this polarity.
+
+    Returns:
+        `suite`: `name`, `about`, `file`, `digest`, numbers of `tests`, `capabilities`, `cases` and `texts`.
+        `runs`: of each `run`, `polarities` (by class), `agreement` (of failures within a template,
+        `core.behaviour.failure_rates`) and its rate over all cases.
+        `capabilities`: `capability`, `must` (what is asked of the answer), `rates` by run, and `tests`: `test`, `kind`,
+        `must`, `about`, `tolerance`, `cases`, `rates` by run, and by run `failing`: the `texts` of a case, what was
+        `expected`, and `answers`, each with `label`, `polarity` and `probabilities` by polarity.
+        A rate: `n` cases, of which `failed`; `rate` and its 95 % `interval` (None where nothing was asked); `verdict`
+        (`passes` below 0.3, `fails` above, else `open`, by the whole interval); `not_asked`, cases that need a class
+        which the run has not; `consistency` of contrast sets (`groups`, `right`, `rate`, `interval`) or None.
+        `differences`: of each `capability` and pair of runs, `first`'s failure rate minus `second`'s as `difference`,
+        `p`, `p_holm` (Holm over all of these), `interval` (at the level of its Holm step) and whether they `differ`:
+        `p_holm` is below 0.05, exactly where the interval leaves out 0.
+    """
+    store, names = get_store((run, *others), store), list(dict.fromkeys(get_names((run, *others))))
+    chosen = behaviour.suite_reader.read_suite(str(suite))
+    behaviour.polarity.refuse_unknown_class(rename or {}, [name for each in names for name in store.read(each).classes])
+    asked = [behaviour.suite_predictions.SuiteAnswers.from_suite(store, each, chosen, rename) for each in names]
+    found = behaviour.report.build_report([each.judge() for each in asked])
+    return {**found, "suite": {"file": str(suite), **found["suite"]}}
+
+
+def print_behave(result: dict[str, Any]) -> None:
+    """Print the failure rate of each capability, and on which the runs differ."""
+    suite, names = result["suite"], [each["run"] for each in result["runs"]]
+    of = "1 capability" if suite["capabilities"] == 1 else f"{suite['capabilities']} capabilities"
+    said = f"{plural(suite['tests'], 'test')} of {of}, {plural(suite['cases'], 'case')}"
+    say(f"{suite['name']}: {said}. Failure rate and 95 % interval:")
+    rows = [
+        {"capability": each["capability"], "the answer": " · ".join(each["must"])}
+        | {name: _format_rate(each["rates"][name]) for name in names}
+        for each in result["capabilities"]
+    ]
+    rows.append({"capability": "all", **{each["run"]: _format_rate(each) for each in result["runs"]}})
+    tabulate(rows, ("capability", "the answer", *names))
+    apart: dict[tuple[str, str], list[str]] = {}
+    for each in result["differences"]:
+        apart.setdefault((each["first"], each["second"]), []).extend([each["capability"]] * each["differ"])
+    for (first, second), where in apart.items():
+        say(f"{first} and {second} differ on {', '.join(where) or 'nothing beyond chance'}.")
+    say("--json has every test and every failing sentence.")
+
+
+def _format_rate(rate: dict[str, Any]) -> str:
+    return "not asked" if rate["rate"] is None else write_rate(rate["rate"], rate["interval"])

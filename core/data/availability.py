@@ -1,0 +1,64 @@
+"""Availability of named data sets on this machine, and how to get missing ones. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from core.data.sources import DataSource
+
+DATA_FOLDER = "SENTISCOPE_DATA"
+"""Environment variable: a folder whose sub-folders, named as the sources, take the place of the hub."""
+
+
+@dataclass(frozen=True)
+class Availability:
+    """The availability of a named data set in a few words, and why it cannot be opened (empty if it can)."""
+
+    state: str
+    lacking: str = ""
+
+
+def find_local_folder(name: str) -> Path | None:
+    """Return the folder under SENTISCOPE_DATA that replaces the download of a named source, or None."""
+    base = os.environ.get(DATA_FOLDER, "")
+    folder = Path(base).expanduser() / name
+    return folder if base and folder.is_dir() else None
+
+
+def check_availability(source: DataSource, *, hub: bool | None = None) -> Availability:
+    """Return the availability of a data set; `hub`: whether the package for downloads is installed (None: find out)."""
+    if source.kind == "built-in":
+        return Availability("part of the program")
+    folder, layout = find_local_folder(source.name), source.published
+    if folder and layout and layout.is_used_in(folder):
+        lacking = ", ".join(layout.list_missing(folder))
+        if not lacking:
+            return Availability("found, as published")
+        return Availability(f"incomplete: {lacking} lacks", f"{folder} lacks {lacking}. {_describe_files(source)}")
+    if folder and any(folder.iterdir()):
+        return Availability("found")
+    if source.hub and (find_spec("huggingface_hub") is not None if hub is None else hub):
+        return Availability("on the hub")
+    if source.hub:
+        return Availability(
+            "not here", f"Install the download: `pip install sentiscope[hub]`. Or: {_explain_copy(source)}"
+        )
+    return Availability(
+        "not here", f"No download is known for it. {_explain_copy(source)}" if not layout else _explain_copy(source)
+    )
+
+
+def _explain_copy(source: DataSource) -> str:
+    own = f"start with `{DATA_FOLDER}` naming the folder above it."
+    if source.published is None:
+        return f"Put a copy into a folder named {source.name}, and {own}"
+    return f"{_describe_files(source)} They belong into a folder named {source.name}: {own}"
+
+
+def _describe_files(source: DataSource) -> str:
+    layout = source.published
+    assert layout is not None
+    return f"The files, as given out at {layout.where}: {layout.describe_layout()}. Terms: {source.licence}."

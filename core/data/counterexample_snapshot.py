@@ -1,0 +1,85 @@
+"""Counterexamples that join a training split: a snapshot of a user's list, taken when the training was planned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypedDict
+
+import pandas as pd
+
+from core import json_store
+from core.data.config import DataConfig
+from core.data.dataset import TRAIN
+from core.data.findings import plural
+from core.data.labels import is_several
+from core.data.mixture import CORPUS, normalize_texts
+from core.data.table_writer import SEPARATOR
+from core.exceptions import DataError, RunDamaged
+from core.paths import resolve_path
+
+NAME = "counter-examples"
+Splits = dict[str, pd.DataFrame]
+_LARGEST = 64 * 1024**2
+
+
+class CounterExampleRow(TypedDict):
+    """A counterexample; several labels are separated by semicolons, and an unlabelled text has an empty label."""
+
+    text: str
+    label: str
+
+
+def add_examples(given: Splits, classes: tuple[str, ...], config: DataConfig) -> tuple[Splits, list[str]]:
+    """Add the counterexamples of `config.examples` to the training rows, and report what was left out.
+
+    Their labels are renamed as the data's are. Those of another class are left out, and those that are read alike
+    with a text of another split. Train then keeps `text`, `label` and `corpus` alone.
+    """
+    if not config.examples:
+        return given, []
+    several, rows = is_several(given[TRAIN]["label"]), _read_snapshot(config.examples)
+    labels = [_encode_label(each["label"], classes, config.parse_renames(), several=several) for each in rows]
+    known = [(each["text"], label) for each, label in zip(rows, labels, strict=True) if label is not None]
+    judged = {
+        text for split, frame in given.items() if split != TRAIN for text in normalize_texts(frame["text"].tolist())
+    }
+    alike = normalize_texts([text for text, _ in known])
+    kept = [row for row, text in zip(known, alike, strict=True) if text not in judged]
+    notes = [f"{NAME}: {plural(len(kept), 'row')} joined train"]
+    if other := len(rows) - len(known):
+        notes.append(f"{NAME}: {plural(other, 'row')} of other classes left out")
+    if twice := len(known) - len(kept):
+        notes.append(f"{NAME}: {plural(twice, 'row')} left out, read alike in the other splits")
+    train = given[TRAIN]
+    before = train if CORPUS in train else train.assign(**{CORPUS: config.name})
+    texts = pd.Series([text for text, _ in kept], dtype="str")
+    found = pd.Series([label for _, label in kept], dtype=train["label"].dtype)
+    added = pd.DataFrame({"text": texts, "label": found, CORPUS: pd.Series([NAME] * len(kept), dtype="str")})
+    columns = ["text", "label", CORPUS]
+    return {**given, TRAIN: pd.concat([before[columns], added], ignore_index=True)}, notes
+
+
+def _encode_label(
+    label: str, classes: tuple[str, ...], names: dict[str, str], *, several: bool
+) -> int | tuple[int, ...] | None:
+    """Return the class number of a label (several labels: a tuple), or None if a label is not in `classes`."""
+    words = label.split(SEPARATOR) if several and label else [] if several else [label]
+    found = [names.get(word, word) for word in words]
+    if not set(found) <= set(classes):
+        return None
+    numbers = tuple(sorted({classes.index(name) for name in found}))
+    return numbers if several else numbers[0]
+
+
+def hash_examples(config: DataConfig) -> str:
+    """Return the digest that names the snapshot."""
+    return Path(config.examples).stem
+
+
+def _read_snapshot(name: str) -> list[CounterExampleRow]:
+    path = resolve_path(name, limit=_LARGEST)
+    try:
+        found = json_store.read(path, list[CounterExampleRow], limit=_LARGEST)
+    except RunDamaged as error:
+        raise DataError(f"no kept {NAME}: {error}", file=path.name) from None
+    return [each for each in found if each["text"].strip()]

@@ -1,0 +1,74 @@
+"""The labelled data set that all packages work on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from core.data.findings import ReadingDecision
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+TRAIN, VALIDATION, TEST = "train", "validation", "test"
+WHOLE = "all"
+"""In place of splits: all rows of a single file."""
+Task = Literal["single", "multi", "tokens"]
+"""single: each text has one label · multi: each may have several, or none · tokens: each word has a tag."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Labelled texts in splits: train, validation, test, and perhaps further ones to evaluate on.
+
+    Each split is a frame with a fresh index and the columns `text` (str, never blank), `label` (int64, position in
+    `classes`; of a multi-label task a rising tuple of positions; of tokens one position for each word), and whatever
+    columns the source carries (phenomenon, domain, id …).
+    """
+
+    name: str
+    splits: dict[str, pd.DataFrame]
+    classes: tuple[str, ...]
+    fingerprint: str
+    """SHA-256 of all texts, labels and splits: the name of this content in caches and records."""
+    language: str = ""
+    """ISO code such as `en`; empty: not known."""
+    licence: str = ""
+    source: str = ""
+    """Where the texts come from, for a person."""
+    task: Task = "single"
+    ordered: bool = False
+    notes: tuple[str, ...] = field(default_factory=tuple)
+    """What was found and done on loading, each with its count: rows left out, splits made, classes dropped."""
+    decisions: tuple[ReadingDecision, ...] = ()
+    """How a person's own file was read, or the first one of a folder."""
+    beside: pd.DataFrame | None = None
+    """Validation rows of added sets, text and label: the temperature is fitted on them too, and nothing else."""
+
+    @property
+    def scale(self) -> bool:
+        """Return whether the classes are ordinal, so that a wrong prediction can be near or far."""
+        return self.ordered and len(self.classes) > 2
+
+    def get_targets(self, split: str) -> np.ndarray:
+        """Return the targets of a split; see `encode_targets`."""
+        return encode_targets(self.splits[split], len(self.classes), self.task)
+
+
+def encode_targets(rows: pd.DataFrame, classes: int, task: Task) -> np.ndarray:
+    """Return the targets of rows: class numbers (n,) int64, or for several labels 0/1 indicators (n, C) float32."""
+    import numpy as np
+
+    return rows["label"].to_numpy(np.int64) if task == "single" else to_indicators(rows["label"].tolist(), classes)
+
+
+def to_indicators(labels: Sequence[Sequence[int]], classes: int) -> np.ndarray:
+    """Return an array (n, C) float32: 1 for each class number of a row, and 0 elsewhere."""
+    import numpy as np
+
+    found = np.zeros((len(labels), classes), np.float32)
+    for row, numbers in enumerate(labels):
+        found[row, list(numbers)] = 1
+    return found

@@ -1,0 +1,137 @@
+"""Mapping of one data set's labels to the classes of another: by name, ignoring case, or by the user's map."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.data.findings import plural, shorten
+from core.data.labels import WITHHELD
+from core.exceptions import InputError
+
+DROPPED = ""
+UNSAID = "CLASS"
+_CODE = re.compile(r"-?[0-9]{1,18}")
+
+Command = Callable[[Mapping[str, str]], str]
+"""Renamed labels → what a person types to have them read so."""
+
+
+@dataclass(frozen=True)
+class MatchedLabels:
+    """The labels of n rows as class numbers."""
+
+    kept: np.ndarray
+    """(n,) bool: rows that stay. Of several labels the dropped ones go, and with them a row that has no other."""
+    numbers: list[tuple[int, ...]]
+    """Rising class numbers of each row that stays."""
+    dropped: dict[str, int]
+    """Label → rows that had it; it was left out."""
+    renamed: dict[str, str]
+    """Label → class of another name."""
+
+
+class UnmatchedLabels(InputError):
+    """An error for labels that match no class, with the number of rows of each."""
+
+    def __init__(self, message: str, rows: dict[str, int]) -> None:
+        """Store `rows`: the number of rows of each such label."""
+        super().__init__(message)
+        self.rows = rows
+
+
+def match_labels(
+    labels: Sequence[tuple[str, ...]],
+    classes: Sequence[str],
+    rename: Mapping[str, str],
+    *,
+    whose: str,
+    command: Command,
+) -> MatchedLabels:
+    """Return the class numbers of the label words of each row.
+
+    Where no class is written like a label, one that differs only in case is meant. `rename` is label → class, or
+    `DROPPED`; several labels may become one class. For messages: `whose` has these classes (`run 'first'`), and
+    `command` is what a person would type with other renamed labels. Raises Unmatched if labels are no class, with what
+    is likely meant, and an InputError if a label is renamed to what is no class either.
+    """
+    rows = Counter(word for row in labels for word in dict.fromkeys(row))
+    meant = _resolve_classes(rows, classes, rename, whose)
+    unknown = {word: count for word, count in sorted(rows.items()) if word not in meant}
+    if unknown:
+        found = suggest_classes(list(unknown), classes, others=len(unknown) < len(rows))
+        likely = {word: UNSAID if name is None else name for word, name in found.items()}
+        raise UnmatchedLabels(_format_question(unknown, classes, {**rename, **likely}, whose, command), unknown)
+    place = {name: number for number, name in enumerate(classes)}
+    numbers = [tuple(sorted({place[meant[word]] for word in row if meant[word] != DROPPED})) for row in labels]
+    kept = np.array([bool(new) or not old for new, old in zip(numbers, labels, strict=True)], bool)
+    return MatchedLabels(
+        kept,
+        [row for row, stays in zip(numbers, kept, strict=True) if stays],
+        {word: rows[word] for word, name in meant.items() if name == DROPPED},
+        {word: name for word, name in meant.items() if name not in (word, DROPPED)},
+    )
+
+
+def find_same_name(word: str, names: Sequence[str]) -> str | None:
+    """Return the only name that equals a word, ignoring case and outer blanks, or None."""
+    if word in names:
+        return word
+    found = [name for name in names if name.strip().casefold() == word.strip().casefold()]
+    return found[0] if len(found) == 1 else None
+
+
+def guess_class(word: str, classes: Sequence[str]) -> str:
+    """Return the class that a label may abbreviate or misspell, or `DROPPED` if none is similar."""
+    plain = {name.casefold(): name for name in classes}
+    low = word.strip().casefold()
+    begun = [name for key, name in plain.items() if low and (key.startswith(low) or low.startswith(key))]
+    near = difflib.get_close_matches(low, plain, n=1, cutoff=0.75)
+    return begun[0] if len(begun) == 1 else plain[near[0]] if near else DROPPED
+
+
+def suggest_classes(words: Sequence[str], classes: Sequence[str], *, others: bool = False) -> dict[str, str | None]:
+    """Guess the classes of labels; if there are as many numeric codes as classes, match them in order.
+
+    −1 is a code where the count comes out with it alone. None where nothing can be guessed of any label; with `others`,
+    labels that are known, those that nothing is near to are left out.
+    """
+    codes = sorted(filter(_CODE.fullmatch, words), key=int)
+    for taken in ([word for word in codes if word != WITHHELD], codes):
+        if len(taken) == len(classes):
+            return {**dict.fromkeys(words, DROPPED), **dict(zip(taken, classes, strict=True))}
+    found: dict[str, str | None] = {word: guess_class(word, classes) for word in words}
+    return found if others or any(found.values()) else dict.fromkeys(words, None)
+
+
+def _resolve_classes(
+    rows: Mapping[str, int], classes: Sequence[str], rename: Mapping[str, str], whose: str
+) -> dict[str, str]:
+    said = {}
+    for old, new in rename.items():
+        name = DROPPED if new == DROPPED else find_same_name(new, classes)
+        if name is None:
+            raise InputError(f"--map {old}={new}: the classes of {whose} are {', '.join(classes)}")
+        said[find_same_name(old, list(rows)) or old] = name
+    found = {word: said.get(word, find_same_name(word, classes)) for word in rows}
+    return {word: name for word, name in found.items() if name is not None}
+
+
+def _format_question(
+    unknown: Mapping[str, int], classes: Sequence[str], suggested: Mapping[str, str], whose: str, command: Command
+) -> str:
+    named = ", ".join(f"'{shorten(word)}' ({plural(count, 'row')})" for word, count in list(unknown.items())[:20])
+    more = f" and {len(unknown) - 20} more" if len(unknown) > 20 else ""
+    what = "is no class" if len(unknown) == 1 else "are no classes"
+    said = f"{named}{more} {what} of {whose} ({', '.join(classes)}). "
+    if WITHHELD not in unknown:
+        return f"{said}Say what each means, or nothing to leave its rows out: {command(suggested)}"
+    meant = suggested[WITHHELD] if suggested[WITHHELD] in classes else classes[0]
+    asked = [command({**suggested, WITHHELD: name}) for name in (DROPPED, meant)]
+    why = f"{WITHHELD} often marks rows without a label"
+    return f"{said}{why}; leave them out: {asked[0]} or say what it means: {asked[1]}"

@@ -1,0 +1,264 @@
+"""Labelled rows from the chosen columns: rows left out, repaired and refused, each with its count."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import unicodedata
+from collections.abc import Collection
+
+import pandas as pd
+
+from core.data.cells import MISSING, as_words
+from core.data.columns import MOST_GUESSED, PREFIX, Layout, find_bits
+from core.data.decoding import replace_surrogates
+from core.data.findings import Finding, list_finding, plural, shorten
+from core.data.labels import WHOLE_NUMBER, is_several, list_labels, map_label_columns, read_labels
+from core.data.mojibake import WRITINGS
+from core.exceptions import DataError
+from core.formatting import format_count
+from core.text.text_pairs import join_pair, replace_sign, split_pair
+
+MOST_CLASSES = 200
+"""Distinct label words beyond which a column is not taken for classes."""
+LONG_TEXT = 10_000
+LEAST_PER_CLASS = 3
+"""Two classes need at least this many rows: one for each split."""
+FEW_PER_CLASS = 10
+SMALL = 100
+
+_ESCAPE = re.compile(r"\\u[0-9a-fA-F]{4}")
+_ESCAPED_SHARE = 0.01
+_FEW = 0.05
+"""Share of texts from on which a writing of programs in them is an export fault."""
+_QUOTES = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“"}
+_UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u2800\ufffc" + "".join(map(chr, range(0xFE00, 0xFE10)))
+"""Letters and signs that show nothing, and what chooses a form of emoji."""
+_SAME = dict.fromkeys(("true", "yes", "y", "t"), "1") | dict.fromkeys(("false", "no", "n", "f"), "0")
+_SAME |= {"pos": "positive", "neg": "negative", "neu": "neutral"}
+_UNKNOWN = frozenset("None nan NaN n/a N/A NA na ? ?? <NA> null undefined".split())
+"""What programs write where nothing is known; as a label it may be a class."""
+_LOOK_ALIKES = str.maketrans("−аеорсхуіјѕοαρνι", "-aeopcxyijsoapvi", _UNSEEN)
+"""Cyrillic and Greek letters and a minus sign that look Latin."""
+_CLASS_NAMES = frozenset("label labels class classes category target intent y gold_label annotation".split())
+"""Columns of these names hold classes also where they are more than fifty numbers."""
+
+
+def clean_rows(
+    frame: pd.DataFrame, layout: Layout, *, file: str = "", withheld: str = ""
+) -> tuple[pd.DataFrame, list[Finding]]:
+    """Return the rows with a usable text and label, with a new index, and the findings.
+
+    They have the columns `text` (str; of a pair both texts, `core.text.text_pairs.join_pair`), `label` (str; where texts have
+    several, a tuple of them) and the others of the table. A label equal to `withheld` means none. Raises a DataError
+    if a 0/1 column holds something else, or a pair has no second text.
+    """
+    texts, (labels, of_labels) = as_words(frame[layout.text]), read_labels(frame, layout, file=file)
+    texts = texts.mask(texts.isin(MISSING - {"NULL"}))
+    usable, left_out = _find_usable(texts, labels, withheld)
+    if layout.pair:
+        texts = _join_pairs(texts, as_words(frame[layout.pair]), usable, layout.pair, file)
+    taken = {*layout.taken, "text", "label"}
+    if layout.task == "multi":
+        taken.update(find_bits(frame, [name for name in map(str, frame.columns) if name.startswith(PREFIX)]))
+    others = frame.drop(columns=[name for name in frame.columns if name in taken])
+    kept = pd.concat([texts.rename("text"), labels.rename("label"), others], axis=1)
+    kept = (kept if usable.all() else kept[usable.to_numpy()]).reset_index(drop=True)
+    if not layout.pair:
+        kept["text"] = kept["text"].map(replace_sign)
+    repaired = list[Finding]()
+    if layout.task != "tokens":
+        kept["text"], repaired = _resolve_escaped(kept["text"])
+        repaired += _find_lost(kept["text"])
+    found = [*of_labels, *left_out, *_describe_pairs(layout, kept), *repaired]
+    return kept, found + _describe_labels(frame, layout, kept["label"])
+
+
+def examine_rows(rows: pd.DataFrame, *, to_train: bool = True, column: str = "") -> list[Finding]:
+    """Return findings about cleaned rows: duplicates, label conflicts, long texts and classes, including refusals.
+
+    `to_train` asks for enough rows of two classes; the name of the label column may say that many numbers are classes.
+    """
+    repeated = rows[rows["text"].duplicated(keep=False)]
+    again = len(repeated) - repeated["text"].nunique()
+    conflicts = int((repeated.groupby("text")["label"].nunique() > 1).sum())
+    long = int((rows["text"].str.len() > LONG_TEXT).sum())
+    more = "different labels" if is_several(rows["label"]) else "more than one label"
+    cut = f"of more than {format_count(LONG_TEXT)} characters (cut at text.max_length tokens)"
+    repeats = f"{plural(again, 'row')} repeat{'s' if again == 1 else ''} an earlier text (kept)"
+    return [
+        *list_finding("duplicate", "note", again, repeats),
+        *list_finding("conflict", "warning", conflicts, f"{plural(conflicts, 'text')} with {more} (kept)"),
+        *list_finding("long", "warning", long, f"{plural(long, 'text')} {cut}"),
+        *examine_classes(rows, to_train=to_train, column=column),
+    ]
+
+
+def examine_classes(rows: pd.DataFrame, *, to_train: bool = True, column: str = "") -> list[Finding]:
+    """Return findings about the classes of cleaned rows: whether they suffice to train or evaluate on."""
+    counts = rows["label"].explode().value_counts()
+    if not len(rows):
+        return [Finding("empty", "refused", 0, "no row has both a text and a label")]
+    if to_train and len(counts) == 1:
+        message = f"every row has the label '{shorten(counts.index[0])}'; a classifier needs at least two classes"
+        return [Finding("single-class", "refused", 1, message)]
+    if to_train and not len(counts):
+        return [Finding("single-class", "refused", 0, "no row has any label")]
+    return _find_too_many(counts, len(rows), column) or (_find_scarce(counts, len(rows)) if to_train else [])
+
+
+def refuse_quoted(labels: pd.Series, file: str) -> None:
+    """Refuse labels that begin or end with a quote, as the quoting of the file was not understood."""
+    for word in sorted(list_labels(labels)):
+        ends = word[:1] in _QUOTES or word[-1:] in _QUOTES
+        inside = word.rstrip("),;]")
+        closed = len(inside) > 1 and _QUOTES.get(inside[0]) == inside[-1]
+        if ends and (word.count('"') % 2 or closed or '\\"' in word):
+            raise DataError(
+                f"the label {shorten(word)} begins or ends with a quote, so the file is quoted in a way that was not "
+                "understood; name it with data.quoting: double, backslash, single, curly or none",
+                file=file,
+            )
+
+
+def _find_usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd.Series, list[Finding]]:
+    lost = (
+        ("missing-text", texts.isna(), "without a text"),
+        ("blank-text", texts.notna() & (texts.str.strip() == ""), "with a blank text"),
+        ("missing-label", labels.isna() | (labels == ""), "without a label"),
+        ("unlabelled", (labels == withheld) & (withheld != ""), f"with the label {withheld} (withheld)"),
+    )
+    usable = pd.Series(True, index=texts.index)
+    findings = []
+    for kind, rows, phrase in lost:
+        number = int((rows & usable).sum())
+        findings += list_finding(kind, "warning", number, f"{plural(number, 'row')} {phrase} left out")
+        usable &= ~rows
+    return usable, findings
+
+
+def _join_pairs(texts: pd.Series, seconds: pd.Series, usable: pd.Series, column: str, file: str) -> pd.Series:
+    lost = usable & (seconds.isna() | (seconds.str.strip() == ""))
+    if lost.any():
+        message = "the second text is missing; write one, or leave the row out of the file"
+        raise DataError(message, file=file, row=int(lost.to_numpy().argmax()) + 1, field=column)
+    pairs = zip(texts, seconds, usable, strict=True)
+    whole = [join_pair(first, second) if both else None for first, second, both in pairs]
+    return pd.Series(whole, index=texts.index, dtype="str")
+
+
+def _resolve_escaped(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
+    r"""Replace literal \uXXXX escapes if a notable share of texts has them (an export fault); keep rare ones."""
+    number = int(texts.str.contains(_ESCAPE, regex=True).sum())
+    if number <= max(1, _ESCAPED_SHARE * len(texts)):
+        return texts, []
+    message = rf"literal \uXXXX in {plural(number, 'text')} turned to characters"
+    return texts.map(_resolve_escapes), [Finding("escapes", "note", number, message)]
+
+
+def _find_lost(texts: pd.Series) -> list[Finding]:
+    lost = int(texts.str.contains("\ufffd", regex=False).sum())
+    message = f"{plural(lost, 'text')} with \ufffd, where characters were lost; save the file again from its source"
+    found = list_finding("lost-characters", "warning", lost, message)
+    for name, pattern in WRITINGS.items():
+        number = int(texts.str.contains(pattern, regex=True).sum())
+        message = f"{plural(number, 'text')} with {name}, read as it stands; save the file again from its source"
+        found += list_finding("undecoded", "warning", number if number > max(1, _FEW * len(texts)) else 0, message)
+    return found
+
+
+def _resolve_escapes(text: str) -> str:
+    """Replace the escapes in a text; each text of a pair separately, as an escape may become the pair mark."""
+    parts = [
+        replace_surrogates(_ESCAPE.sub(lambda found: chr(int(found[0][2:], 16)), part))
+        for part in split_pair(text) or [text]
+    ]
+    return join_pair(*parts) if len(parts) == 2 else replace_sign(parts[0])
+
+
+def _describe_pairs(layout: Layout, rows: pd.DataFrame) -> list[Finding]:
+    columns = f"'{shorten(layout.text)}' and '{shorten(layout.pair)}'"
+    message = f"each row is a pair of texts, {columns}; data.pair=none reads the first alone"
+    return list_finding("pairs", "note", len(rows) if layout.pair else 0, message)
+
+
+def _describe_labels(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> list[Finding]:
+    """Describe how several labels per text are written, or 0/1 columns that might be labels."""
+    if layout.task == "single":
+        bits = find_bits(frame, [name for name in map(str, frame.columns) if name not in layout.taken])
+        message = f"{len(bits)} columns hold only 0 and 1; if they are labels, name them: data.label="
+        return [Finding("indicator-columns", "note", len(bits), message + ",".join(bits[:8]))] if len(bits) > 1 else []
+    if layout.task != "multi" or not len(labels):
+        return []
+    mark = {" ": "blanks", ",": "commas", "": "nothing: no cell has more than one"}.get(layout.mark, f"'{layout.mark}'")
+    written = {
+        "list": f"as lists in '{layout.label}'",
+        "separated": f"in '{layout.label}', separated by {mark}",
+        "columns": f"in {len(map_label_columns(layout))} columns of 0 and 1",
+    }[layout.form]
+    sizes = labels.map(len)
+    many, none = int((sizes > 1).sum()), int((sizes == 0).sum())
+    message = f"several labels per text, {written}: {plural(many, 'row')} with more than one, "
+    message += f"{sizes.mean():.2f} on average" + (f", {format_count(none)} with none" if none else "")
+    hint = "; if each cell is one label, say so with data.separator" if layout.mark else ""
+    return [Finding("several-labels", "note", many, message + hint)]
+
+
+def _find_too_many(counts: pd.Series, rows: int, column: str) -> list[Finding]:
+    numeric = bool(pd.to_numeric(pd.Series(counts.index), errors="coerce").notna().all())
+    classes = column.strip().casefold() in _CLASS_NAMES and all(WHOLE_NUMBER.fullmatch(name) for name in counts.index)
+    most = MOST_GUESSED if numeric and not classes else MOST_CLASSES
+    if len(counts) <= most and not (rows >= 20 and len(counts) > rows / 2):
+        return []
+    what = "numbers, so it is a quantity rather than a class" if numeric else "values, so it is not a class"
+    message = f"the label column has {format_count(len(counts))} different {what}; name another one with data.label"
+    return [Finding("too-many-classes", "refused", len(counts), message)]
+
+
+def _fold_label(label: str) -> str:
+    """Return a form that is equal for labels that look the same to a reader; a number as its value."""
+    seen = unicodedata.normalize("NFKC", label).casefold().translate(_LOOK_ALIKES)
+    seen = "".join(each for each in seen if each.isspace() or unicodedata.category(each) not in ("Cc", "Cf"))
+    seen = seen.strip().rstrip(".:!") or seen
+    seen = _SAME.get(seen, seen)
+    with contextlib.suppress(ValueError):
+        if "_" not in seen and len(seen) <= 15:
+            return str(float(seen))
+    return " ".join(re.sub(r"(?<=\w)[-_](?=\w)", " ", seen).split())
+
+
+def _find_scarce(counts: pd.Series, rows: int) -> list[Finding]:
+    if int((counts >= LEAST_PER_CLASS).sum()) < 2:
+        message = (
+            f"too small: {plural(rows, 'row')}, and fewer than two classes have {LEAST_PER_CLASS} rows; "
+            "training, validation and test each need some"
+        )
+        return [Finding("tiny", "refused", rows, message)]
+    few = [f"{shorten(str(name))} ({number})" for name, number in counts.items() if number < FEW_PER_CLASS]
+    message = f"{plural(len(few), 'class')} with fewer than {FEW_PER_CLASS} rows: {', '.join(few[:8])}"
+    small = f"only {plural(rows, 'row')}: scores will vary widely"
+    return [
+        *list_finding("small-class", "warning", len(few), message),
+        *list_finding("small", "warning", rows if rows < SMALL else 0, small),
+        *find_alike(counts.index),
+    ]
+
+
+def find_alike(labels: Collection[str]) -> list[Finding]:
+    """Return a finding if some of these distinct labels look the same to a reader."""
+    alike = dict[str, list[str]]()
+    for label in sorted(labels):
+        alike.setdefault(_fold_label(label), []).append(label)
+    number = len(labels) - len(alike)
+    first, other, *_ = next((each for each in alike.values() if len(each) > 1), ("", ""))
+    message = (
+        f"{plural(number, 'label')} differing from another only in case, width, spacing, look-alike letters, a sign at "
+        f'the end or a short form; if they are one, data.rename="{shorten(other)}={shorten(first)}" merges such labels'
+    )
+    unknown = sorted(_UNKNOWN.intersection(labels))
+    left_out = ",".join(f"{each}=" for each in unknown)
+    none = f'{", ".join(unknown)} read as a class; if that means no label, data.rename="{left_out}" leaves it out'
+    return [
+        *list_finding("case", "warning", number, message),
+        *list_finding("unknown-label", "warning", len(unknown), none),
+    ]

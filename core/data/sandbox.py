@@ -1,0 +1,288 @@
+"""Untrusted files, parsed in a subprocess (`core.data.sandbox_worker`) with memory and time limits.
+
+The results come back as JSON and Arrow, never as Python objects. Imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import dataclasses
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from core.data import limits
+from core.data.dataset import WHOLE, Task
+from core.data.findings import ReadingDecision
+from core.exceptions import ConfigError, DataError, NotAvailable, SentiscopeError
+from core.paths import resolve_path
+from core.text.text_pairs import join_pair
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from core.data.labeled_files import FileReport, LabeledSplits
+
+AT_ONCE = 2
+"""Files that this process has read at the same time; whoever comes later waits."""
+_STARTED_WITHIN = 60.0
+"""Seconds that a busy machine may take to begin."""
+ANSWER = "answer.json"
+_LATE = {getattr(signal, name, None) for name in ("SIGALRM", "SIGXCPU", "SIGKILL")}
+"""Signals that end a reading at its limit of time."""
+_KINDS: dict[str, type[SentiscopeError]] = {each.__name__: each for each in (DataError, ConfigError, NotAvailable)}
+_OWN = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_OWN["ARROW_DEFAULT_MEMORY_POOL"] = "system"
+"""No threads before a fork, and no memory taken in advance."""
+
+
+def inspect_file(path: Path, reading: dict[str, str]) -> FileReport:
+    """Describe what a file holds when read with the settings `reading`; see `core.data.labeled_files.inspect_file`."""
+    with _run_reader("report", path, reading) as (answer, _):
+        report = _decode_report(answer.report)
+        assert report is not None
+        return report
+
+
+def read_labeled(path: Path, reading: dict[str, str], *, to_train: bool = True) -> LabeledSplits:
+    """Read the labelled rows of a file or folder (`core.data.labeled_files`); takes the arguments of `inspect_file`."""
+    return _ask_labeled("labeled", path, {**reading, "to_train": to_train})
+
+
+def read_published(path: Path, name: str) -> LabeledSplits:
+    """Read the splits of a named data set from its published files; see `core.data.published_reader`."""
+    return _ask_labeled("published", path, {"name": name})
+
+
+def _ask_labeled(way: str, path: Path, reading: Mapping[str, str | bool]) -> LabeledSplits:
+    from core.data.labeled_files import LabeledSplits
+
+    with _run_reader(way, path, reading) as (answer, folder):
+        splits = {split: _load_frame(folder / name) for split, name in answer.splits.items()}
+        report = _decode_report(answer.report)
+        return LabeledSplits(splits, answer.classes, answer.notes, answer.task, answer.decisions, report)
+
+
+@dataclass(frozen=True)
+class ReadRows:
+    """The rows of an unlabelled file, in batches on disk; pairs have a column of second texts too."""
+
+    text: str
+    rows: int
+    schema: pa.Schema
+    batches: Iterator[pa.RecordBatch]
+    second: str = ""
+    notes: tuple[str, ...] = ()
+
+    def get_texts(self, batch: pa.RecordBatch) -> list[str]:
+        """Return the texts of a batch; the two texts of a pair are joined."""
+        firsts = batch.column(self.text).to_pylist()
+        return list(map(join_pair, firsts, batch.column(self.second).to_pylist())) if self.second else firsts
+
+    def as_pairs(self, first: str, second: str, file: str) -> ReadRows:
+        """Return the rows as pairs from two columns; a row with a missing text raises an error when it is reached."""
+
+        def check_batches() -> Iterator[pa.RecordBatch]:
+            """Yield the batches; refuse a row with a missing text."""
+            before = 0
+            for batch in self.batches:
+                for name in (first, second):
+                    cells = batch.column(name).to_pylist()
+                    if (row := next((n for n, cell in enumerate(cells, 1) if not str(cell or "").strip()), 0)) > 0:
+                        raise DataError("this text of the pair is missing", file=file, row=before + row, field=name)
+                before += batch.num_rows
+                yield batch
+
+        return dataclasses.replace(self, text=first, second=second, batches=check_batches())
+
+
+@contextlib.contextmanager
+def read_rows(path: Path, reading: dict[str, str], *, lines: bool = False) -> Iterator[ReadRows]:
+    """Read the rows of an unlabelled file (`core.data.stream.stream_rows`); they exist while the context is open."""
+    import pyarrow as pa
+
+    with _run_reader("rows", path, {**reading, "lines": lines}) as (answer, folder):
+        with pa.OSFile(str(folder / answer.splits[WHOLE]), "rb") as source, pa.ipc.open_file(source) as kept:
+            batches = (kept.get_batch(number) for number in range(kept.num_record_batches))
+            yield ReadRows(answer.text, answer.rows, kept.schema, batches, notes=answer.notes)
+
+
+def read_cells(path: Path) -> pd.DataFrame:
+    """Return all cells of a table as strings, with the table's column names; missing cells are NaN."""
+    with _run_reader("cells", path, {}) as (answer, folder):
+        return _load_frame(folder / answer.splits[WHOLE])
+
+
+def read_yaml(path: Path) -> Any:
+    """Read a YAML file as plain data; see `core.data.yaml_tree.read_yaml`."""
+    with _run_reader("yaml", path, {}) as (answer, _):
+        return msgspec.json.decode(answer.tree)
+
+
+def check_parquet(path: Path) -> None:
+    """Check an untrusted Parquet file by reading it once; it can then be opened in this process."""
+    with _run_reader("check", path, {}):
+        pass
+
+
+class _Answer(msgspec.Struct):
+    """The answer of the reading process; its rows are in the same folder, one Arrow file per split."""
+
+    kind: str = ""
+    """The error that ended the reading; empty: none."""
+    error: str = ""
+    report: msgspec.Raw = msgspec.Raw(b"null")
+    classes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    task: Task = "single"
+    decisions: tuple[ReadingDecision, ...] = ()
+    splits: dict[str, str] = {}
+    text: str = ""
+    rows: int = 0
+    tree: msgspec.Raw = msgspec.Raw(b"null")
+
+
+@contextlib.contextmanager
+def _run_reader(way: str, path: Path, reading: Mapping[str, str | bool]) -> Iterator[tuple[_Answer, Path]]:
+    """Let a subprocess read a file; yield its answer and the folder of its rows, which the context removes."""
+    path = resolve_path(str(path), folders=True).absolute()
+    with tempfile.TemporaryDirectory(prefix="sentiscope-") as folder:
+        chosen = os.environ.get(limits.VARIABLE, "")
+        request = {"way": way, "path": str(path), "reading": {**reading}, "folder": folder, "limits": chosen}
+        ended = _run_request(json.dumps(request), limits.get_limits().seconds)
+        if -ended in _LATE:
+            raise limits.make_error("it takes too long to read", "seconds", file=path.name)
+        if ended:
+            why = f"the library that reads this kind of file broke down on it (signal {-ended}); save it as CSV"
+            raise DataError(why, file=path.name)
+        answer = msgspec.json.decode((Path(folder) / ANSWER).read_bytes(), type=_Answer)
+        if answer.kind == "MemoryError":
+            raise limits.make_error("it takes too much memory to read", "memory", file=path.name)
+        if answer.kind == "Unexpected":
+            raise DataError(f"cannot be read ({answer.error}); save it as CSV in UTF-8", file=path.name)
+        if answer.kind:
+            raise _KINDS[answer.kind](answer.error)
+        yield answer, Path(folder)
+
+
+def _decode_report(raw: msgspec.Raw) -> FileReport | None:
+    from core.data.labeled_files import FileReport
+
+    return msgspec.json.decode(raw, type=FileReport | None)
+
+
+def _load_frame(path: Path) -> pd.DataFrame:
+    import pandas as pd
+    import pyarrow as pa
+
+    with pa.OSFile(str(path), "rb") as source:
+        table = pa.ipc.open_file(source).read_all()
+    frame = table.to_pandas()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_list(column.type):  # several labels
+            frame[name] = pd.Series(
+                [None if each is None else tuple(each) for each in column.to_pylist()], dtype=object
+            )
+    return frame
+
+
+class _Readers:
+    """A pool of at most `AT_ONCE` reading processes, started on demand; each reads one file at a time."""
+
+    def __init__(self) -> None:
+        self._free: queue.LifoQueue[subprocess.Popen[str] | None] = queue.LifoQueue()
+        for _ in range(AT_ONCE):
+            self._free.put(None)
+
+    @contextlib.contextmanager
+    def reserve_process(self, seconds: float) -> Iterator[subprocess.Popen[str]]:
+        """Yield a free process, found within so many seconds; a process whose reading failed is not used again."""
+        try:
+            process = self._free.get(timeout=seconds)
+        except queue.Empty:
+            raise NotAvailable("other files are being read; try again in a minute") from None
+        try:
+            if process is not None and process.poll() is not None:
+                _end_process(process)
+                process = None
+            process = process or _start_process()
+            yield process
+        except BaseException:
+            if process is not None:
+                _end_process(process)
+            raise
+        finally:
+            self._free.put(process)
+
+    def close(self) -> None:
+        """End the idle processes."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                process = self._free.get_nowait()
+                if process is not None:
+                    _end_process(process)
+
+
+_READERS = _Readers()
+atexit.register(_READERS.close)
+
+
+def _start_process() -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", "core.data.sandbox_worker"],  # -P: nothing is imported from beside the data
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, **_OWN},
+    )
+
+
+def _end_process(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        with contextlib.suppress(OSError):
+            if pipe:
+                pipe.close()
+
+
+def _run_request(request: str, seconds: float) -> int:
+    """Send a request and return its exit code: 0, or the negative number of the signal that ended the reading."""
+    for _ in range(2):  # a process that has waited long may go at this very moment
+        with _READERS.reserve_process(seconds + _STARTED_WITHIN) as process:
+            # The other process counts the seconds itself; this is for the day when it does not.
+            late = threading.Timer(seconds + _STARTED_WITHIN, process.kill)
+            late.start()
+            try:
+                said = _query_process(process, request)
+            finally:
+                late.cancel()
+            if said:
+                return int(said)
+            _end_process(process)
+    raise NotAvailable(
+        f"the process that reads files does not start; see what `{sys.executable} -P -m core.data.sandbox_worker` says"
+    )
+
+
+def _query_process(process: subprocess.Popen[str], request: str) -> str:
+    assert process.stdin and process.stdout
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.write(request + "\n")
+        process.stdin.flush()
+    return process.stdout.readline()

@@ -1,0 +1,137 @@
+"""Uploaded data sets: files stored by content hash, and the settings to read them. Imports nothing heavy.
+
+FOLDER/files/SHA256/NAME     what was uploaded
+FOLDER/choices/ID.json       which file, which columns, which encoding: what a training run needs to be told
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+
+from core import json_store, limits
+from core.atomic import convert_os_errors, make_temporary_path, write_bytes, write_text
+from core.data.config import READING, DataConfig
+from core.exceptions import InputError, RunDamaged, StorageError
+from core.fingerprint import hash_value
+from core.formatting import format_count
+from core.paths import resolve_path
+
+LONGEST_NAME = 80
+FILES = "files"
+
+_ID = re.compile(r"[\w.-]{1,120}")
+_UNSAFE = re.compile(r"[^\w.-]+")
+
+
+CHOSEN = ("name", *READING, "rename", "order")
+"""The settings of a `DataConfig` that a choice holds."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The confirmed settings for reading a file."""
+
+    id: str
+    config: DataConfig
+
+
+def make_safe_name(name: str) -> str:
+    """Return a safe file name: without folders, blanks, a leading dot or a special meaning."""
+    last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
+    stem, dot, ending = _UNSAFE.sub("-", last).strip(".-").rpartition(".")
+    whole = f"{stem[: LONGEST_NAME - 12]}{dot}{ending[:11]}" if dot else ending[:LONGEST_NAME]
+    # Beside a file, `labels.json` would be read as the names of its classes.
+    return f"data-{whole}" if whole.casefold() == "labels.json" else whole or "data"
+
+
+def keep_file(folder: Path, name: str, content: bytes) -> Path:
+    """Store an uploaded file once, under the SHA-256 of its content; refuse it if a quota of the server is exceeded."""
+    home = folder / FILES / hashlib.sha256(content).hexdigest()
+    if (kept := _find_file(home)) is None:
+        _check_room(folder / FILES, len(content))
+        _write_folder(home, make_safe_name(name), content)
+        kept = _find_file(home)
+    if kept is None:
+        raise StorageError(f"{home}: the file has just been cleared away; upload it again")
+    with convert_os_errors(kept):
+        os.utime(home)  # used today, so that it is not swept as left over
+    return kept
+
+
+def _check_room(files: Path, size: int) -> None:
+    homes = [home for home in files.iterdir() if not home.name.startswith(".")] if files.is_dir() else []
+    sizes = [taken for home in homes if (taken := _get_size(home)) is not None]
+    for quota, found in ((limits.UPLOADS, len(sizes) + 1), (limits.UPLOADS_MB, (sum(sizes) + size) / 1e6)):
+        if found > quota():
+            raise InputError(
+                f"this server keeps at most {format_count(quota())} {quota.what} ({quota.variable}), and this one would be "
+                "too much; files that nothing uses are cleared away when the server starts a day later"
+            )
+
+
+def _get_size(home: Path) -> int | None:
+    with contextlib.suppress(FileNotFoundError):
+        return kept.stat().st_size if (kept := _find_file(home)) else None
+    return None
+
+
+def _find_file(home: Path) -> Path | None:
+    with contextlib.suppress(FileNotFoundError):
+        return next((path for path in home.iterdir() if not path.name.startswith(".")), None)
+    return None
+
+
+def _write_folder(home: Path, name: str, content: bytes) -> None:
+    """Write the folder of a file under a temporary name and move it in place; of concurrent writers the first wins."""
+    new = make_temporary_path(home)
+    try:
+        with convert_os_errors(home):
+            new.mkdir(parents=True)
+        write_bytes(new / name, content)
+        with convert_os_errors(home):
+            with contextlib.suppress(OSError):
+                home.rmdir()  # empty: left by a process that was killed
+            try:
+                new.rename(home)
+            except OSError:
+                if _find_file(home) is None:
+                    raise
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def keep_choice(folder: Path, config: DataConfig) -> Choice:
+    """Store how a file is read; the same file with the same settings is one choice."""
+    settings = {name: value for name in CHOSEN if (value := getattr(config, name))}
+    stem = make_safe_name(Path(config.name).stem)[:40]
+    choice = Choice(f"{stem}-{hash_value(settings)[:8]}", DataConfig(**settings))
+    with convert_os_errors(folder):
+        (folder / "choices").mkdir(parents=True, exist_ok=True)
+    write_text(folder / "choices" / f"{choice.id}.json", json.dumps(settings, ensure_ascii=False))
+    return choice
+
+
+def list_choices(folder: Path) -> list[Choice]:
+    """Return all choices whose file still exists, sorted by name; damaged ones are left out."""
+    found = (read_choice(folder, path.stem) for path in sorted((folder / "choices").glob("*.json")))
+    return [choice for choice in found if choice is not None]
+
+
+def read_choice(folder: Path, choice: str) -> Choice | None:
+    """Read one choice; return None if it does not exist, its file is gone, or it is damaged."""
+    if not _ID.fullmatch(choice):
+        return None
+    try:
+        settings = json_store.read(folder / "choices" / f"{choice}.json", DataConfig)
+        resolve_path(settings.name, folders=True)
+        return Choice(choice, settings)
+    except (FileNotFoundError, RunDamaged, InputError):
+        return None

@@ -1,0 +1,242 @@
+"""Baselines from bags of n-grams on a data set, to compare every model with.
+
+A yardstick is a preset, fitted as a run of that preset is. The first one (words and pairs) stands beside every run.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+import torch
+
+from core import json_store
+from core.cache import cache_folder, keep_files, mark_used
+from core.config import compose
+from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset, Task, encode_targets
+from core.evaluation import scores
+from core.evaluation.baseline_schema import VERSION, BaselineResult
+from core.evaluation.metrics import evaluate
+from core.evaluation.prediction import predict_texts
+from core.evaluation.scores import HALF
+from core.exceptions import NotAvailable, RunDamaged
+from core.fingerprint import hash_value
+from core.metrics import METRICS
+from core.models.baselines import BagOfNgrams, BagOfPairs, Plain
+from core.text.tokenizer import Tokenizer
+from core.text.tokenizer_factory import restore_tokenizer
+from core.training.calibration import UNSCALED, Scaling
+from core.training.linear import SOLVERS, LinearFit, fit_linear
+from core.training.temperature import fit_scaling
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+WORDS = "tfidf-logreg"  # lower-cased words and pairs found in at least two texts, whatever the run beside it reads
+CHARACTERS = "tfidf-logreg-chars"  # the same with character n-grams within words
+YARDSTICKS = (WORDS, CHARACTERS)  # presets
+
+
+@dataclass(frozen=True)
+class FittedBaseline:
+    """A yardstick in memory."""
+
+    model: Plain
+    tokenizer: Tokenizer
+    task: Task
+    scaling: Scaling = UNSCALED
+
+    def predict(self, texts: Sequence[str]) -> np.ndarray:
+        """Return probabilities of texts, (n, C) float32."""
+        given = self.model, self.tokenizer, texts
+        return predict_texts(*given, task=self.task, scaling=self.scaling).probabilities
+
+
+def fit_baseline(dataset: Dataset, model: str = WORDS) -> dict[str, Any]:
+    """Fit TF-IDF with logistic regression once per data set, C chosen on validation, and keep it on disk.
+
+    Of several labels per text: one regression per label against the rest. `model` is one of `YARDSTICKS`.
+
+    Returns:
+        `model`, `C`, `temperature` (fitted on validation, as that of a run), `splits` (metrics of every split but
+        train), `phenomena` (test accuracy of each named phenomenon, where the data has them) and `seconds` (of the fit,
+        when it was made); of a multi-label task also `tuned`:
+        `thresholds` by label, chosen on validation, and `splits` (metrics at these).
+
+    Raises:
+        DataError: If the training split holds one class only, or no label.
+        NotAvailable: Each word has a tag, and TF-IDF knows whole texts.
+    """
+    if dataset.task == "tokens":
+        raise NotAvailable("TF-IDF says one thing of a whole text, and here each word has a tag")
+    return read_baseline(dataset.fingerprint, dataset.classes, lambda: dataset, model)
+
+
+def read_baseline(
+    fingerprint: str, classes: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
+) -> dict[str, Any]:
+    """Return the result of `fit_baseline`, without the data set if it is cached; arguments as of `predict_split`."""
+    known = _read_result(_build_path(fingerprint, classes, model))
+    return _fit_and_cache(dataset(), model)[0] if known is None else known
+
+
+def predict_split(
+    fingerprint: str, classes: Sequence[str], split: str, dataset: Callable[[], Dataset], model: str = WORDS
+) -> np.ndarray:
+    """Return the yardstick's probabilities of a split other than train, (n, C) float64, in order of the texts.
+
+    `dataset` is called only where the yardstick, or its probabilities, are not kept. Raises DataError as `fit_baseline`.
+    """
+    found = _read_arrays(_build_path(fingerprint, classes, model), lambda arrays: arrays[_name_array(split)])
+    said = _fit_and_cache(dataset(), model)[1][split] if found is None else found
+    return said.astype(np.float64)
+
+
+def predict_new_texts(
+    fingerprint: str, classes: Sequence[str], texts: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
+) -> np.ndarray:
+    """Return probabilities of any texts, (n, C) float64; arguments and errors as of `predict_split`."""
+    return load_baseline(fingerprint, classes, dataset, model).predict(texts).astype(np.float64)
+
+
+def load_baseline(
+    fingerprint: str, classes: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
+) -> FittedBaseline:
+    """Return the fitted yardstick; arguments and errors as of `predict_split`."""
+    found = _read_arrays(_build_path(fingerprint, classes, model), _unpack_baseline)
+    return _fit_and_cache(dataset(), model)[2] if found is None else found
+
+
+def _build_path(data: str, classes: Sequence[str], model: str) -> Path:
+    config = compose(model)
+    values = SOLVERS[config.model.family].values
+    settings = {"version": VERSION, "model": model, "text": config.text, "strengths": values}
+    # With the metrics, so that a kept yardstick lacks none that came later.
+    key = hash_value({"data": data, "classes": classes, **settings, "metrics": list(METRICS)})
+    return cache_folder() / f"yardstick-{key}.json"
+
+
+def _name_array(split: str) -> str:
+    return f"split {split}"  # a split may have the name of an argument of NumPy's
+
+
+def _read_arrays(path: Path, read: Callable[[Any], T]) -> T | None:
+    """Read from the arrays of a cached yardstick; None if they are missing or damaged."""
+    kept = path.with_suffix(".npz")
+    try:
+        with np.load(kept, allow_pickle=False) as arrays:
+            found = read(arrays)
+        mark_used(kept)
+        return found
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, RunDamaged) as error:
+        log.warning("%s cannot be read (%s); measuring again", kept, error)
+    return None
+
+
+def _pack_arrays(fitted: FittedBaseline) -> dict[str, np.ndarray]:
+    """Return the arrays from which `_unpack_baseline` rebuilds a yardstick."""
+    weights = {f"model {name}": tensor.numpy() for name, tensor in fitted.model.state_dict().items()}
+    known = {"tokenizer": _to_bytes(fitted.tokenizer.to_json()), "task": _to_bytes(fitted.task)}
+    return {**weights, **known, "temperature": np.array(fitted.scaling.temperature)}
+
+
+def _unpack_baseline(arrays: Any) -> FittedBaseline:
+    weights = {name: torch.from_numpy(arrays[f"model {name}"]) for name in ("idf", "weight", "bias")}
+    kind = BagOfNgrams if len(weights["weight"]) == len(weights["idf"]) else BagOfPairs
+    model = kind(vocabulary=len(weights["idf"]), classes=weights["weight"].shape[1])
+    model.load_state_dict(weights)
+    task: Task = "multi" if arrays["task"].tobytes() == b"multi" else "single"
+    tokenizer, temperature = restore_tokenizer(arrays["tokenizer"].tobytes().decode()), float(arrays["temperature"])
+    return FittedBaseline(model.eval(), tokenizer, task, Scaling(temperature))
+
+
+def _to_bytes(text: str) -> np.ndarray:
+    return np.frombuffer(text.encode(), np.uint8)
+
+
+def _fit_and_cache(dataset: Dataset, model: str) -> tuple[dict[str, Any], dict[str, np.ndarray], FittedBaseline]:
+    """Measure a yardstick and cache what `fit_baseline`, `predict_split` and `predict_new_texts` return."""
+    result, said, fitted = _fit_and_measure(dataset, model)
+    path, stream = _build_path(dataset.fingerprint, dataset.classes, model), io.BytesIO()
+    arrays = {_name_array(name): found.astype(np.float32) for name, found in said.items()} | _pack_arrays(fitted)
+    np.savez_compressed(stream, **arrays)
+    keep_files([(path.with_suffix(".npz"), stream.getvalue()), (path, json.dumps(result).encode())], "yardstick")
+    return result, said, fitted
+
+
+def _fit_and_measure(dataset: Dataset, preset: str) -> tuple[dict[str, Any], dict[str, np.ndarray], FittedBaseline]:
+    started, config = time.perf_counter(), compose(preset)
+    train, validation = dataset.splits[TRAIN], dataset.splits.get(VALIDATION)
+    held = train.iloc[:0] if validation is None else validation
+    classes = len(dataset.classes)
+    texts, held_texts = train["text"].tolist(), held["text"].tolist()
+    labels, held_labels = (encode_targets(rows, classes, dataset.task) for rows in (train, held))
+    family = config.model.family
+    fit = fit_linear(texts, labels, held_texts, held_labels, config=config.text, classes=classes, family=family)
+    fitted = FittedBaseline(
+        fit.model, fit.tokenizer, dataset.task, _fit_scaling(fit, held_texts, held_labels, dataset.task)
+    )
+    said = {name: fitted.predict(rows["text"].tolist()) for name, rows in dataset.splits.items() if name != TRAIN}
+    measured = {
+        "phenomena": _evaluate_phenomena(dataset, said),
+        "splits": _evaluate_splits(dataset, said),
+        **_evaluate_tuned(dataset, said),
+    }
+    seconds = round(time.perf_counter() - started, 2)
+    chosen = {**fit.settings, "temperature": fitted.scaling.temperature}
+    return {"model": preset, **chosen, **measured, "seconds": seconds}, said, fitted
+
+
+def _fit_scaling(fit: LinearFit, texts: Sequence[str], labels: np.ndarray, task: Task) -> Scaling:
+    return fit_scaling(predict_texts(fit.model, fit.tokenizer, texts, task=task).logits, labels)
+
+
+def _evaluate_splits(
+    dataset: Dataset, said: Mapping[str, np.ndarray], thresholds: np.ndarray | float = HALF
+) -> dict[str, dict[str, float]]:
+    return {
+        name: evaluate(dataset.get_targets(name), found, dataset.task, thresholds, ordered=dataset.ordered)
+        for name, found in said.items()
+    }
+
+
+def _evaluate_phenomena(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Compute the test accuracy of each named phenomenon, if texts have one label each."""
+    test = dataset.splits.get(TEST)
+    if dataset.task == "multi" or test is None or "phenomenon" not in test:
+        return {}
+    correct = pd.Series(said[TEST].argmax(1) == dataset.get_targets(TEST))
+    by_name = correct.groupby(test["phenomenon"].to_numpy()).mean()
+    return {str(each): float(share) for each, share in by_name.items()}
+
+
+def _evaluate_tuned(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Compute metrics at tuned thresholds, if texts have several labels."""
+    if dataset.task == "single" or VALIDATION not in said:
+        return {}
+    limits = scores.tune_thresholds(dataset.get_targets(VALIDATION), said[VALIDATION])
+    named = dict(zip(dataset.classes, map(float, limits), strict=True))
+    return {"tuned": {"thresholds": named, "splits": _evaluate_splits(dataset, said, limits)}}
+
+
+def _read_result(path: Path) -> dict[str, Any] | None:
+    """Read a cached result; None if it is missing or damaged, so that it is computed again."""
+    try:
+        return {**json_store.read(path, BaselineResult)}
+    except FileNotFoundError:
+        return None
+    except RunDamaged as error:
+        log.warning("%s; measuring again", error)
+        return None

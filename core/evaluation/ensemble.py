@@ -1,0 +1,107 @@
+"""A mixture of a network with TF-IDF: p = w · p_network + (1 − w) · p_tfidf, for each label separately if several.
+
+What is mixed are probabilities, as both models were trained; the temperature of a run is fitted on the mixture.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from core.data.dataset import Task
+from core.evaluation.metrics import evaluate
+from core.evaluation.prediction import EnsembleLogits, Predictions, compute_probabilities, predict_texts
+from core.lazy_imports import scipy
+from core.models.builder import Model
+from core.text.tokenizer import Tokenizer
+from core.training.calibration import UNSCALED
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """The TF-IDF model of a mixture, and the weight of the network."""
+
+    model: Model
+    tokenizer: Tokenizer
+    weight: float  # w, 0 to 1
+
+    @classmethod
+    def fit_weight(
+        cls,
+        model: Model,
+        tokenizer: Tokenizer,
+        network: np.ndarray,
+        texts: Sequence[str],
+        labels: np.ndarray,
+        task: Task,
+    ) -> Ensemble:
+        """Fit the weight to a network's logits (n, C) of validation `texts`."""
+        unweighed = cls(model, tokenizer, 1.0)
+        return dataclasses.replace(
+            unweighed, weight=find_weight(unweighed.predict_parts(network, texts, task), labels, task)
+        )
+
+    def predict_parts(self, network: np.ndarray, texts: Sequence[str], task: Task) -> EnsembleLogits:
+        """Return the logits of both models for texts, given those of the network, (n, C)."""
+        return EnsembleLogits(network, predict_texts(self.model, self.tokenizer, texts, task=task).logits)
+
+    def blend_predictions(self, found: Predictions, texts: Sequence[str], task: Task) -> Predictions:
+        """Mix TF-IDF into the network's predictions; both parts are kept in `parts`."""
+        parts = self.predict_parts(found.logits, texts, task)
+        logits = blend_logits(parts, self.weight, task).astype(np.float32)
+        return dataclasses.replace(found, logits=logits, parts=parts).apply_scaling(UNSCALED, task)
+
+
+def blend_logits(parts: EnsembleLogits, weight: float, task: Task) -> np.ndarray:
+    """Return (n, C) float64 logits whose softmax (or sigmoid, with several labels) is the mixture."""
+    network, other = (torch.from_numpy(np.asarray(each, np.float64)) for each in parts)
+    return blend_tensors(network, other, weight, task).numpy()
+
+
+def blend_tensors(network: Tensor, other: Tensor, weight: float, task: Task) -> Tensor:
+    """Return the mixed logits of tensors (…, C), with gradients."""
+    ours, theirs = network.new_tensor([weight, 1 - weight]).log()
+    if task == "single":
+        return torch.logaddexp(ours + network.log_softmax(-1), theirs + other.log_softmax(-1))
+    yes, no = (
+        torch.logaddexp(ours + F.logsigmoid(sign * network), theirs + F.logsigmoid(sign * other)) for sign in (1, -1)
+    )
+    return yes - no
+
+
+def evaluate_parts(
+    parts: EnsembleLogits, labels: np.ndarray, task: Task, *, ordered: bool = False
+) -> dict[str, dict[str, float]]:
+    """Compute metrics of `network` and `tfidf` alone, as trained; with several labels at a threshold of 0.5."""
+    return {
+        name: evaluate(labels, compute_probabilities(torch.from_numpy(logits), task).numpy(), task, ordered=ordered)
+        for name, logits in parts._asdict().items()
+    }
+
+
+def find_weight(parts: EnsembleLogits, labels: np.ndarray, task: Task) -> float:
+    """Return the weight w in [0, 1] with the least cross-entropy of the mixture, which is convex in w."""
+    ours, theirs = (_select_true(each, labels, task) for each in parts)
+
+    def cross_entropy(weight: float) -> float:
+        """Return the mean cross-entropy of the mixture."""
+        given = weight * ours + (1 - weight) * theirs
+        return -float(np.log(np.maximum(given, np.finfo(np.float64).tiny)).mean())
+
+    between = float(scipy.optimize.minimize_scalar(cross_entropy, bounds=(0, 1), method="bounded").x)
+    return min((1.0, between, 0.0), key=cross_entropy)  # the search never reaches an end
+
+
+def _select_true(logits: np.ndarray, labels: np.ndarray, task: Task) -> np.ndarray:
+    """Return the probability of the true class of each row, or of the true state of each row and label."""
+    exact = np.asarray(logits, np.float64)
+    if task == "single":
+        found: np.ndarray = scipy.special.softmax(exact, -1)[np.arange(len(labels)), labels]
+        return found
+    return scipy.special.expit(np.where(labels != 0, exact, -exact)).ravel()

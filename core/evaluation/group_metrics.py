@@ -1,0 +1,96 @@
+"""Metrics for each value of a column, such as source, length or phenomenon."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.data.dataset import Task
+from core.evaluation.intervals import compute_intervals
+from core.evaluation.metrics import evaluate
+from core.exceptions import InputError
+from core.formatting import format_count, format_exact
+
+MOST = 30  # values with a group of their own
+FEWEST = 10  # rows that a group needs for that
+QUARTERS = 12  # a column of numbers with more different ones is cut into quarters
+MISSING = "(none)"
+
+
+@dataclass(frozen=True)
+class RowGroups:
+    """The rows grouped by the value of a column."""
+
+    names: tuple[str, ...]  # the largest first; quarters of numbers in their order
+    place: np.ndarray  # (n,) int64 positions in `names`
+    folded: int = 0  # values with few rows that stand together in the last group
+    folded_rows: int = 0
+
+
+def group_rows(column: pd.Series) -> RowGroups:
+    """Group rows by value; many numbers in quarters; rare values together at the end."""
+    numbers = pd.to_numeric(column, errors="coerce")
+    if not column.isna().all() and numbers.notna().equals(column.notna()) and numbers.nunique() > QUARTERS:
+        return _cut_quarters(numbers)
+    words = column.map(_format_value, na_action="ignore").fillna(MISSING).astype("str")
+    rows = words.value_counts()
+    rows = rows.loc[sorted(rows.index, key=lambda name: (-rows[name], name))]
+    own = [name for name in rows.index if rows[name] >= FEWEST][:MOST] if len(rows) > 2 else list(rows.index)
+    rare = [name for name in rows.index if name not in set(own)]
+    if len(rare) == 1 and len(own) < MOST:
+        own, rare = [*own, *rare], []
+    names = (*own, f"{format_count(len(rare))} rare values") if rare else tuple(own)
+    place = {name: number for number, name in enumerate(own)}
+    places = words.map(lambda name: place.get(name, len(own))).to_numpy(np.int64)
+    return RowGroups(names, places, len(rare), int(rows[rare].sum()))
+
+
+def evaluate_groups(
+    groups: RowGroups,
+    labels: np.ndarray,
+    probabilities: np.ndarray,
+    task: Task = "single",
+    thresholds: np.ndarray | float = 0.5,
+    *,
+    ordered: bool = False,
+) -> list[dict[str, Any]]:
+    """Evaluate each group; return its `value`, `n`, `metrics` and `compute_intervals`."""
+    found = []
+    for number, name in enumerate(groups.names):
+        rows = np.flatnonzero(groups.place == number)
+        given = labels[rows], probabilities[rows], task, thresholds
+        metrics, ranges = evaluate(*given, ordered=ordered), compute_intervals(*given, ordered=ordered)
+        found.append({"value": name, "n": len(rows), "metrics": metrics, "intervals": ranges})
+    return found
+
+
+def read_column(rows: pd.DataFrame, name: str, classes: Sequence[str]) -> pd.Series:
+    """Return a column of the data, `label` with class names; InputError if there is no such column."""
+    own = [str(each) for each in rows.columns if each != "text"]
+    if name not in own:
+        raise InputError(f"--by {name}: the data have no such column; there are {', '.join(own)}")
+    if name != "label":
+        return rows[name]
+    several = [each if isinstance(each, tuple) else (each,) for each in rows["label"]]
+    return pd.Series([", ".join(classes[number] for number in each) or MISSING for each in several])
+
+
+def _cut_quarters(numbers: pd.Series) -> RowGroups:
+    """Cut the rows into quarters by a number, as evenly as ties allow."""
+    edges = np.unique(np.nanquantile(numbers, [0.25, 0.5, 0.75]))
+    places = np.where(numbers.isna(), len(edges) + 1, np.searchsorted(edges, numbers))
+    there, words = np.unique(places), {len(edges) + 1: MISSING}
+    for place in there[there <= len(edges)]:
+        inside = numbers[places == place]
+        words[int(place)] = f"{format_exact(inside.min())} to {format_exact(inside.max())}"
+    return RowGroups(tuple(words[int(place)] for place in there), np.searchsorted(there, places).astype(np.int64))
+
+
+def _format_value(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip() or MISSING

@@ -1,0 +1,117 @@
+"""Nearest neighbours in a vector space, and the class purity of neighbourhoods. No torch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from core.lazy_imports import scipy
+
+NEIGHBOURS = 10  # of a row, of whose classes `compute_purity` asks
+_BLOCK = 4_000_000  # distances held at once
+
+
+def find_nearest(
+    asked: np.ndarray, vectors: np.ndarray, most: int, own: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find the rows nearest to each of some vectors, by Euclidean distance, the nearest first; of ties the first.
+
+    A matrix product leaves few candidates, whose distances are exact: the same result in a fifth of the time.
+
+    Args:
+        asked: (k, d).
+        vectors: (n, d).
+        most: Rows for each; fewer where there are not so many.
+        own: (k,) the row that each of the asked ones is, which is left out; None: they are none of the rows.
+
+    Returns:
+        (k, m) int64 rows and (k, m) their distances.
+    """
+    points, queries = np.asarray(vectors, np.float64), np.asarray(asked, np.float64)
+    size = max(0, min(most, len(points) - (own is not None)))
+    if not (size and len(queries)):
+        return np.empty((len(queries), size), np.int64), np.empty((len(queries), size))
+    middle = points.mean(0)  # products are exact to the last digits of the largest number
+    centred, squares = points - middle, np.square(points - middle).sum(1)
+    step = max(1, _BLOCK // len(points))
+    found = []
+    for start in range(0, len(queries), step):
+        block = queries[start : start + step]
+        around = block - middle
+        rough = squares - 2 * around @ centred.T  # (b, n) squared distances, but for the square of the vector
+        out = None if own is None else own[start : start + step]
+        if out is not None:
+            rough[np.arange(len(block)), out] = np.inf
+        error = (points.shape[1] + 8) * np.finfo(float).eps * (np.square(around).sum(1) + squares.max())
+        limit = np.partition(rough, size - 1, axis=1)[:, size - 1] + 2 * error
+        found.append(
+            _refine_candidates(block, points, rough <= limit[:, None], size) or _search_all(block, points, out, size)
+        )
+    rows, distances = zip(*found, strict=True)
+    return np.concatenate(rows), np.concatenate(distances)
+
+
+def _refine_candidates(
+    asked: np.ndarray, points: np.ndarray, candidates: np.ndarray, size: int
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return (k, size) nearest candidates and their distances; None if there are very many or too few."""
+    at, rows = np.nonzero(candidates)
+    counts = np.bincount(at, minlength=len(asked))
+    if counts.min() < size or len(at) * points.shape[1] > _BLOCK:
+        return None
+    apart = points[rows] - asked[at]
+    distances = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+    first = (np.cumsum(counts) - counts)[:, None] + np.arange(size)
+    order = np.lexsort((rows, distances, at))[first]
+    return rows[order], distances[order]
+
+
+def _search_all(
+    asked: np.ndarray, points: np.ndarray, own: np.ndarray | None, size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nearest rows from all distances, for when most rows are equal or some are not numbers."""
+    found = scipy.spatial.distance.cdist(asked, points)
+    if own is not None:
+        found[np.arange(len(found)), own] = np.inf
+    order = _select_smallest(found, size)
+    return order, np.take_along_axis(found, order, axis=1)
+
+
+def _select_smallest(found: np.ndarray, size: int) -> np.ndarray:
+    """Return (k, size) columns of the smallest values of each row, ascending, of ties the first.
+
+    All of them are sorted only where the last of these is one of a tie; else these alone, a tenth of the time.
+    """
+    if not 0 < size < found.shape[1]:
+        return np.argsort(found, axis=1, kind="stable")[:, :size]
+    chosen = np.sort(np.argpartition(found, size - 1, axis=1)[:, :size], axis=1)
+    values = np.take_along_axis(found, chosen, axis=1)
+    order = np.take_along_axis(chosen, np.argsort(values, axis=1, kind="stable"), axis=1)
+    tied = np.flatnonzero((found <= values.max(1, keepdims=True)).sum(1) > size)
+    order[tied] = np.argsort(found[tied], axis=1, kind="stable")[:, :size]
+    return order
+
+
+def count_neighbors(rows: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Count how often each of n rows is a neighbour of others, and average the values at these places.
+
+    `rows` (as `find_nearest` gives them) and `values` are (k, m). Returns (n,) counts and (n,) means, 0 where the count is.
+    """
+    votes = np.bincount(rows.ravel(), minlength=n)
+    return votes, np.bincount(rows.ravel(), values.ravel(), n) / np.maximum(votes, 1)
+
+
+def compute_purity(vectors: np.ndarray, labels: np.ndarray, neighbours: int = NEIGHBOURS) -> np.ndarray | None:
+    """Return (n,) share of each row's nearest neighbours with the same label (or label set); None for few rows."""
+    if len(vectors) < neighbours + 2:
+        return None
+    rows, _ = find_nearest(vectors, vectors, neighbours, np.arange(len(vectors)))
+    same = labels[rows] == labels[:, None]
+    found: np.ndarray = (same if same.ndim == 2 else same.all(2)).mean(1)
+    return found
+
+
+def compute_chance_purity(labels: np.ndarray) -> float:
+    """Return the expected purity of random neighbours: Σ nᵢ (nᵢ − 1) / (n (n − 1)) over the classes."""
+    _, counts = np.unique(labels, axis=0, return_counts=True)
+    n = int(counts.sum())
+    return float((counts * (counts - 1)).sum() / (n * (n - 1))) if n > 1 else 1.0

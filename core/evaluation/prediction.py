@@ -1,0 +1,215 @@
+"""Predictions of a model on many texts, in batches."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from core.data.dataset import Task
+from core.exceptions import NotAvailable
+from core.models.trace import Batch, Intervene, Intervention, Output
+from core.text.token_table import TokenTable, build_token_table, split_batches
+from core.text.tokenizer import Tokenizer
+from core.text.words import split_passages
+from core.training.calibration import UNSCALED, Scaling
+
+OnBatch = Callable[[float], None]
+
+
+def ignore_progress(share: float) -> None:
+    """Ignore the progress."""
+
+
+class Classifier(Protocol):
+    """Anything that turns a batch into an Output."""
+
+    def __call__(self, batch: Batch, *, intervene: Intervene = None) -> Output:
+        """Return logits and pooled vectors of a batch."""
+
+
+class EnsembleLogits(NamedTuple):
+    """Logits (n, C) of the two models whose probabilities are mixed; see `core.evaluation.ensemble`."""
+
+    network: np.ndarray
+    tfidf: np.ndarray
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The predictions on texts, one float32 row per text, in their order."""
+
+    logits: np.ndarray  # (n, C)
+    probabilities: np.ndarray  # (n, C): softmax of the scaled logits, of a multi-label task the sigmoid of each
+    pooled: np.ndarray  # (n, d): what the model's head read
+    parts: EnsembleLogits | None = None  # what a mixture, whose are the logits, was made of
+
+    def select_rows(self, rows: slice) -> Predictions:
+        """Return the predictions of some rows."""
+        parts = None if self.parts is None else EnsembleLogits(*(each[rows] for each in self.parts))
+        return Predictions(self.logits[rows], self.probabilities[rows], self.pooled[rows], parts)
+
+    @staticmethod
+    def concatenate(portions: Sequence[Predictions]) -> Predictions:
+        """Concatenate the predictions of several lists of texts, before anything is mixed in."""
+        columns = zip(*((each.logits, each.probabilities, each.pooled) for each in portions), strict=True)
+        logits, chances, pooled = map(np.concatenate, columns)
+        return Predictions(logits, chances, pooled)
+
+    def apply_scaling(self, scaling: Scaling, task: Task) -> Predictions:
+        """Return the predictions with probabilities recomputed at another scaling."""
+        found = compute_probabilities(torch.from_numpy(self.logits), task, scaling)
+        return dataclasses.replace(self, probabilities=found.numpy())
+
+
+def predict_texts(
+    model: Classifier,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    *,
+    task: Task = "single",
+    batch_size: int = 128,
+    device: torch.device | None = None,
+    intervene: Intervene = None,
+    scaling: Scaling = UNSCALED,
+    on_batch: OnBatch = ignore_progress,
+) -> Predictions:
+    """Classify texts, empty ones included, in batches of similar length; the model's mode is restored.
+
+    `on_batch` gets the share done before each batch; its exceptions end the work. NotAvailable for infinite logits.
+    """
+    return predict_tokens(
+        model,
+        build_token_table(tokenizer, texts),
+        task=task,
+        batch_size=batch_size,
+        device=device,
+        intervene=intervene,
+        scaling=scaling,
+        on_batch=on_batch,
+    )
+
+
+def predict_tokens(
+    model: Classifier,
+    tokens: TokenTable,
+    *,
+    task: Task = "single",
+    batch_size: int = 128,
+    device: torch.device | None = None,
+    intervene: Intervene = None,
+    scaling: Scaling = UNSCALED,
+    on_batch: OnBatch = ignore_progress,
+) -> Predictions:
+    """Classify token ids as `predict_texts` does texts."""
+    target = device or get_device(model)
+    # No text at all still asks the model once, so that the empty result has the right widths.
+    order = np.argsort(-tokens.lengths, kind="stable") if len(tokens) else np.zeros(0, np.int64)
+    parts = []
+    with switch_to_eval(model):
+        batches = split_batches(order, batch_size) or [order]
+        for number, rows in enumerate(batches):
+            on_batch(number / len(batches))
+            padded = tokens.pad_rows(rows) if len(rows) else tokens.make_empty().pad_all()
+            output = model(Batch.from_arrays(padded).to(target), intervene=_select_rows(intervene, rows))
+            logits = check_finite(output.logits.float())
+            found = (logits, compute_probabilities(logits, task, scaling), output.pooled.float())
+            parts.append([each[: len(rows)].cpu().numpy() for each in found])
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    said, chances, pooled = (np.concatenate(column)[place] for column in zip(*parts, strict=True))
+    return Predictions(said, chances, pooled)
+
+
+def check_finite(logits: Tensor) -> Tensor:
+    """Return the logits unchanged, in any shape; NotAvailable if one is not finite."""
+    if not bool(torch.isfinite(logits).all()):
+        raise NotAvailable(
+            "the model answers with numbers that are not finite: weights, or what is changed inside, are too large"
+        )
+    return logits
+
+
+def _select_rows(intervene: Intervene, rows: np.ndarray) -> Intervene:
+    if intervene is None or isinstance(intervene, Intervention):
+        return intervene
+    return [intervene[row] for row in rows]
+
+
+def compute_probabilities(logits: Tensor, task: Task, scaling: Scaling = UNSCALED) -> Tensor:
+    """Return (…, C) probabilities of the scaled logits: softmax over the classes, or the sigmoid of each label."""
+    cooled = scale_logits(logits, task, scaling)
+    return cooled.softmax(-1) if task == "single" else cooled.sigmoid()
+
+
+def scale_logits(logits: Tensor, task: Task, scaling: Scaling) -> Tensor:
+    """Scale (…, C) logits z to c + (z - c) / T; see `core.training.temperature`."""
+    cooled = logits / scaling.temperature
+    if not scaling.prior:
+        return cooled
+    return cooled + (1 - 1 / scaling.temperature) * logits.new_tensor(scaling.compute_prior_logits(task))
+
+
+def get_device(model: Classifier) -> torch.device:
+    """Return the device of the model's weights; the CPU for a plain function."""
+    parameters = model.parameters() if isinstance(model, nn.Module) else iter(())
+    first = next(iter(parameters), None)
+    return torch.device("cpu") if first is None else first.device
+
+
+@contextlib.contextmanager
+def switch_to_eval(model: Classifier) -> Iterator[None]:
+    """Switch to evaluation mode without gradients; each module's mode is restored, also after an error."""
+    modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    modes = [module.training for module in modules]
+    for module in modules:
+        module.training = False
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        for module, mode in zip(modules, modes, strict=True):
+            module.training = mode
+
+
+@dataclass(frozen=True)
+class PassagePredictions:
+    """Predictions of n texts, and of their passages."""
+
+    whole: Predictions  # one row per text
+    cut: list[list[str]]  # (n,) the passages of each text, one at least
+    each: Predictions  # one row per passage, text by text
+
+    def apply_scaling(self, scaling: Scaling, task: Task) -> PassagePredictions:
+        """Return the predictions with probabilities of whole texts recomputed at another scaling."""
+        return dataclasses.replace(self, whole=self.whole.apply_scaling(scaling, task))
+
+
+def predict_passages(
+    read: Callable[[Sequence[str]], Predictions], texts: Sequence[str], words: int
+) -> PassagePredictions:
+    """Predict texts as the mean over their passages of at most `words` words."""
+    cut = [split_passages(text, words) for text in texts]
+    each = read([passage for own in cut for passage in own])
+    lengths = np.array([len(own) for own in cut])
+    starts = np.cumsum(lengths) - lengths
+
+    def average_passages(values: np.ndarray) -> np.ndarray:
+        """Average passages (passages, k) to texts (texts, k)."""
+        sums = np.add.reduceat(values, starts) if len(starts) else values[:0]
+        return (sums / lengths[:, None]).astype(values.dtype)
+
+    parts = None if each.parts is None else EnsembleLogits(*map(average_passages, each.parts))
+    return PassagePredictions(
+        Predictions(
+            average_passages(each.logits), average_passages(each.probabilities), average_passages(each.pooled), parts
+        ),
+        cut,
+        each,
+    )

@@ -1,0 +1,154 @@
+"""Spans of tagged words, and the agreement of predicted spans with labelled ones.
+
+A span is right where its type and both of its ends are (Tjong Kim Sang and De Meulder, 2003, "Introduction to the
+CoNLL-2003 shared task"). Tags are read as the official script and seqeval read them: an `I-` that continues nothing
+begins a span too. seqeval is the reference of the tests; counts here are by sentence, since intervals draw sentences.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from core.data.conll import OUTSIDE
+from core.evaluation.scores import SIDES, Part, divide_safely
+
+Kind = Literal["right", "wrong type", "wrong border", "missed", "spurious"]
+KINDS: tuple[Kind, ...] = ("right", "wrong type", "wrong border", "missed", "spurious")
+"""Right · same words, another type · words in common, another border · nothing said · nothing there."""
+
+
+class WordSpan(NamedTuple):
+    """A span of words of a sentence, with its type."""
+
+    kind: str
+    first: int  # its first word, from 0
+    end: int  # and the one behind its last
+
+
+class SpanMatch(NamedTuple):
+    """A labelled and a predicted span that overlap, or one of them alone, with the outcome."""
+
+    outcome: Kind
+    label: WordSpan | None
+    said: WordSpan | None
+
+    @property
+    def span(self) -> WordSpan:
+        """Return the labelled span if there is one, else the predicted one."""
+        return self.label or self.said or WordSpan("", 0, 0)
+
+    @property
+    def kind(self) -> str:
+        """Return the type of the span."""
+        return self.span.kind
+
+
+def decode_spans(tags: Sequence[str]) -> list[WordSpan]:
+    """Return the spans of a sentence in order, from IOB2 tags; an I- tag that continues no span begins one."""
+    found: list[WordSpan] = []
+    for place, tag in enumerate(tags):
+        if tag == OUTSIDE:
+            continue
+        last = found[-1] if found else None
+        if tag.startswith("I-") and last is not None and last.end == place and last.kind == tag[2:]:
+            found[-1] = last._replace(end=place + 1)
+        else:
+            found.append(WordSpan(tag[2:], place, place + 1))
+    return found
+
+
+def match_spans(label: Sequence[str], said: Sequence[str]) -> list[SpanMatch]:
+    """Match labelled and predicted spans of a sentence; return the outcomes in the order of their first words.
+
+    Equal spans are right; then those of the same words meet, and then, of what is left, the first that have a word in
+    common. Each span meets at most one, so that `right`, `wrong type`, `wrong border` and `missed` add up to the spans
+    of the labels, and the first three with `spurious` to those that are said.
+    """
+    true, claimed = decode_spans(label), decode_spans(said)
+    there = {span[1:]: span for span in claimed}
+    found = [_compare_types(span, there.pop(span[1:])) for span in true if span[1:] in there]
+    met = {each.span[1:] for each in found}
+    left = [span for span in true if span[1:] not in met]
+    waiting = [span for span in claimed if span[1:] in there]
+    place = 0  # no two of a side overlap: what ends before a span ends before all that follow
+    for span in left:
+        while place < len(waiting) and waiting[place].end <= span.first:
+            found.append(SpanMatch("spurious", None, waiting[place]))
+            place += 1
+        if place < len(waiting) and waiting[place].first < span.end:
+            found.append(SpanMatch("wrong border", span, waiting[place]))
+            place += 1
+        else:
+            found.append(SpanMatch("missed", span, None))
+    found += [SpanMatch("spurious", None, span) for span in waiting[place:]]
+    return sorted(found, key=lambda each: each.span.first)
+
+
+def _compare_types(label: WordSpan, said: WordSpan) -> SpanMatch:
+    return SpanMatch("right" if label == said else "wrong type", label, said)
+
+
+@dataclass(frozen=True)
+class SpanScores:
+    """True and predicted tags of n sentences; weights (R, n) as of `Scores`."""
+
+    labels: Sequence[Sequence[str]]
+    said: Sequence[Sequence[str]]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def found(self) -> list[list[SpanMatch]]:
+        """Return the outcomes by sentence."""
+        return [match_spans(*both) for both in zip(self.labels, self.said, strict=True)]
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """Return the span types, sorted."""
+        tags = {tag for side in (self.labels, self.said) for sentence in side for tag in sentence}
+        return tuple(sorted({tag[2:] for tag in tags if tag != OUTSIDE}))
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """Return (3, n, T) counts of correct, labelled and predicted spans by sentence and type."""
+        place = {kind: number for number, kind in enumerate(self.kinds)}
+        counts = np.zeros((3, len(self), len(place)))
+        for row, (label, said) in enumerate(zip(self.labels, self.said, strict=True)):
+            true, claimed = Counter(decode_spans(label)), Counter(decode_spans(said))
+            for which, spans in enumerate((true & claimed, true, claimed)):
+                for span in spans:
+                    counts[which, row, place[span.kind]] += 1
+        return counts
+
+    def score_spans(self, part: Part, weights: np.ndarray) -> np.ndarray:
+        """Return (R,) precision, recall or F1 over all spans; a quotient by 0 counts as 0."""
+        a, b = SIDES[part]
+        hits, true, claimed = (weights @ each.sum(1) for each in self.counts)
+        return divide_safely(hits, a * true + b * claimed)
+
+    def compute_accuracy(self, weights: np.ndarray) -> np.ndarray:
+        """Return (R,) shares of words with the correct tag."""
+        both = [zip(*each, strict=True) for each in zip(self.labels, self.said, strict=True)]
+        right = np.array([sum(true == said for true, said in tags) for tags in both], float)
+        words = np.array([len(tags) for tags in self.labels], float)
+        return divide_safely(weights @ right, weights @ words)
+
+    def evaluate_types(self) -> dict[str, dict[str, float]]:
+        """Return precision, recall, F1 and support of each type, with the number of spans of each outcome."""
+        hits, true, claimed = self.counts.sum(1)
+        table: dict[str, dict[str, float]] = {}
+        for number, kind in enumerate(self.kinds):
+            row: dict[str, float] = {
+                part: float(divide_safely(hits[number], a * true[number] + b * claimed[number]))
+                for part, (a, b) in SIDES.items()
+            }
+            ends = Counter(each.outcome for found in self.found for each in found if each.kind == kind)
+            table[kind] = row | {"support": float(true[number])} | {name: float(ends[name]) for name in KINDS}
+        return table

@@ -1,0 +1,79 @@
+"""Checks and normal forms of the names of codes and authors, and of typed texts."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from core.exceptions import InputError
+
+LONGEST = 60  # characters of the name of a code, and of an author
+LONGEST_TEXT = 4000  # of a definition, an example and a note
+SEPARATOR = ";"  # between the codes of a row in a file, so in no name
+JOINERS = "\u200c\u200d"  # between letters of Persian and parts of emoji
+BLANK = "\u115f\u1160\u2800\u3164\uffa0"  # letters and signs that are drawn as nothing
+_VISITOR = re.compile(r"\?[0-9a-f]{12}")
+
+
+def make_visitor_id(token: str) -> str:
+    """Return the author ID of a visitor without a name, from 12 hex digits that keep visitors apart."""
+    return f"?{token}"
+
+
+def has_name(author: str) -> bool:
+    """Return whether an author gave a name."""
+    return bool(author) and not _VISITOR.fullmatch(author)
+
+
+def name_author(author: str) -> str:
+    """Return an author's name for display."""
+    return author if has_name(author) else "(no name)"
+
+
+def clean_author(author: str) -> str:
+    """Return an author's name as stored, empty for no name; InputError if too long or with hidden characters."""
+    return _clean_line(author, "author") if author.strip() else ""
+
+
+def clean_code_name(name: str, what: str = "code") -> str:
+    """Return the name of a code, or of another `what`, as stored; InputError if it is invalid."""
+    found = _clean_line(name, what)
+    if not found or SEPARATOR in found:
+        raise InputError(f"{what} {name!r:.80}: a name of one line without {SEPARATOR!r}, which stands between codes")
+    return found
+
+
+def _clean_line(text: str, what: str) -> str:
+    found = unicodedata.normalize("NFC", " ".join(_drop_invalid(text).split()))
+    if len(found) > LONGEST:
+        raise InputError(f"{what} {found[:30]!r}…: at most {LONGEST} characters")
+    if hidden := [each for each in found if _is_hidden(each)]:
+        raise InputError(f"{what} {found!r:.80}: holds the character U+{ord(hidden[0]):04X}, which nobody sees")
+    if found and not any(unicodedata.category(each)[0] in "LNPS" for each in found):
+        raise InputError(f"{what} {found!r:.80}: has no letter, digit or sign that can be seen")
+    return found
+
+
+def _is_hidden(sign: str) -> bool:
+    """Return whether a character is a control, direction mark or blank; joiners are not hidden."""
+    return sign in BLANK or (unicodedata.category(sign) in ("Cc", "Cf") and sign not in JOINERS)
+
+
+def clean_text(text: str, longest: int = LONGEST_TEXT) -> str:
+    """Return a definition, example or note as stored; InputError if it is too long."""
+    found = _drop_invalid(text).strip()
+    if len(found) > longest:
+        raise InputError(f"{found[:30]!r}…: at most {longest} characters, these are {len(found)}")
+    return found
+
+
+def _drop_invalid(text: str) -> str:
+    """Drop lone surrogates and NUL, which no file can hold."""
+    return text.encode("utf-8", "replace").decode().replace("\0", "")
+
+
+def match_name(name: str, names: Iterable[str]) -> str:
+    """Return the name as `names` spell it, ignoring letter case; empty: it is not among them."""
+    same = [each for each in names if each.casefold() == name.casefold()]
+    return name if name in same else next(iter(same), "")

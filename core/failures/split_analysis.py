@@ -1,0 +1,53 @@
+"""Cached results for a table or a split; the file name is a fingerprint of everything a result depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from core.cache import cache_folder, keep_array
+from core.fingerprint import hash_file, hash_value
+from core.runs.analyses import Analysis, Found
+from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
+from core.runs.store import RunStore
+
+if TYPE_CHECKING:
+    import numpy as np
+
+FOLDER = "failures"
+VERSION = 1  # raised whenever the same run and data would give other columns
+
+
+@dataclass(frozen=True)
+class SplitAnalysis(Analysis[Found]):
+    """An analysis of a split that a run was evaluated on."""
+
+    run: str
+    split: str
+    VERSION: ClassVar[int]
+    """Raised whenever the same run and data would give other results."""
+
+    @classmethod
+    def from_run(cls, store: RunStore, record: RunRecord, split: str) -> Self:
+        """Name the file after data, settings and predictions of the split; OSError where a file is missing."""
+        said = hash_file(store.get_path(record.run) / EVALUATION / split / PREDICTIONS)
+        about = {"version": cls.VERSION, "data": record.data_fingerprint, "config": record.config.data, "said": said}
+        about |= {"split": split, "text": record.config.text, **cls.get_dependencies(store, record)}
+        return cls(cache_folder() / FOLDER, f"{cls.name}-{hash_value(about)}", store, record.run, split)
+
+    @classmethod
+    def get_dependencies(cls, store: RunStore, record: RunRecord) -> dict[str, Any]:
+        """Return what else the result depends on."""
+        return {}
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return the command that computes the result."""
+        return self.name, self.run, "--split", self.split
+
+
+def cache_array(what: str, depends: Any, shape: tuple[int, ...], make: Callable[[], np.ndarray]) -> np.ndarray:
+    """Return the array `what` of this shape from the cache; call `make` and store the result if it is missing."""
+    stem = hash_value({"version": VERSION, "what": what, "depends": depends})
+    return keep_array(cache_folder() / FOLDER / f"{stem}.npy", shape, make)

@@ -1,0 +1,141 @@
+"""Activation patching between two texts of equal length: the log-odds after each activation is replaced.
+
+Activation patching (Vig and others 2020, "Investigating gender bias in language models using causal mediation
+analysis"; Meng and others 2022, section 2): if one place of the donor carries the answer over, it holds the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+
+from core.exceptions import InputError
+from core.formatting import format_count
+from core.interpret.attribution_math import compute_log_odds
+from core.interpret.explain_context import ExplainContext
+from core.interpret.gradients import TOKENS
+from core.interpret.sentence_view import CLASS_TOKEN
+from core.models.encoder import EncoderClassifier
+from core.models.trace import Batch, Intervention
+from core.text.token_table import to_batch
+from core.text.tokenizer import Encoding
+
+MOST_TOKENS = 64  # Tokens of a text whose places are patched one by one
+READ_AS = 300  # Characters of what a text is read as, in a message
+
+
+@dataclass(frozen=True)
+class Patch:
+    """The effect of patching one activation from the donor; indices from 0, as in an `Intervention`."""
+
+    kind: Literal["layer", "token", "head"]  # layer, head: what it gives at every token; token: a layer at one
+    layer: int
+    token: int | None = None
+    head: int | None = None
+    log_odds: float = 0.0
+    moved: float = 0.0  # Log-odds less those of the text by itself
+
+
+@dataclass(frozen=True)
+class Patches:
+    """The effects of patching a donor's activations into a text, one at a time."""
+
+    text: str
+    donor: str
+    target: str
+    probabilities: dict[str, float]  # By class name, in label order, of the text by itself
+    donor_probabilities: dict[str, float]
+    log_odds: float
+    donor_log_odds: float
+    tokens: tuple[str, ...]  # As `Patch.token` counts them: a class token comes first, where the model has one
+    donor_tokens: tuple[str, ...]
+    patches: tuple[Patch, ...]  # By layer: itself, its tokens, its heads
+    note: str  # What to know before reading it; empty: nothing
+
+
+def patch_activations(reader: ExplainContext, text: str, donor: str, target: str = "") -> Patches:
+    """Compute the log-odds of a class when a layer, token or head takes the values that it has for a donor text.
+
+    The donor has as many tokens; the reader's change applies to both. Empty target: the text's most probable class.
+
+    Raises:
+        InputError: no such class, a model without attention, or texts of different lengths; says their tokens.
+    """
+    model = reader.model
+    if not isinstance(model, EncoderClassifier):
+        raise InputError("this model has no attention, so there is no layer or head to take from another text")
+    reader.check_class(target)
+    ours, theirs = (reader.tokenizer.encode(each) for each in (text, donor))
+    _check_lengths(ours, theirs)
+    said, other = reader.predict_without(text), reader.predict_without(donor)
+    place = reader.find_class(target, said)
+    function, first = reader.get_target(place, said), model.first
+    batch, given = (Batch.from_arrays(to_batch(each)) for each in (ours, theirs))
+    with torch.inference_mode():
+        traced = model(given, trace=True, intervene=reader.intervene)
+        length = traced.trace.embedded.shape[1]
+        places = list(_iterate_places(model, length, range(first + min(len(ours.tokens), MOST_TOKENS)), reader.change))
+
+        def predict_log_odds(changes: Sequence[Intervention]) -> list[float]:
+            """Return the log-odds under each intervention."""
+            read = model(batch.repeat_text(len(changes)), intervene=changes, donor=traced.trace)
+            return function(read.logits).tolist()
+
+        [whole] = predict_log_odds([reader.change])
+        at_once = max(1, TOKENS // length)
+        changes = [change for _, change in places]
+        some = reader.iterate_portions("patches", len(changes), at_once)
+        found = [each for part in some for each in predict_log_odds(changes[part])]
+    before = (CLASS_TOKEN,) * first
+    return Patches(
+        text=text,
+        donor=donor,
+        target=reader.classes[place],
+        probabilities=reader.name_probabilities(said),
+        donor_probabilities=reader.name_probabilities(other),
+        log_odds=whole,
+        donor_log_odds=float(compute_log_odds(other.probabilities, place, reader.task)[0]),
+        tokens=before + tuple(ours.tokens),
+        donor_tokens=before + tuple(theirs.tokens),
+        patches=tuple(
+            replace(patch, log_odds=each, moved=each - whole) for (patch, _), each in zip(places, found, strict=True)
+        ),
+        note=_write_note(reader, ours),
+    )
+
+
+def _check_lengths(ours: Encoding, theirs: Encoding) -> None:
+    if len(ours.tokens) == len(theirs.tokens):
+        return
+    read = (f"{format_count(len(each.tokens))}: {' | '.join(each.tokens):.{READ_AS}}" for each in (ours, theirs))
+    raise InputError("the texts differ in their number of tokens. The first has {}; the second {}".format(*read))
+
+
+def _iterate_places(
+    model: EncoderClassifier, length: int, tokens: range, change: Intervention
+) -> Iterator[tuple[Patch, Intervention]]:
+    """Yield each place with its patching intervention, on top of `change`; padding that is read goes with its layer."""
+    for at in range(len(model.layers)):
+        yield Patch("layer", at), replace(change, hidden_from=frozenset((at, token) for token in range(length)))
+        for token in tokens:
+            yield Patch("token", at, token=token), replace(change, hidden_from=frozenset({(at, token)}))
+        for head in range(model.heads):
+            yield Patch("head", at, head=head), replace(change, heads_from=frozenset({(at, head)}))
+
+
+def _write_note(reader: ExplainContext, encoding: Encoding) -> str:
+    notes = []
+    if cut := encoding.truncated:
+        notes.append(
+            f"The model reads the first {format_count(len(encoding.tokens))} tokens; {format_count(cut)} are cut off."
+        )
+    if len(encoding.tokens) > MOST_TOKENS:
+        notes.append(
+            f"Patched are the first {format_count(MOST_TOKENS)} of {format_count(len(encoding.tokens))} tokens."
+        )
+    if reader.mix_weight is not None:
+        notes.append("TF-IDF is mixed into the answer: its part stays that of the first text.")
+    return " ".join(notes)

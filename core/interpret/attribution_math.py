@@ -1,0 +1,160 @@
+"""Log-odds, Shapley values and rank agreement of attributions, as functions of numbers.
+
+The most read word receives most attention in the last layer, by size, mean over heads and readers; the most needed one
+moves the log-odds most when it is deleted, to either side.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from itertools import islice, permutations
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from core.data.dataset import Task
+from core.formatting import format_count, format_number
+from core.lazy_imports import scipy
+
+TINY = float(np.finfo(np.float32).tiny)
+HALF_STEP = float(np.finfo(np.float32).epsneg) / 2
+"""Where float32 says 0 or 1 there is no log: a probability is at least the one, and at most 1 minus the other."""
+DIGITS = 6  # Behind the point of a push: what differs by less is rounding, and has the same rank
+LEAST = 3  # Of fewer words a rank correlation says nothing
+
+
+def compute_log_odds(probabilities: np.ndarray, target: int, task: Task) -> np.ndarray:
+    """Return log-odds (…, C) → (…,) float64: log p_t - log Σ others; with several labels log p_t - log(1 - p_t)."""
+    p = np.asarray(probabilities, np.float64)
+    own, others = p[..., target], np.delete(p, target, -1).sum(-1).clip(TINY)
+    if task == "multi":
+        others = (1 - own).clip(HALF_STEP)
+    return np.log(own.clip(TINY)) - np.log(others)
+
+
+class Shapley(NamedTuple):
+    """Shapley values of n words with their errors."""
+
+    pushes: np.ndarray  # (n,) float64
+    errors: np.ndarray  # (n,): standard errors; 0 where every order was asked
+    alone: float  # What there is without any of the words
+    orders: int
+
+
+def compute_shapley(value: Callable[[np.ndarray], np.ndarray], words: int, orders: int, seed: int) -> Shapley:
+    """Compute Shapley values: what each word adds to those before it, averaged over orders of the words.
+
+    Castro, Gómez and Tejada (2009), "Polynomial calculation of the Shapley value based on sampling": so many random
+    orders, or every order where there are no more. As Captum's ShapleyValueSampling, which tells no standard error and
+    draws from a generator that all threads share. `value` maps (m, n) bool, which words there are, to (m,).
+    """
+    exact = math.factorial(min(words, orders)) <= orders  # of thousands it would take long to know
+    random = np.random.default_rng(seed)
+    every = permutations(range(words)) if exact else (random.permutation(words) for _ in range(orders))
+    drawn = list(islice(every, orders))
+    turn = np.array(drawn, np.int64).reshape(len(drawn), words).argsort(1)  # (orders, n): when each word comes
+    there = turn[:, None, :] < np.arange(words + 1)[:, None]  # (orders, n + 1, n)
+    distinct, which = np.unique(there.reshape(turn.shape[0] * (words + 1), words), axis=0, return_inverse=True)
+    values = value(distinct)[which.reshape(there.shape[:2])]
+    added = np.take_along_axis(np.diff(values), turn, 1)
+    errors = np.zeros(words) if exact else added.std(0, ddof=1) / math.sqrt(len(added))
+    return Shapley(added.mean(0), errors, float(values[0, 0]), len(added))
+
+
+def compute_agreement(first: np.ndarray, second: np.ndarray) -> float | None:
+    """Compute Spearman's rho of two lists of attributions; None if one is too short or constant."""
+    both = rank_attributions(first), rank_attributions(second)
+    if len(first) < LEAST or any(np.ptp(each) == 0 for each in both):
+        return None
+    return float(np.corrcoef(*both)[0, 1])
+
+
+def rank_attributions(pushes: np.ndarray) -> np.ndarray:
+    """Rank attributions from 1, (W,) float64; those equal up to rounding share their mean rank."""
+    found: np.ndarray = scipy.show_stats.rankdata(np.round(pushes, DIGITS))
+    return found
+
+
+class TopWords(NamedTuple):
+    """The word with most attention and the word with the largest deletion effect, by their places."""
+
+    read: int
+    needed: int
+
+    @property
+    def same(self) -> bool:
+        """Return whether both are the same word."""
+        return self.read == self.needed
+
+
+def find_top_words(read: np.ndarray, needed: np.ndarray) -> TopWords | None:
+    """Return the most read and the most needed word, from `attention` and `deletion` of the words, (W,) each.
+
+    None of fewer than two words, where there is nothing to choose.
+    """
+    return TopWords(find_largest(read), find_largest(needed)) if len(needed) > 1 else None
+
+
+def find_largest(pushes: np.ndarray) -> int:
+    """Return the place of the largest absolute attribution; the first of ties."""
+    return int(np.abs(np.round(pushes, DIGITS)).argmax())
+
+
+LEAST_TESTED = 8
+"""Words of a text with a verdict. Here all 40 320 orders are tried; of more words, `DRAWS` orders at random."""
+DRAWS, SEED = 10_000, 0
+LEVEL = 0.05  # Largest p-value of a verdict other than *inconclusive*; two-sided
+
+
+class RankTest(NamedTuple):
+    """A test whether two lists of numbers rank the same words alike."""
+
+    words: int
+    rho: float | None  # Spearman's rho; None: fewer than three words, or all alike
+    p: float | None = None  # Two-sided p-value; None: no rho, or fewer than `LEAST` words
+
+    @property
+    def verdict(self) -> Literal["agree", "disagree", "inconclusive"] | None:
+        """Return the verdict; None without a p-value."""
+        if self.p is None or self.rho is None:
+            return None
+        return "inconclusive" if self.p > LEVEL else "agree" if self.rho > 0 else "disagree"
+
+    def describe(self, first: str, second: str, brief: bool = False) -> str:
+        """Describe the verdict on two methods, or say why there is none; `brief` leaves out p and number of words."""
+        if self.words < LEAST_TESTED:
+            return f"{first} and {second}: no verdict below {LEAST_TESTED} words"
+        if self.p is None or self.rho is None:
+            return f"{first} and {second}: no verdict, one gives all words the same number"
+        p = "p < 0.001" if self.p < 0.001 else f"p = {format_number(self.p)}"
+        said = ": inconclusive" if self.verdict == "inconclusive" else f" {self.verdict}"
+        more = "" if brief else f", {p}, {format_count(self.words)} words"
+        return f"{first} and {second}{said} (ρ = {format_number(self.rho, 2)}{more})"
+
+
+def compare_ranks(first: np.ndarray, second: np.ndarray) -> RankTest:
+    """Test Spearman's rho of two lists of numbers, (W,) each, against random orders of the words.
+
+    The p-value is twice the smaller tail. Ranks are whole or half, so their products are exact and ties need no
+    tolerance. Drawn orders count the observed one among them (Phipson and Smyth 2010), so that p is never too small.
+    """
+    words, rho = len(first), compute_agreement(first, second)
+    if rho is None or words < LEAST_TESTED:
+        return RankTest(words, rho)
+    ours, theirs = rank_attributions(first), rank_attributions(second)
+    if words == LEAST_TESTED:
+        null, extra = theirs[_list_orders()] @ ours, 0
+    else:
+        drawn = np.random.default_rng(SEED).permuted(np.tile(theirs, (DRAWS, 1)), axis=1)
+        null, extra = drawn @ ours, 1
+    seen = ours @ theirs
+    tails = [int((null >= seen).sum()), int((null <= seen).sum())]
+    return RankTest(words, rho, min(1.0, 2 * (min(tails) + extra) / (len(null) + extra)))
+
+
+@cache
+def _list_orders() -> np.ndarray:
+    """Return all orders of `LEAST` words, (40 320, 8)."""
+    return np.array(list(permutations(range(LEAST_TESTED))), np.int8)

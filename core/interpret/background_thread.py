@@ -1,0 +1,106 @@
+"""Long-running work in a background thread that reports progress and can be stopped.
+
+No torch: pages hold what is watched before they need a model.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+Found = TypeVar("Found")
+OnProgress = Callable[[str, float | None], None]
+"""Told what is done now, and how far that is, where it is known; without a word, how far what was told last is. What it
+raises stops the work."""
+
+
+def ignore_progress(what: str, share: float | None) -> None:
+    """Ignore the progress."""
+
+
+MOST_AT_ONCE, TOKENS_AT_ONCE, CHARACTERS = 128, 3_000, 4
+"""Texts and tokens of a batch, and characters of a token, about."""
+_beginning = threading.Lock()  # One thread asks; whoever comes later finds it at work
+
+
+def choose_batch_size(characters: int, max_length: int) -> int:
+    """Return a batch size, by the longest text, that takes some tenths of a second, after which one can stop."""
+    tokens = characters // CHARACTERS + 1
+    return max(1, min(MOST_AT_ONCE, TOKENS_AT_ONCE // min(max_length or tokens, tokens)))
+
+
+class WorkStopped(Exception):
+    """Raised when the work has been stopped."""
+
+
+class BackgroundThread(Generic[Found]):
+    """A shared background computation; partial results stay when it is stopped."""
+
+    def __init__(self) -> None:
+        self.found: Found | None = None
+        self.whole = False
+        """Whether nothing is left to find."""
+        self.stopped = False
+        self.error: Exception | None = None
+        self.what = ""
+        """What is done now."""
+        self._share: float | None = None
+        self._within: float | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def running(self) -> bool:
+        """Return whether the thread is running."""
+        return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def share(self) -> float | None:
+        """Return the share done of the current work; None: unknown."""
+        return self._within if self._share is None else self._share
+
+    def request_stop(self) -> None:
+        """Stop the work before the next reading."""
+        self.stopped = True
+
+    def allow_restart(self) -> None:
+        """Allow the next request to start the work again."""
+        self.stopped = False
+
+    def report_progress(self, what: str, share: float | None) -> None:
+        """Report progress; with an empty `what`, within the last step reported. Raises Enough once stopped."""
+        if what:
+            self.what, self._share, self._within = what, share, None
+        else:
+            self._within = share
+        if self.stopped:
+            raise WorkStopped
+
+    def run_steps(self, steps: Callable[[OnProgress], Iterator[Found]]) -> None:
+        """Run the steps until all is found or the work is stopped."""
+        try:
+            for found in steps(self.report_progress):
+                self.found = found
+            self.whole = True
+        except WorkStopped:
+            pass
+        except Exception as error:  # a thread has nobody to raise it to: whoever waits does
+            self.error = error
+
+    def start_and_wait(self, steps: Callable[[OnProgress], Iterator[Found]], patience: float | None = None) -> None:
+        """Start the work, unless it is running, and wait `patience` seconds for its end; None: until it is done.
+
+        `steps` finds something again and again, the last one whole; it is told how to tell how far it is.
+
+        Raises:
+            Exception: what the asking raised; whoever comes next asks again.
+        """
+        with _beginning:
+            if not (self.whole or self.running or self.stopped):
+                self._thread = threading.Thread(target=self.run_steps, args=(steps,), daemon=True)
+                self._thread.start()
+        if self._thread is not None:
+            self._thread.join(patience)
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error

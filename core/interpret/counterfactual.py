@@ -1,0 +1,398 @@
+"""Counterfactuals: the smallest set of allowed word edits that changes the prediction.
+
+A move deletes a word, as in `core.interpret.attribution`, or replaces it by a candidate. Allowed are up to two moves, each
+a deletion or a replacement, and three deletions. Every set of one move is read before the sets of two; among these, and
+among the sets of three, those come first whose moves push most by themselves. The answer flips when the target is no
+longer the predicted class, or becomes it if it was not; with several labels, when it crosses its threshold.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import heapq
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, zip_longest
+from typing import Literal, cast
+
+import numpy as np
+import torch
+
+from core.exceptions import InputError
+from core.formatting import format_count
+from core.interpret.attribution_math import compute_log_odds
+from core.interpret.background_thread import choose_batch_size
+from core.interpret.explain_context import ExplainContext
+from core.interpret.explained_text import MOST_WORDS
+from core.interpret.gradients import Embeds
+from core.models.trace import Batch
+from core.text.config import TextConfig
+from core.text.lexicon import VADER, Lexicon
+from core.text.normalization import CAPITALS_MARK, LONG_MARK, prepare
+from core.text.special_ids import FIRST
+from core.text.token_table import TokenTable
+from core.text.tokenizer import Tokenizer
+from core.text.word_spans import find_word_spans, match_case, remove_words
+from core.text.words import get_word_pattern, hash_char_ngrams
+
+MOST = 8  # For a word: from the lexicon and from the neighbours by turns
+
+
+def find_candidates(reader: ExplainContext, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return word → candidate replacements, in the casing of the word; deterministic for a run.
+
+    From the lexicon of the run, else VADER's: words of the opposite sign that the run knows, those first whose polarity
+    is as strong, then the most frequent in training. From a model that reads vectors of words: those with the largest
+    cosine. Only what begins with a letter is replaced, and only by whole words.
+    """
+    words = [word for word in dict.fromkeys(words) if _is_word(word)]
+    signs, vocabulary = _get_signs(reader.tokenizer), _list_vocabulary(reader.tokenizer)
+    near = _find_neighbors(reader, words, signs, vocabulary)
+    found = {}
+    for word in words:
+        by_turns = zip_longest(_find_opposites(word.lower(), signs, vocabulary, reader.tokenizer), near.get(word, ()))
+        others = dict.fromkeys(each for pair in by_turns for each in pair if each and each != word.lower())
+        found[word] = tuple(match_case(each, word) for each in islice(others, MOST))
+    return found
+
+
+def _is_word(text: str) -> bool:
+    marked = text in (LONG_MARK, CAPITALS_MARK)
+    return text[:1].isalpha() and not marked and get_word_pattern().fullmatch(text) is not None
+
+
+def _get_signs(tokenizer: Tokenizer) -> dict[str, float]:
+    """Return the polarity of each lexicon word, positive minus negative; words with 0 are left out."""
+    lexicon = tokenizer.lexicon or _load_vader(tokenizer.config)
+    found = lexicon.entries.items()
+    polarity = {entry: sum(counts[0::3]) - sum(counts[2::3]) for entry, counts in found if _is_word(entry)}
+    return {entry: value for entry, value in polarity.items() if value}
+
+
+@functools.lru_cache(4)
+def _load_vader(config: TextConfig) -> Lexicon:
+    return Lexicon.from_config(dataclasses.replace(config, lexicon=VADER))
+
+
+def _list_vocabulary(tokenizer: Tokenizer) -> dict[str, int]:
+    """Return the words that are one token, most frequent first; for byte pairs, the pieces that begin a word."""
+    names = {tokenizer.name(token): token for token in range(FIRST, tokenizer.size)}
+    if tokenizer.known_words is None:
+        names = {name[1:]: token for name, token in names.items() if name.startswith(" ")}
+    return {name: token for name, token in names.items() if _is_word(name)}
+
+
+def _find_opposites(
+    word: str, signs: Mapping[str, float], vocabulary: Mapping[str, int], tokenizer: Tokenizer
+) -> list[str]:
+    own, known = signs.get(word, 0.0), tokenizer.known_words
+    if not own:
+        return []
+    opposite = (other for other, value in signs.items() if own * value < 0 and (known is None or other in known))
+    last = tokenizer.size
+    return sorted(opposite, key=lambda other: (abs(own + signs[other]), vocabulary.get(other, last), other))[:MOST]
+
+
+def _find_neighbors(
+    reader: ExplainContext, words: Iterable[str], signs: Mapping[str, float], vocabulary: Mapping[str, int]
+) -> dict[str, list[str]]:
+    """Return word → nearest vocabulary words, lower-cased; for byte pairs, only those in the lexicon."""
+    tokenizer = reader.tokenizer
+    own = {word: vocabulary.get(prepare(word, tokenizer.config)) for word in words}
+    places = [token for token in own.values() if token is not None]
+    if "embedding" not in reader.model.provides or not places:
+        return {}
+    whole = {word: token for word, token in vocabulary.items() if tokenizer.known_words is not None or word in signs}
+    others, them, those = (
+        list(whole),
+        _embed_words(reader, whole),
+        _embed_words(reader, {tokenizer.name(t): t for t in places}),
+    )
+    cosines = dict(zip(dict.fromkeys(places), those @ them.T, strict=True))
+    found = {}
+    for word, token in own.items():
+        if token is not None:
+            nearest = (others[place].lower() for place in np.argsort(-cosines[token], kind="stable")[: 3 * MOST])
+            found[word] = list(islice((each for each in nearest if each != word.lower()), MOST))
+    return found
+
+
+def _embed_words(reader: ExplainContext, words: Mapping[str, int]) -> np.ndarray:
+    """Return (words, d) float64: each word's embedding of length 1, without its position."""
+    ids = torch.tensor(list(words.values()), dtype=torch.int64)[:, None]
+    grams = None
+    if many := reader.tokenizer.buckets:
+        grams = torch.from_numpy(TokenTable.from_ids([hash_char_ngrams(word, many) for word in words]).pad_all().ids)[
+            :, None
+        ]
+    with torch.inference_mode():
+        batch = Batch(ids, torch.ones_like(ids, dtype=torch.bool), grams=grams)
+        found = cast(Embeds, reader.model).embed_tokens(batch)[:, 0].double().numpy()  # it provides `embedding`
+    return found / np.linalg.norm(found, axis=1, keepdims=True).clip(1e-12)
+
+
+DELETIONS, REPLACEMENTS = 3, 2
+"""So many moves at most in a set of deletions only, and in one with a replacement."""
+MOST_READINGS = 4000
+ALSO = 4  # Further flips of the smallest size that are told
+MOST_SETS = 100_000
+"""Sets of moves looked at: a text of one word, repeated, has millions that come to the same few texts."""
+
+Verdict = Literal["proven", "smallest found", "none, proven", "none found"]
+"""Proven: every smaller set of moves was read, and every one of this size; none, proven: every set."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """An edit of one word: a deletion or a replacement."""
+
+    word: str
+    start: int
+    end: int
+    instead: str | None = None  # None: it is deleted
+
+
+@dataclass(frozen=True)
+class Flip:
+    """A text with a different prediction, and the moves that lead to it."""
+
+    text: str
+    probabilities: dict[str, float]  # By class name, in label order
+    log_odds: float  # Of the target
+    moves: tuple[Move, ...]  # In the order of the words
+
+
+@dataclass(frozen=True)
+class AllowedMoves:
+    """The moves that a search may make, so that its proof can be repeated."""
+
+    words: int  # The first so many may be deleted or replaced
+    readings: int  # At most
+    replacements: tuple[Move, ...]  # Of single words, by word
+    deletions_at_most: int = DELETIONS
+    replacements_at_most: int = REPLACEMENTS
+    candidates_at_most: int = MOST
+
+
+@dataclass(frozen=True)
+class Search:
+    """The state of a counterfactual search; its statements hold at any time."""
+
+    text: str  # As far as the model reads it, so that no deletion lets in what was cut off
+    target: str
+    probabilities: dict[str, float]
+    log_odds: float  # Of the target
+    flip: Flip | None  # The smallest so far, of those of its size the one that moves the log-odds most
+    also: tuple[Flip, ...]  # Others of its size, of other words, at most `ALSO`; what moves most first
+    verdict: Verdict
+    readings: int  # Texts that were read, the typed one among them; none is read twice
+    allowed: AllowedMoves
+    note: str  # What to know before reading it; empty: nothing
+
+
+def search_flip(
+    reader: ExplainContext,
+    text: str,
+    target: str = "",
+    readings: int = MOST_READINGS,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[Search]:
+    """Yield the state of the search for the smallest flip as it continues; the last state is the result.
+
+    Of a long text the first `MOST_WORDS` words are deleted and replaced; an empty target is the class with the highest
+    probability. At most `readings` texts are read, and `stopped` is asked before each batch: True ends the search.
+
+    Raises:
+        InputError: no such class, a number of readings that cannot be, or a change inside at single tokens.
+    """
+    reader.check_class(target)
+    if reader.at_tokens:
+        raise InputError(
+            "a change at a token (g: a gate, n: a piece of a word) cannot follow words that are replaced; leave it out"
+        )
+    if not 1 <= readings <= MOST_READINGS:
+        raise InputError(f"readings {readings}: from 1 to {format_count(MOST_READINGS)}")
+    return _FlipSearch(reader, text, target, readings, stopped).iterate_states()
+
+
+Sets = Iterator[tuple[Move, ...]]  # Sets of moves of one size
+
+
+class _FlipSearch:
+    """A running search, with the texts read and the flips found so far."""
+
+    def __init__(
+        self, reader: ExplainContext, text: str, target: str, readings: int, stopped: Callable[[], bool]
+    ) -> None:
+        self.typed, text = text, reader.read_part(text)
+        self.reader, self.text, self.stopped = reader, text, stopped
+        said = reader.predict_texts([text], reader.intervene)
+        self.place = reader.find_class(target, said)
+        [self.given] = reader.is_predicted(self.place, said)
+        [self.odds] = compute_log_odds(said.probabilities, self.place, reader.task)
+        self.probabilities = reader.name_probabilities(said)
+        every = find_word_spans(text)
+        words = [Move(text[start:end], start, end) for start, end in every[:MOST_WORDS]]
+        instead = find_candidates(reader, [each.word for each in words])
+        self.deletions = words
+        self.replacements = [
+            Move(each.word, each.start, each.end, other) for each in words for other in instead.get(each.word, ())
+        ]
+        self.allowed = AllowedMoves(len(words), readings, tuple(self.replacements))
+        self.note = self._write_note(len(every))
+        self.change = {text: 0.0}
+        """By text that was read, how far its log-odds are on the way to a flip."""
+        self.at_once = choose_batch_size(len(text), reader.tokenizer.max_length)
+        self.sets = 0
+        self.flips: dict[tuple[int, ...], Flip] = {}
+        """Of the smallest size so far, by the places of their words the one that moves the log-odds most."""
+        self.whole = [False] * DELETIONS
+        """By size from 1: every set was read."""
+
+    @property
+    def left(self) -> int:
+        """Return the number of texts that may still be read."""
+        return self.allowed.readings - len(self.change)
+
+    def iterate_states(self) -> Iterator[Search]:
+        """Yield the state of the search after each batch of texts."""
+        yield self.build_state()
+        yield from self._try_single_moves()
+        if not self.flips and self.whole[0]:
+            yield from self._try_move_sets()
+        yield self.build_state()
+
+    def _try_single_moves(self) -> Iterator[Search]:
+        unread = yield from self._read_sets((each,) for each in self.deletions)
+        if unread is None:
+            # Words that push most come first, and their candidates in the order in which they were found.
+            pushed = {each.start: self._get_effect(each) for each in self.deletions}
+            ordered = sorted(self.replacements, key=lambda each: -pushed[each.start])
+            self.whole[0] = (yield from self._read_sets((each,) for each in ordered)) is None
+
+    def _try_move_sets(self) -> Iterator[Search]:
+        both = self._order_sets(self.deletions + self.replacements, 2)
+        pairs = (pair for pair in both if pair[0].start != pair[1].start)
+        # Of a long text there are too many pairs; half of the readings are for triples, or as many as there are.
+        number = len(self.deletions)
+        keep = min(self.left // 2, number * (number - 1) * (number - 2) // 6)
+        unread = yield from self._read_sets(pairs, keep)
+        if not self.flips:
+            self.whole[2] = (yield from self._read_sets(self._order_sets(self.deletions, 3))) is None
+        if unread is not None:
+            unread = yield from self._read_sets(unread)
+        self.whole[1] = unread is None
+
+    def _order_sets(self, moves: Sequence[Move], size: int) -> Iterator[tuple[Move, ...]]:
+        for places in order_index_sets([self._get_effect(each) for each in moves], size):
+            yield tuple(moves[place] for place in places)
+
+    def _get_effect(self, move: Move) -> float:
+        return self.change[apply_moves(self.text, (move,))]
+
+    def _read_sets(self, sets: Sets, keep: int = 0) -> Generator[Search, None, Sets | None]:
+        """Read sets in order until stopped or only `keep` readings are left; return the unread sets, if any."""
+        unread: Sets | None = sets
+        while unread is not None and not self.stopped():
+            texts, unread = self._take_unread(unread, max(0, min(self.at_once, self.left - keep)))
+            if not texts:
+                break
+            self._predict_texts(texts)
+            yield self.build_state()
+        return unread
+
+    def _take_unread(self, sets: Sets, most: int) -> tuple[dict[str, tuple[Move, ...]], Sets | None]:
+        """Return at most `most` unread texts with their moves, and the remaining sets, if any."""
+        texts: dict[str, tuple[Move, ...]] = {}
+        for moves in sets:
+            text = apply_moves(self.text, moves)
+            known = text in self.change or text in texts
+            if self.sets == MOST_SETS or (not known and len(texts) == most):
+                return texts, chain([moves], sets)
+            self.sets += 1
+            if not known:
+                texts[text] = moves
+        return texts, None
+
+    def _predict_texts(self, texts: Mapping[str, tuple[Move, ...]]) -> None:
+        said = self.reader.predict_texts(list(texts), self.reader.intervene)
+        odds = compute_log_odds(said.probabilities, self.place, self.reader.task)
+        given = self.reader.is_predicted(self.place, said)
+        for row, (text, moves) in enumerate(texts.items()):
+            self.change[text] = float(self.odds - odds[row]) * (1 if self.given else -1)
+            if given[row] != self.given:
+                chances = dict(zip(self.reader.classes, map(float, said.probabilities[row]), strict=True))
+                self._keep_flip(
+                    Flip(text, chances, float(odds[row]), tuple(sorted(moves, key=lambda each: each.start)))
+                )
+
+    def _keep_flip(self, flip: Flip) -> None:
+        size = min((len(each.moves) for each in self.flips.values()), default=len(flip.moves))
+        if len(flip.moves) > size:
+            return
+        if len(flip.moves) < size:
+            self.flips.clear()
+        words = tuple(each.start for each in flip.moves)
+        other = self.flips.get(words)
+        if other is None or self.change[flip.text] > self.change[other.text]:
+            self.flips[words] = flip
+
+    def build_state(self) -> Search:
+        """Return the current state of the search."""
+        ranked = sorted(self.flips.values(), key=lambda each: -self.change[each.text])  # of equals the first found
+        return Search(
+            text=self.text,
+            target=self.reader.classes[self.place],
+            probabilities=self.probabilities,
+            log_odds=float(self.odds),
+            flip=ranked[0] if ranked else None,
+            also=tuple(ranked[1 : 1 + ALSO]),
+            verdict=self._give_verdict(),
+            readings=len(self.change),
+            allowed=self.allowed,
+            note=self.note,
+        )
+
+    def _give_verdict(self) -> Verdict:
+        if not self.flips:
+            return "none, proven" if all(self.whole) else "none found"
+        size = len(next(iter(self.flips.values())).moves)
+        return "proven" if all(self.whole[:size]) else "smallest found"
+
+    def _write_note(self, words: int) -> str:
+        notes = self.reader.write_notes(self.typed, self.reader.tokenizer.encode(self.typed))
+        if words > len(self.deletions):
+            notes.append(f"Moves are of the first {format_count(len(self.deletions))} of {format_count(words)} words.")
+        return " ".join(notes)
+
+
+def apply_moves(text: str, moves: Sequence[Move]) -> str:
+    """Return the text after some moves of different words."""
+    for each in sorted(moves, key=lambda move: -move.start):
+        if each.instead is None:
+            text = remove_words(text, [(each.start, each.end)])
+        else:
+            text = text[: each.start] + each.instead + text[each.end :]
+    return text
+
+
+def order_index_sets(values: Sequence[float], size: int) -> Iterator[tuple[int, ...]]:
+    """Yield every set of `size` indices, those with the largest sum of values first."""
+    order = sorted(range(len(values)), key=lambda place: -values[place])
+    last = len(order)
+
+    def make_entry(ranks: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
+        """Return the heap entry of a set: its negative sum, and its ranks."""
+        return -sum(values[order[rank]] for rank in ranks), ranks
+
+    heap = [make_entry(tuple(range(size)))] if size <= last else []
+    while heap:
+        _, ranks = heapq.heappop(heap)
+        yield tuple(order[rank] for rank in ranks)
+        # A rank moves on only while those before it stand where they began, so that each set has one way to it.
+        for place in range(size):
+            if ranks[:place] != tuple(range(place)):
+                break
+            if ranks[place] + 1 < (*ranks[1:], last)[place]:
+                heapq.heappush(heap, make_entry((*ranks[:place], ranks[place] + 1, *ranks[place + 1 :])))

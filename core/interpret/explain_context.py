@@ -1,0 +1,180 @@
+"""The parts of a run that explanation methods use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from core.data.dataset import Task
+from core.evaluation.prediction import Predictions
+from core.exceptions import InputError
+from core.formatting import format_count
+from core.interpret.background_thread import OnProgress, ignore_progress
+from core.interpret.gradients import Target
+from core.interpret.sentence_view import SentenceView
+from core.interpret.trace_summary import warn_unknown
+from core.models.builder import Model
+from core.models.trace import Intervene, Intervention
+from core.text.tokenizer import Encoding, Tokenizer
+from core.text.word_spans import Span, compute_shares, find_word_spans, merge_spans, remove_words
+from core.training.calibration import Scaling
+
+UNCHANGED = Intervention()
+HALF = 0.5  # Share of the characters of a token with which it goes when a word goes
+
+
+@dataclass(frozen=True)
+class ExplainContext:
+    """The interface to a run for explanation methods."""
+
+    predict: Callable[..., Predictions]  # Of texts, with what is changed inside: for all or for each
+    inspect: Callable[[str], SentenceView]  # With the same change inside
+    model: Model
+    tokenizer: Tokenizer
+    classes: tuple[str, ...]
+    task: Task
+    scaling: Scaling
+    mix_weight: float | None = None  # Of the network, where TF-IDF is mixed into its answers
+    thresholds: Mapping[str, float] = field(default_factory=dict)  # Of several labels: of each its own, else 0.5
+    tell: OnProgress = ignore_progress  # Told how far what takes its time is; it may stop it
+    change: Intervention = UNCHANGED  # Inside the model; its tokens are those of the whole text
+
+    def predict_without(self, text: str, gone: Sequence[Collection[Span]] = ((),)) -> Predictions:
+        """Predict a text without some of its words, with the change inside: one row for each of `gone`.
+
+        The network admits no token that it cuts off from the whole text. A change at a token goes with the token.
+
+        Raises:
+            InputError: the change names something that the model does not have.
+        """
+        texts, whole = self.delete_words(text, gone), [remove_words(text, words) for words in gone]
+        return self.predict_texts(
+            texts, self._renumber_changes(text, gone, texts) if self.at_tokens else self.intervene, whole
+        )
+
+    def predict_texts(self, texts: Sequence[str], intervene: Intervene, whole: Sequence[str] = ()) -> Predictions:
+        """Predict texts with one intervention for all, or one for each.
+
+        `whole` are the same texts with what the network cuts off, which TF-IDF reads where it is mixed in.
+        """
+        given: dict[str, Any] = {} if intervene is None else {"intervene": intervene}
+        if self.mix_weight is not None and whole:
+            given["whole"] = whole
+        return self.predict(texts, **given)
+
+    def delete_words(self, text: str, gone: Sequence[Collection[Span]]) -> list[str]:
+        """Return the text that the network reads without some words, for each of `gone`; it truncates, then deletes.
+
+        Nothing that is cut off from the whole text comes in for what is deleted. Without any deletion it is the text.
+        """
+        unread = self.tokenizer.find_truncated(text)
+        return [remove_words(text, merge_spans([*words, *unread]) if unread and words else words) for words in gone]
+
+    def read_part(self, text: str) -> str:
+        """Return a text without what the network truncates."""
+        return remove_words(text, self.tokenizer.find_truncated(text))
+
+    @property
+    def at_tokens(self) -> bool:
+        """Return whether the change is at single tokens, whose places differ in another text."""
+        return bool(self.change.gates or self.change.pieces_off)
+
+    @property
+    def intervene(self) -> Intervention | None:
+        """Return the change as an intervention; None without a change."""
+        return None if self.change == UNCHANGED else self.change
+
+    def _renumber_changes(
+        self, text: str, gone: Sequence[Collection[Span]], texts: Sequence[str]
+    ) -> list[Intervention]:
+        """Return the change for each shortened text, with the tokens renumbered."""
+        words, whole = find_word_spans(text), self.tokenizer.encode(text)
+        belongs = compute_shares(text, words, whole.offsets, self.tokenizer.config)
+        places, found = {word: place for place, word in enumerate(words)}, []
+        for left, cut in zip(texts, gone, strict=True):
+            away = belongs[[places[word] for word in cut]].sum(0) > HALF
+            kept = np.flatnonzero(~away).tolist()
+            now = self.tokenizer.encode(left).tokens
+            found.append(
+                _renumber_tokens(
+                    self.change, _match_tokens([whole.tokens[i] for i in kept], kept, now), self.model.first
+                )
+            )
+        return found
+
+    def iterate_portions(self, what: str, many: int, at_once: int) -> Iterator[slice]:
+        """Yield slices of `many` items in portions, and report the progress before each."""
+        for start in range(0, many, at_once):
+            self.tell(what, start / many)
+            yield slice(start, start + at_once)
+
+    def check_class(self, target: str) -> None:
+        """Refuse a class that the run does not have with an InputError that lists its classes; empty is allowed."""
+        if target and target not in self.classes:
+            raise InputError(f"class '{target:.80}': this run has {', '.join(self.classes)}")
+
+    def find_class(self, target: str, said: Predictions) -> int:
+        """Return the index of a class; without a name, of the most probable class in the first row."""
+        return self.classes.index(target) if target else int(said.probabilities[0].argmax())
+
+    def is_predicted(self, place: int, said: Predictions) -> np.ndarray:
+        """Return (n,) bool: whether a class is predicted for each text."""
+        if self.task == "single":
+            return said.probabilities.argmax(1) == place
+        return said.probabilities[:, place].astype(np.float64) > self.thresholds.get(self.classes[place], 0.5)
+
+    def get_target(self, place: int, said: Predictions) -> Target:
+        """Return the log-odds of a class, as a function of the network's logits, for the first text predicted."""
+        target = Target(place, self.task, self.scaling)
+        if said.parts is None or self.mix_weight is None:
+            return target
+        return target._replace(tfidf=torch.from_numpy(said.parts.tfidf[0]), weight=self.mix_weight)
+
+    def write_notes(self, text: str, encoding: Encoding) -> list[str]:
+        """Return sentences about unknown words and truncated tokens of a text."""
+        notes = [warn_unknown(self.tokenizer.compute_unknown_share(text))]
+        if cut := encoding.truncated:
+            kept = format_count(len(encoding.tokens))
+            notes.append(f"The model reads the first {kept} tokens; {format_count(cut)} at the end are cut off.")
+        return list(filter(None, notes))
+
+    def name_probabilities(self, said: Predictions) -> dict[str, float]:
+        """Return class name → probability for the first row."""
+        return dict(zip(self.classes, map(float, said.probabilities[0]), strict=True))
+
+
+def _match_tokens(before: Sequence[str], places: Sequence[int], now: Sequence[str]) -> dict[int, int]:
+    """Return old → new places of tokens, matched from the front, then from the back."""
+    found: dict[int, int] = {}
+    for at, (old, new) in enumerate(zip(before, now, strict=False)):
+        if old != new:
+            break
+        found[places[at]] = at
+    fixed = len(found)
+    for back in range(1, min(len(before), len(now)) - fixed + 1):
+        if before[-back] != now[-back]:
+            break
+        found[places[-back]] = len(now) - back
+    return found
+
+
+def _renumber_tokens(change: Intervention, places: Mapping[int, int], first: int) -> Intervention:
+    """Return the change with its tokens renumbered; `first` is the place of the first text token."""
+
+    def find_place(token: int) -> int | None:
+        """Return the new place of a token; None if it is gone."""
+        return token if token < first else None if (now := places.get(token - first)) is None else first + now
+
+    return replace(
+        change,
+        gates=tuple(
+            (layer, now, value) for layer, token, value in change.gates if (now := find_place(token)) is not None
+        ),
+        pieces_off=frozenset(
+            (now, piece) for token, piece in change.pieces_off if (now := find_place(token)) is not None
+        ),
+    )

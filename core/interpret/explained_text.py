@@ -1,0 +1,197 @@
+"""Attribution of one text, in which each method and prediction is computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, cast
+
+import numpy as np
+from torch import Tensor
+
+from core.evaluation.prediction import Predictions
+from core.exceptions import InputError
+from core.formatting import format_count
+from core.interpret import attribution_math
+from core.interpret.attribution_math import RankTest, compare_ranks
+from core.interpret.explain_context import ExplainContext
+from core.interpret.gradients import REFERENCE, Asked, Embeds, compute_input_gradient, integrate_gradients
+from core.interpret.sentence_view import SentenceView
+from core.interpret.trace_summary import average_attention
+from core.models.trace import Batch, Intervention
+from core.text.token_table import to_batch
+from core.text.word_spans import Span, compute_shares, find_word_spans
+
+READ = {"attention": -1, "collapse": 0}
+"""The layer; these have no side: a word that is read much may push either way, or not at all."""
+MOST_WORDS = 300
+ORDERS, READINGS = 200, 4000
+"""Of Shapley values: orders of the words, fewer where they would ask for more texts than that."""
+AT_ONCE = 256  # Texts that Shapley values ask for before they say how far they are
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Completeness:
+    """The completeness of attributions: whether they add up to the effect of the whole text."""
+
+    reference: str  # What the text is compared with, in words
+    at_reference: float  # Its log-odds
+    error: float  # Sum of the pushes - (log-odds of the text - log-odds at the reference)
+    steps: int  # On the path, or orders of the words
+
+
+class Pushes(NamedTuple):
+    """The attributions of the words by one method, (W,) float64, with their errors where known."""
+
+    pushes: np.ndarray
+    completeness: Completeness | None = None
+    errors: np.ndarray | None = None
+
+
+class ExplainedText:
+    """A text with its attributions by each method, computed once.
+
+    Of a long text the first `MOST_WORDS` words; an empty target is the most probable class. `said` holds predictions
+    of the text and of the text without each of its words, if known.
+
+    Raises:
+        InputError: no such class, or a change inside that names what the model does not have.
+    """
+
+    def __init__(self, reader: ExplainContext, text: str, target: str = "", said: Predictions | None = None) -> None:
+        reader.check_class(target)
+        self.reader, self.text = reader, text
+        self.words = select_words(text)
+        self.said = reader.predict_without(text, list_deletions(self.words)) if said is None else said
+        self.target = reader.find_class(target, self.said)
+        self.odds = self.compute_log_odds(self.said)
+        self.encoding = reader.tokenizer.encode(text)
+        self._found: dict[str, Pushes] = {}
+
+    def compute_log_odds(self, said: Predictions) -> np.ndarray:
+        """Return the log-odds of the target, (n,)."""
+        return attribution_math.compute_log_odds(said.probabilities, self.target, self.reader.task)
+
+    def attribute_by(self, method: str) -> Pushes:
+        """Return the attributions of the words by a method; InputError if it needs maps and the text is too long."""
+        if method not in self._found:
+            self._found[method] = self._compute_attributions(method)
+        return self._found[method]
+
+    def filter_methods(self, methods: Iterable[str]) -> list[str]:
+        """Return the methods for which the text is not too long, of those that fit the model."""
+        return [name for name in methods if name not in READ or not self.view.too_long]
+
+    def compute_agreement(self, first: str, second: str) -> float | None:
+        """Return Spearman's rho of two methods over the words; of absolute values, if one method has no sign."""
+        return attribution_math.compute_agreement(*self._get_pair(first, second))
+
+    def compare_methods(self, first: str, second: str) -> RankTest:
+        """Test whether two methods rank the words alike."""
+        return compare_ranks(*self._get_pair(first, second))
+
+    def _get_pair(self, first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the attributions by two methods for comparison, without words that the model does not read.
+
+        Such words have 0 by both methods, which would count as agreement.
+        """
+        pair = self.attribute_by(first).pushes, self.attribute_by(second).pushes
+        if first in READ or second in READ:
+            pair = np.abs(pair[0]), np.abs(pair[1])
+        cut = "embedding" in self.reader.model.provides and self.reader.mix_weight is None
+        read = self._belongs.any(1) if cut else slice(None)
+        return pair[0][read], pair[1][read]
+
+    def _compute_attributions(self, method: str) -> Pushes:
+        if method == "deletion":
+            return Pushes(self.odds[0] - self.odds[1:])
+        if method == "shapley":
+            return self._compute_shapley()
+        if method == "integrated":
+            return self._integrate_gradients()
+        if method == "gradient":
+            return Pushes(self._sum_to_words(compute_input_gradient(*self._prepare_gradients(method))))
+        view = self.view
+        if view.too_long:
+            raise InputError(f"method '{method}': the text is too long for maps of all pairs; choose deletion")
+        if not self.encoding.tokens:
+            return Pushes(np.zeros(len(self.words)))
+        layer = range(len(view.layers))[READ[method]]
+        change = self.reader.change
+        off = {head for at, head in change.heads_off | change.heads_mean if at == layer}
+        loud = [[[head not in off]] for head in range(len(view.layers[layer].combined))]
+        read = average_attention(view.layers[layer].combined * loud, view.places)
+        return Pushes(self._sum_to_words(read[view.before :]))
+
+    @cached_property
+    def view(self) -> SentenceView:
+        """Return the view of the model's inside for this text."""
+        return self.reader.inspect(self.text)
+
+    @property
+    def note(self) -> str:
+        """Return a note on unknown words, truncation and words that are left out."""
+        notes, every = self.reader.write_notes(self.text, self.encoding), find_word_spans(self.text)
+        if len(every) > len(self.words):
+            notes.append(
+                f"Explained are the first {format_count(len(self.words))} of {format_count(len(every))} words."
+            )
+        return " ".join(notes)
+
+    def _compute_shapley(self) -> Pushes:
+        number = len(self.words)
+        orders = max(2, min(ORDERS, READINGS // max(1, number)))
+
+        def predict_subsets(there: np.ndarray) -> np.ndarray:
+            """Return the log-odds for each subset of the words."""
+            gone = [[word for word, stays in zip(self.words, row, strict=True) if not stays] for row in there]
+            found = []
+            for start in range(0, len(gone), AT_ONCE):
+                self.reader.tell("shapley", start / len(gone))
+                found.append(
+                    self.compute_log_odds(self.reader.predict_without(self.text, gone[start : start + AT_ONCE]))
+                )
+            return np.concatenate(found)
+
+        found = attribution_math.compute_shapley(predict_subsets, number, orders, SEED)
+        error = float(found.pushes.sum() - (self.odds[0] - found.alone))
+        complete = Completeness("the text without its words", found.alone, error, found.orders)
+        return Pushes(found.pushes, complete, found.errors)
+
+    def _integrate_gradients(self) -> Pushes:
+        found = integrate_gradients(*self._prepare_gradients("integrated"))
+        complete = Completeness(REFERENCE, found.at_reference, found.error, found.steps)
+        return Pushes(self._sum_to_words(found.pushes), complete)
+
+    def _prepare_gradients(self, method: str) -> tuple[Embeds, Batch, Asked, Intervention | None]:
+        """Return the arguments of the gradient methods; the target function reports each call as progress."""
+        reader, target = self.reader, self.reader.get_target(self.target, self.said)
+
+        def report_target(logits: Tensor) -> Tensor:
+            """Report the call and return the target's log-odds."""
+            self.reader.tell(method, None)
+            return target(logits)
+
+        model = cast(Embeds, reader.model)  # it provides `embedding`
+        return model, Batch.from_arrays(to_batch(self.encoding)), report_target, reader.intervene
+
+    def _sum_to_words(self, tokens: np.ndarray) -> np.ndarray:
+        """Sum values of tokens, and of places behind them, into words."""
+        return self._belongs @ tokens[: self._belongs.shape[1]]
+
+    @cached_property
+    def _belongs(self) -> np.ndarray:
+        """Return the share of each token that belongs to each word, (words, tokens)."""
+        return compute_shares(self.text, self.words, self.encoding.offsets, self.reader.tokenizer.config)
+
+
+def select_words(text: str) -> list[Span]:
+    """Return the words of a text that are explained, at most `MOST_WORDS`."""
+    return find_word_spans(text)[:MOST_WORDS]
+
+
+def list_deletions(words: Sequence[Span]) -> list[Sequence[Span]]:
+    """Return the sets of words to delete: none, then each word alone."""
+    return [(), *((word,) for word in words)]

@@ -1,0 +1,151 @@
+"""Sentence templates filled with more and more words, such as between a negation and the word it negates.
+
+A template marks the place with {} and may mark the negation with brackets: "The film was [not] {} good." is read as
+"The film was not then good.", and beside it, without the negation, as "The film was then good."
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from core.exceptions import InputError
+from core.formatting import format_count
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from core.interpret.explain_context import ExplainContext
+
+
+PLACE = "{}"
+TEMPLATES = {
+    "not good": "The film was [not] {} good.",
+    "not bad": "The film was [not] {} bad.",
+    "never dull": "The story was [never] {} dull.",
+    "did not enjoy": "I did [not] {} enjoy the film.",
+    "nobody liked": "Nobody {} liked the film.",
+    "nothing good": "There was nothing {} good about the film.",
+    "not think that": "I do [not] think {} that the film was good.",
+}
+"""By name; words that the built-in corpus has."""
+FILLER = (
+    "then | in that room | on that day | at that hour | with all of them there | from the first week | to the last year"
+)
+"""What is put in where nobody says otherwise: words without a polarity, whole phrases at a time."""
+MOST_PIECES = 60
+LONGEST = 5_000  # Characters of a template and of what is put in
+_NEGATION = re.compile(r"\[([^\[\]{}]*)\]")
+
+
+@dataclass(frozen=True)
+class FilledTemplate:
+    """A template filled with a number of words."""
+
+    words: int  # Between what stands before the place and behind it
+    text: str
+    without: str | None  # The same without the negation; None: none is marked
+
+
+def fill_template(text: str, insert: str = FILLER, most: int | None = None) -> tuple[FilledTemplate, ...]:
+    """Fill a template with nothing, the first piece, the first two, and so on.
+
+    Args:
+        text: name of one of `TEMPLATES`, or a text with one {} in it; what stands in brackets is the negation.
+        insert: words, put in one at a time; with | between pieces, a piece at a time.
+        most: pieces at most; None: all.
+
+    Raises:
+        InputError: no place or several, brackets without a word, nothing to put in, or an impossible number of pieces.
+    """
+    template, pieces = TEMPLATES.get(text, text), _split_pieces(insert)
+    if max(len(template), len(insert)) > LONGEST:
+        raise InputError(f"a template and what is put in have at most {format_count(LONGEST)} characters each")
+    if (many := template.count(PLACE)) != 1:
+        found = "there is none" if not many else f"there are {many}"
+        raise InputError(f"template '{template:.80}': mark one place with {PLACE}; {found}")
+    plain, bare = _split_negation(template)
+    if most is not None and not 0 <= most <= len(pieces):
+        raise InputError(
+            f"{format_count(most)} pieces: from 0 to {len(pieces)}, as many as are put in; give more to put in"
+        )
+    filled = list(accumulate(pieces[:most], lambda before, piece: f"{before} {piece}".strip(), initial=""))
+    return tuple(
+        FilledTemplate(
+            len(each.split()), _insert_words(plain, each), None if bare is None else _insert_words(bare, each)
+        )
+        for each in filled
+    )
+
+
+def _split_pieces(insert: str) -> list[str]:
+    cut = insert.split("|") if "|" in insert else insert.split()
+    pieces = [" ".join(piece.split()) for piece in cut if piece.strip()]
+    if not pieces:
+        raise InputError("there is nothing to put in: give words, or pieces with | between")
+    if len(pieces) > MOST_PIECES:
+        raise InputError(f"{format_count(len(pieces))} pieces to put in: at most {MOST_PIECES}")
+    return pieces
+
+
+def _split_negation(template: str) -> tuple[str, str | None]:
+    """Return the template without its brackets, and without their content."""
+    marks = list(_NEGATION.finditer(template))
+    if not marks and not set("[]") & set(template):
+        return template, None
+    if len(marks) != 1 or template.count("[") + template.count("]") != 2 or not marks[0][1].strip():
+        raise InputError(f"template '{template:.80}': brackets mark one word or phrase, the negation, once: [not]")
+    [mark] = marks
+    return template[: mark.start()] + mark[1] + template[mark.end() :], _delete_span(template, *mark.span())
+
+
+def _insert_words(template: str, words: str) -> str:
+    at = template.index(PLACE)
+    if not words:
+        return _delete_span(template, at, at + len(PLACE))
+    return template[:at] + words + template[at + len(PLACE) :]
+
+
+def _delete_span(text: str, start: int, end: int) -> str:
+    from core.text.word_spans import remove_words  # NumPy, which the command line does without until it is asked
+
+    return remove_words(text, [(start, end)])
+
+
+@dataclass(frozen=True)
+class TemplatePredictions:
+    """The predictions of a run on every step of a template."""
+
+    target: str
+    probabilities: np.ndarray  # (steps,) float64: of the target
+    without: np.ndarray | None  # (steps,): without the negation
+    note: str  # What of the longest text is unknown or cut off; empty: nothing
+
+
+def predict_template(reader: ExplainContext, asked: Sequence[FilledTemplate], target: str) -> TemplatePredictions:
+    """Predict every step of a template; InputError unless `target` is a class of the run."""
+    if not target:
+        raise InputError("name a class whose probability is followed")
+    reader.check_class(target)
+    bare = [(step.text, step.without) for step in asked if step.without is not None]
+    texts = [step.text for step in asked]
+    read = [_read_without(reader, text, less) for text, less in bare]
+    said = reader.predict_texts([*texts, *read], None, [*texts, *(less for _, less in bare)])
+    chances = said.probabilities[:, reader.classes.index(target)].astype("float64")
+    longest = asked[-1].text
+    return TemplatePredictions(
+        target,
+        chances[: len(asked)],
+        chances[len(asked) :] if bare else None,
+        " ".join(reader.write_notes(longest, reader.tokenizer.encode(longest))),
+    )
+
+
+def _read_without(reader: ExplainContext, text: str, less: str) -> str:
+    """Return the part of a text without its negation that the network reads, never more than it reads of the text."""
+    part = reader.read_part(text)
+    end = text.removeprefix(part)
+    return (less.removesuffix(end) if less.endswith(end) else part) if end != text else less

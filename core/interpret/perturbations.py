@@ -1,0 +1,344 @@
+"""Perturbation tests of many sentences: predictions while words are inserted or deleted, or after paraphrasing.
+
+Words are inserted or deleted one after another, in the order of their attributions.
+
+Insertion begins with none of the words; deletion of an order is insertion of the reverse one, read backwards. Only
+numbers and texts are here; `core.interpret.faithfulness` asks a run. After Samek et al. (2017), "Evaluating the visualization
+of what a deep neural network has learned", and Petsiuk et al. (2018), "RISE".
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
+from itertools import chain, combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from core.interpret import attribution_math
+from core.interpret.attribution_math import DIGITS
+from core.interpret.explain_context import ExplainContext
+from core.interpret.explained_text import READ, ExplainedText
+from core.interpret.faithfulness_verdict import DELETES, POINTS
+from core.text.tokenizer import Tokenizer
+from core.text.word_spans import Span, find_word_spans, match_case, remove_words
+
+_NOT = ("do", "does", "did", "is", "are", "was", "were", "would", "could", "should", "have", "has", "had")
+_SHORT = {f"{verb} not": f"{verb}n't" for verb in _NOT} | {
+    "cannot": "can't",
+    "will not": "won't",
+    "I am": "I'm",
+    "you are": "you're",
+    "we are": "we're",
+    "they are": "they're",
+    "it is": "it's",
+    "that is": "that's",
+    "there is": "there's",
+}
+_LONG = {short: long for long, short in _SHORT.items() if not short.endswith("'s")}
+"""`it's` may also be `it has`."""
+
+
+class Paraphrase(NamedTuple):
+    """A paraphrase of a sentence, with the places of the shared words."""
+
+    edit: str
+    text: str
+    shared: tuple[tuple[int, int], ...]  # (place in the first, place in this one)
+
+
+def change_contractions(text: str) -> str:
+    """Replace phrases by contractions, such as `do not` to `don't`; if there are none, expand contractions."""
+    return short if (short := _replace_phrases(text, _SHORT)) != text else _replace_phrases(text, _LONG)
+
+
+def add_frame(text: str) -> str:
+    """Add `I think that` before a text, except a question."""
+    if not text[:1].isalpha() or text.rstrip().endswith("?"):
+        return text
+    first = text.split(None, 1)[0]
+    kept = first == "I" or first.startswith(("I'", "I’")) or any(map(str.isupper, first[1:]))
+    return f"I think that {text if kept else text[:1].lower() + text[1:]}"
+
+
+def toggle_full_stop(text: str) -> str:
+    """Remove the final full stop, or add one if the text ends without a mark."""
+    bare = text.rstrip()
+    if bare.endswith(".") and not bare.endswith(".."):
+        return bare[:-1].rstrip()
+    return f"{bare}." if bare[-1:].isalnum() else text
+
+
+EDITS: dict[str, Callable[[str], str]] = {
+    "contraction": change_contractions,
+    "frame": add_frame,
+    "full stop": toggle_full_stop,
+    "lower case": str.lower,
+}
+
+
+def iterate_paraphrases(text: str) -> Iterator[Paraphrase]:
+    """Yield the paraphrase by each edit that changes the text."""
+    before = _list_words(text)
+    for name, edit in EDITS.items():
+        if (changed := edit(text)) != text:
+            blocks = SequenceMatcher(None, before, _list_words(changed), autojunk=False).get_matching_blocks()
+            shared = tuple((one + k, two + k) for one, two, size in blocks for k in range(size))
+            yield Paraphrase(name, changed, shared)
+
+
+def _list_words(text: str) -> list[str]:
+    return [text[start:end].casefold() for start, end in find_word_spans(text)]
+
+
+def _replace_phrases(text: str, by: dict[str, str]) -> str:
+    pattern = r"\b(?:" + "|".join(sorted(map(re.escape, by), key=len, reverse=True)) + r")\b"
+    known = {old.lower(): new for old, new in by.items()}
+    return re.sub(pattern, lambda found: match_case(known[found[0].lower()], found[0]), text, flags=re.IGNORECASE)
+
+
+STEPS = POINTS - 1  # Of a curve, fewer in a text of fewer words
+SHARES = np.linspace(0, 1, POINTS)  # Of the words, where curves of texts of different lengths are averaged
+
+
+def count_steps(words: int) -> np.ndarray:
+    """Return (S + 1,) numbers of words at which a curve is read, from none to all; S is at most `STEPS`."""
+    steps = min(words, STEPS)
+    return np.round(np.linspace(0, words, steps + 1)).astype(np.int64)
+
+
+def order_words(pushes: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """Return (W,) places of the words by falling attribution; ties in random order."""
+    return np.lexsort((random.permutation(len(pushes)), -np.round(pushes, DIGITS)))
+
+
+def insert_words(text: str, words: Sequence[Span], order: np.ndarray) -> list[str]:
+    """Return S + 1 texts with only the first words of an order, each in its place."""
+    return [remove_words(text, [words[place] for place in order[count:]]) for count in count_steps(len(words))]
+
+
+def compute_area(values: np.ndarray, words: int) -> np.ndarray:
+    """Compute the area under curves (…, S + 1) → (…,), as the mean height over the share of words."""
+    steps = np.diff(count_steps(words)) / words
+    return ((values[..., 1:] + values[..., :-1]) / 2 * steps).sum(-1)
+
+
+def interpolate_curve(values: np.ndarray, words: int) -> np.ndarray:
+    """Interpolate a curve (S + 1,) linearly at `SHARES`, (`STEPS` + 1,)."""
+    return np.interp(SHARES, count_steps(words) / words, values)
+
+
+def compute_beaten_share(own: float, others: np.ndarray) -> float:
+    """Return the share of other areas that are smaller; equal ones count half."""
+    return float((np.sign(np.round(own - others, DIGITS)) / 2 + 0.5).mean())
+
+
+RANDOM, PAIRS = 20, 15  # Random orders and pairs of words of each sentence
+ORDERS = 20
+"""Of Shapley values: a tenth of those of a sentence alone, so that 200 take no longer than they must."""
+SEED = 0
+SLAB = 2048  # Texts between two words about progress
+
+OnProgress = Callable[[str, float], None]  # What is done now, and which share of all is done
+Values = dict[str, np.ndarray]  # By name (n,) of the sentences; NaN: has none
+
+
+class PerturbationCase(NamedTuple):
+    """A sentence, its words, and the number of the class whose log-odds are pushed."""
+
+    text: str
+    words: tuple[Span, ...]
+    target: int
+
+    @classmethod
+    def from_text(cls, text: str, target: int) -> PerturbationCase:
+        """Return a case with the words of the text as typed."""
+        return cls(text, tuple(find_word_spans(text)), target)
+
+
+class StepProgress:
+    """A progress counter for steps of equal weight."""
+
+    def __init__(self, tell: OnProgress, all_: int) -> None:
+        """Set the number of steps `all_`."""
+        self._tell, self._all, self._done = tell, all_, 0
+
+    def iterate_parts(self, what: str, parts: int) -> Iterator[int]:
+        """Count through the parts of the next step and report the progress of each."""
+        for part in range(parts):
+            self._tell(what, min(1.0, (self._done + part / parts) / self._all))
+            yield part
+        self._done += 1
+
+
+class OrderResults(NamedTuple):
+    """The insertion and deletion results of one method."""
+
+    tests: Values  # `insertion` and `deletion`: share of random orders that are slower
+    areas: Values  # Of `insertion`, `deletion` and `random`
+    curves: dict[str, np.ndarray]  # (n, 11) of the same; that of `random` puts words back
+
+
+class Trials:
+    """The perturbation tests of one model on some sentences."""
+
+    def __init__(
+        self, reader: ExplainContext, cases: Sequence[PerturbationCase], steps: StepProgress, of: str = ""
+    ) -> None:
+        """Set the model, the cases and the progress; `of` describes the model in progress messages."""
+        self.reader, self.cases, self._steps, self._of = reader, cases, steps, of
+
+    def compute_attributions(self, method: str, cases: Sequence[PerturbationCase], what: str) -> list[np.ndarray]:
+        """Return attributions (W,) of each case; absolute values for attention methods, which have no sign."""
+        if method == DELETES:
+            asked = [[case.text, *(remove_words(case.text, [word]) for word in case.words)] for case in cases]
+            return [odds[0] - odds[1:] for odds in self._predict_log_odds(asked, cases, what)]
+        steps = self._steps.iterate_parts(f"{what}{self._of}", len(cases))
+        ask = self._compute_shapley if method == "shapley" else functools.partial(self._attribute_case, method)
+        return [ask(cases[number]) for number in steps]
+
+    def test_orders(self, method: str, pushes: Sequence[np.ndarray]) -> OrderResults:
+        """Insert and delete words in the order of their attributions."""
+        random = np.random.default_rng(SEED)
+        orders = [order_words(each, random) for each in pushes]
+        ways = {"insertion": 1} if method == DELETES else {"insertion": 1, "deletion": -1}
+        what = f"words in the order of {method}"
+        tests, areas, curves = (defaultdict[str, list](list) for _ in range(3))
+        asked = [
+            [text for way in ways.values() for text in insert_words(case.text, case.words, order[::way])]
+            for case, order in zip(self.cases, orders, strict=True)
+        ]
+        for case, found, baseline in zip(
+            self.cases, self._predict_target(asked, self.cases, what), self._random, strict=True
+        ):
+            words, others = len(case.words), compute_area(baseline, len(case.words))
+            for (name, way), curve in zip(ways.items(), found.reshape(len(ways), -1), strict=True):
+                own = float(compute_area(curve, words))
+                tests[name].append(compute_beaten_share(own * way, others * way))
+                areas[name].append(own)
+                curves[name].append(interpolate_curve(curve, words)[::way])
+            areas["random"].append(float(others.mean()))
+            curves["random"].append(interpolate_curve(baseline.mean(0), words))
+        return OrderResults(_to_arrays(tests), _to_arrays(areas), _to_arrays(curves))
+
+    def test_pairs(self, pushes: Sequence[Sequence[np.ndarray]], sided: Sequence[bool]) -> list[np.ndarray]:
+        """Return, by method, (n,) rank agreements of deleting two words together with the sum of their attributions."""
+        random = np.random.default_rng(SEED)
+        pairs = [_draw_pairs(len(case.words), random) for case in self.cases]
+        asked = [
+            [case.text, *(remove_words(case.text, [case.words[one], case.words[two]]) for one, two in drawn)]
+            for case, drawn in zip(self.cases, pairs, strict=True)
+        ]
+        effects = [odds[0] - odds[1:] for odds in self._predict_log_odds(asked, self.cases, "two words at a time")]
+        return [
+            np.array(
+                [
+                    compute_rho(each[drawn].sum(1), effect if side else abs(effect))
+                    for each, drawn, effect in zip(own, pairs, effects, strict=True)
+                ]
+            )
+            for own, side in zip(pushes, sided, strict=True)
+        ]
+
+    def find_paraphrases(self) -> list[tuple[int, Paraphrase]]:
+        """Return pairs (case, paraphrase) that the model reads differently."""
+        tokenizer = self.reader.tokenizer
+        return [
+            (number, each)
+            for number, case in enumerate(self.cases)
+            for each in iterate_paraphrases(case.text)
+            if _encode_text(tokenizer, each.text) != _encode_text(tokenizer, case.text)
+        ]
+
+    def measure_stability(
+        self, method: str, pushes: Sequence[np.ndarray], edited: Sequence[tuple[int, Paraphrase]]
+    ) -> np.ndarray:
+        """Return (n,) rank agreements of shared words' attributions before and after paraphrasing, mean over edits."""
+        cases = [PerturbationCase.from_text(each.text, self.cases[number].target) for number, each in edited]
+        found: list[list[float]] = [[] for _ in self.cases]
+        after = self.compute_attributions(method, cases, f"{method}, said otherwise")
+        for (number, each), own in zip(edited, after, strict=True):
+            places = np.array(each.shared, np.int64).reshape(-1, 2)
+            found[number].append(compute_rho(pushes[number][places[:, 0]], own[places[:, 1]]))
+        return np.array([_average_known(each) for each in found])
+
+    @functools.cached_property
+    def _random(self) -> list[np.ndarray]:
+        """Return (`RANDOM`, S + 1) probabilities of each case with words inserted in random orders."""
+        random = np.random.default_rng(SEED)
+        asked = [
+            list(
+                chain(
+                    *(insert_words(case.text, case.words, random.permutation(len(case.words))) for _ in range(RANDOM))
+                )
+            )
+            for case in self.cases
+        ]
+        return [each.reshape(RANDOM, -1) for each in self._predict_target(asked, self.cases, "words in random orders")]
+
+    def _attribute_case(self, method: str, case: PerturbationCase) -> np.ndarray:
+        pushes = ExplainedText(self.reader, case.text, self.reader.classes[case.target]).attribute_by(method).pushes
+        return np.abs(pushes) if method in READ else pushes
+
+    def _compute_shapley(self, case: PerturbationCase) -> np.ndarray:
+        def predict_subsets(there: np.ndarray) -> np.ndarray:
+            """Return the log-odds for each subset of the words."""
+            gone = ([word for word, stays in zip(case.words, row, strict=True) if not stays] for row in there)
+            said = self.reader.predict([remove_words(case.text, words) for words in gone])
+            return attribution_math.compute_log_odds(said.probabilities, case.target, self.reader.task)
+
+        return attribution_math.compute_shapley(predict_subsets, len(case.words), ORDERS, SEED).pushes
+
+    def _predict_log_odds(
+        self, asked: Sequence[Sequence[str]], cases: Sequence[PerturbationCase], what: str
+    ) -> list[np.ndarray]:
+        task = self.reader.task
+        said = zip(self._predict_texts(asked, what), cases, strict=True)
+        return [attribution_math.compute_log_odds(each, case.target, task) for each, case in said]
+
+    def _predict_target(
+        self, asked: Sequence[Sequence[str]], cases: Sequence[PerturbationCase], what: str
+    ) -> list[np.ndarray]:
+        said = zip(self._predict_texts(asked, what), cases, strict=True)
+        return [each[:, case.target].astype(np.float64) for each, case in said]
+
+    def _predict_texts(self, asked: Sequence[Sequence[str]], what: str) -> list[np.ndarray]:
+        """Return (m, C) probabilities of each list of texts; repeated texts are predicted once."""
+        texts = sorted(set(chain(*asked)), key=len)
+        slabs = [texts[start : start + SLAB] for start in range(0, len(texts), SLAB)]
+        steps = self._steps.iterate_parts(f"{what}{self._of}", len(slabs))
+        found = [self.reader.predict(slabs[number]).probabilities for number in steps]
+        places = {text: place for place, text in enumerate(texts)}
+        every = np.concatenate(found) if found else np.zeros((0, len(self.reader.classes)))
+        return [every[[places[text] for text in each]] for each in asked]
+
+
+def compute_rho(first: np.ndarray, second: np.ndarray) -> float:
+    """Return `attribution_math.compute_agreement`, or NaN if it is undefined."""
+    found = attribution_math.compute_agreement(first, second)
+    return float("nan") if found is None else found
+
+
+def _draw_pairs(words: int, random: np.random.Generator) -> np.ndarray:
+    """Draw (m, 2) pairs of words, at most `PAIRS`."""
+    every = np.array(list(combinations(range(words), 2)), np.int64).reshape(-1, 2)
+    return every if len(every) <= PAIRS else every[np.sort(random.choice(len(every), PAIRS, replace=False))]
+
+
+def _encode_text(tokenizer: Tokenizer, text: str) -> tuple[object, ...]:
+    """Return what a model reads of a text."""
+    found = tokenizer.encode(text)
+    return found.ids, found.tags, found.polarity, found.grams
+
+
+def _average_known(values: Sequence[float]) -> float:
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def _to_arrays(lists: dict[str, list]) -> dict[str, np.ndarray]:
+    return {name: np.array(each) for name, each in lists.items()}

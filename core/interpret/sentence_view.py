@@ -1,0 +1,343 @@
+"""The trace of one typed sentence: its tokens, the prediction, and the model's internal values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.data.dataset import Task
+from core.evaluation.ensemble import Ensemble, blend_logits
+from core.evaluation.prediction import check_finite, compute_probabilities, get_device, switch_to_eval
+from core.models.builder import Model
+from core.models.encoder import EncoderClassifier
+from core.models.trace import Batch, Intervention, LayerTrace, Trace
+from core.text.special_ids import UNKNOWN
+from core.text.text_pairs import SIGN
+from core.text.token_table import to_batch
+from core.text.tokenizer import Encoding, Tokenizer
+from core.text.words import list_char_ngrams
+from core.training.calibration import UNSCALED, Scaling
+
+CLASS_TOKEN = "[CLS]"
+LAST_TOKEN = "[SEP]"
+PADDING = "[PAD]"
+
+
+def name_padding(places: int) -> str:
+    """Return the name of the token that represents all padding of a text, last in its maps."""
+    return f"{PADDING} × {places}"
+
+
+def compute_cancellation(components: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+    """Compute (H,) shares, 0 to 1, of the weight of a head's components that cancels in their sum.
+
+    Of reader q it is 1 − Σₖ |Σᵢ cᵢ aᵢ(q, k)| ⁄ Σₖ Σᵢ |cᵢ| aᵢ(q, k), with coefficients c and maps a of all components i
+    over the tokens k; of the head the mean over the tokens q with any weight. At 0 nothing cancels, at 1 everything.
+
+    Args:
+        components: (N, H, L, L) maps of real tokens, readers in rows.
+        coefficients: (N, H, L), with their signs.
+    """
+    weights = (coefficients[..., None] * components).astype(np.float64)
+    whole, left = np.abs(weights).sum((0, -1)), np.abs(weights.sum(0)).sum(-1)  # (H, L)
+    share = np.where(whole > 0, 1 - left / np.where(whole > 0, whole, 1), 0)
+    return share.sum(-1).clip(0) / np.maximum((whole > 0).sum(-1), 1)
+
+
+@dataclass(frozen=True)
+class LayerView:
+    """The internal values of one layer for one text; float32 arrays, queries in rows.
+
+    Filled places are folded into one, the last of L: as a key it has the sum of their weights, so that rows of a map
+    sum to 1; as a query, and wherever else each token has a value, it has their mean.
+    """
+
+    components: np.ndarray  # (N, H, L, L): softmax maps; (N, H, 0, 0) where the text is too long for maps
+    coefficients: np.ndarray  # (N, H, L): c of each query token
+    combined: np.ndarray  # (H, L, L): sum of coefficient times map; (H, 0, 0) where the text is too long
+    head_outputs: np.ndarray  # (H, L, d/H)
+    gates: np.ndarray | None  # (L,): how much each token may be looked at, where the model has gates
+    terms: dict[str, np.ndarray]  # (H, L, L): `lexical` is added to the scores, `lexical_factor` multiplied
+    temperature: float | None  # Factor of the cosines, where the model has one
+    support: np.ndarray | None  # (L, L) bool: who may see whom, where not everybody may see everybody
+
+
+@dataclass(frozen=True)
+class MixView:
+    """The parts of a mixture for one text: probabilities by class name, before the temperature."""
+
+    weight: float  # Of the network, 0 to 1, TF-IDF has the rest; 1 where TF-IDF was taken out
+    network: dict[str, float]
+    tfidf: dict[str, float]
+    mixture: dict[str, float]  # w · network + (1 − w) · tfidf
+
+    @property
+    def parts(self) -> dict[str, dict[str, float]]:
+        """Return the parts and the mixture, each in words with its probabilities."""
+        return {
+            f"Network alone, counts {self.weight:.2f}": self.network,
+            f"TF-IDF alone, counts {1 - self.weight:.2f}": self.tfidf,
+            "Mixture, before the temperature": self.mixture,
+        }
+
+
+@dataclass(frozen=True)
+class SentenceView:
+    """The prediction and internal values of one text, for pages and the command line."""
+
+    text: str  # As typed
+    read_as: str  # After normalising: what the tokens are pieces of
+    tokens: tuple[str, ...]
+    """One per row and column of the maps; a class token comes first where the model has one, and last stands what a
+    backbone ends a text with, or the padding where the model reads it (`name_padding`)."""
+    unknown: tuple[bool, ...]  # True where the vocabulary lacks the token, so that the model saw only `<unk>`
+    unknown_words: float | None  # Share of the words that the tokenizer does not know; None for byte pairs
+    truncated: int  # Tokens cut off at the end
+    cut: str  # The end of `read_as` that was cut off with them
+    label: str
+    probabilities: dict[str, float]  # By class name, in label order
+    pooled: np.ndarray  # (d,)
+    layers: tuple[LayerView, ...]  # Empty for a model without attention (`maps` not in its `provides`)
+    positions: dict[str, float] = field(default_factory=dict)  # Learned factors alpha, beta, gamma, where there are any
+    tags: tuple[int, ...] | None = None  # Part of speech of each token, as the model reads them
+    polarity: np.ndarray | None = None  # (L, 3K): positive, neutral, negative by each lexicon
+    branches: dict[int, np.ndarray] = field(default_factory=dict)  # By kernel width, (L, c): convolutions of the head
+    head_maps: np.ndarray | None = None  # (h, L, L): the head's own attention, where it has one
+    filled: int | None = None  # Places of padding read as text, folded into the last token; None: it is masked
+    before: int = 0  # How many of the tokens stand before those of the text
+    behind: int = 0  # How many stand behind them
+    pieces: tuple[tuple[str, ...], ...] | None = None  # The n-grams read beside each token; None: none are read
+    segments: tuple[int, ...] | None = None  # 0 in the first text of a pair, 1 in the second; None: nothing is added
+    mix: MixView | None = None  # What the answer is made of, where TF-IDF is mixed in
+
+    @property
+    def places(self) -> np.ndarray:
+        """Return (L,) numbers of places that each token represents; 1 except for folded padding."""
+        places = np.ones(len(self.tokens), np.float32)
+        if self.filled:
+            places[-1] = self.filled
+        return places
+
+    def average_padding_weight(self, layer: int) -> np.ndarray:
+        """Return (H,) weights of the combined map on padding, averaged over all queries; 0 if no padding is read."""
+        combined = self.layers[layer].combined
+        if not self.filled or not combined.size:
+            return np.zeros(len(combined), np.float32)
+        return np.average(combined[..., -1], axis=-1, weights=self.places).astype(np.float32)
+
+    def measure_cancellation(self, layer: int) -> np.ndarray | None:
+        """Return the `compute_cancellation` shares (H,) over real tokens; None if heads have one map or there are no maps."""
+        found, tokens = self.layers[layer], len(self.tokens) - bool(self.filled)
+        if len(found.components) < 2 or self.too_long:
+            return None
+        return compute_cancellation(found.components[..., :tokens, :tokens], found.coefficients[..., :tokens])
+
+    @property
+    def too_long(self) -> bool:
+        """Return whether the text is too long for maps of its layers."""
+        return bool(self.layers) and len(self.tokens) > 0 and self.layers[0].combined.shape[-1] == 0
+
+
+def inspect_text(
+    model: Model,
+    tokenizer: Tokenizer,
+    classes: tuple[str, ...],
+    text: str,
+    *,
+    task: Task = "single",
+    intervene: Intervention | None = None,
+    scaling: Scaling = UNSCALED,
+    mix: Ensemble | None = None,
+    unmixed: bool = False,
+) -> SentenceView:
+    """Classify one text and return the model's inside, as `LoadedRun.inspect` does; the model is unchanged.
+
+    With `unmixed` the answer is that of the network alone, whatever `mix` is.
+
+    Raises:
+        InputError: if the intervention names something the model does not have.
+        NotAvailable: the answer is not finite.
+    """
+    encoding = tokenizer.encode(text)
+    batch = Batch.from_arrays(to_batch(encoding))
+    with switch_to_eval(model):
+        device = get_device(model)
+        output = model(batch.to(device), trace=True, intervene=intervene)
+    logits, beside = check_finite(output.logits.double()).cpu(), None
+    if mix is not None:
+        logits, beside = _mix_logits(mix, 1.0 if unmixed else mix.weight, logits, text, classes, task)
+    chances = compute_probabilities(logits[0], task, scaling).tolist()
+    encoder = model if isinstance(model, EncoderClassifier) else None
+    before, behind = (encoder.first, encoder.last) if encoder else (0, 0)
+    tokens = [CLASS_TOKEN] * before + list(encoding.tokens) + [LAST_TOKEN] * behind
+    unknown = [False] * before + [token == UNKNOWN for token in encoding.ids] + [False] * behind
+    filled = encoder.fill - len(tokens) if encoder and encoder.fill else None
+    fold = Fold(len(tokens), filled or 0)
+    if filled:
+        tokens, unknown, behind = [*tokens, name_padding(filled)], [*unknown, False], 1
+    return SentenceView(
+        text=text,
+        read_as=encoding.text,
+        tokens=tuple(tokens),
+        unknown=tuple(unknown),
+        unknown_words=tokenizer.compute_unknown_share(text),
+        truncated=encoding.truncated,
+        cut=_get_truncated_text(encoding, pairs=tokenizer.pairs),
+        label=classes[int(np.argmax(chances))],
+        probabilities=dict(zip(classes, chances, strict=True)),
+        pooled=_to_array(output.pooled[0]),
+        layers=() if output.trace is None else tuple(_build_layer_view(layer, fold) for layer in output.trace.layers),
+        **_collect_trace_fields(output.trace, fold),
+        filled=filled,
+        before=before,
+        behind=behind,
+        pieces=((),) * before + tuple(tuple(list_char_ngrams(token)) for token in encoding.tokens) + ((),) * behind
+        if tokenizer.buckets
+        else None,
+        mix=beside,
+    )
+
+
+def _get_truncated_text(encoding: Encoding, *, pairs: bool) -> str:
+    """Return the text that is truncated at the end; for a pair, at the ends of both."""
+    if not encoding.truncated:
+        return ""
+    ends = [encoding.text[encoding.offsets[-1][1] :].strip()]
+    if pairs and SIGN in encoding.tokens[1:]:
+        place = encoding.tokens.index(SIGN)
+        ends.insert(0, encoding.text[encoding.offsets[place - 1][1] : encoding.offsets[place][0]].strip())
+    return " … ".join(filter(None, ends))
+
+
+def _mix_logits(
+    mix: Ensemble, weight: float, network: Tensor, text: str, classes: tuple[str, ...], task: Task
+) -> tuple[Tensor, MixView]:
+    """Return (1, C) logits of the mixture for a text, given those of the network, and its parts."""
+    parts = mix.predict_parts(network.numpy(), [text], task)
+    together = blend_logits(parts, weight, task)
+
+    def name_probabilities(logits: np.ndarray) -> dict[str, float]:
+        """Return class name → probability."""
+        return dict(
+            zip(classes, compute_probabilities(torch.from_numpy(logits[0]).double(), task).tolist(), strict=True)
+        )
+
+    return torch.from_numpy(together), MixView(weight, *map(name_probabilities, (*parts, together)))
+
+
+class Fold(NamedTuple):
+    """The view of a batch of one text: masked padding is cut, padding that the model reads becomes one place.
+
+    A text without tokens has one masked place.
+    """
+
+    tokens: int
+    filled: int
+
+    def fold_values(self, values: Tensor, axis: int) -> Tensor:
+        """Return a value for each token, followed by the mean over the padding."""
+        return self._join_padding(values, axis, Tensor.mean)
+
+    def fold_maps(self, weights: Tensor) -> Tensor:
+        """Fold maps (…, L, L): sum over the padding for keys, mean for queries."""
+        return self.fold_values(self._join_padding(weights, -1, Tensor.sum), -2)
+
+    def fold_mask(self, allowed: Tensor) -> Tensor:
+        """Fold a mask (L, L) bool: padding is seen if any of its places is."""
+        return self._join_padding(self._join_padding(allowed, -1, Tensor.any), -2, Tensor.any)
+
+    def _join_padding(self, values: Tensor, axis: int, fold: Callable[..., Tensor]) -> Tensor:
+        kept = values.narrow(axis, 0, self.tokens)
+        if not self.filled:
+            return kept
+        rest = values.narrow(axis, self.tokens, self.filled)
+        return torch.cat([kept, fold(rest, dim=axis, keepdim=True)], axis)
+
+
+def _build_layer_view(layer: LayerTrace, fold: Fold) -> LayerView:
+    _, n, h, _, _ = layer.coefficients.shape
+    maps = layer.coefficients.new_zeros(n, h, 0, 0) if layer.maps is None else fold.fold_maps(layer.maps[0])
+    return LayerView(
+        components=_to_array(maps),
+        coefficients=_to_array(fold.fold_values(layer.coefficients[0, ..., 0], -1)),
+        combined=_to_array(maps[0] if layer.maps is None else fold.fold_maps(layer.combined[0])),
+        head_outputs=_to_array(fold.fold_values(layer.head_outputs[0], 1)),
+        gates=None if layer.gates is None else _to_array(fold.fold_values(layer.gates[0], 0)),
+        terms={
+            name: _to_array(fold.fold_maps(term[0])) for name, term in layer.terms.items()
+        },  # nowhere where padding is read
+        temperature=None if layer.temperature is None else layer.temperature.item(),
+        support=None if layer.support is None else fold.fold_mask(layer.support[0]).cpu().numpy(),
+    )
+
+
+def _collect_trace_fields(trace: Trace | None, fold: Fold) -> dict[str, Any]:
+    """Return the contents of a trace without its layers, as fields of `SentenceView`."""
+    if trace is None:
+        return {}
+    head = trace.head
+    return {
+        "positions": {name: factor.item() for name, factor in trace.positions.items()},
+        "segments": None if trace.segments is None else tuple(trace.segments[0, : fold.tokens].tolist()),
+        "tags": None if trace.tags is None else tuple(trace.tags[0, : fold.tokens].tolist()),
+        "polarity": None if trace.polarity is None else _to_array(trace.polarity[0, : fold.tokens]),
+        "branches": {}
+        if head is None
+        else {k: _to_array(fold.fold_values(part[0], 0)) for k, part in head.branches.items()},
+        "head_maps": None if head is None or head.maps is None else _to_array(fold.fold_maps(head.maps[0])),
+    }
+
+
+def to_json_data(view: SentenceView) -> dict[str, Any]:
+    """Return the internal values as plain data for JSON; null or empty if the model has no such part.
+
+    `padding` is null where padding is masked. Where the model reads it as text, `places` of it stand as one in the last
+    row and column of every map; `weight` (layers, heads) is how much of the combined map lies on it, mean over all
+    places that read. `compute_cancellation` is the share of each head's weight that its components take from each other.
+    """
+
+    def to_lists(values: np.ndarray | None) -> Any:
+        """Return an array as lists."""
+        return None if values is None else values.tolist()
+
+    weights = [view.average_padding_weight(layer).tolist() for layer in range(len(view.layers))]
+    return {
+        "padding": None if view.filled is None else {"places": view.filled, "weight": weights},
+        "tags": None if view.tags is None else list(view.tags),
+        "polarity": to_lists(view.polarity),
+        "pieces": None if view.pieces is None else [list(each) for each in view.pieces],
+        **({} if view.segments is None else {"segments": list(view.segments)}),
+        "positions": view.positions,
+        "branches": {str(width): to_lists(values) for width, values in view.branches.items()},
+        "head_maps": to_lists(view.head_maps),
+        "layers": [
+            {
+                "components": to_lists(layer.components),
+                "coefficients": to_lists(layer.coefficients),
+                "combined": to_lists(layer.combined),
+                "cancelled": to_lists(view.measure_cancellation(number)),
+                "gates": to_lists(layer.gates),
+                "temperature": layer.temperature,
+                "terms": {name: to_lists(term) for name, term in layer.terms.items()},
+                "support": to_lists(layer.support),
+            }
+            for number, layer in enumerate(view.layers)
+        ],
+    }
+
+
+def _to_array(tensor: Tensor) -> np.ndarray:
+    with torch.inference_mode():
+        return tensor.detach().float().cpu().numpy().copy()
+
+
+def explain_missing_maps(view: SentenceView) -> str:
+    """Return why a view has no maps; empty: it has maps."""
+    if not view.layers:
+        return "This model has no attention to show."
+    return "The text is too long for maps of all pairs." if view.too_long else ""

@@ -1,0 +1,354 @@
+"""Validated reading of stored JSON: it has the shape of a type, or a message names the field. Imports nothing heavy.
+
+What was written yesterday may come from elsewhere today: an archive, another version, a disk that was full. So nothing
+is believed that `msgspec` has not checked against a type, its ranges included.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import json
+import math
+import re
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+
+from core.exceptions import RunDamaged
+from core.formatting import format_count
+from core.paths import read_regular
+
+T = TypeVar("T")
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+"""A number of things; up to here floats hold every whole number."""
+Figure = Annotated[float, msgspec.Meta(ge=-1e100, le=1e100)]
+"""A measured number; its square is finite too."""
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e10)]
+"""A duration of up to 300 years."""
+
+LARGEST = 64 * 1024**2
+"""Bytes of a file of JSON, where nothing else is said."""
+DEEPEST = 64
+"""Groups within groups."""
+_WHOLE = 2**64
+_WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a group of fields",
+    "null": "null",
+}
+_BOUNDS = {">=": "at least", "<=": "at most", ">": "above", "<": "below"}
+
+Step = str | int | None
+"""A field, a place in a list, or (None) a key that msgspec does not name."""
+
+
+class Flaw(ValueError):
+    """An error in a value, with its place."""
+
+    def __init__(self, field: str, value: Any, reason: str) -> None:
+        """Name the place (`field` is dotted, as settings are) and the `reason`: what was expected there."""
+        super().__init__(f"{field} is {_shorten_value(value)}: {reason}" if field else reason)
+        self.field, self.value, self.reason = field, value, reason
+
+
+def read(path: Path, kind: type[T], *, limit: int = LARGEST) -> T:
+    """Read a file of JSON as a value of a type.
+
+    Raises:
+        FileNotFoundError: there is none.
+        RunDamaged: it cannot be read; the message names the file, the field and the reason.
+    """
+    return check_value(read_tree(path, limit=limit), kind, file=path)
+
+
+def read_tree(path: Path, *, limit: int = LARGEST) -> Any:
+    """Read a file of JSON as plain data of a sane size; raises as `read`."""
+    try:
+        return parse_json(read_regular(path, limit))
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise RunDamaged(f"{path}: cannot be read: {reason}") from error
+
+
+def strip_schema(found: Any, schema: int, *, file: Path) -> dict[str, Any]:
+    """Return the fields of a file without its schema number, which must be `schema`.
+
+    Raises:
+        RunDamaged: it follows another one, or holds no fields.
+    """
+    if not isinstance(found, dict):
+        raise RunDamaged(f"{file}: cannot be read: it holds no group of fields")
+    if (given := found.get("schema")) != schema:
+        said = f"schema {given!r:.20} is not {schema}: written by another version of Sentiscope"
+        raise RunDamaged(f"{file}: cannot be read: {said}")
+    return {name: value for name, value in found.items() if name != "schema"}
+
+
+def check_value(value: Any, kind: type[T], *, file: Path, longest: int = 0) -> T:
+    """Convert plain data to a type, with texts of at most `longest` characters (0: any length).
+
+    Raises:
+        RunDamaged: it has another shape; the message names the file, the field and the reason.
+        ConfigError: a setting in it is none that can be; a `ConfigError` names it already.
+    """
+    try:
+        refuse_unsafe(value, longest)
+        return convert(value, kind)
+    except Flaw as flaw:
+        raise RunDamaged(f"{file}: cannot be read: {flaw}") from flaw
+
+
+def parse_json(content: bytes | str) -> Any:
+    """Parse JSON into plain data; ValueError says where and why it cannot be parsed."""
+    try:
+        found = msgspec.json.decode(content)
+    except msgspec.ValidationError:  # without a type it can be but one: a number out of range
+        found = json.loads(content, parse_int=_parse_integer)
+        refuse_unsafe(found)
+    except msgspec.DecodeError as error:
+        raise ValueError(_explain_malformed(content, str(error))) from error
+    except RecursionError as error:
+        raise ValueError(f"it is nested more than {DEEPEST} deep") from error
+    return found
+
+
+def convert(value: Any, kind: type[T]) -> T:
+    """Convert plain data to a type: dataclasses, structs, typed dictionaries; fields unknown to it are left out.
+
+    Raises:
+        Flaw: names the field as a person would, and says what was expected there.
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise _make_flaw(value, kind, str(error)) from error
+
+
+def extract_unknown(given: Any, known: Any) -> dict[str, Any]:
+    """Return the part of plain data that a type does not know: fields of another version.
+
+    Args:
+        given: What was read.
+        known: The same as the type understood it, as plain data.
+    """
+    found = {}
+    for name, value in given.items():
+        if name not in known:
+            found[name] = value
+        elif isinstance(value, Mapping) and isinstance(known[name], Mapping):
+            if inside := extract_unknown(value, known[name]):
+                found[name] = inside
+    return found
+
+
+def merge_unknown(known: Mapping[str, Any], rest: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge unknown fields back into plain data; known values win."""
+    found = dict(known)
+    for name, value in rest.items():
+        if name not in found:
+            found[name] = value
+        elif isinstance(value, Mapping) and isinstance(found[name], Mapping):
+            found[name] = merge_unknown(found[name], value)
+    return found
+
+
+def flatten_tree(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return the leaves of plain data by dotted names."""
+    found: dict[str, Any] = {}
+    for key, value in tree.items():
+        found |= (
+            flatten_tree(value, f"{prefix}{key}.")
+            if isinstance(value, Mapping) and value
+            else {f"{prefix}{key}": value}
+        )
+    return found
+
+
+def refuse_unsafe(found: Any, longest: int = 0) -> None:
+    """Refuse numbers that no float can hold, lone surrogates, and depths that no page can show.
+
+    With `longest` also texts and names of fields that have more characters.
+
+    Raises:
+        Flaw: names the place.
+    """
+    waiting: list[tuple[tuple[Step, ...], Any]] = [((), found)]
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, (dict, list, tuple)):
+            if len(place) > DEEPEST:
+                raise Flaw("", value, f"it is nested more than {DEEPEST} deep")
+            parts = value.items() if isinstance(value, dict) else enumerate(value)
+            waiting += [((*place, key), each) for key, each in parts]
+            if longest and isinstance(value, dict) and any(len(key) > longest for key in value):
+                raise Flaw(_join_steps(place), value, f"names of at most {format_count(longest)} characters")
+        elif (isinstance(value, int) and abs(value) >= _WHOLE) or (isinstance(value, float) and math.isinf(value)):
+            raise Flaw(_join_steps(place), value, "a number that 64 bits hold")
+        elif isinstance(value, str) and not value.isascii() and _has_lone_surrogate(value):
+            raise Flaw(_join_steps(place), value, "a text of whole characters")
+        elif longest and isinstance(value, str) and len(value) > longest:
+            long = f"a text of at most {format_count(longest)} characters, this has {format_count(len(value))}"
+            raise Flaw(_join_steps(place), value, long)
+
+
+def _has_lone_surrogate(text: str) -> bool:
+    """Return whether a text holds half a character (a lone surrogate), which no file can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _parse_integer(digits: str) -> int:
+    """Parse an integer; one of 40 digits or more, which Python reads slowly, becomes an out-of-range number."""
+    return int(digits) if len(digits) < 40 else _WHOLE * (-1 if digits.startswith("-") else 1)
+
+
+def _explain_malformed(content: bytes | str, reason: str) -> str:
+    """Explain with its line why a text is no JSON; short, since a text may hold anything."""
+    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+    if not data.strip():
+        return "it is empty"
+    if not (found := re.search(r"\(byte (\d+)\)", reason)):
+        return "it is cut off" if "truncated" in reason else reason[:1].lower() + reason[1:]
+    at = int(found[1])
+    start = data.rfind(b"\n", 0, at) + 1
+    line = data[start:].partition(b"\n")[0].decode("utf-8", "replace").strip()
+    number = data.count(b"\n", 0, at) + 1
+    return f"line {number} is no JSON: {_shorten_value(line)}"
+
+
+def _make_flaw(value: Any, kind: Any, said: str) -> Flaw:
+    reason, _, place = said.partition(" - at `")
+    steps = _name_keys(value, kind, said, _parse_steps(place))
+    if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", reason):
+        return Flaw(
+            "", None, f"there is no field {_join_steps((*steps, unknown[1]))}{_suggest_field(unknown[1], kind, steps)}"
+        )
+    if missing := re.fullmatch(r"Object missing required field `(.*)`", reason):
+        return Flaw("", None, f"the field {_join_steps((*steps, missing[1]))} is missing")
+    return Flaw(_join_steps(steps), _get_part(value, steps), _describe_reason(reason, kind, steps))
+
+
+def _suggest_field(word: str, kind: Any, steps: tuple[Step, ...]) -> str:
+    """Suggest the nearest field, or list those that there are."""
+    known = [field.name for field in msgspec.structs.fields(_find_type(kind, steps))]
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"; is {near[0]} meant?" if near else f"; there are {', '.join(known)}"
+
+
+def _parse_steps(place: str) -> tuple[Step, ...]:
+    parts = re.findall(r"\.([^.\[`]+)|\[(\d+|\.\.\.)\]", place)
+    return tuple(name or (int(number) if number.isdigit() else None) for name, number in parts)
+
+
+def _name_keys(value: Any, kind: Any, said: str, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Return the same place with every key by its name.
+
+    Of a group the half that gives the error is looked at again, until one key is left: of a million keys twenty times.
+    """
+    while None in steps:
+        before = steps[: steps.index(None)]
+        group = _get_part(value, before)
+        keys = list(group) if isinstance(group, Mapping) else []
+        while len(keys) > 1:
+            half = keys[: len(keys) // 2]
+            keys = half if _find_error(_select_keys(value, before, half), kind) else keys[len(half) :]
+        if not keys or _find_error(trial := _select_keys(value, before, keys), kind) != said:
+            return before
+        value, steps = trial, (*before, keys[0], *steps[len(before) + 1 :])
+    return steps
+
+
+def _find_error(value: Any, kind: Any) -> str:
+    """Return the error that msgspec raises for a value; empty: none."""
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        return str(error)
+    return ""
+
+
+def _select_keys(value: Any, steps: tuple[Step, ...], keys: Sequence[Any]) -> Any:
+    """Return the same plain data, with only some of the keys at one place."""
+    group = _get_part(value, steps)
+    return _replace_part(value, steps, {key: group[key] for key in keys})
+
+
+def _get_part(value: Any, steps: tuple[Step, ...]) -> Any:
+    for step in steps:
+        value = value[step]
+    return value
+
+
+def _replace_part(value: Any, steps: tuple[Step, ...], part: Any) -> Any:
+    """Return the same plain data with another part at one place."""
+    if not steps:
+        return part
+    inside = _replace_part(value[steps[0]], steps[1:], part)
+    if isinstance(value, Mapping):
+        return {**value, steps[0]: inside}
+    return [inside if number == steps[0] else each for number, each in enumerate(value)]
+
+
+def _describe_reason(reason: str, kind: Any, steps: tuple[Step, ...]) -> str:
+    if found := re.match(r"Expected `(\w+)` of length (>=|<=)? ?(\d+)", reason):
+        if found.groups()[1:] == (">=", "1"):
+            return "it must not be empty"
+        bound = f"{_BOUNDS[found[2]]} " if found[2] else ""
+        return f"{_WORDS.get(found[1], found[1])} of length {bound}{found[3]}"
+    if found := re.match(r"Expected `\w+` (>=|<=|<|>) (.+)", reason):
+        return f"{_BOUNDS[found[1]]} {found[2]}"
+    if found := re.match(r"Expected `([^`]+)`, got", reason):
+        return " or ".join(_WORDS.get(word, word) for word in found[1].split(" | "))
+    if reason.startswith("Invalid enum value"):
+        choices = _list_choices(_find_type(kind, steps))
+        return f"one of {', '.join(str(each) for each in choices if each not in ('', None))}"
+    if "matching regex" in reason:
+        return "in another form than is written here"
+    return "a number that 64 bits hold" if "out of range" in reason else reason[:1].lower() + reason[1:]
+
+
+def _list_choices(kind: Any) -> tuple[Any, ...]:
+    """List the words of a literal, or of the literals in a union."""
+    inside = typing.get_args(kind)
+    if typing.get_origin(kind) is typing.Literal:
+        return inside
+    return tuple(dict.fromkeys(word for each in inside for word in _list_choices(each)))
+
+
+def _find_type(kind: Any, steps: tuple[Step, ...]) -> Any:
+    """Return the type at a place inside a type."""
+    for step in steps:
+        if typing.get_origin(kind) in (typing.Union, types.UnionType):
+            kind = next(each for each in typing.get_args(kind) if each is not types.NoneType)
+        inside = typing.get_args(kind)
+        if not inside:
+            kind = typing.get_type_hints(kind)[str(step)]
+        else:
+            kind = inside[-1 if typing.get_origin(kind) in (dict, Mapping) else 0]
+    return kind
+
+
+def _join_steps(steps: tuple[Step, ...]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
+
+
+def _shorten_value(value: Any) -> str:
+    """Format a value briefly: a number of hundreds of digits, or a whole book, says nothing."""
+    if isinstance(value, int) and abs(value) > _WHOLE:
+        return f"a number of {len(str(abs(value)))} digits"
+    text = repr(value) if not dataclasses.is_dataclass(value) else type(value).__name__
+    return text if len(text) <= 60 else f"{text[:57]}…"

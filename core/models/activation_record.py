@@ -1,0 +1,53 @@
+"""Intermediate values of a forward pass, kept for step-by-step display.
+
+A `Record` is an argument of one call, as `trace` and `intervene` are: modules tell it what they make, with the formula
+that stands beside the code. `SILENT` keeps nothing and is false, so that what is made for a record alone is not made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from torch import Tensor
+
+Parts = tuple[tuple[Tensor | float, ...], ...]  # A sum of products, each of which broadcasts to the whole
+
+
+class RecordedValue(NamedTuple):
+    """One intermediate value."""
+
+    value: Tensor  # With a row for each text
+    formula: str = ""  # How it is made, in LaTeX
+    parts: Parts = ()  # What it is the sum of, before `after`
+    after: str = ""  # The function of that sum: `sigmoid`; empty: none
+
+
+@dataclass(eq=False)
+class Record:
+    """The values of one call, by the letter under which they are shown, in the order in which they were made."""
+
+    layer: int = 0  # The layer, from 0, whose inside is kept; of the others nothing is
+    values: dict[str, RecordedValue] = field(default_factory=dict)
+    inside: dict[str, Record] = field(default_factory=dict)
+    """Those of `embedding`, `layer` and `head`, and in a layer of what is `added` to the scores."""
+    keeps: bool = True  # Whether anything is kept
+
+    def __bool__(self) -> bool:
+        return self.keeps
+
+    def __call__(self, name: str, value: Tensor, formula: str = "", parts: Parts = (), after: str = "") -> None:
+        """Keep one value."""
+        if self.keeps:
+            self.values[name] = RecordedValue(value, formula, parts, after)
+
+    def get_part(self, name: str) -> Record:
+        """Return the record of a part of the model."""
+        return self.inside.setdefault(name, Record()) if self.keeps else self
+
+    def get_layer(self, layer: int) -> Record:
+        """Return the record of this layer, counted from 0: a silent one if its values are not kept."""
+        return self.get_part("layer") if layer == self.layer else SILENT
+
+
+SILENT = Record(keeps=False)

@@ -1,0 +1,263 @@
+"""Banded attention at linear cost: the result of `attend_explicit` over `support_mask`, without L x L tensors.
+
+The few global queries see every key and are computed apart; no key is gathered per block of queries.
+
+Queries go in blocks of C tokens. Keys are laid out once in units: the C keys of a block, then the G global ones. All
+that a block may see, from half a window before it to half a window behind it, is then one stretch of memory:
+
+    ... keys of block b-1 | globals | keys of block b | globals | keys of block b+1 ...
+                  └───────────── what block b sees ────────────────┘
+
+Stretches overlap as views. A mask leaves one copy of each visible key: of the globals those right behind the block's
+own keys, and none of them among the local ones. The blocks of all heads and texts follow one another, M in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from core.models.attention_kernels import attend_explicit, combine_maps
+from core.models.sparse_mask import ABSENT, compute_half_window, is_global
+
+BLOCK = 32
+"""Queries per block; a wider half window makes the block as wide (chosen by tests/benchmarks/banded.py)."""
+BUFFER_BYTES = 2_000_000
+"""Scores computed at a time, for one component; small enough to stay in a core's cache."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """B texts of L tokens, H heads, cut into blocks of C."""
+
+    texts: int
+    heads: int
+    length: int
+    half: int  # Keys that a query sees on each side
+    positions: Tensor  # (B, G) int64: the globals, `ABSENT` where a text is too short
+
+    @staticmethod
+    def from_queries(q: Tensor, positions: Tensor, half: int) -> Blocks:
+        """Return the blocks of queries (B, N, H, L, e)."""
+        B, _, H, L, _ = q.shape
+        return Blocks(B, H, L, half, positions)
+
+    @property
+    def size(self) -> int:
+        """Return C: at least half a window, so that a stretch reaches no further than the next units."""
+        return max(BLOCK, self.half)
+
+    @property
+    def shared(self) -> int:
+        """Return G."""
+        return self.positions.shape[1]
+
+    @property
+    def per_text(self) -> int:
+        """Return the number of blocks of one text and head; the last may be partly empty."""
+        return -(-self.length // self.size)
+
+    @property
+    def stretch(self) -> int:
+        """Return S: the number of keys laid out for one block."""
+        return self.size + 2 * self.half + 2 * self.shared
+
+    def split_blocks(self, x: Tensor) -> Tensor:
+        """Reshape (B, N, H, L, e) to (N, M, C, e), zeros behind every text."""
+        rows = F.pad(x.permute(1, 2, 0, 3, 4), (0, 0, 0, self.per_text * self.size - self.length))
+        return rows.reshape(x.shape[1], -1, self.size, x.shape[-1])
+
+    def join_blocks(self, x: Tensor) -> Tensor:
+        """Invert `cut`."""
+        rows = x.reshape(x.shape[0], self.heads, self.texts, -1, x.shape[-1])
+        return rows[..., : self.length, :].permute(2, 0, 1, 3, 4)
+
+    def build_units(self, x: Tensor) -> Tensor:
+        """Reshape (B, N, H, L, e) to (N, M + 2, C + G, e): blocks, then globals; zeros in the first and last."""
+        B, N, H, L, e = x.shape
+        C, full = self.size, L // self.size
+        buffer = x.new_zeros(N, H * B * self.per_text + 2, C + self.shared, e)
+        units = buffer[:, 1:-1].view(N, H, B, self.per_text, C + self.shared, e)
+        rows = x.permute(1, 2, 0, 3, 4)
+        units[:, :, :, :full, :C] = rows[..., : full * C, :].unflatten(3, (full, C))
+        if full < self.per_text:
+            units[:, :, :, full, : L - full * C] = rows[..., full * C :, :]
+        units[..., C:, :] = rows.take_along_dim(self._locate_globals()[None, None], 3)[:, :, :, None]
+        return buffer
+
+    def merge_units(self, units: Tensor) -> Tensor:
+        """Map the gradient of `units` back to tokens; the places that `bias` closes contribute 0."""
+        inner = units[:, 1:-1]
+        own = self.join_blocks(inner[:, :, : self.size])
+        copies = inner[:, :, self.size :].unflatten(1, (self.heads, self.texts, self.per_text)).sum(3)
+        shared = copies.permute(2, 0, 1, 3, 4)
+        return own.scatter_add(3, self._locate_globals()[:, None, None].expand_as(shared), shared)
+
+    def get_stretches(self, units: Tensor) -> Tensor:
+        """Return (M + 2, C + G, e) as overlapping views (M, e, S), one for each block."""
+        return units.flatten(0, 1)[self.size - self.half :].unfold(0, self.stretch, self.size + self.shared)
+
+    def add_gradients(self, units: Tensor, part: slice, grad: Tensor) -> None:
+        """Add the gradients (m, S, e) of some stretches to the units under them."""
+        before, _, own, behind = grad.split([self.half, self.shared, self.size + self.shared, self.half], 1)
+        units[part, self.size - self.half : self.size] += before
+        units[part.start + 1 : part.stop + 1] += own
+        units[part.start + 2 : part.stop + 2, : self.half] += behind
+
+    def compute_bias(self, keep: Tensor, dtype: torch.dtype) -> Tensor:
+        """Return (B blocks, C, S), the same for all heads: 0 once for each visible key, else so low that it weighs 0.
+
+        Finite, since with -inf a block of padding would be NaN.
+        """
+        C, G, half = self.size, self.shared, self.half
+        everywhere = is_global(self.positions, self.length)
+        alone = Blocks(self.texts, 1, self.length, half, self.positions)
+        units = alone.build_units((keep & ~everywhere)[:, None, None, :, None])[0]
+        copies = keep.gather(1, self.positions.clamp_min(0)) & (self.positions != ABSENT)
+        units[1:-1, C:, 0] = copies.repeat_interleave(self.per_text, 0)
+        there = self.get_stretches(units).contiguous().view(self.texts, self.per_text, -1)
+        there[:, 0, :half] = False  # what stands before the first and behind the last block is of other texts
+        there[:, -1, -half:] = False
+        query = torch.arange(C, device=keep.device)[:, None]
+        key = torch.arange(-half, C + half, device=keep.device)
+        before, own, behind = ((query - key).abs() <= half).split([half, C, half], 1)
+        shown = own.new_ones(C, G)
+        visible = torch.cat([before, ~shown, own, shown, behind], 1) & there.flatten(0, 1)[:, None]
+        low = torch.finfo(dtype).min / 4
+        return torch.zeros(visible.shape, dtype=dtype, device=keep.device).masked_fill_(~visible, low)
+
+    def iterate_maps(self, queries: Tensor, units: Tensor, bias: Tensor) -> Iterator[tuple[slice, list[Tensor]]]:
+        """Yield slices of the M blocks, each with N maps (m, C, S): softmax of queries (N, M, C, e) · keys + bias.
+
+        The next step reuses the memory.
+        """
+        N, M, C, _ = queries.shape
+        keys = [self.get_stretches(component) for component in units]
+        parts = _split_range(M, len(bias), BUFFER_BYTES // (C * self.stretch * queries.element_size()))
+        buffers = queries.new_empty(N, parts[0].stop, C, self.stretch)
+        for part in parts:
+            first, m = part.start % len(bias), part.stop - part.start
+            here = bias[first : first + m]
+            maps = []
+            for i in range(N):
+                scores = buffers[i, :m]
+                torch.bmm(queries[i, part], keys[i][part], out=scores)
+                scores.view(-1, *here.shape).add_(here)
+                maps.append(torch.softmax(scores, -1, out=scores))
+            yield part, maps
+
+    def _locate_globals(self) -> Tensor:
+        """Return (B, G, 1): the positions of the globals; an absent one is at 0, which `bias` closes."""
+        return self.positions.clamp_min(0)[..., None]
+
+
+def _split_range(count: int, period: int, most: int) -> list[slice]:
+    """Split 0 … count into slices of about `most`: either whole periods, or equal shares of one."""
+    if most >= period:
+        step = most // period * period
+        return [slice(start, min(start + step, count)) for start in range(0, count, step)]
+    shares = -(-period // max(1, most))
+    step = -(-period // shares)
+    return [
+        slice(first + start, first + min(start + step, period))
+        for first in range(0, count, period)
+        for start in range(0, period, step)
+    ]
+
+
+def attend_banded(
+    q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Tensor, positions: Tensor, *, window: int
+) -> Tensor:
+    """Compute attention over a window and global tokens: time and memory grow with L, not with its square.
+
+    Shapes as in `attention_kernels.py`; a key may be False in `keep` anywhere, not only in padding. `positions` (B, G) come from
+    `sparse_mask.draw_global_positions`; `window` is the even number of keys that a query sees besides its own. A query without a
+    kept key in its support gives 0.
+
+    Raises:
+        ConfigError: an odd or empty window.
+    """
+    half = compute_half_window(window)
+    if torch.is_autocast_enabled(q.device.type):  # `out=` knows no autocast; in float32 it is exact
+        with torch.autocast(q.device.type, enabled=False):
+            return attend_banded(q.float(), k.float(), v.float(), coefficients.float(), keep, positions, window=window)
+    B, N, H, L, _ = q.shape
+    everywhere = is_global(positions, L)
+    local = _has_visible_key(keep, everywhere, half) & ~everywhere
+    near: Tensor = _Banded.apply(
+        q, k, v, (coefficients * local[:, None, None, :, None]).expand(B, N, H, L, 1), keep, positions, half
+    )
+    rows = positions.clamp_min(0)[:, None, :, None]  # an absent one stands at 0 and brings 0
+    weights = coefficients.expand(B, N, -1, L, 1).take_along_dim(rows[:, None], 3)
+    weights = weights * (positions != ABSENT)[:, None, None, :, None]
+    far = attend_explicit(q.take_along_dim(rows[:, None], 3), k, v, weights, keep)[0]
+    return near.scatter_add(2, rows.expand_as(far), far)
+
+
+def _has_visible_key(keep: Tensor, everywhere: Tensor, half: int) -> Tensor:
+    """Return (B, L) bool: a local or a global key of this query is kept."""
+    near = F.max_pool1d(keep.float(), 2 * half + 1, stride=1, padding=half) > 0
+    return near | (keep & everywhere).any(1, keepdim=True)
+
+
+class _Banded(torch.autograd.Function):
+    """The local queries, some blocks at a time in buffers; maps are recomputed in backward, never stored.
+
+    As in `attention_kernels._Combined`: with A_i = softmax(q_i k_i^T + bias), P = sum_i c_i A_i, out = P v and g = dout v^T:
+    dc_i = rowsum(g * A_i), dS_i = c_i A_i (g - dc_i), dv = P^T dout.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, q: Tensor, k: Tensor, v: Tensor, c: Tensor, keep: Tensor, positions: Tensor, half: int
+    ) -> Tensor:
+        """Compute the output of the local queries, part by part."""
+        ctx.save_for_backward(q, k, v, c, keep, positions)
+        ctx.half = half
+        blocks = Blocks.from_queries(q, positions, half)
+        queries, weights = blocks.split_blocks(q), blocks.split_blocks(c)
+        values = blocks.get_stretches(blocks.build_units(v[:, None])[0]).mT
+        out = v.new_empty(*queries.shape[1:3], v.shape[-1])
+        for part, maps in blocks.iterate_maps(queries, blocks.build_units(k), blocks.compute_bias(keep, q.dtype)):
+            torch.bmm(combine_maps(maps, weights[:, part]), values[part], out=out[part])
+        return blocks.join_blocks(out[None])[:, 0]
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
+        """Compute the gradients, with the maps of each part computed again."""
+        q, k, v, c, keep, positions = ctx.saved_tensors
+        blocks = Blocks.from_queries(q, positions, ctx.half)
+        queries, weights, grad_out = (
+            blocks.split_blocks(q),
+            blocks.split_blocks(c),
+            blocks.split_blocks(dout[:, None])[0],
+        )
+        key_units, value_units = blocks.build_units(k), blocks.build_units(v[:, None])
+        keys, values = [blocks.get_stretches(units).mT for units in key_units], blocks.get_stretches(value_units[0])
+        dq, dk, dv, dc = (torch.zeros_like(x) for x in (queries, key_units, value_units, weights))
+        for part, maps in blocks.iterate_maps(queries, key_units, blocks.compute_bias(keep, q.dtype)):
+            grad_map = torch.bmm(grad_out[part], values[part])
+            for i, attention in enumerate(maps):
+                if ctx.needs_input_grad[3]:
+                    torch.sum(grad_map * attention, -1, keepdim=True, out=dc[i, part])
+                score = torch.ops.aten._softmax_backward_data(grad_map, attention, -1, attention.dtype)
+                score.mul_(weights[i, part])
+                torch.bmm(score, keys[i][part], out=dq[i, part])
+                blocks.add_gradients(dk[i], part, torch.bmm(score.mT, queries[i, part]))
+            blocks.add_gradients(dv[0], part, torch.bmm(combine_maps(maps, weights[:, part]).mT, grad_out[part]))
+        return (
+            blocks.join_blocks(dq),
+            blocks.merge_units(dk),
+            blocks.merge_units(dv)[:, 0],
+            blocks.join_blocks(dc),
+            None,
+            None,
+            None,
+        )

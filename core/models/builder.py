@@ -1,0 +1,273 @@
+"""The builder of models: the only reader of `ModelConfig`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import nn
+
+from core.exceptions import ConfigError
+from core.models.attention import Attention, Mixing
+from core.models.attention_config import list_terms
+from core.models.baselines import BagOfNgrams, BagOfPairs, BiLSTM, ConvolutionClassifier, LexiconClassifier, Plain
+from core.models.capabilities import list_capabilities
+from core.models.config import AttentionConfig, ModelConfig
+from core.models.encoder import EncoderClassifier, Layer
+from core.models.feedforward import FeedForward, SwiGLU
+from core.models.head import Head
+from core.models.mixing import Additive, Differential, DifferentialV2, SingleMap
+from core.models.mixing_terms import list_mixing_terms
+from core.models.positions import CharacterNGrams, PolarityAware, Segments, Sinusoidal
+from core.models.pretrained import BackboneAttention, Body, PretrainedClassifier
+from core.models.score_terms import KeyGate, LexicalTerm, Terms
+from core.models.sparse_mask import Support
+
+Model = EncoderClassifier | Plain
+
+
+def build_model(
+    config: ModelConfig,
+    *,
+    vocabulary: int,
+    classes: int,
+    max_length: int = 0,
+    body: Body | None = None,
+    pairs: bool = False,
+    each_token: bool = False,
+) -> Model:
+    """Build a model with fresh weights, drawn from torch's global generator.
+
+    Args:
+        config: every choice of the architecture.
+        vocabulary: number of token ids.
+        classes: number of logits.
+        max_length: most tokens of a text; only `pad_mode=as_released` reads it.
+        body: the backbone of a pretrained model, which keeps its weights; nobody else reads it.
+        pairs: whether texts are pairs, whose tokens are told by a learned vector which of the two they stand in.
+        each_token: every token gets logits, in place of the text.
+
+    Raises:
+        ConfigError: nothing to classify, no length to fill texts up to, or a family or padding without single tokens.
+    """
+    if classes < 2:
+        raise ConfigError(f"{classes} class: a classifier needs at least two")
+    if config.head.one_logit and classes != 2:
+        raise ConfigError(
+            f"model.head.one_logit: for two classes, and these data have {classes}; choose one_logit=false"
+        )
+    if each_token:
+        check_token_tagging(config)
+    if config.family == "pretrained":
+        return _build_pretrained(config, classes, body, pairs, each_token=each_token)
+    if config.family != "encoder":
+        return _build_baseline(config, vocabulary, classes, pairs)
+    fill = max_length if config.pad_mode == "as_released" else 0
+    if config.pad_mode == "as_released" and not fill:
+        raise ConfigError("model.pad_mode=as_released: needs text.max_length, the length that texts are filled up to")
+    model = EncoderClassifier(
+        vocabulary=vocabulary,
+        width=config.width,
+        scale=math.sqrt(config.width) if config.initial == "xavier" else 1.0,
+        positions=_build_positions(config),
+        layers=[_build_layer(config, index) for index in range(config.layers)],
+        final_norm=_build_norm(config) if config.norm_place == "pre" else nn.Identity(),
+        head=_build_head(config, classes, each_token=each_token),
+        fill=fill,
+        dropout=config.dropout,
+        ngrams=CharacterNGrams(buckets=config.ngram_buckets, width=config.width) if config.ngram_buckets else None,
+        provides=list_capabilities(config) | ({"segments"} if pairs else frozenset()),
+        segments=_build_segments(config, pairs),
+    )
+    if config.initial == "xavier":
+        _initialize_weights(model)
+    return model
+
+
+def _build_segments(config: ModelConfig, pairs: bool) -> Segments | None:
+    """Return the segment vectors of pairs, as large as words and positions; None for single texts, without a draw."""
+    std = 1.0 if config.family == "encoder" else 1 / math.sqrt(config.width)
+    return Segments(width=config.width, std=std) if pairs else None
+
+
+def check_token_tagging(config: ModelConfig) -> None:
+    """Raise ConfigError, with the nearest valid choice, for a model that cannot classify single tokens."""
+    if not config.layered:
+        raise ConfigError(
+            f"model.family={config.family}: says one thing of a whole text, and here each word has a tag; choose "
+            "--model vanilla, inceptive-64 or another encoder"
+        )
+    if config.head.one_logit:
+        raise ConfigError("model.head.one_logit: for two classes of a text, and here each word has a tag; choose false")
+    if config.pad_mode != "masked":
+        raise ConfigError(
+            "model.pad_mode=as_released: padding is read as text there, and has no tag; choose model.pad_mode=masked"
+        )
+
+
+def _build_pretrained(
+    config: ModelConfig, classes: int, body: Body | None, pairs: bool, *, each_token: bool
+) -> PretrainedClassifier:
+    if body is None:
+        raise ConfigError("model.backbone: a pretrained encoder is named; `sentiscope backbones list` shows which")
+    part = config.attention
+    return PretrainedClassifier(
+        body=body,
+        attentions=[
+            BackboneAttention(
+                heads=part.heads,
+                terms=Terms(lexical=_build_lexical_term(part, config.width // part.heads)),
+                index=index,
+            )
+            for index in range(config.layers)
+        ],
+        head=_build_head(config, classes, each_token=each_token),
+        width=config.width,
+        provides=list_capabilities(config),
+        pairs=pairs,
+    )
+
+
+def _build_baseline(config: ModelConfig, vocabulary: int, classes: int, pairs: bool) -> Plain:
+    if config.family == "lexicon":
+        return LexiconClassifier(classes=classes)
+    if config.family not in ("bilstm", "cnn"):
+        return (BagOfPairs if pairs else BagOfNgrams)(vocabulary=vocabulary, classes=classes)
+    states, kernels, channels = config.ff_width, config.head.parse_widths(), config.head.channels
+    read = 2 * states if config.family == "bilstm" else len(kernels) * channels
+    dense, one_logit = config.head.dense, config.head.one_logit
+    head = Head(width=read, classes=classes, dense=dense, one_logit=one_logit, pooling="cls")
+    about: dict[str, Any] = {
+        "vocabulary": vocabulary,
+        "width": config.width,
+        "segments": _build_segments(config, pairs),
+    }
+    if config.family == "bilstm":
+        return BiLSTM(states=states, layers=config.layers, dropout=config.dropout, head=head, **about)
+    return ConvolutionClassifier(kernels=kernels, channels=channels, dropout=config.dropout, head=head, **about)
+
+
+def _build_head(config: ModelConfig, classes: int, *, each_token: bool = False) -> Head:
+    return Head(
+        width=config.width,
+        classes=classes,
+        kernels=config.head.parse_widths(),
+        channels=config.head.channels,
+        attention_heads=config.head.attention_heads,
+        dense=config.head.dense,
+        one_logit=config.head.one_logit,
+        pooling=config.pooling,
+        dropout=0.0 if config.head.linear else config.dropout,
+        each_token=each_token,
+    )
+
+
+def _build_positions(config: ModelConfig) -> Sinusoidal | PolarityAware | None:
+    if config.position == "polarity-aware":
+        return PolarityAware(width=config.width, recency=config.recency, tags=config.pos_tags)
+    return Sinusoidal() if config.position == "sinusoidal" else None
+
+
+def _build_layer(config: ModelConfig, index: int) -> Layer:
+    part = config.attention
+    qk_width = part.get_qk_width(config.width)
+    attention = Attention(
+        width=config.width,
+        heads=part.heads,
+        qk_width=qk_width,
+        components=part.components,
+        mixing=_build_mixing(part, config.width, index + 1),
+        terms=Terms(
+            rotary=part.rotary,
+            qk_norm=part.qk_norm,
+            gate=KeyGate(width=config.width, lexicon=part.lexicon_gate) if part.gate else None,
+            lexical=_build_lexical_term(part, qk_width // part.heads),
+            support=Support(part.window, part.random_globals, part.support_seed) if part.window else None,
+            said=(*list_terms(part, config.width), *list_mixing_terms(part, config.width)),
+        ),
+        head_norm=part.head_norm,
+        row_norm=part.row_norm,
+        index=index,
+    )
+    return Layer(
+        attention=attention,
+        feedforward=_build_feedforward(config),
+        norms=(_build_norm(config), _build_norm(config)),
+        place=config.norm_place,
+        dropout=config.dropout,
+    )
+
+
+def _build_lexical_term(part: AttentionConfig, head_width: int) -> LexicalTerm | None:
+    if part.lexical == "none":
+        return None
+    reach = torch.ones(part.lexicons, part.components, part.heads, dtype=torch.bool)
+    if part.lexical_heads == "last":
+        reach[..., :-1] = False
+    if part.lexical_heads == "apart":
+        reach &= torch.arange(part.lexicons)[:, None, None] == torch.arange(part.heads) % part.lexicons
+    if part.lexical_component >= 0:
+        reach[:, torch.arange(part.components) != part.lexical_component] = False
+    return LexicalTerm(
+        kind=part.lexical,
+        reach=reach,
+        strength=part.lexical_strength,
+        learn=part.learn_strength,
+        scale=1 / math.sqrt(head_width) if part.lexical_scaled else 1.0,
+    )
+
+
+def _build_mixing(part: AttentionConfig, width: int, layer: int) -> Mixing:
+    if part.mixing == "differential":
+        return Differential(
+            layer=layer, head_width=part.get_qk_width(width) // part.heads, sets=part.lambda_sets, start=part.start
+        )
+    if part.mixing == "differential-v2":
+        return DifferentialV2(width=width, heads=part.heads)
+    if part.mixing == "additive":
+        return Additive(
+            layer=layer,
+            components=part.components,
+            constraint=part.constraint,
+            width=width,
+            sets=part.lambda_sets,
+            learn_beta=part.learn_beta,
+            from_input=part.lambda_input,
+            start=part.start,
+        )
+    return SingleMap()
+
+
+def _build_norm(config: ModelConfig) -> nn.Module:
+    if config.norm == "none":
+        return nn.Identity()
+    return nn.RMSNorm(config.width, eps=1e-5) if config.norm == "rms" else nn.LayerNorm(config.width)
+
+
+def _build_feedforward(config: ModelConfig) -> nn.Module:
+    if config.feedforward == "swiglu":
+        return SwiGLU(width=config.width, hidden=config.ff_width, dropout=config.dropout)
+    return FeedForward(
+        width=config.width, hidden=config.ff_width, activation=config.feedforward, dropout=config.dropout
+    )
+
+
+def _initialize_weights(model: EncoderClassifier) -> None:
+    """Draw Xavier-uniform weights, each component's projection on its own; zero biases; embedding N(0, 1/d)."""
+    width = model.embedding.embedding_dim
+    nn.init.normal_(model.embedding.weight, std=1 / math.sqrt(width))
+    if model.ngrams is not None:
+        nn.init.normal_(model.ngrams.table.weight, std=1 / math.sqrt(width))
+    if model.class_token is not None:
+        nn.init.normal_(model.class_token, std=1 / math.sqrt(width))
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+    for module in model.modules():
+        if isinstance(module, Attention):
+            for stacked in (module.query, module.key):
+                for block in stacked.weight.chunk(module.components):
+                    nn.init.xavier_uniform_(block)

@@ -1,0 +1,62 @@
+"""Capabilities of a model: pages ask for these names, never for a family or a paper. Imports no torch."""
+
+from __future__ import annotations
+
+from core.models.config import Family, ModelConfig
+
+BASELINES: dict[Family, frozenset[str]] = {
+    "bilstm": frozenset({"pooled", "embedding"}),
+    "cnn": frozenset({"pooled", "embedding", "branches"}),
+    "tfidf-logreg": frozenset(),
+    "tfidf-nb": frozenset(),
+    "tfidf-svm": frozenset(),
+    "lexicon": frozenset({"polarity"}),
+}
+"""Without `pooled` a text has no vector of its own: what the classifier reads are counts, or one number."""
+
+HEAD, EMBEDDING = "head", "embedding"
+"""The spaces that the head reads and that the first layer is entered in."""
+
+
+def list_spaces(config: ModelConfig) -> tuple[str, ...]:
+    """List where a text has one vector: the head's input first, then from the bottom up; no layer without attention.
+
+    Of `embedding`, `layer 1` … it is the mean over the tokens.
+    """
+    if "pooled" not in list_capabilities(config):
+        return ()
+    if "hidden" not in list_capabilities(config):
+        return (HEAD,)
+    return (HEAD, EMBEDDING, *(f"layer {number}" for number in range(1, config.layers + 1)))
+
+
+def list_capabilities(config: ModelConfig) -> frozenset[str]:
+    """Return the names of a configuration's capabilities.
+
+    maps, embedding (vectors of words, which enter), hidden (vectors of tokens), pooled (of texts), lambda,
+    token-lambda, gates, lexical, temperature, support, positions, tags, polarity, branches, head-maps, ngrams
+    (character n-grams of words), backbone (its blocks are those of another library).
+    """
+    if not config.layered:
+        return BASELINES[config.family]
+    part = config.attention
+    names = {
+        "maps": True,
+        "embedding": True,
+        "hidden": True,
+        "pooled": True,
+        "lambda": part.components > 1,
+        "token-lambda": part.of_token,
+        "gates": part.gate,
+        "lexical": part.lexical != "none",
+        "temperature": part.qk_norm,
+        "support": part.window > 0,
+        "positions": config.position == "polarity-aware",
+        "tags": config.needs_tags,
+        "polarity": config.needs_lexicon,
+        "branches": bool(config.head.kernels),
+        "head-maps": config.head.attention_heads > 0,
+        "ngrams": config.ngram_buckets > 0,
+        "backbone": config.family == "pretrained",
+    }
+    return frozenset(name for name, has in names.items() if has)

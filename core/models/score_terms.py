@@ -1,0 +1,222 @@
+"""The terms of a score besides q·k: rotary angles, temperature, gates and a lexicon's polarity.
+
+Every additive term is a column more of Q and K, so that attention stays one softmax(Q' K'^T) V and no (L, L) bias is
+ever built: a gate adds [1] to the queries and [log g] to the keys, sigma = polarity · polarity adds polarity to both,
+and several lexicons stand beside each other in it.
+Columns are appended last, unscaled; every factor of the content score is in q already.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from core.models.activation_record import SILENT, Record
+from core.models.latex_terms import Term
+from core.models.layer_interventions import LexicalChanges
+from core.models.sparse_mask import Support
+from core.models.trace import LayerTrace
+
+NEUTRAL = 1 / 3  # Each entry of the polarity of a token that no lexicon knows
+GATE_STD, GATE_OPEN = 0.02, 2.0
+"""SentiFormer: gates start at sigmoid(2) = 0.88, nearly the same for all tokens."""
+LEXICON_GATE = 1.0
+
+
+@dataclass(frozen=True)
+class AttentionInputs:
+    """The inputs of attention besides the vectors: the same for every layer."""
+
+    keep: Tensor
+    """(B, L) bool, the class token included."""
+    polarity: Tensor | None
+    """(B, L, 3K)."""
+    class_token: bool
+    """Whether the first position is a class token."""
+    donor: tuple[LayerTrace, ...] = ()
+    """Layers of another text, from which interventions may take something."""
+    record: Record = SILENT
+    """What this layer is told to, for whoever shows it step by step."""
+
+
+def compute_valence(polarity: Tensor) -> Tensor:
+    """Map (..., 3K) to (...): positive minus negative, of several lexicons their sum."""
+    return polarity[..., 0::3].sum(-1) - polarity[..., 2::3].sum(-1)
+
+
+def apply_rotary(x: Tensor) -> Tensor:
+    """Rotate x (..., L, e), e even: the pair (2j, 2j+1) at place i by i / 10000^(2j/e) (RoPE; 7ess-Xin, phase 2)."""
+    length, width = x.shape[-2:]
+    rate = torch.exp(torch.arange(0, width, 2, dtype=torch.float32, device=x.device) * (-math.log(10_000) / width))
+    angle = torch.arange(length, dtype=torch.float32, device=x.device)[:, None] * rate
+    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1).flatten(-2)
+
+
+class KeyGate(nn.Module):
+    """A gate on keys: g_j = sigmoid(x_j · w + b) weighs a token in all heads and components (SentiFormer, eq. 4).
+
+    With a lexicon strength · |positive - negative| of the token is added to the logit, the strength learned.
+    """
+
+    def __init__(self, *, width: int, lexicon: bool) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(width) * GATE_STD)
+        self.bias = nn.Parameter(torch.full((1,), GATE_OPEN))
+        self.strength = nn.Parameter(torch.full((1,), LEXICON_GATE)) if lexicon else None
+
+    def forward(self, x: Tensor, polarity: Tensor | None, record: Record = SILENT) -> Tensor:
+        """Map x (B, L, d), polarity (B, L, 3K) to log g (B, L)."""
+        content, opened = x @ self.weight, None
+        logit = content + self.bias
+        if self.strength is not None:
+            if polarity is None:
+                raise RuntimeError("a gate guided by a lexicon needs the polarity of the tokens")
+            opened = self.strength, compute_valence(polarity).abs()
+            logit = logit + opened[0] * opened[1]
+        if record:
+            parts = (content,), (self.bias,), *([opened] if opened else [])
+            record("g", logit.sigmoid(), parts=parts, after="sigmoid")
+        return F.logsigmoid(logit)
+
+
+class LexicalTerm(nn.Module):
+    """The term sigma_ij = polarity_i · polarity_j, added to the scores or multiplied with the content.
+
+    Sentiment Lexical Attention, section 3, and its baseline (`hadamard`, Xia et al. 2021). Of K lexicons it is the sum
+    of their sigmas, each with its strength, a parameter with `learn`, where it reaches (the paper's outlook). `reach`
+    is (K, N, H) bool; `scale` is a further constant, 1 / sqrt(head width) where sigma is scaled.
+    """
+
+    reach: Tensor
+
+    def __init__(
+        self, *, kind: Literal["add", "hadamard"], reach: Tensor, strength: float, learn: bool, scale: float
+    ) -> None:
+        super().__init__()
+        self.kind, self.scale = kind, scale
+        self.register_buffer("reach", reach, persistent=False)
+        start = torch.full((len(reach),), strength)
+        if learn:
+            self.strength: Tensor = nn.Parameter(start)
+        else:
+            self.register_buffer("strength", start, persistent=False)
+
+    @property
+    def silent(self) -> bool:
+        """Return whether it adds nothing; a learned strength of 0 does not count, so that it has a gradient."""
+        learning = torch.is_grad_enabled() and self.strength.requires_grad
+        return self.kind == "add" and not learning and not bool(self.strength.any())
+
+    def build_columns(self, polarity: Tensor, change: LexicalChanges | None) -> tuple[Tensor, Tensor]:
+        """Return columns of queries (B, N, H, L, 3K) and keys (B, 1, 1, L, 3K) for `add`, changed by interventions."""
+        row = polarity[:, None, None]
+        scale = self._weigh_lexicons()[None, :, :, None] * self.scale
+        return (scale if change is None else scale * change.factor.view(-1, 1, 1, 1, 1)) * row, row
+
+    def multiply_scores(
+        self, q: Tensor, k: Tensor, polarity: Tensor, keep: Tensor, change: LexicalChanges | None
+    ) -> tuple[Tensor, Tensor]:
+        """Multiply q·k by sigma, as 3Ke numbers: q, k (B, N, H, L, e) → (B, N, H, L, 3Ke) (Khatri-Rao product)."""
+        alone = torch.zeros_like(polarity[0, 0])
+        alone[0] = 1.0
+        reach = self._get_reach(change)[..., None, None]
+        row = torch.where(reach, polarity[:, None, None], alone)  # (B, N, H, L, 3K)
+        keys = _get_key_polarity(polarity, keep, change)
+        key = row if keys is polarity else torch.where(reach, keys[:, None, None], alone)
+        weighted = torch.where(reach, self._weigh_lexicons()[None, :, :, None], 1.0) * row
+        return tuple((r[..., None] * x[..., None, :]).flatten(-2) for r, x in ((weighted, q), (key, k)))  # type: ignore[return-value]
+
+    def trace_sigma(self, polarity: Tensor, keep: Tensor, change: LexicalChanges | None) -> Tensor:
+        """Return (B, H, L, L) for the trace: the addition, or the content factor, where any component has it."""
+        weights = self._spread_strengths(self.reach.any(1))[:, None]  # (H, 1, 3K)
+        polarity = polarity.to(weights.dtype)
+        if self.kind == "add":
+            sigma = self.scale * ((weights * polarity[:, None]) @ polarity.transpose(1, 2)[:, None])
+            return sigma if change is None else sigma * change.factor.view(-1, 1, 1, 1)
+        keys = _get_key_polarity(polarity, keep, change)
+        sigma = (weights * polarity[:, None]) @ keys.transpose(1, 2)[:, None]
+        return torch.where(self._get_reach(change).any(1)[..., None, None], sigma, 1.0)
+
+    def _weigh_lexicons(self) -> Tensor:
+        """Return (N, H, 3K): the strength of each lexicon, 0 where it does not reach."""
+        return self._spread_strengths(self.reach)
+
+    def _spread_strengths(self, reach: Tensor) -> Tensor:
+        """Map (K, ...) bool to (..., 3K): the strengths where they reach, each for the three numbers of its lexicon."""
+        strengths = self.strength.view(-1, *[1] * (reach.dim() - 1)) * reach
+        return strengths.movedim(0, -1).repeat_interleave(3, -1)
+
+    def _get_reach(self, change: LexicalChanges | None) -> Tensor:
+        """Return (B|1, N, H) bool: where the content is multiplied."""
+        reach = self.reach.any(0)[None]
+        return reach if change is None else reach & ~change.off[:, None, None]
+
+
+def _get_key_polarity(polarity: Tensor, keep: Tensor, change: LexicalChanges | None) -> Tensor:
+    """Return (B, L, 3K): the polarity of each key, or the mean over real keys, whose product is the mean product."""
+    if change is None or not bool(change.mean.any()):
+        return polarity
+    weight = keep[..., None].to(polarity.dtype)
+    mean = (polarity * weight).sum(1, keepdim=True) / weight.sum(1, keepdim=True).clamp(min=1)
+    return torch.where(change.mean[:, None, None], mean, polarity)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The terms of a score besides queries and keys."""
+
+    rotary: bool = False  # Turn queries and keys by their position
+    qk_norm: bool = False  # Cosines times a learned temperature in place of q·k / sqrt(head width)
+    gate: KeyGate | None = None  # Weighs the keys
+    lexical: LexicalTerm | None = None  # Brings a lexicon's polarities in
+    support: Support | None = None  # Who sees whom; None: everybody everybody
+    said: tuple[Term, ...] = ()
+    """Words and formulas of all that, and of how maps combine, from the configuration; those of a module have its name
+    above."""
+
+    def list_modules(self) -> dict[str, nn.Module]:
+        """Return the terms that are modules, by the names under which their weights are stored."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: term for name, term in found.items() if isinstance(term, nn.Module)}
+
+    def apply_factors(
+        self, q: Tensor, k: Tensor, reading: AttentionInputs, change: LexicalChanges | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Return q, k (B, N, H, L, e) with the factors of the content score applied, which may widen e."""
+        if self.lexical is None or self.lexical.kind != "hadamard":
+            return q, k
+        return self.lexical.multiply_scores(q, k, _get_polarity(reading), reading.keep, change)
+
+    def build_columns(
+        self, reading: AttentionInputs, log_gate: Tensor | None, change: LexicalChanges | None
+    ) -> dict[str, tuple[Tensor, Tensor]]:
+        """Return the additions to the scores by name: columns of the queries and of the keys.
+
+        Each is broadcast to (B, N, H, L, .); `log_gate` is (B, L).
+        """
+        found = {}
+        if log_gate is not None:
+            found["gate"] = log_gate.new_ones(1), log_gate[:, None, None, :, None]
+        if self.lexical is not None and self.lexical.kind == "add":
+            found["lexical"] = self.lexical.build_columns(_get_polarity(reading), change)
+        return found
+
+    def trace_terms(self, reading: AttentionInputs, change: LexicalChanges | None) -> dict[str, Tensor]:
+        """Return (B, H, L, L) of each named term, for the trace."""
+        if self.lexical is None:
+            return {}
+        name = "lexical" if self.lexical.kind == "add" else "lexical_factor"
+        return {name: self.lexical.trace_sigma(_get_polarity(reading), reading.keep, change)}
+
+
+def _get_polarity(reading: AttentionInputs) -> Tensor:
+    if reading.polarity is None:
+        raise RuntimeError("this model reads the polarity of tokens and got none")
+    return reading.polarity

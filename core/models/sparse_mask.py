@@ -1,0 +1,87 @@
+"""The support of local and global attention: which keys a query may see (SentiFormer §1).
+
+A window around every token, and a few tokens that see all and are seen by all: were they only seen, a class token could
+not gather in one layer.
+"""
+
+from __future__ import annotations
+
+import random as pseudo
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from core.exceptions import ConfigError
+
+ABSENT = -1  # In place of a global position that a short row has no token for
+
+
+def draw_global_positions(lengths: Tensor, *, layer: int, random: int, seed: int) -> Tensor:
+    """Return the global tokens of each row, (B, 2 + random) int64: the first, the last and `random` others.
+
+    These are drawn from (seed, layer, length) alone, so they are the same in every batch and epoch, on every device,
+    and however far the row is padded; distinct, and `ABSENT` where a row is too short to have so many. `lengths` (B,)
+    include tokens whose gate is closed: take them before gates join the mask.
+    """
+    rows = [_draw_positions(int(length), layer, random, seed) for length in lengths.tolist()]
+    return torch.tensor(rows, dtype=torch.int64, device=lengths.device).view(len(rows), 2 + random)
+
+
+def build_support_mask(keep: Tensor, positions: Tensor, window: int) -> Tensor:
+    """Return (B, L, L) bool: query i (second axis) may see key j if j is kept and near i, or one of the two is global.
+
+    `positions` (B, G) come from `draw_global_positions`; half of the window's keys lie on each side.
+
+    Raises:
+        ConfigError: an odd or empty window.
+    """
+    place = torch.arange(keep.shape[1], device=keep.device)
+    near = (place[:, None] - place).abs() <= compute_half_window(window)
+    everywhere = is_global(positions, keep.shape[1])
+    return (near | everywhere[:, None] | everywhere[..., None]) & keep[:, None]
+
+
+def compute_half_window(window: int) -> int:
+    """Return the number of keys on each side; ConfigError for an odd or empty window."""
+    if window < 2 or window % 2:
+        even = max(2, window + window % 2)
+        raise ConfigError(f"window={window}: half of the window lies on each side, so it is even; use {even}")
+    return window // 2
+
+
+def is_global(positions: Tensor, length: int) -> Tensor:
+    """Return (B, L) bool of the positions (B, G)."""
+    marked = torch.zeros(positions.shape[0], length + 1, dtype=torch.bool, device=positions.device)
+    return marked.scatter_(1, positions.where(positions != ABSENT, length), True)[:, :length]
+
+
+@lru_cache(maxsize=65_536)
+def _draw_positions(length: int, layer: int, count: int, seed: int) -> tuple[int, ...]:
+    """Return first, last and `count` distinct positions between them (Floyd's sampling), then `ABSENT`."""
+    ends = sorted({0, length - 1}) if length else []
+    inner = max(0, length - 2)
+    draw = pseudo.Random(f"{seed} {layer} {length}")  # text seeds and random() are the same in every Python version
+    chosen: list[int] = []
+    for top in range(max(0, inner - count), inner):
+        place = 1 + int(draw.random() * (top + 1))
+        chosen.append(1 + top if place in chosen else place)
+    return (*ends, *chosen, *[ABSENT] * (2 + count - len(ends) - len(chosen)))
+
+
+@dataclass(frozen=True)
+class Support:
+    """The window and global tokens of an attention (SentiFormer)."""
+
+    window: int
+    random: int
+    seed: int
+
+    def draw_globals(self, keep: Tensor, layer: int) -> Tensor:
+        """Return (B, G): positions that see all and are seen by all, -1 where absent."""
+        return draw_global_positions(keep.sum(1), layer=layer, random=self.random, seed=self.seed)
+
+    def can_see_all(self, length: int) -> bool:
+        """Return whether the window lets every token see every other."""
+        return self.window // 2 >= length - 1

@@ -1,0 +1,93 @@
+"""Warm start of a model from another: weights that fit are copied, and the others are listed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from core.models.encoder import EncoderClassifier
+
+WORDS = "embedding.weight"
+
+
+@dataclass(frozen=True)
+class CopyResult:
+    """The result of copying the weights of another model."""
+
+    numbers: int  # How many of its numbers were copied
+    of: int  # How many it has
+    fresh: tuple[str, ...]  # Its tensors that kept their draw
+    partly: tuple[str, ...]  # Of which some rows were copied: further components, and words that are new
+
+
+def start_from(
+    model: EncoderClassifier, source: EncoderClassifier, *, origins: Sequence[Sequence[int]], same_classes: bool
+) -> CopyResult:
+    """Copy the weights that `source` has learned into `model`, as far as names and shapes allow.
+
+    Of queries and keys, which stack one block for each component, the components that both have are copied: the one map
+    of plain attention becomes the base map. Layers beyond those of the source and parts that it lacks keep their draw.
+    The words of `source` come first among those of `model`; each further one becomes the mean of its `origins`, ids of
+    the source, or keeps its draw where there are none. So does the head, unless both answer the same question.
+
+    Raises:
+        ValueError: `model` has other words than those of the source and `origins`.
+    """
+    theirs, own = source.state_dict(), dict(model.named_parameters())
+    if len(own[WORDS]) != len(theirs[WORDS]) + len(origins):
+        raise ValueError(f"{len(own[WORDS])} words, but {len(theirs[WORDS])} known and {len(origins)} new ones")
+    taken: dict[str, int] = {}
+    with torch.no_grad():
+        for name, target in own.items():
+            known = theirs.get(name)
+            if known is None or (name.startswith("head.") and not same_classes):
+                taken[name] = 0
+            elif name == WORDS:
+                taken[name] = _copy_words(target, known * (source.scale / model.scale), origins)
+            elif name.startswith("ngrams."):
+                taken[name] = _copy_whole(target, known * (source.scale / model.scale))
+            elif name.split(".")[-2] in ("query", "key"):
+                taken[name] = _copy_components(target, known, model, source)
+            else:
+                taken[name] = _copy_whole(target, known)
+    sizes = {name: tensor.numel() for name, tensor in own.items()}
+    return CopyResult(
+        numbers=sum(taken.values()),
+        of=sum(sizes.values()),
+        fresh=tuple(name for name, count in taken.items() if not count),
+        partly=tuple(name for name, count in taken.items() if 0 < count < sizes[name]),
+    )
+
+
+def _copy_whole(target: Tensor, known: Tensor) -> int:
+    """Return how many numbers were copied: all, or 0 if the shapes differ."""
+    if target.shape != known.shape:
+        return 0
+    target.copy_(known)
+    return known.numel()
+
+
+def _copy_words(target: Tensor, known: Tensor, origins: Sequence[Sequence[int]]) -> int:
+    """Copy the known rows of (V, d), and the mean of its pieces for each new word; return the count."""
+    if target.shape[1] != known.shape[1]:
+        return 0
+    target[: len(known)].copy_(known)
+    made = 0
+    for row, pieces in enumerate(origins, len(known)):
+        if pieces:
+            target[row] = known[list(pieces)].mean(0)
+            made += 1
+    return (len(known) + made) * known.shape[1]
+
+
+def _copy_components(target: Tensor, known: Tensor, model: EncoderClassifier, source: EncoderClassifier) -> int:
+    """Copy the blocks (N q, …) of the components that both models have; return the count."""
+    ours, theirs = model.components, source.components
+    if target[: len(target) // ours].shape != known[: len(known) // theirs].shape:
+        return 0
+    shared = min(ours, theirs) * (len(target) // ours)
+    target[:shared].copy_(known[:shared])
+    return target[:shared].numel()

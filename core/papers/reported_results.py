@@ -1,0 +1,153 @@
+"""Reported results: every number in the tables of five papers, and the numbers that correspond to a run.
+
+The numbers are facts in a table of our own (`select_reported.csv`); a `%` stays a percentage there, as printed.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+
+from core.config import RunConfig
+from core.models.attention_config import LAMBDA_RANGES
+from core.models.config import ModelConfig
+from core.models.presets import PAPERS, PRESETS
+
+LAMBDA = "lambda"
+
+
+@dataclass(frozen=True)
+class ReportedNumber:
+    """A reported number; `layer` and `component` (both from 1) are set only for a lambda."""
+
+    paper: str
+    table: str
+    dataset: str
+    model: str
+    variant: str
+    metric: str
+    value: float
+    unit: str
+    layer: int | None
+    component: int | None
+
+
+@dataclass(frozen=True)
+class Counterpart:
+    """The results that a paper reports for a preset on a data set."""
+
+    dataset: str
+    """As the paper names it."""
+    tables: tuple[str, ...]  # Of the metrics, then of the lambdas where there are some
+    metrics: dict[str, float]
+    """By our names, as shares; how F1 and precision are averaged is not stated, Table VII of NDT implies weighted."""
+    lambdas: tuple[tuple[float, ...], ...]  # Per layer, per added component; empty where none is reported
+    note: str  # How the paper's split or data differ from the run's; empty if they do not
+
+
+@cache
+def _read_rows() -> tuple[ReportedNumber, ...]:
+    text = (files("core.papers") / "reported.csv").read_text(encoding="utf-8")
+    return tuple(_parse_row(row) for row in csv.DictReader(text.splitlines()))
+
+
+def _parse_row(row: dict[str, str]) -> ReportedNumber:
+    layer, component = (int(row[name]) if row[name] else None for name in ("layer", "component"))
+    words = {name: row[name] for name in ("paper", "table", "dataset", "model", "variant", "metric", "unit")}
+    return ReportedNumber(**words, value=float(row["value"]), layer=layer, component=component)
+
+
+def select_reported(
+    *, paper: str = "", dataset: str = "", metric: str = "", model: str = "", variant: str = ""
+) -> tuple[ReportedNumber, ...]:
+    """Return the reported numbers that match, in the order of the papers' tables; an empty argument matches any.
+
+    Args:
+        paper: A key of `PAPERS`, e.g. `ndt`.
+        dataset: As the paper names it, e.g. `SST-2`.
+        metric: accuracy, f1, auc, lambda, params …
+        model: As the paper names it, e.g. `NDT`.
+        variant: Row of the table, e.g. `[0,1] N=3`.
+    """
+    wanted = {"paper": paper, "dataset": dataset, "metric": metric, "model": model, "variant": variant}
+    asked = {name: value for name, value in wanted.items() if value}
+    return tuple(row for row in _read_rows() if all(getattr(row, name) == value for name, value in asked.items()))
+
+
+_MODELS = {
+    "vanilla": ("Vanilla", ""),
+    "differential": ("DT", "N=2"),
+    **{
+        f"ndt-{key}-n{n}": ("NDT", f"{between.plain.replace('∞', 'inf')} N={n}")
+        for key, between in LAMBDA_RANGES.items()
+        for n in (2, 3, 4)
+    },
+}
+"""Preset → model and variant in the NDT paper."""
+_DATA = {"imdb": "IMDB", "sst2": "SST-2", "yelp-5": "YELP-5", "twitter_financial": "TFN"}
+_METRICS = {"accuracy": "accuracy", "precision": "precision_weighted", "f1": "f1_weighted", "auc": "roc_auc"}
+_RESPLIT = {"SST-2": "0.7/0.15/0.15", "YELP-5": "0.7/0.15/0.15"}
+
+
+def find_counterpart(preset: str, config: RunConfig) -> Counterpart | None:
+    """Return the NDT paper's results for this preset and data set, or None if `explain_unmatched` gives a reason."""
+    if explain_unmatched(preset, config):
+        return None
+    model, variant = _MODELS[preset]
+    dataset = _DATA[config.data.name]
+    rows = [row for row in select_reported(paper="ndt", dataset=dataset, model=model) if row.variant == variant]
+    return Counterpart(
+        dataset=dataset,
+        tables=tuple(dict.fromkeys(row.table for row in rows if row.metric in (*_METRICS, LAMBDA))),
+        metrics={
+            _METRICS[row.metric]: round(row.value * (0.01 if row.unit == "%" else 1.0), 6)
+            for row in rows
+            if row.metric in _METRICS
+        },
+        lambdas=_build_lambda_table(rows),
+        note=_describe_difference(dataset, config),
+    )
+
+
+def explain_unmatched(preset: str, config: RunConfig) -> str:
+    """Explain why no reported numbers correspond to this run; return an empty string if some do."""
+    if preset not in _MODELS:
+        paper = PRESETS[preset].paper if preset in PRESETS else ""
+        numbers = select_reported(paper=paper) if paper else ()
+        if not numbers or paper == "ndt":  # whose models are all in `_MODELS`
+            return f"No paper reports results of {preset}."
+        return f"The {PAPERS[paper]} paper reports {len(numbers)} numbers; they are not matched with runs."
+    if config.data.name not in _DATA:
+        return f"The NDT paper reports {', '.join(_DATA.values())}, not {config.data.name.rsplit('/', 1)[-1]}."
+    if _reset_unstated(config.model) != _reset_unstated(PRESETS[preset].model):
+        return f"The model's settings differ from the preset {preset}, so the paper's numbers are not about it."
+    return ""
+
+
+def _reset_unstated(model: ModelConfig) -> ModelConfig:
+    """Reset the settings that the paper leaves open: a learned beta, the start of lambda, and dropout."""
+    return replace(model, dropout=0.0, attention=replace(model.attention, learn_beta=False, lambda_start="paper"))
+
+
+def _build_lambda_table(rows: list[ReportedNumber]) -> tuple[tuple[float, ...], ...]:
+    found = {(row.layer or 0, row.component or 0): row.value for row in rows if row.metric == LAMBDA}
+    layers = sorted({layer for layer, _ in found})
+    components = sorted({component for _, component in found})
+    return tuple(tuple(found[layer, component] for component in components) for layer in layers)
+
+
+def _describe_difference(dataset: str, config: RunConfig) -> str:
+    """Describe how the splits of a run differ from those in the paper."""
+    cut = f" Training was limited to {config.data.limit} rows." if config.data.limit else ""
+    if dataset in _RESPLIT:
+        if config.data.split == _RESPLIT[dataset]:
+            leak = " (phrases of one sentence fall on both sides)" if dataset == "SST-2" else ""
+            return f"Both split all labelled rows anew, 70/15/15{leak}, with other seeds.{cut}"
+        own = f"splits them {config.data.split}" if config.data.split else "keeps the official splits"
+        leak = "; there, phrases of test sentences stand in training, so its accuracy is higher" * (dataset == "SST-2")
+        return f"The paper splits all labelled rows anew, 70/15/15; this run {own}{leak}.{cut}"
+    if config.data.split:
+        return f"The paper keeps the official test rows; this run splits all rows {config.data.split}.{cut}"
+    return cut.strip()

@@ -1,0 +1,208 @@
+"""The catalogue of presets: by paper, in detail, and compared in pairs. Imports no torch."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import functools
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from core.config import SETTINGS, compose, find_missing_inputs, flatten_config
+from core.exceptions import ConfigError, InputError
+from core.models.attention_config import LAMBDA_RANGES
+from core.models.config import ModelConfig
+from core.models.model_description import count_parameters, list_features, list_parts, write_equation
+from core.models.presets import PAPERS, PRESETS
+from core.settings import collect_settings
+
+VOCABULARY, CLASSES = 30_000, 2
+"""Default sizes at which parameters are counted: the usual `text.max_vocab`, negative and positive."""
+LARGEST_VOCABULARY = 10_000_000
+LARGEST_CLASSES = 10_000
+
+
+def find_paper(name: str) -> str:
+    """Return the key of a paper, from its key or its short title in any spelling; InputError lists all papers."""
+    sought = _keep_letters(name)
+    for key, title in PAPERS.items():
+        if sought in (_keep_letters(key), _keep_letters(title)):
+            return key
+    near = difflib.get_close_matches(sought, [*map(_keep_letters, PAPERS), *map(_keep_letters, PAPERS.values())], n=1)
+    meant = next(
+        (key for key, title in PAPERS.items() if near and near[0] in (_keep_letters(key), _keep_letters(title))), ""
+    )
+    hint = f" (did you mean '{meant}'?)" if meant else ""
+    known = ", ".join(f"{key} ({title})" for key, title in PAPERS.items())
+    raise InputError(f"no paper is called '{name}'{hint}; there are {known}")
+
+
+def _keep_letters(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name.casefold())
+
+
+def list_presets(paper: str = "", *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> list[dict[str, Any]]:
+    """List every preset, or those of a paper: name, paper, source, line, parameters, parts that are switched on.
+
+    Raises:
+        InputError: no such paper, or sizes that no model has.
+    """
+    _check_sizes(vocabulary, classes)
+    key = find_paper(paper) if paper else ""
+    return [_describe_entry(name, vocabulary, classes) for name, preset in PRESETS.items() if key in ("", preset.paper)]
+
+
+def _describe_entry(name: str, vocabulary: int, classes: int) -> dict[str, Any]:
+    preset = PRESETS[name]
+    return {
+        "name": name,
+        "paper": preset.paper,
+        "source": preset.source,
+        "line": preset.line,
+        "parameters": count_parameters(preset.model, vocabulary=vocabulary, classes=limit_classes(name, classes)),
+        "parts": list(list_features(preset.model)),
+    }
+
+
+def limit_classes(name: str, classes: int) -> int:
+    """Return the number of classes nearest to `classes` that this preset can distinguish."""
+    return 2 if PRESETS[name].model.head.one_logit else classes
+
+
+def describe_preset(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> dict[str, Any]:
+    """Describe one preset: its entry, equation, diagram (parts in order) and differences from its nearest relative.
+
+    Raises:
+        InputError: no such preset, or sizes that no model has.
+    """
+    _check_sizes(vocabulary, classes)
+    compose(name)  # raises with the nearest name
+    preset = PRESETS[name]
+    relative = find_nearest(name, list_preset_settings())
+    return {
+        **_describe_entry(name, vocabulary, classes),
+        "title": PAPERS[preset.paper],
+        "vocabulary": vocabulary,
+        "classes": classes,
+        "diagram": [
+            {
+                "part": part.title,
+                "detail": part.detail,
+                "parameters": part.parameters,
+                "times": part.times,
+                "terms": [{"name": term.name, "detail": term.detail} for term in part.terms],
+            }
+            for part in list_parts(preset.model, vocabulary=vocabulary, classes=classes)
+        ],
+        "equation": [{"latex": line.latex, "words": line.words} for line in write_equation(preset.model)],
+        "settings": dict(preset.settings),
+        "departures": list_deviations(name),
+        "trials": list(suggest_trials(name)),
+        "nearest": relative,
+        "differences": [
+            {"setting": each.setting, "what": each.words, "here": each.first, relative: each.second}
+            for each in compare_presets(name, relative)
+        ],
+    }
+
+
+def list_deviations(name: str) -> list[dict[str, str]]:
+    """List where a preset differs from its paper, or chose something that it leaves open (`paper` is empty).
+
+    Each with `what`, `paper`, `here`, `why`, and `instead`: the setting that follows the paper, where one does.
+    """
+    found = []
+    for each in PRESETS[name].departures:
+        value = list_preset_settings()[name].get(each.setting)
+        here = each.ours or f"{each.setting}={str(value).lower() if isinstance(value, bool) else value}"
+        instead = f"{each.setting}={each.instead}" if each.instead else ""
+        found.append({"what": each.what, "paper": each.paper, "here": here, "why": each.why, "instead": instead})
+    return found
+
+
+@functools.cache
+def suggest_trials(name: str) -> tuple[Mapping[str, str], ...]:
+    """Suggest experiments with this preset: `question`, and the settings `set`, ready to be typed.
+
+    What else they need, a lexicon say, is among the settings.
+    """
+    found = []
+    for setting in SETTINGS.values():
+        if setting.trial is None:
+            continue
+        tried = {**dict(setting.trial.also), setting.name: setting.trial.value}
+        with contextlib.suppress(ConfigError):  # it has nothing to do in this model
+            tried |= find_missing_inputs(name, tried)
+            compose(name, tried)
+            pairs = " ".join(f"{key}={value}" for key, value in tried.items())
+            found.append({"question": setting.trial.question, "set": pairs})
+    return tuple(found)
+
+
+def compare_presets(first: str, second: str) -> tuple[SettingDifference, ...]:
+    """Return every setting in which two presets differ; InputError: no such preset."""
+    return list_differences(
+        *(list_preset_settings().get(name) or flatten_config(compose(name)) for name in (first, second))
+    )
+
+
+@functools.cache
+def list_preset_settings() -> Mapping[str, Mapping[str, Any]]:
+    """Return every dotted setting with its value, by preset."""
+    return {name: flatten_config(compose(name)) for name in PRESETS}
+
+
+def _check_sizes(vocabulary: int, classes: int) -> None:
+    if not 1 <= vocabulary <= LARGEST_VOCABULARY:
+        raise InputError(f"--vocabulary {vocabulary}: 1 to {LARGEST_VOCABULARY}")
+    if not 2 <= classes <= LARGEST_CLASSES:
+        raise InputError(f"--classes {classes}: 2 to {LARGEST_CLASSES}")
+
+
+class SettingDifference(NamedTuple):
+    """A setting in which two models differ."""
+
+    setting: str  # Dotted, as in `--set`
+    words: str  # What it is
+    first: str
+    second: str
+
+
+def list_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[SettingDifference, ...]:
+    """Return the settings (dotted) in which two runs differ, those of the model first, then in order of declaration."""
+    names = [name for name in first if first[name] != second[name]]
+    names.sort(key=lambda name: not name.startswith("model."))  # stable
+    return tuple(
+        SettingDifference(
+            name, describe_setting(name), format_value(name, first[name]), format_value(name, second[name])
+        )
+        for name in names
+    )
+
+
+def find_nearest(name: str, settings: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the preset that differs from `name` in the fewest model settings; ties: of all, then the first."""
+    own = settings[name]
+
+    def count_differences(other: str) -> tuple[int, int]:
+        """Return the number of differing settings of the model, and of all."""
+        changed = [key for key, value in settings[other].items() if value != own[key]]
+        return sum(key.startswith("model.") for key in changed), len(changed)
+
+    return min((other for other in settings if other != name), key=count_differences)
+
+
+def describe_setting(setting: str) -> str:
+    """Describe a dotted setting: its label, or outside the model its name."""
+    named = {each.name: each.label for each in collect_settings(ModelConfig, "model.")}
+    return named.get(setting) or setting.rpartition(".")[2].replace("_", " ")
+
+
+def format_value(setting: str, value: Any) -> str:
+    """Format a value for a person."""
+    if setting == "model.attention.constraint":
+        return LAMBDA_RANGES[value].words
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) if value != "" else "none"

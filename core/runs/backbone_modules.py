@@ -1,0 +1,115 @@
+"""A backbone in memory: its blocks as modules of transformers, with our attention in them. Imports transformers."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from core.exceptions import DataError, SentiscopeError
+from core.models.pretrained import Body, Specials, compute_attention
+from core.paths import read_regular
+from core.runs.backbones import SMALL, Backbone, check_installed
+from core.text.pretrained_tokenizer import PretrainedTokenizer, PublishedTokenizer, hold_panics
+
+NAME = "sentiscope"
+"""Under which transformers knows our attention."""
+USED = {
+    *("model_type", "vocab_size", "max_position_embeddings", "type_vocab_size", "pad_token_id", "embedding_size"),
+    *("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "hidden_act", "layer_norm_eps"),
+    *("dim", "n_layers", "n_heads", "hidden_dim", "activation", "sinusoidal_pos_embds", "initializer_range"),
+}
+"""Of an architecture; whatever else it says names code, another precision or another kind of model."""
+
+
+def split_backbone(
+    architecture: dict[str, Any], dropout: float, tokenizer: PretrainedTokenizer, folder: Path | None = None
+) -> Body:
+    """Split a backbone into its modules; attention weights have no dropout, hidden states this one.
+
+    Its weights are read from `folder`; None: they are drawn, for whoever overwrites them. Raises NotAvailable without
+    transformers, and DataError if it cannot be read or the weights do not fit the `architecture`, its `config.json`.
+    """
+    with _silence_transformers() as hf:
+        hf.AttentionInterface.register(NAME, compute_attention)
+        rates = ("hidden_dropout_prob", "dropout"), ("attention_probs_dropout_prob", "attention_dropout")
+        given = {name: value for name, value in architecture.items() if name in USED}
+        given |= {**dict.fromkeys(rates[0], dropout), **dict.fromkeys(rates[1], 0.0)}
+        try:
+            config = hf.AutoConfig.for_model(**given)
+            model = (
+                _read_model(hf, folder, config)
+                if folder
+                else hf.AutoModel.from_config(config, attn_implementation=NAME)
+            )
+        except SentiscopeError:
+            raise
+        except Exception as error:  # its readers of settings and of weights raise errors of their own
+            said = " ".join(str(error).split())
+            raise DataError(f"cannot be read: {said:.300}", file=str(folder or "the backbone")) from error
+    if config.vocab_size < tokenizer.rows:
+        raise DataError(
+            f"its tokenizer has {tokenizer.rows} tokens, and its table of words {config.vocab_size}", file=str(folder)
+        )
+    blocks = (model.transformer if hasattr(model, "transformer") else model.encoder).layer
+    project = getattr(model, "embeddings_project", nn.Identity())
+    return Body(model.embeddings, project, list(blocks), Specials(*tokenizer.specials))
+
+
+def _read_model(hf: Any, folder: Path, config: Any) -> Any:
+    """Read the model of a folder with its weights, from safetensors alone."""
+    model, found = hf.AutoModel.from_pretrained(
+        folder,
+        config=config,
+        attn_implementation=NAME,
+        dtype=torch.float32,
+        local_files_only=True,
+        trust_remote_code=False,
+        use_safetensors=True,
+        output_loading_info=True,
+    )
+    missing = sorted(name for name in found["missing_keys"] if not name.startswith("pooler."))
+    if missing or found["mismatched_keys"]:
+        why = f"{', '.join(missing[:3])} missing" if missing else "some have another shape"
+        raise DataError(f"the weights are not those of the architecture in its config.json: {why}", file=str(folder))
+    return model
+
+
+def read_tokenizer(backbone: Backbone) -> PublishedTokenizer:
+    """Return the tokenizer of a backbone.
+
+    Raises DataError if it cannot be read, and NotAvailable without transformers where it is made from the files of its
+    vocabulary.
+    """
+    path = backbone.tokenizer
+    try:
+        if path is not None:
+            return PublishedTokenizer(read_regular(path, SMALL).decode("utf-8"), backbone.longest, backbone.name)
+        with _silence_transformers() as hf, hold_panics():
+            made = hf.AutoTokenizer.from_pretrained(backbone.folder, local_files_only=True, trust_remote_code=False)
+            return PublishedTokenizer(made.backend_tokenizer.to_str(), backbone.longest, backbone.name)
+    except SentiscopeError:
+        raise
+    except Exception as error:  # the library of tokenizers raises no narrower one
+        raise DataError(f"its tokenizer cannot be read: {error!s:.200}", file=str(backbone.folder)) from error
+
+
+@contextlib.contextmanager
+def _silence_transformers() -> Iterator[Any]:
+    """Yield transformers with its messages silenced, since ours replace them."""
+    check_installed()
+    import transformers as hf
+
+    library = logging.getLogger("transformers")
+    before = library.level
+    library.setLevel(logging.ERROR)
+    hf.utils.logging.disable_progress_bar()
+    try:
+        yield hf
+    finally:
+        library.setLevel(before)

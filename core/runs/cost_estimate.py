@@ -1,0 +1,386 @@
+"""Estimates of time and memory of a training run, made before it starts. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import psutil
+
+from core.config import RunConfig, compose
+from core.data.findings import plural
+from core.exceptions import ConfigError
+from core.formatting import format_count
+from core.models.config import ModelConfig
+from core.models.model_description import count_parameters, list_parts
+from core.runs import queue
+from core.runs.record import RunRecord
+from core.runs.store import get_machine_id
+from core.text.config import TextConfig
+from core.training.config import TFIDF, count_added_texts
+
+if TYPE_CHECKING:
+    import torch
+
+
+NUMBER = 4
+WEIGHTS, LEARNED, WRITTEN = 1, 4, 2
+"""Numbers for each weight: itself; its gradient, two means of AdamW and a copy of the best; twice the file as written.
+
+The second only where it learns; the third is the file of the best epoch in the memory of its library. A checkpoint is
+written number by number.
+"""
+OF_WIDTH, OF_FF_WIDTH = 12, 2
+"""Numbers kept for the gradient of each token in each layer, as multiples of the two widths of a layer. Measured on
+BERT's blocks: 10.0 widths and 2 feed-forward widths, 11.2 with a lexicon in the attention."""
+LONGEST_DAYS, DAY = 7, 86_400
+GROUPS, OWN_GROUP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
+V1 = "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
+V2 = "", "memory.max", "memory.current", "inactive_file"
+"""Of the two versions of Linux's control groups: folder, limit, what is taken, and what of it are files once read."""
+PROCESS = 800_000_000
+
+
+def estimate_memory(config: RunConfig, length: int) -> int:
+    """Return the most bytes that a training of a pretrained model takes, if its longest text has `length` tokens."""
+    model, training = config.model, config.training
+    below = sum(part.parameters for part in list_parts(model, vocabulary=config.text.max_vocab, classes=2)[:2])
+    every = count_parameters(model, vocabulary=config.text.max_vocab, classes=2)
+    layer = sum(part.parameters for part in list_parts(model, vocabulary=0, classes=2) if part.layer)
+    still = below + (training.frozen - 1) * layer if training.frozen else 0
+    rows = -(-training.batch_size // training.portions)
+    layers = model.layers - max(0, training.frozen - 1)
+    tokens = rows * (length + 2) * max(1, layers) * (OF_WIDTH * model.width + OF_FF_WIDTH * model.ff_width)
+    return PROCESS + NUMBER * (WEIGHTS * every + (LEARNED + WRITTEN) * max(0, every - still) + tokens)
+
+
+def check_fits(config: RunConfig, length: int, free: int) -> None:
+    """Refuse a training that cannot fit into `free` bytes of its device; ConfigError says what takes less."""
+    takes, training = estimate_memory(config, length), config.training
+    if takes <= free:
+        return
+    ways = []
+    if training.portions < training.batch_size and not config.model.normalizes_batches:
+        ways.append(f"training.portions={min(training.batch_size, 4 * training.portions)} (the same batch in portions)")
+    if training.frozen <= config.model.layers:
+        ways.append(f"training.frozen={config.model.layers + 1} (only the head learns)")
+    ways.append("a shorter text.max_length or a smaller backbone")
+    raise ConfigError(
+        f"{config.model.backbone}: this training needs about {takes / 1e9:.1f} GB of memory, and {free / 1e9:.1f} are "
+        f"free; choose {', or '.join(ways)}"
+    )
+
+
+class Cost(NamedTuple):
+    """The memory and time that a training of a backbone takes."""
+
+    bytes: int
+    seconds: float | None
+
+
+def estimate_cost(config: RunConfig, records: Sequence[RunRecord]) -> Cost | None:
+    """Estimate what a training takes before it is created; None for a model of ours, which fits wherever Python does.
+
+    ConfigError says what takes less, if it cannot fit into memory or time. `records` of earlier runs tell length and
+    speed.
+    """
+    if config.model.family != "pretrained":
+        return None
+    from core.training.device import choose_device  # torch
+
+    length, time = find_longest_text(config, records), estimate_time(config, records)
+    check_fits(config, length, get_free_memory(choose_device(config.training.device)))
+    if time is not None:
+        check_time(config, time.seconds)
+    return Cost(estimate_memory(config, length), None if time is None else time.seconds)
+
+
+def check_time(config: RunConfig, seconds: float) -> None:
+    """Refuse a training that would not end within a week; ConfigError says what takes less."""
+    if seconds <= LONGEST_DAYS * DAY:
+        return
+    ways = ["fewer training.epochs", "data.limit", "a smaller backbone", "a GPU"]
+    if config.training.frozen <= config.model.layers:
+        ways.insert(0, f"training.frozen={config.model.layers + 1} (only the head learns)")
+    raise ConfigError(
+        f"{config.model.backbone}: this training would take about {seconds / DAY:.0f} days here, and at most "
+        f"{LONGEST_DAYS} are begun; choose {', or '.join(ways)}"
+    )
+
+
+def get_free_memory(device: torch.device | None = None) -> int:
+    """Return the free bytes for a training: of this machine and its container, or of a GPU."""
+    if device is not None and device.type == "cuda":
+        import torch
+
+        return int(torch.cuda.mem_get_info(device)[0])
+    return min((int(psutil.virtual_memory().available), *_read_cgroup_memory()))
+
+
+def _read_cgroup_memory(root: Path = GROUPS, own: Path = OWN_GROUP) -> Iterator[int]:
+    """Yield the bytes that each control group of this process leaves; cached file pages count as free."""
+    try:
+        lines = [line.split(":", 2) for line in own.read_text().splitlines()]
+    except OSError:  # no Linux
+        lines = []
+    for _, controllers, path in (line for line in lines if len(line) == 3):
+        if controllers not in ("", "memory"):
+            continue
+        base, limit, used, cached = V1 if controllers else V2
+        inside = Path(path.lstrip("/"))
+        for folder in (root / base / each for each in (inside, *inside.parents)):
+            try:
+                files = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+                taken = int((folder / used).read_text()) - int(files.get(cached, 0))
+                yield max(0, int((folder / limit).read_text()) - taken)
+            except (OSError, ValueError):  # not there, or `max`: no limit
+                continue
+
+
+LENGTHS: dict[str, dict[str, Any]] = {
+    "short": {"training.epochs": 4, "data.limit": 16_000},
+    "medium": {"training.epochs": 10, "data.limit": 64_000},
+    "full": {"training.epochs": 30, "data.limit": 0},
+}
+"""Settings for a length of training: at most 1,000 and 10,000 steps of 64 texts, and all until nothing improves.
+
+The names promise no time, which depends on texts, model, machine and whatever else it does: `estimate_time` says it.
+"""
+START_SECONDS = 10.0
+"""Imports, data, vocabulary, and the metrics at the end."""
+GUESS_MODEL, GUESS_SECONDS = "ndt-01-n3", 0.045
+"""One step of that model on 64 texts of the built-in corpus on two cores takes 0.03 s; said with caution."""
+GUESS_LENGTH, UNKNOWN_LENGTH = 24, 64
+MASKED_SHARE = 0.15
+"""Of the tokens, as in core.training.mlm, which needs torch (a test compares them)."""
+DENSE = 256
+"""Up to this length a window saves nothing, as in core.models.attention, which needs torch (a test compares them)."""
+SIMILAR = 4.0
+"""Runs that cost at most so many times more or less for each step can be compared."""
+
+
+LESSON_SECONDS, READ_SECONDS = 8e-5, 2e-6
+"""For each text of the training split and each token of the longest: five fits of TF-IDF, or one pass of a run."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The counts of a data set that has been read with the text settings of a run."""
+
+    rows: int
+    classes: int
+    vocabulary: int = 0
+    """Tokens that a tokenizer learns from these rows; 0: not counted."""
+    longest: int = 0
+    """Tokens of the longest text that is read whole; 0: not counted."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The most time that a training run will take (it may stop early)."""
+
+    steps: int
+    seconds: float
+    runs: int
+    """Earlier runs on this machine that its speed was measured on; 0: a guess."""
+    counted: bool = True
+    """Whether the training rows are counted; else their limit is taken."""
+
+
+def estimate_time(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> Estimate | None:
+    """Estimate the time from the click to the test metrics; None if the number of texts is unknown."""
+    rows = _count_rows(config, records, counts)
+    if rows is None or not config.model.by_steps:
+        return None
+    learned = rows + sum(count_added_texts(rows, share) for share in (config.training.nonsense, config.training.joined))
+    steps = config.training.epochs * -(-learned // config.training.batch_size)
+    length = find_longest_text(config, records, counts)
+    cost = _compute_step_cost(config, length)
+    near = [
+        pair for record in records if (pair := _read_step_time(record)) and 1 / SIMILAR <= pair[0] / cost <= SIMILAR
+    ]
+    nearest = sorted(near, key=lambda pair: max(pair[0] / cost, cost / pair[0]))[:3]
+    if nearest:
+        each = statistics.median(seconds * cost / other for other, seconds in nearest)
+    else:
+        threads = config.training.threads or queue.count_threads()
+        each = GUESS_SECONDS * cost / _compute_step_cost(compose(GUESS_MODEL), GUESS_LENGTH) * max(1.0, 2 / threads)
+    before = (
+        _estimate_teaching(config, rows, length)
+        + _count_masked_steps(config, rows) * each * _compute_masked_cost(config, length) / cost
+    )
+    counted = count_uncut_rows(config, records, counts) is not None
+    return Estimate(steps, START_SECONDS + before + steps * each, len(nearest), counted)
+
+
+def _count_masked_steps(config: RunConfig, rows: int) -> int:
+    return config.training.masked_epochs * -(-rows // config.training.batch_size)
+
+
+def _compute_masked_cost(config: RunConfig, length: int) -> float:
+    guessed = config.training.batch_size * length * MASKED_SHARE
+    return _compute_step_cost(config, length) + guessed * config.text.max_vocab * config.model.width
+
+
+def _estimate_teaching(config: RunConfig, rows: int, length: int) -> float:
+    teacher = config.training.teacher
+    return rows * length * LESSON_SECONDS if teacher == TFIDF else rows * length * READ_SECONDS if teacher else 0.0
+
+
+def describe_shortcuts(preset: str, config: RunConfig, rows: int | None = None) -> Iterator[str]:
+    """Yield a sentence for each cost of training less than the preset does; `rows`: without limit, if known."""
+    own, chosen, limit = compose(preset).training, config.training, config.data.limit
+    if config.model.by_steps and chosen.epochs < own.epochs:
+        epochs = f"{plural(chosen.epochs, 'epoch')} in place of the {format_count(own.epochs)} of {preset}"
+        if chosen.lr > own.lr:
+            yield f"{epochs}, at a higher learning rate: fewer epochs can do with that, compare on validation."
+        else:
+            yield (
+                f"{epochs}: learning rate and epochs belong together, and {chosen.lr:g} was chosen for {own.epochs}. "
+                f"Try training.lr={2 * chosen.lr:g} or {4 * chosen.lr:g} as well, and choose on validation."
+            )
+    if limit and rows is None:
+        yield f"At most {format_count(limit)} training rows are used; nobody has counted these yet."
+    elif limit and rows is not None and rows > limit:
+        yield f"At most {format_count(limit)} training rows: fewer known words, and a lower score than all of them would give."
+
+
+@dataclass(frozen=True)
+class Size:
+    """The size of a model on its data."""
+
+    parameters: int
+    vocabulary: int
+    counted: Literal["run", "data", "bound"]
+    """Whether an earlier run or a read of these data counted the vocabulary; a bound may be too large."""
+
+
+def estimate_size(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> Size | None:
+    """Count the parameters of the model on its data; None if it counts n-grams and no run has done so yet."""
+    same = [each for each in records if each.vocabulary and len(each.classes) > 1 and _has_same_data(each, config)]
+    rows = _count_rows(config, records, counts)
+    known = next(
+        (each for each in same if _has_same_tokens(each.config, config) and _get_train_rows(each) == rows), None
+    )
+    if known is None and not config.model.by_steps and config.model.family != "lexicon":
+        return None
+    classes = counts.classes if counts else len(same[0].classes) if same else config.data.classes or 2
+    counted: Literal["run", "data", "bound"] = "bound"
+    vocabulary = config.text.max_vocab
+    if known:
+        vocabulary, counted = known.vocabulary, "run"
+    elif counts and counts.vocabulary:
+        vocabulary, counted = counts.vocabulary, "data" if rows == counts.rows else "bound"
+    return Size(count_parameters(config.model, vocabulary=vocabulary, classes=classes), vocabulary, counted)
+
+
+def _has_same_tokens(first: RunConfig, second: RunConfig) -> bool:
+    ngrams = {each.model.family.startswith("tfidf") for each in (first, second)}
+    return len(ngrams) == 1 and get_vocab_settings(first.text) == get_vocab_settings(second.text)
+
+
+def get_vocab_settings(text: TextConfig) -> TextConfig:
+    """Return text settings reduced to the values that decide which tokens there are."""
+    return replace(text, max_length=0, tagger="none", lexicon="", lexicon_match="word")
+
+
+def _get_train_rows(record: RunRecord) -> int | None:
+    return record.progress.get("rows", {}).get("train")
+
+
+def _read_step_time(record: RunRecord) -> tuple[float, float] | None:
+    """Return cost and seconds of one step of a finished run, if this machine trained it as it would the next."""
+    steps = record.results.get("steps")
+    here = record.progress.get("machine") == get_machine_id() and record.threads == queue.count_threads()
+    if record.status != "done" or not here or not steps or not record.seconds:
+        return None
+    length = _get_padded_length(record.config, record.max_length, _find_uncut_length(record.config, ()))
+    seconds = record.seconds - record.results.get("masked", {}).get("seconds", 0.0)
+    return _compute_step_cost(record.config, length), seconds / steps
+
+
+def _compute_step_cost(config: RunConfig, length: int) -> float:
+    """Return the multiplications of one step, up to a factor; the constant is the fixed cost of each step."""
+    model, head = config.model, config.model.head
+    if model.family == "bilstm":
+        below = model.width + (model.layers - 1) * 2 * model.ff_width
+        each = 8 * model.ff_width * (below + model.layers * model.ff_width)
+    elif model.family == "cnn":
+        each = model.width * sum(head.parse_widths()) * head.channels
+    else:
+        each = model.layers * _compute_layer_cost(model, length) + _compute_head_cost(model, length)
+    return config.training.batch_size * length * each + 1e8
+
+
+def _compute_layer_cost(model: ModelConfig, length: int) -> int:
+    part = model.attention
+    seen = min(length, part.window + part.random_globals + 2) if part.window and length > DENSE else length
+    projections = (2 * part.components + 2) * model.width**2
+    return projections + 2 * part.components * seen * model.width + 3 * model.width * model.ff_width
+
+
+def _compute_head_cost(model: ModelConfig, length: int) -> int:
+    head = model.head
+    joined = model.width + len(head.parse_widths()) * head.channels
+    attention = 4 * joined**2 + 2 * length * joined if head.attention_heads else 0
+    return model.width * sum(head.parse_widths()) * head.channels + attention
+
+
+def _count_rows(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None) -> int | None:
+    known, limit = count_uncut_rows(config, records, counts), config.data.limit
+    if known is None:
+        return limit or None
+    return min(known, limit) if limit else known
+
+
+def count_uncut_rows(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> int | None:
+    """Return the number of training texts without limit, as counted, built in or of an earlier run; None: unknown."""
+    if counts:
+        return counts.rows
+    data = config.data
+    known = _count_built_in(data.classes) if data.name == "built-in" and not (data.split or data.folds) else None
+    for record in records:
+        rows = _get_train_rows(record)
+        if known is None and rows and _is_uncut(record) and _has_same_data(record, config):
+            known = rows
+    return known
+
+
+def _count_built_in(classes: int) -> int:
+    from core.data.sources.builtin.generate import ROWS  # pandas
+
+    return ROWS["train"] if classes == 2 else ROWS["train"] * 5 // 4
+
+
+def _is_uncut(record: RunRecord) -> bool:
+    limit = record.config.data.limit
+    return not limit or record.progress["rows"]["train"] < limit
+
+
+def _has_same_data(record: RunRecord, config: RunConfig) -> bool:
+    cut = ("name", "split", "classes", "folds")
+    return all(getattr(record.config.data, name) == getattr(config.data, name) for name in cut)
+
+
+def find_longest_text(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> int:
+    """Return the longest text in tokens: as counted or of an earlier run on the same data, cut if a limit is set."""
+    typical = _find_uncut_length(config, records) or (counts.longest if counts else 0)
+    return _get_padded_length(config, config.text.max_length, typical) or typical or UNKNOWN_LENGTH
+
+
+def _find_uncut_length(config: RunConfig, records: Sequence[RunRecord]) -> int:
+    """Return the longest text of the data where no text is cut; 0: unknown."""
+    if config.data.name == "built-in":
+        return GUESS_LENGTH
+    return next(
+        (each.max_length for each in records if not each.config.text.max_length and _has_same_data(each, config)), 0
+    )
+
+
+def _get_padded_length(config: RunConfig, most: int, typical: int) -> int:
+    """Return the padded length of texts that are cut at `most`: less if all texts are shorter."""
+    fixed = config.training.batching == "fixed" or config.model.pad_mode == "as_released"
+    return min(most, typical) if config.text.max_length and typical and not fixed else most

@@ -1,0 +1,161 @@
+"""Distillation: probabilities of a teacher, a cross-fitted TF-IDF or a finished run, that a training learns too."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from core.atomic import write_bytes
+from core.cache import cache_folder
+from core.config import RunConfig, compose
+from core.data.dataset import TRAIN, VALIDATION, Dataset
+from core.evaluation.prediction import predict_texts
+from core.fingerprint import hash_file, hash_value
+from core.runs.load import load_run
+from core.runs.record import RECORD, WEIGHTS, RunRecord
+from core.runs.store import RunStore
+from core.runs.warm_start import check_classes, find_teacher
+from core.text.config import TextConfig
+from core.text.normalization import make_text_keys
+from core.training.linear import fit_linear
+
+FOLDS = 5
+PRESET = "tfidf-logreg-chars"
+PORTION = 2048
+"""Texts that a run which teaches reads before the work may be left off again."""
+FILE = "teacher.npy"
+"""In the directory of a run while it trains: a run that goes on is taught the same, also where its teacher is gone."""
+
+
+def get_soft_labels(
+    store: RunStore, folder: Path, config: RunConfig, dataset: Dataset, pause: Callable[[], None]
+) -> np.ndarray:
+    """Return (n, C) float32, a teacher's probabilities of the training texts, kept in the `folder` of the learner.
+
+    `pause` is called where the work may be left off. Raises ConfigError if the teacher is not there, or has other
+    classes, and DataError if TF-IDF cannot learn from these data.
+    """
+    path = folder / FILE
+    if path.is_file():
+        kept: np.ndarray = np.load(path, allow_pickle=False)
+        return kept
+    run = find_teacher(config, store)
+    found = (
+        cross_fit_tfidf(dataset, config.text, config.training.seed, pause)
+        if run is None
+        else _predict_with_run(store, run, dataset, pause)
+    )
+    _write_array(found, path)
+    return found
+
+
+def describe_doubt(said: np.ndarray, labels: np.ndarray) -> tuple[str, ...]:
+    """Describe a teacher that agrees with (n,) labels less than their majority class does; empty for several labels."""
+    if labels.ndim > 1:
+        return ()
+    agreed, most = float((said.argmax(1) == labels).mean()), float(np.bincount(labels).max() / len(labels))
+    if agreed >= most:
+        return ()
+    return (
+        f"teacher: agrees with {100 * agreed:.0f} % of the training labels, and the most frequent class alone with "
+        f"{100 * most:.0f} %: its classes may mean something else",
+    )
+
+
+def _predict_with_run(store: RunStore, run: RunRecord, dataset: Dataset, pause: Callable[[], None]) -> np.ndarray:
+    """Predict the training texts with a finished run once; a backbone takes minutes, and may teach many runs."""
+    check_classes(run, dataset.classes, dataset.task)
+    path = cache_folder() / f"taught-{_get_fingerprint(store.get_path(run.run), dataset)}.npy"
+    try:
+        kept: np.ndarray = np.load(path, allow_pickle=False)
+        return kept
+    except (OSError, ValueError):  # none yet, or half of one
+        pass
+    teacher, texts = load_run(store, run.run), _get_texts(dataset, TRAIN)
+    portions = []
+    for start in range(0, len(texts), PORTION):
+        pause()
+        portions.append(teacher.predict(texts[start : start + PORTION]).probabilities)
+    said: np.ndarray = np.concatenate(portions)[:, [run.classes.index(name) for name in dataset.classes]]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _write_array(said, path)
+    return said
+
+
+def _get_fingerprint(teacher: Path, dataset: Dataset) -> str:
+    files = [hash_file(teacher / name) for name in (RECORD, WEIGHTS)]
+    return hash_value({"teacher": files, "data": dataset.fingerprint, "classes": dataset.classes})
+
+
+def _write_array(said: np.ndarray, path: Path) -> None:
+    stream = io.BytesIO()
+    np.save(stream, said)
+    write_bytes(path, stream.getvalue())
+
+
+def cross_fit_tfidf(
+    dataset: Dataset, text: TextConfig, seed: int, pause: Callable[[], None], chosen: float | None = None
+) -> np.ndarray:
+    """Return (n, C): the predictions of TF-IDF for each training text, fitted on the other folds.
+
+    `text` is how the model that learns reads texts, and so what is a repeat; `chosen` its C, None: the one that the
+    first of these fits chooses on the validation split. `pause` is called between the fits.
+    """
+    config = compose(PRESET)
+    texts, labels = np.array(_get_texts(dataset, TRAIN), object), dataset.get_targets(TRAIN)
+    held = _get_texts(dataset, VALIDATION), dataset.get_targets(VALIDATION)
+    places = assign_folds(texts.tolist(), labels, (text, config.text), seed)
+    found = np.zeros((len(texts), len(dataset.classes)), np.float32)
+    for fold in np.unique(places):
+        pause()
+        ours = places == fold
+        fit = fit_linear(
+            texts[~ours].tolist(),
+            labels[~ours],
+            *held,
+            config=config.text,
+            classes=len(dataset.classes),
+            family=config.model.family,
+            chosen=chosen,
+        )
+        chosen = fit.settings["C"]
+        found[ours] = predict_texts(fit.model, fit.tokenizer, texts[ours].tolist(), task=dataset.task).probabilities
+    return found
+
+
+def assign_folds(texts: Sequence[str], labels: np.ndarray, configs: Sequence[TextConfig], seed: int) -> np.ndarray:
+    """Return (n,) int: the fold of each row; texts that any of `configs` reads as equal share a fold.
+
+    Seeded, and stratified by the label (or set of labels) of the first of such texts.
+    """
+    repeats = _group_equal_texts(texts, configs)
+    _, kinds = np.unique(labels, axis=0, return_inverse=True)
+    _, first = np.unique(repeats, return_index=True)
+    order = np.lexsort((np.random.default_rng(seed).permutation(len(first)), kinds[first]))
+    fold = np.empty(len(first), np.int64)
+    fold[order] = np.arange(len(first)) % FOLDS
+    return fold[repeats]
+
+
+def _group_equal_texts(texts: Sequence[str], configs: Sequence[TextConfig]) -> np.ndarray:
+    """Number texts from 0 on: equal for texts that are read as equal, also by way of a third one."""
+    rows, links = np.arange(len(texts)), len(texts)
+    pairs = []
+    for config in configs:
+        keys, which = np.unique(np.array(make_text_keys(texts, config), object), return_inverse=True)
+        pairs.append((rows, links + which))
+        links += len(keys)
+    from_, to = (np.concatenate(side) for side in zip(*pairs, strict=True))
+    graph = coo_array((np.ones(len(to), bool), (from_, to)), shape=(links, links))
+    _, found = connected_components(graph, directed=False)
+    return np.unique(found[: len(texts)], return_inverse=True)[1]
+
+
+def _get_texts(dataset: Dataset, split: str) -> list[str]:
+    texts: list[str] = dataset.splits[split]["text"].tolist()
+    return texts

@@ -1,0 +1,260 @@
+"""Labelled rows on which a run can be evaluated: its own data or any other."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.config import compose
+from core.data import sandbox, splits
+from core.data.config import DataConfig
+from core.data.dataset import TEST, TRAIN, VALIDATION, WHOLE, encode_targets
+from core.data.findings import plural
+from core.data.label_mapping import find_same_name, match_labels, suggest_classes
+from core.data.labels import WITHHELD, is_several, to_natural_key
+from core.data.load import load_dataset, resolve_data_path
+from core.data.sources import is_registered
+from core.exceptions import InputError
+from core.formatting import format_count
+from core.runs.record import RunRecord, refuse_tagged
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.evaluation.prediction import Predictions
+    from core.runs.load import LoadedRun
+
+_VIEWS = (2, 3, 5)
+"""Classes that the built-in corpus can be seen as."""
+
+
+@dataclass(frozen=True)
+class DataRequest:
+    """A request for rows to measure runs on."""
+
+    data: str = ""
+    """A registered name, a folder or a file; empty: the run's own data."""
+    split: str = ""
+    """Empty: test, or what there is of a folder without one, or the whole of a single file."""
+    rename: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Label in the data → class of the run; to nothing: its rows are left out."""
+    limit: int = 0
+    """Rows at most, seeded and stratified; 0: all."""
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """How other data are read and split: `{"data.label": "stars"}`."""
+    passage: int = 0
+    """Words of a passage, where longer texts are read passage by passage; 0: each as a whole."""
+    asked: tuple[str, ...] = ()
+    """What a person types before the options, for commands that are suggested; empty: `evaluate` and the run."""
+
+
+@dataclass(frozen=True)
+class EvaluationData:
+    """Rows on which a run can be measured."""
+
+    rows: pd.DataFrame
+    """`text`, `label` (class numbers of the run; rising tuples of them where texts have several), and every further
+    column of the data; a fresh index."""
+    data: str
+    split: str
+    dropped: dict[str, int]
+    """Label in the data → rows that had it and were left out."""
+    renamed: dict[str, str]
+    """Label in the data → class of another name that it was taken for."""
+    notes: tuple[str, ...] = ()
+    passage: int = 0
+
+
+@dataclass(frozen=True)
+class DatasetLabels:
+    """The labels of a data set, before they are mapped to classes of a run."""
+
+    split: str
+    rows: int
+    labels: dict[str, int]
+    meant: dict[str, str | None]
+    """Label → the class of the run that is likely meant; empty: none, so that its rows would be left out; None: a
+    person must say, as of −1."""
+    columns: list[str]
+    """By what the rows can be split: `label` and the data's own."""
+
+
+def list_labels(record: RunRecord, wanted: DataRequest) -> DatasetLabels:
+    """Return the labels of a data set, and what each would mean to a run; InputError: no such data or split."""
+    refuse_tagged(record)
+    words, split, _ = read_labeled_rows(record, wanted)
+    labels = [each if isinstance(each, tuple) else (each,) for each in words["label"]]
+    rows = Counter(word for row in labels for word in dict.fromkeys(row))
+    said, known = _find_renames(record, wanted, rows), dict[str, str]()
+    for word in rows:
+        if (name := said.get(word, find_same_name(word, record.classes))) is not None:
+            known[word] = name
+    asked = sorted(set(rows) - set(known), key=to_natural_key)
+    guessed = {**suggest_classes(asked, record.classes, others=bool(known)), **known}
+    if WITHHELD in asked:
+        guessed[WITHHELD] = None
+    ordered = sorted(rows, key=to_natural_key)
+    columns = ["label", *(str(name) for name in words.columns if name not in ("text", "label"))]
+    return DatasetLabels(
+        split, len(words), {word: rows[word] for word in ordered}, {word: guessed[word] for word in ordered}, columns
+    )
+
+
+def _find_renames(record: RunRecord, wanted: DataRequest, labels: Iterable[str]) -> dict[str, str]:
+    """Return the renames that a person gives and, for other data, those of the run's own labels that occur there."""
+    there = list(labels)
+    own = record.config.data.parse_renames().items() if wanted.data else ()
+    return {**{old: new for old, new in own if find_same_name(old, there) is not None}, **wanted.rename}
+
+
+def read_evaluation_data(record: RunRecord, wanted: DataRequest) -> EvaluationData:
+    """Return the requested rows, with the labels as class numbers of a run; one class, or one row, is enough.
+
+    Raises InputError for no such data or split, for labels that are no class of the run
+    (`core.data.label_mapping.UnmatchedLabels`), or for several labels a row if the run gives each text one.
+    """
+    words, split, notes = read_labeled_rows(record, wanted)
+    labels = [each if isinstance(each, tuple) else (each,) for each in words["label"]]
+    there = {word for row in labels for word in row}
+    found = match_labels(
+        labels,
+        record.classes,
+        _find_renames(record, wanted, there),
+        whose=f"run '{record.run}'",
+        command=lambda rename: format_command(record.run, dataclasses.replace(wanted, rename=rename)),
+    )
+    rows = words[found.kept].reset_index(drop=True)
+    rows["label"] = _to_class_numbers(found.numbers, record, np.flatnonzero(found.kept))
+    if not len(rows):
+        raise InputError(f"{_get_data_name(record, wanted)}, {split}: nothing is left of {plural(len(words), 'row')}")
+    if found.dropped:
+        left = ", ".join(f"'{word}' ({plural(number, 'row')})" for word, number in found.dropped.items())
+        notes = (*notes, f"left out: {'label' if len(found.dropped) == 1 else 'labels'} {left}")
+    if idle := [old for old in wanted.rename if find_same_name(old, list(there)) is None]:
+        notes = (*notes, f"no row has the label {', '.join(map(repr, idle))}, which is to be renamed or left out")
+    if wanted.limit and wanted.limit < len(rows):
+        notes = (*notes, f"{format_count(wanted.limit)} of {plural(len(rows), 'row')}, stratified, seed 0")
+        rows = _limit_rows(rows, record, wanted.limit)
+    if wanted.passage:
+        notes = (*notes, f"read in passages of {plural(wanted.passage, 'word')} at most, whose log-odds are averaged")
+    return EvaluationData(
+        rows, _get_data_name(record, wanted), split, found.dropped, found.renamed, notes, wanted.passage
+    )
+
+
+def predict_rows(loaded: LoadedRun, given: EvaluationData) -> Predictions:
+    """Predict such rows, in their order."""
+    return loaded.predict(given.rows["text"].tolist(), passage=given.passage)
+
+
+def format_command(run: str, wanted: DataRequest) -> str:
+    """Return what a person types to have a run measured on this."""
+    return shlex.join(["sentiscope", *build_arguments(run, wanted)])
+
+
+def build_arguments(run: str, wanted: DataRequest) -> list[str]:
+    """Return the words of that command behind `sentiscope`."""
+    words = list(wanted.asked or ("evaluate", run))
+    numbers = (("--limit", wanted.limit), ("--passage", wanted.passage))
+    for name, value in (("--data", wanted.data), ("--split", wanted.split), *numbers):
+        words += [name, str(value)] if value else []
+    words += [part for name, value in wanted.settings.items() for part in ("--set", f"{name}={value}")]
+    return [*words, *(part for old, new in wanted.rename.items() for part in ("--map", f"{old}={new}"))]
+
+
+def _get_data_name(record: RunRecord, wanted: DataRequest) -> str:
+    return wanted.data or record.config.data.name
+
+
+def read_labeled_rows(record: RunRecord, wanted: DataRequest) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
+    """Return rows with labels as words, the name of their split, and notes on how they were read."""
+    if not wanted.data:
+        if wanted.settings:
+            raise InputError(f"--set {next(iter(wanted.settings))}: how other data are read; name them with --data")
+        return _read_dataset_split(record.config.data, wanted.split)
+    config = _build_config(record, wanted)
+    if is_registered(wanted.data):
+        return _read_dataset_split(config, wanted.split)
+    path = resolve_data_path(wanted.data)
+    if path.is_file():
+        if wanted.split not in ("", WHOLE):
+            raise InputError(f"--split {wanted.split}: the single file {path.name} has no splits")
+        file = sandbox.read_labeled(path, config.get_read_settings(), to_train=False)
+        return file.rows, WHOLE, file.notes
+    return _read_folder_split(path, config, wanted.split)
+
+
+def _build_config(record: RunRecord, wanted: DataRequest) -> DataConfig:
+    """Return how other data are read: the run's own file as it read it, the built-in corpus in its classes."""
+    own = record.config.data
+    settings: dict[str, Any] = {"data.name": wanted.data}
+    if wanted.data == "built-in" and len(record.classes) in _VIEWS:
+        settings["data.classes"] = len(record.classes)
+    if not is_registered(wanted.data) and not is_registered(own.name) and _is_same_path(wanted.data, own.name):
+        settings |= {f"data.{name}": value for name, value in own.get_read_settings().items()}
+    if other := [name for name in wanted.settings if not name.startswith("data.")]:
+        raise InputError(f"--set {other[0]}: the run is trained; only how data are read can be set, such as data.text")
+    return compose("vanilla", {**settings, **wanted.settings}).data
+
+
+def _is_same_path(one: str, other: str) -> bool:
+    try:
+        return Path(one).expanduser().samefile(Path(other).expanduser())
+    except OSError:
+        return False
+
+
+def _read_folder_split(path: Path, config: DataConfig, split: str) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
+    """Return a split from its file; a folder without this split is split as for training."""
+    found = sandbox.read_labeled(path, config.get_read_settings(), to_train=False)
+    first = (TEST, WHOLE) if TRAIN in found.splits else (TEST, WHOLE, VALIDATION)
+    given = split or next((name for name in first if name in found.splits), "")
+    if given in found.splits and not config.split and not config.folds:
+        return found.splits[given], given, found.notes
+    made = {TRAIN, VALIDATION, TEST} if {TRAIN, WHOLE} & set(found.splits) else set[str]()
+    if (split or TEST) not in made:
+        raise InputError(f"--split {split}: {path.name} has {', '.join(found.splits)}")
+    return _read_dataset_split(config, split)
+
+
+def _read_dataset_split(config: DataConfig, split: str) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
+    config = dataclasses.replace(config, examples="")  # counter-examples are trained on and counted nowhere
+    dataset, split = load_dataset(config, to_train=split == TRAIN), split or TEST
+    if split not in dataset.splits:
+        raise InputError(f"--split {split}: {dataset.name} has {', '.join(dataset.splits)}")
+    rows = dataset.splits[split]
+    several = is_several(rows["label"])
+    words = [tuple(dataset.classes[n] for n in (each if several else (each,))) for each in rows["label"]]
+    return rows.assign(label=_make_column(words)), split, dataset.notes
+
+
+def _make_column(values: Sequence[Any]) -> pd.Series:
+    """Store tuples as values of one column: pandas would split them into several."""
+    import pandas as pd
+
+    return pd.Series(list(values), dtype=object)
+
+
+def _to_class_numbers(found: Sequence[tuple[int, ...]], record: RunRecord, rows: np.ndarray) -> Any:
+    if record.task == "multi":
+        return _make_column(found)
+    if wrong := [(int(row) + 1, len(each)) for row, each in zip(rows, found, strict=True) if len(each) != 1]:
+        first, labels = wrong[0]
+        raise InputError(
+            f"{plural(len(wrong), 'row')} {'has' if len(wrong) == 1 else 'have'} several labels or none (row {first}: "
+            f"{labels}); run '{record.run}' gives each text one"
+        )
+    return np.array([number for (number,) in found], np.int64)
+
+
+def _limit_rows(rows: pd.DataFrame, record: RunRecord, most: int) -> pd.DataFrame:
+    labels = encode_targets(rows, len(record.classes), record.task)
+    strata = labels if record.task == "single" else splits.find_strata(labels)
+    return rows.iloc[splits.cut_rows(strata, most, 0)[0]].reset_index(drop=True)

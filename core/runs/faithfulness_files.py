@@ -1,0 +1,132 @@
+"""Faithfulness of a run's explanations: its files, in the cache for a starter, and its analysis.
+
+belief/<hash>.json: what was measured, with everything that it depends on in clear; <hash> is the SHA-256 of the
+settings and of the weights.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from core import interpret, json_store
+from core.atomic import write_text
+from core.data.dataset import VALIDATION
+from core.exceptions import InputError
+from core.fingerprint import get_file_version, hash_file, hash_value
+from core.interpret.faithfulness_verdict import Belief
+from core.runs.analyses import Analysis, Offer, locate_folder
+from core.runs.background_jobs import Tell
+from core.runs.record import WEIGHTS
+from core.runs.store import RunStore
+
+FOLDER = "belief"
+LIMIT, MOST = 200, 2000
+"""Sentences that are drawn, unless another number is named, and at most."""
+SEED = 0
+"""Of the draw, and of all that is drawn of a sentence."""
+VERSION = 3
+"""Raised whenever the same run would give other numbers."""
+
+
+@dataclass(frozen=True)
+class _StoredBelief:
+    belief: Belief
+
+
+@functools.lru_cache(256)
+def _hash_file(path: str, version: str) -> str:
+    return hash_file(Path(path)) if version else ""
+
+
+@dataclass(frozen=True)
+class BeliefFiles(Analysis[Belief]):
+    """The measured faithfulness of a run's explanations by some methods."""
+
+    run: str
+    methods: tuple[str, ...]
+    """Empty: all that the run can be explained by."""
+    limit: int
+
+    name = FOLDER
+    offer = Offer(
+        "Measure all methods",
+        "Measuring",
+        "It could not be measured",
+        "Whether a push is evidence belongs to the run and the method, not to a sentence. It is measured on 200 "
+        "validation sentences in a separate process and kept: deletion takes half a minute, all methods some minutes. "
+        "You may leave the page or close the tab.",
+    )
+
+    @classmethod
+    def from_run(cls, store: RunStore, run: str, method: str = "", limit: int = LIMIT) -> BeliefFiles:
+        """Name the file of one method, or of all, after the settings and the weights.
+
+        Raises RunNotFound, RunDamaged without weights, and InputError for a number of sentences that cannot be asked
+        for.
+        """
+        if not 1 <= limit <= MOST:
+            raise InputError(f"--limit {limit}: a number of sentences from 1 to {MOST}")
+        folder, record = store.get_path(run), store.read(run)
+        weights = folder / WEIGHTS
+        depends = {
+            "version": VERSION,
+            "weights": _hash_file(str(weights), get_file_version(weights)),
+            "answering": record.answering,
+            "split": VALIDATION,
+            "limit": limit,
+            "method": method,
+        }
+        stem = hash_value(depends)
+        return cls(locate_folder(folder, FOLDER, stem), stem, store, run, (method,) if method else (), limit)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return the command that computes it."""
+        return "believe", self.run, f"--limit={self.limit}", *(f"--method={method}" for method in self.methods)
+
+    def find(self, tell: Tell) -> Belief:
+        """Measure faithfulness on validation sentences; InputError: no data, no long sentence, or no such method."""
+        tell("reading the sentences", None)
+        from core.runs.evaluation_data import DataRequest, read_evaluation_data
+        from core.runs.load import load_run
+
+        loaded = load_run(self.store, self.run)
+        asked_rows = DataRequest(split=VALIDATION, limit=self.limit)
+        rows = read_evaluation_data(loaded.record, asked_rows).rows
+        labels = [each if isinstance(each, tuple) else (each,) for each in rows["label"]]
+        sentences = [
+            interpret.faithfulness.LabeledSentence(text, given)
+            for text, given in zip(rows["text"], labels, strict=True)
+        ]
+        asked = self.methods or interpret.attribution.list_methods(loaded.model.provides)
+        return interpret.faithfulness.measure_methods(
+            loaded.make_reader(), loaded.randomize_weights(SEED).make_reader(), sentences, asked, tell
+        )
+
+    def read(self) -> Belief | None:
+        """Return the stored result; None: there is none. RunDamaged: measuring again repairs the file."""
+        try:
+            return json_store.read(self.get_path("json"), _StoredBelief).belief
+        except FileNotFoundError:
+            return None
+
+    def write(self, found: Belief, seconds: float) -> None:
+        """Store the result with everything that it depends on in plain text."""
+        about = {"run": self.run, "split": VALIDATION, "limit": self.limit, "seed": SEED, "version": VERSION}
+        tree = {**about, "seconds": round(seconds, 1), "belief": dataclasses.asdict(found)}
+        write_text(self.get_path("json"), json.dumps(tree, indent=1, allow_nan=False) + "\n")
+
+
+def read_stored(store: RunStore, run: str, methods: Iterable[str], limit: int = LIMIT) -> Belief | None:
+    """Return the stored result of all methods, else of each; RunDamaged: a file cannot be read."""
+    if (every := BeliefFiles.from_run(store, run, limit=limit).read()) is not None:
+        return every
+    found = [each for method in methods if (each := BeliefFiles.from_run(store, run, method, limit).read()) is not None]
+    return (
+        dataclasses.replace(found[0], methods=tuple(one for each in found for one in each.methods)) if found else None
+    )

@@ -1,0 +1,536 @@
+"""The work of a run's process once it has a slot: data, tokenizer, training, evaluation, baseline."""
+
+from __future__ import annotations
+
+import functools
+import platform
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+import core
+from core.atomic import convert_os_errors, write_bytes, write_text
+from core.config import RunConfig
+from core.data.config import join_list
+from core.data.counterexample_snapshot import NAME, hash_examples
+from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset, Task, encode_targets
+from core.data.lineage import write_lineage
+from core.data.load import load_dataset
+from core.data.mixture import CORPUS
+from core.evaluation import scores
+from core.evaluation.baseline import CHARACTERS, fit_baseline, load_baseline
+from core.evaluation.efficiency import count_parameters, measure_inference
+from core.evaluation.ensemble import Ensemble
+from core.evaluation.metrics import evaluate
+from core.evaluation.prediction import compute_probabilities, get_device, predict_tokens
+from core.exceptions import Cancelled, ConfigError, DataError, NotAvailable
+from core.metrics import INTERVAL_VERSION
+from core.models.builder import Model, build_model
+from core.models.encoder import EncoderClassifier
+from core.models.trace import Batch
+from core.runs import distillation, queue, word_tagging
+from core.runs.backbone_modules import read_tokenizer
+from core.runs.backbone_weights import list_frozen, resolve_backbone, summarize_backbone
+from core.runs.cost_estimate import check_fits, get_free_memory
+from core.runs.data_shift import compare_run_split
+from core.runs.lineage import collect_lineage, describe_unknown, find_parents
+from core.runs.load import read_mixed_in
+from core.runs.record import (
+    CHECKPOINT,
+    HISTORY,
+    LINEAGE,
+    MASKED,
+    MIX,
+    TOKENIZER,
+    WEIGHTS,
+    MaskedWords,
+    Position,
+    TfidfMixture,
+)
+from core.runs.results import EvaluatedSplit, write_split
+from core.runs.store import RunStore, get_machine_id
+from core.runs.warm_start import Start
+from core.runs.weights import pack_weights, read_weights
+from core.text.config import TextConfig
+from core.text.pretrained_tokenizer import PublishedTokenizer
+from core.text.token_table import TokenTable, build_token_table
+from core.text.tokenizer import Tokenizer
+from core.text.tokenizer_factory import fit_tokenizer, load_tokenizer
+from core.training.augmentation import append_joined, append_nonsense
+from core.training.calibration import UNSCALED, Scaling
+from core.training.checkpoint import FILE, Progress
+from core.training.config import resolve_metric
+from core.training.device import choose_device, keep_freed_memory
+from core.training.history import Row, read_history, replace_nonfinite
+from core.training.linear import fit_lexicon, fit_linear
+from core.training.loop import PROBE, Training, read_gates, read_learned_numbers
+from core.training.loss import mix_targets
+from core.training.mlm import Masking
+from core.training.ppmi import compute_word_vectors, place_vectors
+from core.training.temperature import compute_class_prior, fit_scaling
+from core.training.training_stage import Events, Examples
+
+Tell = Callable[[dict[str, Any]], None]
+
+
+class Experiment(Events):
+    """One run from data to results; everything known is recorded at once."""
+
+    def __init__(self, store: RunStore, run: str, stopped: Callable[[], bool], tell: Tell) -> None:
+        self.store, self.run, self._stopped, self.tell = store, run, stopped, tell
+        self.record = store.read(run)
+        self.config, self.folder = self.record.config, store.get_path(run)
+        self.borrows = self.config.model.family == "pretrained"
+        self.unchanged: frozenset[str] = frozenset()
+
+    def perform(self) -> None:
+        """Run all stages, in the order in which a person wants to see them; Cancelled: finished stages are kept."""
+        device = self._configure_device()
+        dataset = self._load_data()
+        fit = self._train_by_steps if self.config.model.by_steps else self._fit_baseline
+        model, tokenizer = fit(dataset, device)
+        evaluate_all = self._evaluate_tags if dataset.task == word_tagging.TASK else self._evaluate_splits
+        evaluate_all(dataset, model, tokenizer)
+        self._report_stage("yardstick")
+        try:
+            self._add_results(yardstick=fit_baseline(dataset))
+        except NotAvailable as error:
+            self._add_results(yardstick={"left_out": str(error)})
+        for split in {VALIDATION, TEST} & set(dataset.splits):  # while the data are in memory: Performance tells them
+            compare_run_split(self.record, split, dataset)
+        # A run that is done is never resumed, and a checkpoint is four times as large as the weights.
+        shutil.rmtree(self.folder / CHECKPOINT, ignore_errors=True)
+        (self.folder / distillation.FILE).unlink(missing_ok=True)
+
+    def _configure_device(self) -> torch.device:
+        device = choose_device(self.config.training.device)
+        keep_freed_memory()
+        torch.set_num_threads(self.config.training.threads or queue.count_threads())
+        versions = {"sentiscope": core.__version__, "python": platform.python_version(), "torch": torch.__version__}
+        self._update_record(device=str(device), threads=torch.get_num_threads(), versions=versions)
+        return device
+
+    def _load_data(self) -> Dataset:
+        self._report_stage("data")
+        unknown = self._apply_lineage()
+        dataset = load_dataset(self.config.data)
+        dataset = replace(dataset, notes=(*dataset.notes, *describe_unknown(unknown)))
+        if self.record.data_fingerprint not in ("", dataset.fingerprint):
+            raise DataError(
+                "the data are no longer those that this run began with, so it cannot be continued; start a new run",
+                file=self.config.data.name,
+            )
+        check_task(self.config, dataset.task, ordered=dataset.scale)
+        known = {
+            "classes": dataset.classes,
+            "task": dataset.task,
+            "ordered": dataset.ordered,
+            "data_notes": dataset.notes,
+            "data_decisions": tuple(
+                each if self.config.data.texts else replace(each, proof="") for each in dataset.decisions
+            ),
+        }
+        own = write_lineage(self.folder / LINEAGE, _get_texts(dataset, TRAIN)).name
+        before = [Path(file).name for file in self.config.data.parse_lineage()]
+        lineage = tuple(dict.fromkeys((own, *before)))
+        self._update_record(data_fingerprint=dataset.fingerprint, lineage=lineage, lineage_unknown=unknown, **known)
+        if self.config.data.examples:
+            rows = int((dataset.splits[TRAIN][CORPUS] == NAME).sum())
+            self._add_results(examples={"rows": rows, "digest": hash_examples(self.config.data)})
+        return dataset
+
+    def _apply_lineage(self) -> tuple[str, ...]:
+        """Keep the parents' training texts out of validation and test; return the parents whose texts are unknown."""
+        if self.record.data_fingerprint:  # a training that goes on has the rows that it began with
+            return self.record.lineage_unknown if self.record.lineage else tuple(find_parents(self.config))
+        found = collect_lineage(self.store, self.config, self.folder)
+        data = replace(self.config.data, lineage=join_list(map(str, found.files)))
+        self.config = replace(self.config, data=data)
+        self._update_record(config=self.config)
+        return found.unknown
+
+    def _train_by_steps(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
+        self._report_stage("tokenizer")
+        borrowed, backbone = resolve_backbone(self.config.model.backbone, self.folder) if self.borrows else (None, None)
+        if borrowed is not None:
+            borrowed.check(self.config.model, self.run)
+        tokenizer, start = self._fit_tokenizer(dataset, None if backbone is None else read_tokenizer(backbone))
+        body = None
+        if borrowed is not None and backbone is not None:
+            check_fits(self.config, tokenizer.max_length, get_free_memory(device))
+            self._report_stage("reading the backbone")
+            body = borrowed.build_body(self.config.model.dropout, tokenizer, backbone.folder)
+        examples, doubt = self._add_teacher(dataset, _build_examples(dataset, TRAIN, tokenizer))
+        tags = dataset.task == word_tagging.TASK
+        torch.manual_seed(self.config.training.seed)
+        model = build_model(
+            self.config.model,
+            vocabulary=tokenizer.size,
+            classes=len(dataset.classes),
+            max_length=tokenizer.max_length,
+            body=body,
+            pairs=tokenizer.pairs,
+            each_token=tags,
+        )
+        self._place_vectors(model, examples, tokenizer)
+        if start is not None:
+            self._add_results(start=start.copy_into(model, dataset.classes))
+        model = model.to(device)
+        self._update_record(
+            vocabulary=tokenizer.size,
+            max_length=tokenizer.max_length,
+            pairs=tokenizer.pairs,
+            parameters=count_parameters(model) + self._fit_mixed_in(dataset),
+            data_notes=(*dataset.notes, *tokenizer.notes, *doubt),
+        )
+        before = self._guess_masked_words(model, examples.tokens, device)
+        training = Training(
+            model=model,
+            training=self._append_further(dataset, examples, tokenizer),
+            validation=_build_examples(dataset, VALIDATION, tokenizer),
+            config=self.config.training,
+            classes=len(dataset.classes),
+            max_length=tokenizer.max_length,
+            score=functools.partial(word_tagging.score_validation, dataset.classes)
+            if tags
+            else functools.partial(_score_logits, dataset),
+            history=self.folder / HISTORY,
+            checkpoint=self.folder / CHECKPOINT,
+            device=device,
+            events=self,
+            task=dataset.task,
+            ordered=dataset.scale,
+            borrowed=self.borrows,
+        )
+        if borrowed is not None:
+            self.unchanged = list_frozen(model)
+            self._add_results(backbone=summarize_backbone(borrowed, model, self.unchanged))
+        self._record_plan(training)
+        self._report_stage("training", steps=training.steps)
+        outcome = training.run()
+        self._write_weights(model)
+        read_weights(model, self.folder / WEIGHTS, self.unchanged)  # what is measured is what is kept
+        self._update_record(seconds=before + outcome.seconds)
+        self._add_results(best_epoch=outcome.best_epoch, steps=outcome.steps)
+        return model, tokenizer
+
+    def _add_teacher(self, dataset: Dataset, examples: Examples) -> tuple[Examples, tuple[str, ...]]:
+        """Add a teacher's predictions of the texts, if there is one, and return reasons to doubt that teacher."""
+        training = self.config.training
+        if not training.teacher:
+            return examples, ()
+        self._report_stage("teacher")
+        said = distillation.get_soft_labels(self.store, self.folder, self.config, dataset, self._check_cancelled)
+        targets = mix_targets(examples.labels, said, training.teacher_weight)
+        return replace(examples, targets=targets), distillation.describe_doubt(said, examples.labels)
+
+    def _fit_mixed_in(self, dataset: Dataset) -> int:
+        """Fit and store the model that is mixed into the predictions, if any; return its number of parameters."""
+        if self.config.training.mix == "none":
+            return 0
+        folder = self.folder / MIX
+        if not (folder / WEIGHTS).is_file():
+            self._report_stage("TF-IDF to be mixed in")
+            fitted = load_baseline(dataset.fingerprint, dataset.classes, lambda: dataset, CHARACTERS)
+            with convert_os_errors(folder):
+                folder.mkdir(exist_ok=True)
+            write_text(folder / TOKENIZER, fitted.tokenizer.to_json())
+            write_bytes(folder / WEIGHTS, pack_weights(fitted.model, self.config.training.weights))
+        return count_parameters(read_mixed_in(self.folder, self.record)[0])
+
+    def _append_further(self, dataset: Dataset, examples: Examples, tokenizer: Tokenizer) -> Examples:
+        training, texts, classes = self.config.training, _get_texts(dataset, TRAIN), len(dataset.classes)
+        if training.joined and tokenizer.pairs:
+            raise ConfigError("training.joined: makes one text of several, and here each row has two; leave it out")
+        joined = append_joined(examples, texts, tokenizer, classes=classes, share=training.joined, seed=training.seed)
+        return append_nonsense(joined, texts, tokenizer, classes=classes, share=training.nonsense, seed=training.seed)
+
+    def _place_vectors(self, model: Model, examples: Examples, tokenizer: Tokenizer) -> None:
+        training = self.config.training
+        if training.vectors == "ppmi" and not (self.folder / CHECKPOINT).is_dir():
+            self._report_stage("vectors")
+            width = self.config.model.width
+            place_vectors(
+                model, *compute_word_vectors(examples.tokens, size=tokenizer.size, width=width, seed=training.seed)
+            )
+
+    def _guess_masked_words(self, model: Model, tokens: TokenTable, device: torch.device) -> float:
+        """Run the masked-word stage before the labels, if it is set; return its seconds."""
+        known: MaskedWords = self.record.results.get("masked", {})
+        epochs = self.config.training.masked_epochs
+        if not epochs or (self.folder / CHECKPOINT / FILE).is_file():  # the labels have begun
+            return known.get("seconds", 0.0)
+        assert isinstance(model, EncoderClassifier)  # the settings refuse all others
+        with convert_os_errors(self.folder):
+            (self.folder / CHECKPOINT).mkdir(exist_ok=True)
+        stage = Masking(
+            model=model,
+            tokens=tokens,
+            config=self.config.training,
+            history=self.folder / MASKED,
+            checkpoint=self.folder / CHECKPOINT / "masked",
+            device=device,
+            events=_MaskedEvents(self),
+        )
+        self._report_stage("masked words", steps=stage.steps)
+        seconds = stage.run()
+        loss = read_history(self.folder / MASKED).select_kind("epoch")[-1]["train_loss"]
+        self._update_record(progress={})
+        self._add_results(masked={"loss": loss, "epochs": epochs, "seconds": seconds})
+        return seconds
+
+    def _fit_tokenizer(self, dataset: Dataset, given: PublishedTokenizer | None) -> tuple[Tokenizer, Start | None]:
+        """Fit the tokenizer, or adopt that of the run to start from; a resumed training keeps its own."""
+        path, config = self.folder / TOKENIZER, self.config
+        if (self.folder / CHECKPOINT).is_dir() and path.is_file():
+            return load_tokenizer(path), None
+        texts, start = _get_fit_texts(dataset, config.text), None
+        if config.training.start:
+            start = Start.from_run(self.store, config.training.start, texts, config.text)
+        tokenizer = start.tokenizer if start else fit_tokenizer(texts, config.text, given)
+        tokenizer.buckets = config.model.ngram_buckets
+        write_text(path, tokenizer.to_json())
+        return tokenizer, start
+
+    def _record_plan(self, training: Training) -> None:
+        """Record the number of steps and rows before the first step; numbers of a checkpoint are kept."""
+        rows = {TRAIN: len(training.training.labels), VALIDATION: len(training.validation.labels)}
+        begun = {"step": 0, "epoch": 0, **self.record.progress}
+        ends = {"steps": training.steps, "epochs": self.config.training.epochs}
+        self._update_record(progress={**begun, **ends, "rows": rows, "machine": get_machine_id()})
+
+    def _fit_baseline(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
+        """Fit a baseline that has no steps with scikit-learn on the CPU, stored and read like every other model."""
+        self._report_stage("training", steps=0)
+        began = time.monotonic()
+        train, validation = ((_get_texts(dataset, split), dataset.get_targets(split)) for split in (TRAIN, VALIDATION))
+        text, family, classes = self.config.text, self.config.model.family, len(dataset.classes)
+        if family == "lexicon":
+            tokenizer = fit_tokenizer(_get_fit_texts(dataset, text), text)
+            fit = fit_lexicon(tokenizer, *train, *validation, classes=classes)
+        else:
+            fit = fit_linear(*train, *validation, config=text, classes=classes, family=family)
+        write_text(self.folder / TOKENIZER, fit.tokenizer.to_json())
+        self._write_weights(fit.model)
+        self._update_record(
+            vocabulary=fit.tokenizer.size,
+            max_length=fit.tokenizer.max_length,
+            pairs=fit.tokenizer.pairs,
+            parameters=count_parameters(fit.model),
+            data_notes=(*dataset.notes, *fit.tokenizer.notes),
+            seconds=time.monotonic() - began,
+            device="cpu",
+        )
+        self._add_results(**fit.settings)
+        return fit.model, fit.tokenizer
+
+    def _evaluate_splits(self, dataset: Dataset, model: Model, tokenizer: Tokenizer) -> None:
+        """Measure every split but train, test before further ones; then intervals, which take longer."""
+        evaluated, thresholds, neutral, tested, scaling, held = [], None, dict[str, float](), None, UNSCALED, 0
+        mix = None
+        for split in _list_splits(dataset):
+            self._report_stage("evaluation", split=split)
+            texts, labels = _get_texts(dataset, split), dataset.get_targets(split)
+            tokens = build_token_table(tokenizer, texts)
+            predictions = predict_tokens(model, tokens, task=dataset.task)
+            if split == VALIDATION and self.config.training.mix != "none":
+                mixed_in = read_mixed_in(self.folder, self.record)
+                mix = Ensemble.fit_weight(*mixed_in, predictions.logits, texts, labels, dataset.task)
+            if mix is not None:
+                predictions = mix.blend_predictions(predictions, texts, dataset.task)
+            if split == VALIDATION:
+                scaling, held = self._fit_scaling(dataset, predictions.logits, model, tokenizer, mix)
+            predictions = predictions.apply_scaling(scaling, dataset.task)
+            if split == TEST:
+                tested = tokens, None if mix is None else (mix.model, build_token_table(mix.tokenizer, texts))
+            if tokenizer.lexicon is not None:
+                neutral[split] = tokens.neutral_share
+            if dataset.task == "multi" and split == VALIDATION:
+                thresholds = scores.tune_thresholds(dataset.get_targets(split), predictions.probabilities)
+            rows = dataset.splits[split]
+            found = split, rows, predictions, dataset.classes, dataset.task, thresholds
+            evaluated.append(EvaluatedSplit(*found, ordered=dataset.ordered, scaling=scaling))
+        before = {each.split: each.as_trained for each in evaluated}
+        self._add_results(
+            metrics={each.split: each.metrics for each in evaluated},
+            temperature={
+                "value": scaling.temperature,
+                "rows": held,
+                **({"prior": dict(zip(dataset.classes, scaling.prior, strict=True))} if scaling.prior else {}),
+                "as_trained": before,
+            },
+            **({"mix": _describe_mixture(mix.weight, held, evaluated)} if mix else {}),
+            **_collect_learned(dataset, model, tokenizer),
+        )
+        self._report_stage("intervals")
+        for each in evaluated:
+            half = self.config.training.weights != "float32"
+            write_split(self.folder, each, texts=self.config.data.texts, half=half)
+        self._add_results(
+            intervals={each.split: each.intervals for each in evaluated},
+            interval_version=INTERVAL_VERSION,
+            silhouette={each.split: each.silhouette for each in evaluated},
+            **({"inference": {**measure_inference(model, *tested), "machine": get_machine_id()}} if tested else {}),
+            **_tune_thresholds(evaluated),
+            **({"neutral_share": replace_nonfinite(neutral)} if neutral else {}),
+        )
+
+    def _evaluate_tags(self, dataset: Dataset, model: Model, tokenizer: Tokenizer) -> None:
+        found = []
+        for split in _list_splits(dataset):
+            self._report_stage("evaluation", split=split)
+            given = dataset.splits[split], dataset.classes, model, tokenizer
+            found.append(word_tagging.TaggedSplit.from_rows(split, *given))
+        self._report_stage("intervals")
+        for each in found:
+            each.write(self.folder)
+        self._add_results(
+            metrics={each.split: each.report["metrics"] for each in found},
+            intervals={each.split: each.report["intervals"] for each in found},
+            interval_version=INTERVAL_VERSION,
+            **_collect_learned(dataset, model, tokenizer),
+        )
+
+    def _fit_scaling(
+        self, dataset: Dataset, logits: np.ndarray, model: Model, tokenizer: Tokenizer, mix: Ensemble | None
+    ) -> tuple[Scaling, int]:
+        """Fit the scaling on validation; with taught doubt and equal class weights it moves towards the class prior."""
+        labels = dataset.get_targets(VALIDATION)
+        if dataset.beside is not None:
+            texts = dataset.beside["text"].tolist()
+            found = predict_tokens(model, build_token_table(tokenizer, texts), task=dataset.task)
+            found = found if mix is None else mix.blend_predictions(found, texts, dataset.task)
+            logits = np.concatenate([logits, found.logits])
+            labels = np.concatenate([labels, encode_targets(dataset.beside, len(dataset.classes), dataset.task)])
+        training = self.config.training
+        taught = training.nonsense > 0 and training.class_weights == "none"
+        prior = compute_class_prior(dataset.get_targets(TRAIN), len(dataset.classes)) if taught else ()
+        return fit_scaling(logits, labels, prior), len(labels)
+
+    def is_stop_requested(self) -> bool:
+        """Return whether this run was asked to stop."""
+        return self._stopped()
+
+    def on_row(self, row: Row) -> None:
+        """Report a row of the history."""
+        self.tell(row)
+
+    def on_best(self, model: nn.Module) -> None:
+        """Write the best weights, readable while training continues."""
+        self._write_weights(model)
+
+    def on_checkpoint(self, progress: Progress, steps: int, *, masked: bool = False) -> None:
+        """Record the progress of the training, or of its masked-word stage."""
+        epochs = self.config.training.masked_epochs if masked else self.config.training.epochs
+        done = {"step": progress.step, "steps": steps, "epoch": progress.step * epochs // steps, "epochs": epochs}
+        before = 0.0 if masked else self.record.results.get("masked", {}).get("seconds", 0.0)
+        known: Position = {"stage": "masked"} if masked else self.record.progress
+        self._update_record(progress={**known, **done}, seconds=before + progress.seconds)
+
+    def _write_weights(self, model: nn.Module) -> None:
+        write_bytes(self.folder / WEIGHTS, pack_weights(model, self.config.training.weights, self.unchanged))
+
+    def _check_cancelled(self) -> None:
+        if self._stopped():
+            raise Cancelled("cancelled")
+
+    def _report_stage(self, kind: str, **more: Any) -> None:
+        self._check_cancelled()
+        self.tell({"kind": kind, **more})
+
+    def _add_results(self, **results: Any) -> None:
+        self._update_record(results={**self.record.results, **results})
+
+    def _update_record(self, **changes: Any) -> None:
+        self.record = self.store.update(self.run, **changes)
+
+
+class _MaskedEvents(Events):
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+
+    def is_stop_requested(self) -> bool:
+        """Return whether the run was asked to stop."""
+        return self.experiment.is_stop_requested()
+
+    def on_row(self, row: Row) -> None:
+        """Report a row of steps; epochs are left out."""
+        if row["kind"] == "step":
+            self.experiment.tell(row)
+
+    def on_checkpoint(self, progress: Progress, steps: int) -> None:
+        """Record the progress of the masked-word stage."""
+        self.experiment.on_checkpoint(progress, steps, masked=True)
+
+
+def _list_splits(dataset: Dataset) -> list[str]:
+    return [VALIDATION, TEST, *(name for name in dataset.splits if name not in (TRAIN, VALIDATION, TEST))]
+
+
+def _get_texts(dataset: Dataset, split: str) -> list[str]:
+    return dataset.splits[split]["text"].tolist()
+
+
+def _get_fit_texts(dataset: Dataset, config: TextConfig) -> list[str]:
+    splits = (TRAIN, VALIDATION, TEST) if config.tokenizer_fit == "all" else (TRAIN,)
+    return [text for split in splits for text in _get_texts(dataset, split)]
+
+
+def _build_examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Examples:
+    if dataset.task == word_tagging.TASK:
+        return word_tagging.build_examples(dataset, split, tokenizer)
+    return Examples(build_token_table(tokenizer, _get_texts(dataset, split)), dataset.get_targets(split))
+
+
+def _score_logits(dataset: Dataset, labels: np.ndarray, logits: torch.Tensor) -> dict[str, float]:
+    return evaluate(labels, compute_probabilities(logits, dataset.task).numpy(), dataset.task, ordered=dataset.ordered)
+
+
+def check_task(config: RunConfig, task: Task, *, ordered: bool = False) -> None:
+    """Refuse settings that cannot train on these labels, before any work; ConfigError names the nearest valid one."""
+    resolve_metric(config.training.metric, task, ordered=ordered)
+    if task == word_tagging.TASK:
+        word_tagging.check_config(config)
+    if task == "multi" and config.model.head.one_logit:
+        raise ConfigError(
+            "model.head.one_logit: for two classes of which each text has one; with several labels per text each has a "
+            "logit of its own, so choose one_logit=false"
+        )
+
+
+def _tune_thresholds(evaluated: Sequence[EvaluatedSplit]) -> dict[str, Any]:
+    """Return thresholds by label, chosen on validation, and what they change; an empty dictionary for single labels."""
+    thresholds = evaluated[0].thresholds
+    if thresholds is None:
+        return {}
+    found = {
+        "thresholds": dict(zip(evaluated[0].classes, map(float, thresholds), strict=True)),
+        "metrics": {each.split: each.tuned[0] for each in evaluated},
+        "intervals": {each.split: each.tuned[1] for each in evaluated},
+    }
+    return {"tuned": found}
+
+
+def _describe_mixture(weight: float, rows: int, evaluated: Sequence[EvaluatedSplit]) -> TfidfMixture:
+    found = {each.split: each.parts for each in evaluated}
+    network, tfidf = ({split: parts[name] for split, parts in found.items()} for name in ("network", "tfidf"))
+    return {"model": CHARACTERS, "weight": weight, "rows": rows, "network": network, "tfidf": tfidf}
+
+
+def _collect_learned(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str, Any]:
+    """Read learned numbers as the history has them: input-dependent ones are means over validation texts."""
+    probe = _build_probe(dataset, VALIDATION, PROBE, model, tokenizer)
+    return {**read_learned_numbers(model, probe), **read_gates(model, probe)}
+
+
+def _build_probe(dataset: Dataset, split: str, count: int, model: Model, tokenizer: Tokenizer) -> Batch:
+    return Batch.from_arrays(build_token_table(tokenizer, _get_texts(dataset, split)[:count]).pad_all()).to(
+        get_device(model)
+    )

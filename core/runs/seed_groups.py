@@ -1,0 +1,121 @@
+"""Grouping of runs into models: those that differ only in seed and fold. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from core.config import flatten_config
+from core.data.config import DataConfig
+from core.fingerprint import to_canonical_json
+from core.runs.record import RunRecord, describe_mixture
+from core.training.config import TrainingConfig
+
+WHOLE = -1
+"""As a fold: the run is of no cross-validation."""
+_DATA = tuple(
+    each.name for each in dataclasses.fields(DataConfig) if each.name not in ("fold", "split_rule", "lineage")
+)
+"""Settings of data that tell models apart; the fingerprint says whether two split rules gave the same rows."""
+_TRAINING = tuple(each.name for each in dataclasses.fields(TrainingConfig) if each.name != "seed")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that was trained once, or several times with other seeds or on other folds."""
+
+    name: str
+    """Of one run its name; of several their preset, with the settings that tell it from others of the list."""
+    records: tuple[RunRecord, ...]
+    """By seed and fold; of the same seed and fold the newest first."""
+
+    @property
+    def runs(self) -> dict[tuple[int, int], RunRecord]:
+        """Return the runs by seed and fold; of a training that was only repeated the newest counts."""
+        found: dict[tuple[int, int], RunRecord] = {}
+        for record in self.records:
+            found.setdefault(seed_and_fold(record), record)
+        return found
+
+    @property
+    def mixture(self) -> str:
+        """Describe the mixture of the predictions of its runs."""
+        return describe_mixture(self.runs.values())
+
+    @property
+    def seeds(self) -> list[int]:
+        """Return its seeds in order."""
+        return sorted({seed for seed, _ in self.runs})
+
+    @property
+    def folds(self) -> list[int]:
+        """Return its folds in order; empty without cross-validation."""
+        return sorted({fold for _, fold in self.runs} - {WHOLE})
+
+
+def seed_and_fold(record: RunRecord) -> tuple[int, int]:
+    """Return what may differ between runs of one model; the fold is `WHOLE` without cross-validation."""
+    config = record.config
+    return config.training.seed, config.data.fold if config.data.folds else WHOLE
+
+
+def group_runs(records: Iterable[RunRecord]) -> list[Model]:
+    """Group runs into models, in the order of each model's first run.
+
+    Only finished runs are folded, every other one stands alone: what it will be is not known. Runs differ in more than
+    the seed if any other setting is another one, threads and device included, or if the rows are other ones.
+    """
+    groups: dict[Hashable, list[RunRecord]] = {}
+    for record in records:
+        groups.setdefault(_get_group_key(record), []).append(record)
+    ordered = [
+        sorted(sorted(group, key=lambda one: (one.created, one.run), reverse=True), key=seed_and_fold)
+        for group in groups.values()
+    ]
+    return [Model(name, tuple(group)) for name, group in zip(_name_groups(ordered), ordered, strict=True)]
+
+
+def _get_group_key(record: RunRecord) -> Hashable:
+    if record.status != "done":
+        return record.run
+    data, training = record.config.data, record.config.training
+    return (
+        record.config.text,
+        record.config.model,
+        tuple(getattr(data, name) for name in _DATA),
+        tuple(getattr(training, name) for name in _TRAINING),
+        # The rows of two folds are never the same: runs of one sweep are taken to have cut the same rows.
+        record.parent if data.folds else record.data_fingerprint,
+        to_canonical_json(record.newer.get("config", {})) if record.newer else "",
+    )
+
+
+def _name_groups(groups: Sequence[Sequence[RunRecord]]) -> list[str]:
+    names = [group[0].run if len(group) == 1 else group[0].preset for group in groups]
+    if _find_duplicates(names):
+        names = [
+            _name_with_settings(group, groups) if name in _find_duplicates(names) and len(group) > 1 else name
+            for name, group in zip(names, groups, strict=True)
+        ]
+    twice = _find_duplicates(names)
+    return [group[0].run if name in twice else name for name, group in zip(names, groups, strict=True)]
+
+
+def _find_duplicates(names: Iterable[str]) -> set[str]:
+    return {name for name, times in Counter(names).items() if times > 1}
+
+
+def _name_with_settings(group: Sequence[RunRecord], groups: Sequence[Sequence[RunRecord]]) -> str:
+    """Name a preset with the settings that distinguish it from the others of the preset."""
+    own = flatten_config(group[0].config)
+    others = [
+        flatten_config(each[0].config) for each in groups if each is not group and each[0].preset == group[0].preset
+    ]
+    apart = [
+        f"{name.rpartition('.')[2]}={value}"
+        for name, value in own.items()
+        if name not in ("training.seed", "data.fold") and any(each[name] != value for each in others)
+    ]
+    return ", ".join([group[0].preset, *apart])

@@ -1,0 +1,135 @@
+"""Texts as a run's tokenizer reads them: whether the run was trained on them, and whether they are too long."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import io
+import zipfile
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from core.cache import cache_folder, keep_files, mark_used
+from core.data.availability import DATA_FOLDER, check_availability
+from core.data.dataset import TRAIN, Dataset
+from core.data.load import load_dataset
+from core.data.sources import SOURCES, split_mixture
+from core.exceptions import NotAvailable, SentiscopeError
+from core.fingerprint import hash_value
+from core.runs.record import RunRecord
+from core.text.tokenizer import Tokenizer
+from core.training.temperature import compute_class_prior
+
+VERSION = 1
+"""Raised whenever the same tokenizer and texts would give other keys."""
+
+
+def load_trained_data(record: RunRecord) -> Dataset:
+    """Return the data of a run as it was trained, with the training rows left by limit, folds and renaming.
+
+    Raises NotAvailable if they are not here, or no longer what they were.
+    """
+    if missing := _find_missing(record):  # said before the others are read, which may take long
+        raise NotAvailable(
+            f"the data of run '{record.run}' cannot be read here; set {DATA_FOLDER} to the folder that holds "
+            + ", ".join(missing)
+        )
+    try:
+        dataset = load_dataset(record.config.data)
+    except SentiscopeError as error:
+        raise NotAvailable(f"the data of run '{record.run}' cannot be read here ({error})") from error
+    if record.data_fingerprint != dataset.fingerprint:
+        raise NotAvailable(f"the data of run '{record.run}' have changed since it was trained")
+    return dataset
+
+
+def _find_missing(record: RunRecord) -> list[str]:
+    config = record.config.data
+    names = (*(split_mixture(config.name) or (config.name,)), *config.parse_added(), *config.parse_apart())
+    return [name for name in dict.fromkeys(names) if name in SOURCES and check_availability(SOURCES[name]).lacking]
+
+
+@dataclass(frozen=True)
+class TrainingTexts:
+    """The training data of a run, loaded only if the cache lacks the requested part."""
+
+    record: RunRecord
+    tokenizer: Tokenizer
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """Return the data set; raises as `load_trained_data`."""
+        return load_trained_data(self.record)
+
+    @property
+    def keys(self) -> np.ndarray:
+        """Return sorted digests, uint64, of the training texts as the tokenizer reads them; raises as `load_trained_data`."""
+        return self._kept[0]
+
+    @property
+    def prior(self) -> list[float]:
+        """Return the share of each class among the training rows; raises as `load_trained_data`."""
+        return list(map(float, self._kept[1]))
+
+    @cached_property
+    def _kept(self) -> tuple[np.ndarray, np.ndarray]:
+        about = {"version": VERSION, "data": self.record.data_fingerprint, "tokenizer": self.tokenizer.to_json()}
+        path = cache_folder() / f"seen-{hash_value(about)}.npz"
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                found = arrays["keys"], arrays["prior"]
+            mark_used(path)
+            return found
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):  # none yet, or half of one
+            pass
+        train, classes, stream = self.dataset.splits[TRAIN], len(self.dataset.classes), io.BytesIO()
+        keys = np.unique(_hash_keys(encode_texts(self.tokenizer, train["text"].tolist()).keys))
+        prior = np.array(compute_class_prior(self.dataset.get_targets(TRAIN), classes))
+        np.savez(stream, keys=keys, prior=prior)
+        keep_files([(path, stream.getvalue())], "seen")
+        return keys, prior
+
+
+def _hash_keys(keys: Sequence[bytes]) -> np.ndarray:
+    """Return the first half of each key, (n,) uint64."""
+    return np.array([int.from_bytes(key[:8], "little") for key in keys], np.uint64)
+
+
+@dataclass(frozen=True)
+class EncodedTexts:
+    """The input of a model for n texts, made by its tokenizer."""
+
+    keys: list[bytes]
+    """(n,): equal where the model sees the same token ids; texts are cut as it cuts them."""
+    cut: np.ndarray
+    """(n,) bool: where there are more tokens than it reads."""
+
+
+def encode_texts(tokenizer: Tokenizer, texts: Sequence[str]) -> EncodedTexts:
+    """Return the input of a model for texts.
+
+    Punctuation that is dropped, letter case that is folded and words outside the vocabulary make texts alike; so does
+    an equal beginning of two long ones.
+    """
+    uncut = copy.copy(tokenizer)
+    uncut.max_length = 0
+    most, keys, cut = tokenizer.max_length, [], np.zeros(len(texts), bool)
+    # A model that reads the letters of words tells unknown ones apart.
+    spelt = uncut.split_batch(texts) if tokenizer.buckets else None
+    ids = uncut.encode_batch(texts)
+    tokens: Sequence[Sequence[Any]] = ids if spelt is None else spelt
+    for row, each in enumerate(tokens):
+        cut[row] = 0 < most < len(each)
+        seen = repr(tokenizer.truncate_values(ids[row], each)).encode("utf-8", "surrogatepass")
+        keys.append(hashlib.blake2b(seen, digest_size=16).digest())
+    return EncodedTexts(keys, cut)
+
+
+def find_overlap(reading: EncodedTexts, learned: TrainingTexts) -> np.ndarray:
+    """Return which texts the model reads exactly like a training text, (n,) bool; raises as `load_trained_data`."""
+    return np.isin(_hash_keys(reading.keys), learned.keys)

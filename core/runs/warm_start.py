@@ -1,0 +1,125 @@
+"""The parents of a training: the run that it starts from, with the settings it inherits, and its teacher."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.config import RunConfig, flatten_config
+from core.data.dataset import Task
+from core.exceptions import ConfigError, InputError, SentiscopeError
+from core.runs.record import RunRecord, WarmStart
+from core.runs.store import RunStore
+from core.text.config import READING, TextConfig
+from core.training.config import TFIDF
+
+if TYPE_CHECKING:
+    from core.models.builder import Model
+    from core.runs.load import LoadedRun
+    from core.text.tokenizer import GrownTokenizer, Tokenizer
+
+START = "training.start"
+BODY = (
+    *("width", "ngram_buckets", "layers", "ff_width", "feedforward", "norm", "norm_place", "initial"),
+    "ngram_buckets",
+    *("attention.heads", "attention.qk_width", "attention.rotary", "attention.qk_norm"),
+)
+"""Settings of the model that what was learned depends on; what a preset stands for is not among them."""
+
+
+def add_start_settings(settings: Mapping[str, Any], store: RunStore) -> dict[str, Any]:
+    """Add the settings of the run that a training starts from below those on top of a preset.
+
+    How texts are read and the body of the model are that run's, so that all it has learned fits; what sets the preset
+    apart (components, terms, positions, pooling, head) is the preset's. Raises InputError if nothing can start from it.
+    """
+    start = settings.get(START)
+    if not start:
+        return dict(settings)
+    known = flatten_config(_read_start_run(store, str(start)).config)
+    names = [*(f"text.{name}" for name in READING), *(f"model.{name}" for name in BODY)]
+    return {**{name: known[name] for name in names}, **settings}
+
+
+@dataclass(frozen=True)
+class Start:
+    """A finished run that a training starts from."""
+
+    source: LoadedRun
+    grown: GrownTokenizer
+
+    @classmethod
+    def from_run(cls, store: RunStore, run: str, texts: Sequence[str], config: TextConfig) -> Start:
+        """Return its model, and its tokenizer for these training texts.
+
+        Raises InputError if it cannot be started from, ConfigError if the settings of how texts are read are not its
+        own.
+        """
+        from core.runs.load import load_run
+        from core.text.tokenizer_factory import extend_tokenizer
+
+        _read_start_run(store, run)
+        source = load_run(store, run)
+        return cls(source, extend_tokenizer(source.tokenizer, texts, config))
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        """Return the tokenizer of the training."""
+        return self.grown.tokenizer
+
+    def copy_into(self, model: Model, classes: Sequence[str]) -> WarmStart:
+        """Copy the weights that fit into a fresh model; return a summary for the record."""
+        from core.models.encoder import EncoderClassifier
+        from core.models.warm_start import start_from
+
+        known, record = self.source.model, self.source.record
+        assert isinstance(model, EncoderClassifier)  # the settings refuse all others
+        assert isinstance(known, EncoderClassifier)
+        copied = start_from(
+            model, known, origins=self.grown.origins, same_classes=tuple(classes) == tuple(record.classes)
+        )
+        return {
+            "run": record.run,
+            "numbers": copied.numbers,
+            "of": copied.of,
+            "fresh": list(copied.fresh),
+            "partly": list(copied.partly),
+            "words": len(self.grown.origins),
+        }
+
+
+def _read_start_run(store: RunStore, run: str) -> RunRecord:
+    record = store.read(run)
+    if record.config.model.family != "encoder":
+        raise InputError(f"{START}={run}: a {record.preset} has no layers to start from; choose a run of an encoder")
+    if record.status != "done":
+        raise InputError(f"{START}={run}: this run is {record.status}; choose a finished one")
+    return record
+
+
+def find_teacher(config: RunConfig, store: RunStore) -> RunRecord | None:
+    """Return the run that teaches, None if there is no teacher; ConfigError: there is no such finished run."""
+    name = config.training.teacher
+    if name in ("", TFIDF):
+        return None
+    try:
+        record = store.read(name)
+    except SentiscopeError as error:
+        raise ConfigError(f"training.teacher={name}: tfidf, or the name of a finished run; {error}") from error
+    if record.status != "done":
+        raise ConfigError(f"training.teacher={name}: this run is {record.status}; a teacher has finished its training")
+    return record
+
+
+def check_classes(run: RunRecord, classes: Sequence[str], task: Task) -> None:
+    """Refuse a teacher with another task or other classes; the order of its classes does not matter."""
+    if run.task != task:
+        kinds = {"single": "one label per text", "multi": "several labels per text"}
+        raise ConfigError(f"training.teacher={run.run}: knows {kinds[run.task]}, and these data have {kinds[task]}")
+    if set(run.classes) != set(classes):
+        theirs, ours = ", ".join(run.classes), ", ".join(classes)
+        raise ConfigError(
+            f"training.teacher={run.run}: its classes are {theirs:.200}, those of these data {ours:.200}; "
+            "name them alike with data.rename, or choose training.teacher=tfidf"
+        )

@@ -1,0 +1,261 @@
+"""Runs that give each word a tag: their training examples, predictions, metrics and files.
+
+evaluation/<split>/tags.parquet: row, text (words with blanks between), label, predicted (a tag for each word) and
+probability (of the predicted tag; missing where no token of the word was read). evaluation/<split>/metrics.json: n,
+words, metrics, intervals, per_type, outcomes, unread.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from core.atomic import convert_os_errors, write_bytes, write_text
+from core.data.conll import OUTSIDE
+from core.data.dataset import Dataset, Task
+from core.data.parquet import read_parquet
+from core.evaluation.intervals import compute_percentiles, draw_resamples
+from core.evaluation.prediction import Classifier, get_device, switch_to_eval
+from core.evaluation.span_metrics import KINDS, SpanScores
+from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
+from core.metrics import select_metrics
+from core.models.builder import check_token_tagging
+from core.models.trace import Batch
+from core.runs.record import EVALUATION, METRICS, TAGS
+from core.text.normalization import prepare
+from core.text.token_table import build_token_table, split_batches
+from core.text.tokenizer import Tokenizer
+from core.training.history import replace_nonfinite
+from core.training.loss import UNTAGGED
+from core.training.training_stage import Examples
+
+if TYPE_CHECKING:
+    from core.config import RunConfig
+
+
+BATCH = 64
+_WORD = re.compile(r"[^ \t\n\r\f\v]+")
+"""A blank that does not break is part of a word, in files and in what is typed."""
+TASK: Task = "tokens"
+
+
+def check_config(config: RunConfig) -> None:
+    """Refuse settings that cannot train on tagged words; ConfigError names the nearest valid choice."""
+    check_token_tagging(config.model)
+    training = config.training
+    of_texts = {
+        "training.teacher": training.teacher,
+        "training.nonsense": training.nonsense,
+        "training.joined": training.joined,
+        "training.mix": "" if training.mix == "none" else training.mix,
+        "training.start": training.start,
+    }
+    for name, value in of_texts.items():
+        if value:
+            raise ConfigError(
+                f"{name}={value!s:.60}: of runs that label whole texts, and here each word has a tag; leave it out"
+            )
+    if not config.data.texts:
+        raise ConfigError("data.texts=false: tags say nothing without their words; choose data.texts=true")
+
+
+def build_examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Examples:
+    """Return a split with the tag of each word at its first token, and `UNTAGGED` at all others."""
+    rows = dataset.splits[split]
+    texts = rows["text"].tolist()
+    tags = np.full((len(rows), max(1, tokenizer.max_length)), UNTAGGED, np.int64)
+    for row, (text, label) in enumerate(zip(texts, rows["label"], strict=True)):
+        for place, tag in zip(find_first_tokens(tokenizer, text), label, strict=True):
+            if place != NOWHERE:
+                tags[row, place] = tag
+    return Examples(build_token_table(tokenizer, texts), tags)
+
+
+def score_validation(classes: Sequence[str], labels: np.ndarray, logits: torch.Tensor) -> dict[str, float]:
+    """Measure a validation split while training: the words that are read."""
+    said, known = logits.argmax(-1).numpy(), labels != UNTAGGED
+    names = np.array(classes, dtype=object)
+    return compute_metrics(
+        SpanScores(*([names[side[row][known[row]]].tolist() for row in range(len(labels))] for side in (labels, said)))
+    )
+
+
+def compute_metrics(scores: SpanScores) -> dict[str, float]:
+    """Return every metric of tagged words."""
+    once = np.ones((1, len(scores)))
+    return {name: float(metric.measure(scores, once)[0]) for name, metric in select_metrics(TASK).items()}
+
+
+def compute_intervals(scores: SpanScores) -> dict[str, list[float]]:
+    """Return the 95 % percentile bootstrap over sentences of every metric; none where all resamples agree."""
+    drawn = list(draw_resamples(len(scores), 0)) if len(scores) else []
+    ends = {
+        name: compute_percentiles(np.concatenate([metric.measure(scores, weights) for weights in drawn]))
+        for name, metric in (select_metrics(TASK).items() if drawn else ())
+    }
+    return {name: each for name, each in ends.items() if each is not None}
+
+
+@dataclass(frozen=True)
+class TaggedText:
+    """The predicted tags of the words of a text."""
+
+    words: list[str]
+    chances: np.ndarray
+    """(W, C) float32: of each tag at each word; NaN where no token of the word was read."""
+    classes: tuple[str, ...]
+
+    @cached_property
+    def tags(self) -> list[str]:
+        """Return the most probable tag of each word; `O` of one that was not read."""
+        unread = np.isnan(self.chances[:, 0])
+        best = np.where(unread, self.classes.index(OUTSIDE), np.nan_to_num(self.chances).argmax(1))
+        return [self.classes[number] for number in best]
+
+    @property
+    def of_tags(self) -> list[float | None]:
+        """Return the probability of each word's tag; None of one that was not read."""
+        best = np.nan_to_num(self.chances).max(1)
+        return [None if np.isnan(row[0]) else float(chance) for row, chance in zip(self.chances, best, strict=True)]
+
+
+def tag_texts(
+    model: Classifier, tokenizer: Tokenizer, texts: Sequence[str], classes: tuple[str, ...]
+) -> list[TaggedText]:
+    """Return the predicted tags of each word of texts, in their order; words are separated by blanks."""
+    texts = [" ".join(_WORD.findall(text)) for text in texts]
+    tokens, places = build_token_table(tokenizer, texts), [find_first_tokens(tokenizer, text) for text in texts]
+    chances: list[np.ndarray] = [np.empty(0)] * len(texts)
+    with switch_to_eval(model):
+        for rows in split_batches(np.argsort(-tokens.lengths, kind="stable"), BATCH):
+            logits = model(Batch.from_arrays(tokens.pad_rows(rows)).to(get_device(model))).logits
+            for row, found in zip(rows, logits.float().softmax(-1).cpu().numpy(), strict=True):
+                at = np.array(places[row])
+                read = at != NOWHERE
+                chances[row] = np.where(read[:, None], found[np.where(read, at, 0)], np.nan)
+    return [TaggedText(split_words(text), said, classes) for text, said in zip(texts, chances, strict=True)]
+
+
+@dataclass(frozen=True)
+class TaggedSplit:
+    """A split with the predicted tags of its words."""
+
+    split: str
+    texts: list[str]
+    labels: list[list[str]]
+    said: list[TaggedText]
+
+    @classmethod
+    def from_rows(
+        cls, split: str, rows: pd.DataFrame, classes: tuple[str, ...], model: Classifier, tokenizer: Tokenizer
+    ) -> TaggedSplit:
+        """Tag rows whose tags are numbers in `classes`."""
+        texts = rows["text"].tolist()
+        labels = [[classes[number] for number in tags] for tags in rows["label"]]
+        return cls(split, texts, labels, tag_texts(model, tokenizer, texts, classes))
+
+    @cached_property
+    def scores(self) -> SpanScores:
+        """Return the labels with the predictions."""
+        return SpanScores(self.labels, [each.tags for each in self.said])
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """Return the content of `metrics.json`."""
+        ends = Counter(each.outcome for found in self.scores.found for each in found)
+        return {
+            "split": self.split,
+            "n": len(self.texts),
+            "words": sum(map(len, self.labels)),
+            "metrics": compute_metrics(self.scores),
+            "intervals": compute_intervals(self.scores),
+            "per_type": self.scores.evaluate_types(),
+            "outcomes": {name: ends[name] for name in KINDS},
+            "unread": sum(chance is None for each in self.said for chance in each.of_tags),
+        }
+
+    def build_table(self) -> pd.DataFrame:
+        """Return the content of `tags.parquet`."""
+        return pd.DataFrame(
+            {
+                "row": np.arange(len(self.texts)),
+                "text": self.texts,
+                "label": self.labels,
+                "predicted": [each.tags for each in self.said],
+                "probability": [each.of_tags for each in self.said],
+            }
+        )
+
+    def write(self, run: Path) -> None:
+        """Write both files of the split."""
+        folder = run / EVALUATION / self.split
+        with convert_os_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        table = io.BytesIO()
+        self.build_table().to_parquet(table, index=False)
+        write_bytes(folder / TAGS, table.getvalue())
+        write_text(folder / METRICS, json.dumps(replace_nonfinite(self.report), indent=1, ensure_ascii=False) + "\n")
+
+
+def read_tags(run: Path, split: str) -> pd.DataFrame:
+    """Read the table of a split, with lists of tags.
+
+    Raises NotAvailable if the run has none of it, RunDamaged if it cannot be read, or a row has not one tag for each
+    word.
+    """
+    path = run / EVALUATION / split / TAGS
+    if split != Path(split).name or not path.is_file():
+        raise NotAvailable(f"the run has no tags of a split '{split}' yet")
+    try:
+        table = read_parquet(path)
+        for name in ("label", "predicted", "probability"):
+            table[name] = [list(each) for each in table[name]]
+        words = table["text"].map(lambda text: len(split_words(text)))
+        sound = all((table[name].map(len) == words).all() for name in ("label", "predicted", "probability"))
+    except (DataError, KeyError, TypeError, AttributeError) as error:
+        raise RunDamaged(f"{path}: cannot be read: {error}") from error
+    if not sound:
+        raise RunDamaged(f"{path}: cannot be read: a row has not one tag for each word")
+    return table
+
+
+NOWHERE = -1
+"""In place of a token: the word has none, because the text was cut before it or normalising left nothing of it."""
+
+
+def split_words(text: str) -> list[str]:
+    """Split a tagged text at its blanks into words."""
+    return text.split(" ")
+
+
+def find_first_tokens(tokenizer: Tokenizer, text: str) -> list[int]:
+    """Return for each word of a text the position of its first token among those that are read, or `NOWHERE`.
+
+    Words are looked for in the normalised text, one after the other, so that any tokenizer with offsets will do.
+    """
+    encoded = tokenizer.encode(text)
+    found, begins, token = list[int](), 0, 0
+    for word in split_words(text):
+        spelt = prepare(word, tokenizer.config).strip()
+        place = encoded.text.find(spelt, begins) if spelt else -1
+        if place < 0:
+            found.append(NOWHERE)
+            continue
+        begins = place + len(spelt)
+        while token < len(encoded.offsets) and encoded.offsets[token][1] <= place:
+            token += 1
+        inside = token < len(encoded.offsets) and encoded.offsets[token][0] < begins
+        # A token that holds the end of one word and the beginning of the next speaks for the first.
+        found.append(token if inside and token not in found[-1:] else NOWHERE)
+    return found

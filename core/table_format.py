@@ -1,0 +1,54 @@
+"""Cells of tables: numbers as text, and tables that are exported as CSV."""
+
+from __future__ import annotations
+
+import csv
+import re
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+T = TypeVar("T")
+BOM = "\ufeff"
+"""Begins every CSV that is given away: without it Excel takes UTF-8 for the code page of the machine."""
+_FORMULA = re.compile(r"[\s\x00-\x20\u200b\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
+
+
+def escape_formula(cell: T) -> T | str:
+    """Return the cell, with an apostrophe before a text that a spreadsheet would compute.
+
+    Spreadsheets pass over blanks and line breaks before the sign, and some read the wide signs of East Asian text too.
+    A text that has the apostrophe already gets another, so that `strip_apostrophe` gives every text back.
+    """
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell.lstrip("'")) else cell
+
+
+def strip_apostrophe(cell: str) -> str:
+    """Return the text that `escape_formula` was given."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell.lstrip("'")) else cell
+
+
+def format_decimals(value: float | None) -> str:
+    """Format a number with three decimal places; None gives an empty text."""
+    return "" if value is None else f"{value:.3f}"
+
+
+def format_cell(value: float | list[float] | str | None) -> str:
+    """Format a cell of a table: three decimal places, the ends of an interval, or an unchanged text."""
+    if isinstance(value, list):
+        return " to ".join(map(format_decimals, value))
+    return value if isinstance(value, str) else format_decimals(value)
+
+
+def format_csv(frame: pd.DataFrame) -> str:
+    """Return the table as CSV that spreadsheets open directly: UTF-8 with a byte order mark, and no formulas.
+
+    What a spreadsheet would compute gets a leading apostrophe, names of columns too.
+    """
+    text = frame.select_dtypes(include=["str", "object", "category"]).columns
+    guarded = frame.assign(**{name: frame[name].astype(object).map(escape_formula) for name in text})
+    named = guarded.set_axis([escape_formula(name) for name in frame.columns], axis=1)
+    written = named.to_csv(index=False)
+    # A lone carriage return ends a row for those who read it, and is put in quotes only with everything else.
+    return BOM + (named.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC) if "\r" in written else written)

@@ -1,0 +1,320 @@
+"""Normalisation of texts before tokenisation: look-alike characters first, then the steps of a normaliser.
+
+A run keeps the version of the table of look-alikes that it was trained with; a change is a new version, the old stays.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from html.entities import html5
+from typing import Any
+
+from core.exceptions import ConfigError
+from core.text.config import LOOKALIKES, TextConfig
+from core.text.text_pairs import MARK, replace_sign, split_pair
+from core.text.words import EMOJI, build_mark_class, split_words
+
+ENTITY = r"&(?:\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
+BREAK = re.compile(r"</?\s*br\b[^<>]{0,80}>", re.IGNORECASE)
+_APOSTROPHES = "\u2018\u2019\u201b\u02bc\u00b4`"
+_WIDTHS = ("<wide>", "<narrow>")
+_LIGATURES = ((0x132, 0x133), (0x1C4, 0x1CC), (0x1F1, 0x1F3), (0xFB00, 0xFB4F), (0xFB50, 0xFDFF), (0xFE70, 0xFEFC))
+"""Latin digraphs, Latin, Armenian and Hebrew ligatures, Arabic presentation forms."""
+Replace = Callable[[re.Match[str]], str]
+
+
+@functools.cache
+def _build_forms() -> dict[str, str]:
+    """Return the NFKC forms of wide and narrow characters and of ligatures."""
+    found: dict[str, str] = {}
+    for code in (*range(0x3000, 0x3001), *range(0xFF00, 0xFFEF)):
+        tag, *parts = unicodedata.decomposition(chr(code)).split() or [""]
+        # One step: the letters of narrow Hangul stay letters, as people type them, and do not become parts of others.
+        if tag in _WIDTHS:
+            found[chr(code)] = "".join(chr(int(part, 16)) for part in parts)
+    for first, last in _LIGATURES:
+        for code in range(first, last + 1):
+            if unicodedata.decomposition(chr(code)).startswith("<"):
+                # A vowel sign by itself is spelt with a blank before it.
+                found[chr(code)] = unicodedata.normalize("NFKC", chr(code)).strip()
+    return found
+
+
+def _decode_entity(entity: re.Match[str]) -> str:
+    """Decode an HTML entity; a name that only begins like one stays unchanged."""
+    known = entity[0][1] == "#" or entity[0][1:] in html5
+    return html.unescape(entity[0]) if known else entity[0]
+
+
+@functools.cache
+def _build_steps() -> tuple[tuple[re.Pattern[str], Replace], ...]:
+    forms = _build_forms()
+    letter, before = r"[^\W\d_]", rf"(?:(?<=[^\W\d_])|(?<=[{build_mark_class()}]))"
+    joined = rf"{EMOJI}[\U0001f3fb-\U0001f3ff\ufe0e\ufe0f]*\u200d(?={EMOJI})"
+    return (
+        # Entities first: what they hide is text like any other, also a tag.
+        (re.compile(ENTITY), _decode_entity),
+        (BREAK, lambda found: " "),
+        (re.compile(f"[{''.join(map(re.escape, forms))}]"), lambda found: forms[found[0]]),
+        (re.compile("\u200b"), lambda found: " "),
+        (re.compile(rf"({joined})|\u200d"), lambda found: found[1] or ""),
+        # A person does not see which form of a sign was asked for; a non-joiner parts letters, or nothing.
+        (re.compile(rf"[\ufe0e\ufe0f]|\u200c(?!{letter})|(?<![\w{build_mark_class()}])\u200c"), lambda found: ""),
+        (re.compile(rf"{before}[{_APOSTROPHES}](?={letter})"), lambda found: "'"),
+    )
+
+
+def replace_lookalikes(text: str, version: int = LOOKALIKES) -> str:
+    """Replace look-alike characters in a text; version 0 replaces none."""
+    if not version or (text.isascii() and not any(sign in text for sign in "&<`")):
+        return text
+    for pattern, replace in _build_steps():
+        text = pattern.sub(replace, text)
+    return text
+
+
+def replace_with_places(text: str, places: Sequence[int], version: int = LOOKALIKES) -> tuple[str, list[int]]:
+    """Return `replace_lookalikes` of a text and the new positions of `places`; one inside a replaced part moves to its end."""
+    if replace_lookalikes(text, version) == text:
+        return text, [*places]
+    found = [*places]
+    for pattern, replace in _build_steps():
+        moved, parts, end, length = [0] * (len(text) + 1), list[str](), 0, 0
+        for match in pattern.finditer(text):
+            start, stop = match.span()
+            moved[end : start + 1] = range(length, length + start - end + 1)
+            parts += [text[end:start], replace(match)]
+            length += start - end + len(parts[-1])
+            moved[start + 1 : stop + 1] = [length] * (stop - start)
+            end = stop
+        if end:
+            moved[end + 1 :] = range(length + 1, length + 1 + len(text) - end)
+            text, found = "".join(parts) + text[end:], [moved[place] for place in found]
+    return text, found
+
+
+Step = Callable[[str], str]
+
+URL_MARK, USER_MARK = "<url>", "<user>"
+LONG_MARK, CAPITALS_MARK = "xxlong", "xxcaps"
+"""Letters only, so that every later step leaves them alone and a byte-level tokenizer can make each one piece."""
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
+_INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+# Not every "www." is a link: "awww... so sweet".
+LINK = r"(?:https?://|(?<!\w)www\.(?=\w))\S+"
+# The last branch is how TweetEval writes a link it has removed.
+_URL = re.compile(rf"{LINK}|\bhttps?\b", re.IGNORECASE)
+USER = r"(?<!\w)@[A-Za-z0-9_]+"
+_USER = re.compile(USER)
+_HASHTAG = re.compile(r"(?<!\w)#(?!\ufe0f?\u20e3)([^\s#]+)")  # not the one of a key
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# The cleaning of 7ess-Xin, section III-A: `http://`, `https://` or `www.` links, and handles `@username`.
+_PAPER_URL = re.compile(LINK, re.IGNORECASE)
+_PAPER_USER = re.compile(r"@\w+")
+# As its released code finds them: also inside a word ("awwww"), and up to the next blank.
+_RELEASED_URL = re.compile(r"(?:http|www)\S+", re.IGNORECASE)
+_RELEASED_USER = re.compile(r"@\S+")
+_TAG = re.compile(r"#(\w+)")
+_INNER = rf"{build_mark_class()}\u200c\u200d"
+# Emoji and apostrophes go ("don't" becomes "dont"); vowel signs and joiners belong to the letter before them.
+_NO_WORD = re.compile(rf"[^\w\s{_INNER}]|(?<![\w{_INNER}])[{_INNER}]+")
+# As the released code does it: of scripts whose vowels are signs above and below, these go too.
+_NO_RELEASED_WORD = re.compile(r"[^\w\s]")
+_DIGITS = re.compile(r"\d+")
+# Addresses and names are no words: the first branch takes them out of the way of the second.
+_LETTERS = rf"(?:[^\W\d_][{build_mark_class()}]*)+"
+_WORD_OUTSIDE = re.compile(rf"{LINK}|@\w+|(?<!\w)({_LETTERS}(?:['’]{_LETTERS})*)(?!\w)", re.IGNORECASE)
+_RUN = re.compile(r"([^\W\d_])\1{2,}(\Z)?", re.IGNORECASE)
+_QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"'})
+
+
+def _compose_unicode(text: str) -> str:
+    """Normalise a text to NFC; lone surrogates, which no file can hold, become U+FFFD."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _SURROGATE.sub("\ufffd", text))
+
+
+def _fold_blanks(text: str) -> str:
+    """Replace line breaks, control characters and runs of blanks by one blank; remove zero-width characters."""
+    if not text.isprintable():
+        text = _INVISIBLE.sub("", _CONTROL.sub(" ", text))
+    return " ".join(text.split())
+
+
+def _split_hashtags(text: str) -> str:
+    """Split hashtags into known words and keep the mark: `#BuyTheDip` becomes `# Buy The Dip`."""
+    return _HASHTAG.sub(lambda found: " # " + _HUMP.sub(" ", found[1]) + " ", text)
+
+
+def _replace_quotes(text: str) -> str:
+    return text.translate(_QUOTES)
+
+
+def _mark_elongation(text: str) -> str:
+    """Shorten runs of three or more letters, and mark the word: "soooo coooool" → "so xxlong cool xxlong"."""
+
+    def shorten_word(found: re.Match[str]) -> str:
+        """Shorten and mark one word."""
+        short = _RUN.sub(lambda run: run[1] if run[2] is not None else run[1] * 2, found[1] or "")
+        return f"{short} {LONG_MARK}" if short != (found[1] or "") else found[0]
+
+    return _WORD_OUTSIDE.sub(shorten_word, text)
+
+
+def _mark_capitals(text: str) -> str:
+    """Add a mark after each word of two or more letters that are all capitals."""
+
+    def mark_word(found: re.Match[str]) -> str:
+        """Mark one word."""
+        word, done = found[1] or "", found.string.startswith(f" {CAPITALS_MARK}", found.end())
+        return f"{word} {CAPITALS_MARK}" if len(word) > 1 and word.isupper() and not done else found[0]
+
+    return _WORD_OUTSIDE.sub(mark_word, text)
+
+
+_COMPOSE = ("one form per character", _compose_unicode)
+_FOLD = ("blanks folded", _fold_blanks)
+_LOWER = ("lower case", str.lower)
+_ELONGATION = ("drawn-out words marked", _mark_elongation)
+_CAPITALS = ("words in capitals marked", _mark_capitals)
+_LOOKALIKES: tuple[Step, ...] = (str, replace_lookalikes)
+
+
+def _build_cleaning(
+    links: re.Pattern[str], users: re.Pattern[str], no_words: re.Pattern[str]
+) -> tuple[tuple[str, Step], ...]:
+    """Return the cleaning steps of the tweet encoder family, in its order; only the first two are our own."""
+    return (
+        _FOLD,
+        _COMPOSE,
+        _LOWER,
+        ("links removed", partial(links.sub, "")),
+        ("user names removed", partial(users.sub, "")),
+        ("hash signs removed", partial(_TAG.sub, r"\1")),
+        ("only letters, digits and underscores", partial(no_words.sub, "")),
+        ("digits removed", partial(_DIGITS.sub, "")),
+        _FOLD,
+    )
+
+
+NORMALISERS: dict[str, tuple[tuple[str, Step], ...]] = {
+    "none": (_FOLD, _COMPOSE),
+    "lower": (_FOLD, _LOWER, _COMPOSE),
+    "tweet": (
+        # Entities first: what they hide (an emoji, a blank) is text like any other.
+        ("HTML entities", html.unescape),
+        _FOLD,
+        ("links marked", partial(_URL.sub, f" {URL_MARK} ")),
+        ("user names marked", partial(_USER.sub, f" {USER_MARK} ")),
+        ("hashtags split", _split_hashtags),
+        ("quotes straightened", _replace_quotes),
+        _LOWER,
+        _COMPOSE,
+        _FOLD,
+    ),
+    "tweet-clean": _build_cleaning(_PAPER_URL, _PAPER_USER, _NO_WORD),
+    "tweet-clean-as-released": _build_cleaning(_RELEASED_URL, _RELEASED_USER, _NO_RELEASED_WORD),
+}
+
+
+def normalize_text(
+    text: str, kind: str, *, elongation: bool = False, capitals: bool = False, cased: bool = False, lookalikes: int = 0
+) -> str:
+    """Normalise a text for the tokenizer; both texts of a pair are normalised, with the mark between them.
+
+    Args:
+        text: As typed.
+        kind: One of `NORMALISERS`.
+        elongation: Whether to mark drawn-out words.
+        capitals: Whether to mark words in capitals.
+        cased: Leave lower case out: the same words as their writer spelt them, for a tagger.
+        lookalikes: Version of the table of look-alikes; 0: none.
+    """
+    return _apply_steps(text, [change for _, change in _select_steps(kind, elongation, capitals, cased, lookalikes)])
+
+
+def prepare_all(texts: Iterable[str], config: TextConfig) -> list[str]:
+    """Normalise many texts by the settings; see `prepare`."""
+    changes = [change for _, change in _choose_steps(config)]
+    return [_apply_steps(text, changes) for text in texts]
+
+
+def prepare(text: str, config: TextConfig, *, cased: bool = False) -> str:
+    """Normalise a text by the settings."""
+    return _apply_steps(text, [change for _, change in _choose_steps(config, cased)])
+
+
+def measure_lengths(text: str, places: Sequence[int], config: TextConfig) -> list[int]:
+    """Return the length of the normalised text up to each of the positions in the text as typed."""
+    plain, found = replace_with_places(text, places, config.lookalikes)
+    plain = plain if split_pair(text) else replace_sign(plain)  # a sign that only now stands by itself parts nothing
+    rest = [change for _, change in _choose_steps(config) if change is not _LOOKALIKES[config.lookalikes]]
+    whole = len(_apply_steps(plain, rest))
+    return [min(whole, len(_apply_steps(plain[:place], rest))) for place in found]
+
+
+def list_steps(text: str, config: TextConfig) -> list[tuple[str, str]]:
+    """Return each step that changed the text, as (name, text after it), for display."""
+    shown = []
+    for name, change in _choose_steps(config):
+        changed = _apply_steps(text, [change])
+        if changed != text:
+            shown.append((name, changed))
+        text = changed
+    return shown
+
+
+def _choose_steps(config: TextConfig, cased: bool = False) -> tuple[tuple[str, Step], ...]:
+    return _select_steps(config.normaliser, config.mark_elongation, config.mark_capitals, cased, config.lookalikes)
+
+
+def _apply_steps(text: str, changes: Iterable[Step]) -> str:
+    """Apply steps to a text, or to each text of a pair, so that they do not see the mark."""
+    if parts := split_pair(text):
+        return MARK.join(_apply_steps(part, changes) for part in parts)
+    for change in changes:
+        text = change(text)
+    return text
+
+
+@functools.cache
+def _select_steps(
+    kind: str, elongation: bool = False, capitals: bool = False, cased: bool = False, lookalikes: int = 0
+) -> tuple[tuple[str, Step], ...]:
+    if kind not in NORMALISERS:
+        raise ConfigError(f"text.normaliser={kind!r}: one of {', '.join(NORMALISERS)}")
+    chosen = NORMALISERS[kind]
+    # Before anything that would take the capitals or cut words up, after what makes blanks and characters plain.
+    first = chosen.index(_FOLD) + 1
+    marks = (*(() if not elongation else (_ELONGATION,)), *(() if not capitals else (_CAPITALS,)))
+    table = (("look-alikes", _LOOKALIKES[lookalikes]),) if lookalikes else ()
+    every = (*table, *chosen[:first], *marks, *chosen[first:])
+    return tuple(step for step in every if not (cased and step is _LOWER))
+
+
+MATTERS = ("normaliser", "lookalikes", "mark_elongation", "mark_capitals", "tokenizer")
+
+
+def make_text_keys(texts: Iterable[str], config: TextConfig) -> list[str]:
+    """Return a key for each text; texts with equal keys are the same to every model with these settings.
+
+    Of the word tokenizer the words and marks of the normalised text, of byte pairs the normalised text itself. Texts
+    that differ in an unknown word, or only behind the place where a long one is cut, stay different.
+    """
+    prepared = prepare_all(texts, config)
+    return [" ".join(split_words(text)) for text in prepared] if config.tokenizer == "word" else prepared
+
+
+def get_key_settings(config: TextConfig) -> dict[str, Any]:
+    """Return the settings that `make_text_keys` depends on; look-alikes only if they are replaced."""
+    known = dataclasses.asdict(config)
+    return {name: known[name] for name in known if name in MATTERS and (name != "lookalikes" or known[name])}

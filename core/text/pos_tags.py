@@ -1,0 +1,239 @@
+"""Part-of-speech tags (HanTa's tags mapped to the universal ones), and the language and script of texts."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import importlib.metadata
+import logging
+import re
+import sqlite3
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from core.cache import cache_folder
+from core.text.normalization import CAPITALS_MARK, LONG_MARK, URL_MARK, USER_MARK
+from core.text.words import split_words
+
+TAGS = ("NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "PUNCT", "X")
+"""Ids 1 to 12, in this order: the universal tags of Petrov, Das and McDonald (2012), PUNCT for their dot. X is whatever
+the tagger finds to be none of the others (interjections, foreign words, symbols, links). Id 0: no word, not tagged."""
+UNTAGGED = 0
+
+MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz", "nl": "morphmodel_dutch.pgz"}
+NAMES = {"en": "English", "de": "German", "nl": "Dutch"}
+SCHEME = 2
+"""Raised whenever the same words would be given other tags."""
+LONGEST = 40
+"""Characters: of a longer word the tagger, whose time grows with their cube, reads the end, where the inflection is."""
+ENDS = frozenset(".!?…")
+
+_MARKS = frozenset((URL_MARK, USER_MARK, LONG_MARK, CAPITALS_MARK))
+
+# The tagger learned "did" and "n't", "it" and "'s" as two words each; one word of ours has the tag of the first.
+_CONTRACTION = re.compile(r"(?<=\w)(?:n['’]t|['’](?:s|m|d|re|ve|ll))\Z", re.IGNORECASE)
+
+# By tag up to its first bracket: BNC C5 (English), STTS (German), CGN (Dutch).
+_ENGLISH = {
+    "NOUN": "NN NN0 NN1 NN2 NP0",
+    "VERB": "VBB VBD VBG VBI VBN VBZ VDB VDD VDG VDI VDN VDZ VHB VHD VHG VHI VHN VHZ VM0 VVB VVD VVG VVI VVN VVZ",
+    "ADJ": "AJ0 AJC AJS ORD",
+    "ADV": "AV0 AVQ XX0",
+    "PRON": "DPS PNI PNP PNQ",
+    "DET": "AT0 DT0 DTQ EX0",
+    "ADP": "IN PRF PRP",
+    "NUM": "CRD",
+    "CONJ": "CJC CJS CJT",
+    "PRT": "AVP POS TO0",
+    "PUNCT": "PUL PUN PUQ PUR",
+    "X": "!!! ITJ UNC ZZ0 UNKNOWN",
+}
+_GERMAN = {
+    "NOUN": "NE NN NNA NNI",
+    "VERB": "VA VM VV",
+    "ADJ": "ADJ",
+    "ADV": "ADV PROAV PWAV",
+    "PRON": "PDS PIS PPER PPOSAT PPOSS PRELS PRF PWS",
+    "DET": "ART PDAT PIAT PRELAT PWAT",
+    "ADP": "APPO APPR APPRART APZR",
+    "NUM": "CARD",
+    "CONJ": "KOKOM KON KOUI KOUS",
+    "PRT": "PTKA PTKANT PTKNEG PTKVZ PTKZU",
+    "PUNCT": "$ $, $.",
+    "X": "FM ITJ TRUNC XY UNKNOWN",
+}
+_DUTCH = {
+    "NOUN": "N",
+    "VERB": "WW",
+    "ADJ": "ADJ",
+    "ADV": "BW",
+    "PRON": "VNW",
+    "DET": "LID",
+    "ADP": "VZ",
+    "NUM": "TW",
+    "CONJ": "VG",
+    "PUNCT": "LET",
+    "X": "SPEC TSW UNKNOWN",
+}
+UNIVERSAL = {
+    language: {own: TAGS.index(tag) + 1 for tag, owns in table.items() for own in owns.split()}
+    for language, table in (("en", _ENGLISH), ("de", _GERMAN), ("nl", _DUTCH))
+}
+"""By language, from the tagger's tag to an id."""
+_PUNCT, _X = TAGS.index("PUNCT") + 1, TAGS.index("X") + 1
+
+
+class Tagger:
+    """A part-of-speech tagger of one language; its model is loaded when the first word is tagged."""
+
+    def __init__(self, language: str) -> None:
+        if language not in MODELS:
+            raise ValueError(f"no tagger for {language!r}, only for {', '.join(MODELS)}")
+        self.language = language
+        self.version = f"hanta {importlib.metadata.version('HanTa')} {language} {SCHEME}"
+        """What the tags of given words depend on."""
+
+    def tag(self, words: Sequence[str]) -> list[int]:
+        """Return one id of `TAGS` per word, given in its original case; the same words always get the same tags."""
+        return [each for sentence in _split_sentences(words) for each in self._tag_sentence(sentence)]
+
+    def _tag_sentence(self, words: list[str]) -> list[int]:
+        table = UNIVERSAL[self.language]
+        read = [_CONTRACTION.sub("", word) for word in words] if self.language == "en" else words
+        found = _load_hanta(self.language).tag_sent([word[-LONGEST:] for word in read], taglevel=0)
+        return [_tag_symbol(word) or table[tag.partition("(")[0]] for word, tag in zip(words, found, strict=True)]
+
+
+def _split_sentences(words: Sequence[str]) -> Iterator[list[str]]:
+    """Split words into sentences, each with its final punctuation."""
+    start = 0
+    for place in range(1, len(words) + 1):
+        if place == len(words) or (words[place - 1] in ENDS and words[place] not in ENDS):
+            yield list(words[start:place])
+            start = place
+
+
+def _tag_symbol(word: str) -> int:
+    """Return the tag of a word without letters and digits, or of one of our marks; 0 for all other words."""
+    if word in _MARKS:
+        return _X
+    if any(character.isalnum() for character in word):
+        return UNTAGGED
+    return _PUNCT if unicodedata.category(word[0])[0] == "P" else _X
+
+
+@functools.cache
+def _load_hanta(language: str) -> Any:
+    """Load HanTa with its model of a language; this is the only pickle ever read, from HanTa's own package."""
+    from HanTa import HanoverTagger
+
+    # A bare name would be looked for in the working directory first.
+    model = Path(HanoverTagger.__file__).resolve().with_name(MODELS[language])
+    tagger = HanoverTagger.HanoverTagger(str(model))
+    # Rare words come again and again; what they may be is the slowest part and depends on the word only.
+    tagger.analyze_forward = functools.lru_cache(1 << 17)(tagger.analyze_forward)
+    return tagger
+
+
+SAMPLE = 2000
+"""Texts that are looked at, evenly spread."""
+LEAST = 0.08
+"""Share of running words that are function words of a language, below which a text is not taken to be in it."""
+
+# Frequent words that are rare in the other two and in their neighbours (French, Spanish, Swedish …).
+FUNCTION_WORDS = {
+    "en": "the and of to is that it for you with this are not have but they from i'm it's my what there which would",
+    "de": "der die das und ist nicht ich zu ein eine mit auf für den dem sich auch es wie noch aber wir sie im hat",
+    "nl": "het een van ik niet dat op zijn voor maar ook je wel aan bij nog uit deze heeft wordt naar hij dit wat zo",
+}
+
+
+def detect_language(texts: Sequence[str]) -> str:
+    """Detect the language of most texts, as a code of `FUNCTION_WORDS`; return an empty string for any other."""
+    step = max(1, len(texts) // SAMPLE)
+    counts = Counter(word.lower() for text in texts[::step] for word in split_words(text) if word[0].isalpha())
+    total = sum(counts.values())
+    shares = {name: sum(counts[each] for each in words.split()) for name, words in FUNCTION_WORDS.items()}
+    best = max(shares, key=lambda name: shares[name])
+    return best if total and shares[best] / total >= LEAST else ""
+
+
+def detect_script(texts: Sequence[str]) -> str:
+    """Return the script of most letters by its Unicode name (Latin, Hangul, Bengali …); empty without letters."""
+    step = max(1, len(texts) // SAMPLE)
+    letters = Counter(letter for text in texts[::step] for letter in text if letter.isalpha())
+    scripts: Counter[str] = Counter()
+    for letter, count in letters.items():
+        scripts[unicodedata.name(letter, "unknown").split()[0].split("-")[0].capitalize()] += count
+    return max(scripts, key=lambda name: scripts[name]) if scripts else ""
+
+
+log = logging.getLogger(__name__)
+
+FILE = "tags.sqlite"
+BUSY_S = 20
+AT_ONCE = 500
+
+
+def tag_texts(tagger: Tagger, texts: Sequence[Sequence[str]]) -> list[bytes]:
+    """Tag the words of each text, one byte per word; tags are cached by words and the tagger's version."""
+    keys = [_hash_words(tagger, words) for words in texts]
+    try:
+        with _open_cache(cache_folder() / FILE) as kept:
+            return _tag_cached(kept, tagger, keys, texts)
+    except (sqlite3.Error, OSError) as error:
+        log.warning("tags are not kept: %s: %s", cache_folder() / FILE, error)
+        return [bytes(tagger.tag(words)) for words in texts]
+
+
+def _tag_cached(
+    kept: sqlite3.Connection, tagger: Tagger, keys: Sequence[bytes], texts: Sequence[Sequence[str]]
+) -> list[bytes]:
+    found: dict[bytes, bytes] = {}
+    for start in range(0, len(keys), AT_ONCE):
+        part = keys[start : start + AT_ONCE]
+        marks = ",".join("?" * len(part))
+        found.update(kept.execute(f"SELECT key, tags FROM tags WHERE key IN ({marks})", part))
+        new = {}
+        for key, words in zip(part, texts[start : start + AT_ONCE], strict=True):
+            if len(found.get(key, ())) != len(words):
+                found[key] = new[key] = bytes(tagger.tag(words))
+        if new:
+            with kept:
+                kept.executemany("INSERT OR REPLACE INTO tags VALUES (?, ?)", new.items())
+    return [found.get(key, b"") for key in keys]
+
+
+def _hash_words(tagger: Tagger, words: Sequence[str]) -> bytes:
+    content = "\n".join((tagger.version, *words))  # no word holds a line break
+    return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+@contextlib.contextmanager
+def _open_cache(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open the cache of tags; a damaged file is replaced."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        connection = _connect(path)
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError):  # locked or not to be opened, not damaged
+            raise
+        log.warning("%s is damaged (%s) and started again", path, error)
+        path.unlink()
+        connection = _connect(path)
+    with contextlib.closing(connection):
+        yield connection
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_S)
+    try:
+        connection.execute("CREATE TABLE IF NOT EXISTS tags (key BLOB PRIMARY KEY, tags BLOB NOT NULL) WITHOUT ROWID")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection

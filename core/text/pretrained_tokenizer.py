@@ -1,0 +1,244 @@
+"""The tokenizer of a pretrained backbone, as its authors published it.
+
+A pipeline comes with a file of somebody else, and some parts make a text of thirty letters one of gigabytes, which ends
+the whole process. So only the parts of the families that are read here are known, each once, and none that adds much.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+import tokenizers as hf
+
+from core import json_store
+from core.exceptions import ConfigError, DataError, RunDamaged
+from core.text.config import TextConfig
+from core.text.normalization import prepare_all
+from core.text.special_ids import FIRST, UNKNOWN
+from core.text.tokenizer import State, Tokenizer, compute_max_length
+
+KNOWN = {
+    "normalizer": (
+        *("BertNormalizer", "ByteLevel", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Nmt", "Precompiled", "Replace"),
+        *("Strip", "StripAccents"),
+    ),
+    "pre_tokenizer": (
+        *("BertPreTokenizer", "ByteLevel", "Digits", "Metaspace", "Punctuation", "Whitespace", "WhitespaceSplit"),
+    ),
+    "post_processor": ("BertProcessing", "ByteLevel", "RobertaProcessing", "TemplateProcessing"),
+    "decoder": ("BPEDecoder", "ByteFallback", "ByteLevel", "Fuse", "Metaspace", "Replace", "WordPiece"),
+    "model": ("BPE", "Unigram", "WordLevel", "WordPiece"),
+}
+"""By part of a pipeline the kinds that it may have."""
+INSIDE = ("normalizers", "pretokenizers", "processors", "decoders")
+BLANKS = " {2,}"
+"""The one regular expression that is read: several blanks become one, as SentencePiece has it."""
+LONGEST_REPLACED = 100
+"""Bytes that a table of Precompiled may put in the place of a character; the longest of Unicode's have 33."""
+LONGEST_WORD = 1_000
+"""Characters of a word that WordPiece looks through; BERT has 100, and the time grows with the square."""
+
+
+def check_pipeline(text: str) -> None:
+    """Raise a ValueError if the text of a `tokenizer.json` has an unknown part."""
+    tree = json_store.parse_json(text)
+    if not isinstance(tree, dict):
+        raise ValueError("it is no group of fields")
+    for part, known in KNOWN.items():
+        kinds = list[str]()
+        for each in _iterate_parts(tree.get(part)):
+            kind = each.get("type", "")
+            if part == "model" and not kind:
+                continue  # older files leave it out; the library tells the models apart by their fields
+            if kind not in known:
+                raise ValueError(f"its {part} has a part {kind!r:.40}, which is not read; known are {', '.join(known)}")
+            if kind in kinds and kind != "Replace":
+                raise ValueError(f"its {part} has {kind} twice")
+            kinds.append(kind)
+            _check_growth(each, kind, part)
+
+
+def _iterate_parts(part: Any) -> Iterator[Mapping[str, Any]]:
+    if part is None:
+        return
+    if not isinstance(part, dict):
+        raise ValueError("a part of it is no group of fields")
+    if part.get("type") != "Sequence":
+        yield part
+        return
+    for inside in (part.get(name, []) for name in INSIDE):
+        if not isinstance(inside, list):
+            raise ValueError("a Sequence of it is no list")
+        for each in inside:
+            yield from _iterate_parts(each)
+
+
+def _check_growth(part: Mapping[str, Any], kind: str, place: str) -> None:
+    """Refuse a part that makes texts much longer, or is slow for long words."""
+    if kind == "Replace":
+        pattern, content = part.get("pattern"), part.get("content")
+        plain = pattern.get("String") if isinstance(pattern, dict) else None
+        blanks = pattern == {"Regex": BLANKS} and content in (" ", "\u2581")
+        if not blanks and not (isinstance(plain, str) and isinstance(content, str) and 0 < len(plain) >= len(content)):
+            raise ValueError(f"its {place} has a Replace by something longer, or by a rule, which is not read")
+    if kind == "Precompiled":
+        try:
+            table = base64.b64decode(str(part.get("precompiled_charsmap") or ""))
+        except ValueError as error:
+            raise ValueError(f"its {place} has a Precompiled whose table cannot be read") from error
+        words = table[4 + int.from_bytes(table[:4], "little") :].split(b"\0")
+        if max(map(len, words)) > LONGEST_REPLACED:
+            raise ValueError(f"its {place} has a Precompiled that makes texts much longer, which is not read")
+    if (
+        place == "model"
+        and (longest := part.get("max_input_chars_per_word", 0))
+        and not (isinstance(longest, int) and longest <= LONGEST_WORD)
+    ):
+        raise ValueError(f"its model has max_input_chars_per_word={longest!r:.40}; at most {LONGEST_WORD} are read")
+
+
+@contextlib.contextmanager
+def hold_panics() -> Iterator[None]:
+    """Convert a panic of the library, which `except Exception` does not catch, to RunDamaged."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # its class cannot be imported
+            raise
+        raise RunDamaged(f"the tokenizer of the backbone broke down: {error!s:.200}") from None
+
+
+NAMES = (("[PAD]", "<pad>"), ("[UNK]", "<unk>"), ("[CLS]", "<s>"), ("[SEP]", "</s>"))
+"""What padding, an unknown word, the beginning and the end of a text are called, the usual name first."""
+BLOCK = 4096
+
+
+class PublishedTokenizer(NamedTuple):
+    """A published tokenizer of a backbone, before it is fitted to a training run."""
+
+    pipeline: str
+    """The text of its `tokenizer.json`."""
+    longest: int
+    """Tokens of a text that the backbone has places for, without those at its beginning and end."""
+    name: str
+
+
+class PretrainedTokenizer(Tokenizer):
+    """A backbone's tokenizer with its ids shifted behind our two special ids; its unknown token becomes ours."""
+
+    kind = "pretrained"
+
+    def __init__(self, pipeline: str, config: TextConfig, max_length: int) -> None:
+        self.config, self.max_length, self._pipeline = config, max_length, pipeline
+        try:
+            check_pipeline(pipeline)
+            with hold_panics():
+                self._model = hf.Tokenizer.from_str(pipeline)
+        except Exception as error:  # the library raises no narrower one
+            raise ValueError(f"the tokenizer of the backbone cannot be read: {error!s:.200}") from error
+        self._model.no_truncation()
+        self._model.no_padding()
+        self.specials = tuple(self._find_special(names) for names in NAMES)
+        """Rows of padding, the unknown word, the beginning and the end in the table of the backbone."""
+        self._unknown = self.specials[1]
+        self._between, self._longest = self._find_between(), 0
+        self.rows = 1 + max(self._model.get_vocab().values())
+        """Of the backbone's table that its tokenizer asks for; some may have no token."""
+
+    @classmethod
+    def fit(cls, texts: Sequence[str], config: TextConfig, published: PublishedTokenizer) -> PretrainedTokenizer:
+        """Choose the maximum length; refuse more tokens than the backbone has positions for."""
+        if config.max_length > published.longest:
+            raise ConfigError(
+                f"text.max_length={config.max_length}: '{published.name}' has places for {published.longest} tokens; "
+                f"choose text.max_length={published.longest}"
+            )
+        try:
+            fitted = cls(published.pipeline, config, config.max_length)
+        except ValueError as error:
+            raise DataError(str(error), file=published.name) from error
+        fitted._longest = published.longest
+        if not fitted.max_length:
+            lengths = [len(ids) for ids in fitted._encode_texts(prepare_all(texts, config))]
+            fitted.max_length = min(compute_max_length(lengths), published.longest)
+        return fitted
+
+    @property
+    def between(self) -> list[int]:
+        """The ids that the backbone's own encoding puts between the texts of a pair: [SEP], or </s></s>."""
+        return self._between
+
+    def _find_between(self) -> list[int]:
+        with hold_panics():
+            found = self._model.encode("a", "b")
+        parts = found.sequence_ids
+        if 0 not in parts or 1 not in parts:
+            return [self.specials[3] + FIRST]
+        places = range(len(parts) - parts[::-1].index(0), parts.index(1))
+        return [found.ids[place] + FIRST for place in places] or [self.specials[3] + FIRST]
+
+    def read_pairs(self, texts: Sequence[str]) -> None:
+        """Read pairs like any tokenizer, up to the number of positions of the backbone."""
+        super().read_pairs(texts)
+        self.max_length = min(self.max_length, self._longest or self.max_length)
+
+    @property
+    def size(self) -> int:
+        """The number of ids, including our two special ones."""
+        return FIRST + self.rows
+
+    def name(self, token: int) -> str:
+        """Return the text of an id; a piece that begins a word has a leading blank."""
+        if token < FIRST:
+            return NAMES[token][0]
+        piece = self._model.id_to_token(token - FIRST)
+        if piece is None:
+            return ""
+        if isinstance(self._model.model, hf.models.WordPiece):
+            prefix = self._model.model.continuing_subword_prefix
+            return piece.removeprefix(prefix) if piece.startswith(prefix) else f" {piece}"
+        if "\u2581" in piece:
+            return piece.replace("\u2581", " ")
+        with hold_panics():
+            return self._model.decode([token - FIRST], skip_special_tokens=False) or piece
+
+    def _find_special(self, names: tuple[str, str]) -> int:
+        found = next((row for name in names if (row := self._model.token_to_id(name)) is not None), None)
+        if found is None:
+            raise ValueError(f"the tokenizer of the backbone has neither {names[0]} nor {names[1]}")
+        return found
+
+    def _shift_ids(self, ids: Iterable[int]) -> list[int]:
+        return [UNKNOWN if each == self._unknown else each + FIRST for each in ids]
+
+    def _encode_text(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        with hold_panics():
+            found = self._model.encode(text, add_special_tokens=False)
+        return self._shift_ids(found.ids), [_trim_span(text, *span) for span in found.offsets]
+
+    def _encode_texts(self, texts: list[str]) -> Iterable[list[int]]:
+        rest = iter(texts)
+        while block := list(islice(rest, BLOCK)):
+            with hold_panics():
+                read = self._model.encode_batch_fast(block, add_special_tokens=False)
+            yield from (self._shift_ids(found.ids) for found in read)
+
+    def _dump_state(self) -> dict[str, Any]:
+        return {"vocabulary": [], "pipeline": json.dumps(json.loads(self._pipeline), ensure_ascii=False)}
+
+    @classmethod
+    def restore(cls, state: State, config: TextConfig, max_length: int) -> PretrainedTokenizer:
+        """Restore a tokenizer from a saved state."""
+        return cls(state.pipeline, config, max_length)
+
+
+def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return a span without the blank before a word; a span of nothing but a blank, empty in RoBERTa, includes it."""
+    if start == end and text[start - 1 : start] == " ":
+        return start - 1, end
+    return (start + 1, end) if end - start > 1 and text[start] == " " else (start, end)

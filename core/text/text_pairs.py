@@ -1,0 +1,48 @@
+"""Text pairs as one string with a mark between the texts; only `join_pair` creates one, and no text contains the mark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+SIGN = "‖"
+"""The mark between the texts of a pair: a token of its own that is not a word."""
+MARK = f" {SIGN} "
+PLAIN = "|"
+
+
+_STANDING = re.compile(rf"(?:^|\s){SIGN}(?:\s|$)")
+
+
+def join_pair(first: str, second: str) -> str:
+    """Join the texts of a pair with the mark."""
+    return f"{replace_sign(first)}{MARK}{replace_sign(second)}"
+
+
+def split_pair(text: str) -> tuple[str, str] | None:
+    """Split a pair into its two texts; return None for a single text."""
+    found = _STANDING.search(text) if SIGN in text else None
+    return None if found is None else (text[: found.start()], replace_sign(text[found.end() :]))
+
+
+def replace_sign(text: str) -> str:
+    """Replace the mark's sign in a text by another of the same length."""
+    return text.replace(SIGN, PLAIN)
+
+
+def is_mostly_pairs(texts: Iterable[str]) -> bool:
+    """Return whether most texts are pairs; texts added by hand may be single."""
+    marked = [split_pair(text) is not None for text in texts]
+    return sum(marked) * 2 > len(marked)
+
+
+def divide_tokens(first: int, second: int, most: int) -> tuple[int, int]:
+    """Divide `most` tokens between the texts of a pair; the longer text is truncated first, and neither is lost."""
+    if first + second <= most:
+        return first, second
+    half = most // 2
+    if second <= half:
+        return most - second, second
+    if first <= most - half:
+        return first, most - first
+    return most - half, half

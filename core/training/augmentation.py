@@ -1,0 +1,90 @@
+"""Additional training texts: texts of one class joined into a long one, and texts of made-up words."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from core.text.token_table import build_token_table
+from core.text.tokenizer import Tokenizer
+from core.training.config import count_added_texts
+from core.training.temperature import compute_class_prior
+from core.training.training_stage import Examples
+
+
+def append_joined(
+    examples: Examples, texts: Sequence[str], tokenizer: Tokenizer, *, classes: int, share: float, seed: int
+) -> Examples:
+    """Append a share of joined texts to the examples of `texts`, encoded by the same tokenizer.
+
+    A joined text holds training texts of one class (of several labels: of one set of them) in random order, at most the
+    tokenizer's `max_length` tokens. What is learned of it is the mean of what is learned of each, so that the model
+    comes to add up what a long text says.
+    """
+    labels = examples.labels
+    if not share:
+        return examples
+    kinds = np.unique(labels, axis=0, return_inverse=True)[1].reshape(-1)
+    found = draw_groups(
+        examples.tokens.lengths, kinds, count_added_texts(len(labels), share), tokenizer.max_length, seed
+    )
+    own = examples.get_targets(classes)
+    added = np.stack([own[rows].mean(0) for rows in found])
+    strung = [" ".join(texts[row] for row in rows) for rows in found]
+    return examples.append_texts(build_token_table(tokenizer, strung), added, classes)
+
+
+def draw_groups(lengths: np.ndarray, kinds: np.ndarray, count: int, longest: int, seed: int) -> list[np.ndarray]:
+    """Draw the rows of each of `count` joined texts; the same arguments give the same rows.
+
+    `lengths` (n,) are the tokens of each row, `kinds` (n,) what the rows of one text have in common. The kind of a text
+    is as frequent as its rows are. Its length is drawn evenly between two tokens and `longest`; rows of that kind
+    follow each other until the next one would not fit; the first one is there in any case.
+    """
+    random = np.random.default_rng([seed, count])
+    pools = {kind: np.flatnonzero(kinds == kind) for kind in np.unique(kinds)}
+    found = []
+    for first in random.integers(0, len(kinds), count):
+        room, pool = random.integers(2, max(3, longest + 1)), pools[kinds[first]]
+        drawn = np.array([first, *random.choice(pool, room // 2)])
+        fits = int((np.cumsum(lengths[drawn]) <= room).sum())
+        found.append(drawn[: max(1, fits)])
+    return found
+
+
+def append_nonsense(
+    examples: Examples, texts: Sequence[str], tokenizer: Tokenizer, *, classes: int, share: float, seed: int
+) -> Examples:
+    """Append a share of made-up texts to the examples of `texts`, encoded by the same tokenizer.
+
+    Their target is the class prior (`core.training.temperature`). Where the loss weighs classes, it weighs this too.
+    """
+    if not share:
+        return examples
+    added = generate_nonsense(texts, count_added_texts(len(examples.labels), share), seed)
+    prior = np.broadcast_to(compute_class_prior(examples.labels, classes), (len(added), classes))
+    return examples.append_texts(build_token_table(tokenizer, added), prior, classes)
+
+
+MOST_WORDS, SHORTEST, LONGEST = 16, 3, 9
+DIFFERENT = 5
+"""Letters of a word at most, so that `zzz` is among them as well as `kxrqvbnw`."""
+
+
+def generate_nonsense(texts: Iterable[str], count: int, seed: int) -> list[str]:
+    """Generate texts of 1 to 16 words: half from the letters a to z, half from all letters of the given texts."""
+    known = sorted(letter for letter in set().union(*texts) if letter.isalpha())
+    alphabets: Sequence[Sequence[str]] = [string.ascii_lowercase, known or string.ascii_lowercase]
+    random = np.random.default_rng([seed, count])
+    return [_generate_text(random, list(alphabets[number % 2])) for number in range(count)]
+
+
+def _generate_text(random: np.random.Generator, letters: list[str]) -> str:
+    return " ".join(_generate_word(random, letters) for _ in range(random.integers(1, MOST_WORDS + 1)))
+
+
+def _generate_word(random: np.random.Generator, letters: list[str]) -> str:
+    few = [letters[place] for place in random.integers(0, len(letters), random.integers(1, DIFFERENT + 1))]
+    return "".join(few[place] for place in random.integers(0, len(few), random.integers(SHORTEST, LONGEST + 1)))

@@ -1,0 +1,157 @@
+"""Masked language modelling: an encoder learns to guess hidden words of its training texts, before the labels.
+
+The objective of BERT (Devlin et al. 2019, section 3.1) without its second task: of 15 % of the tokens, 80 % are hidden,
+10 % replaced by a random one and 10 % left, and all of them are to be guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from core.models.encoder import EncoderClassifier
+from core.models.trace import Batch
+from core.text.lexicon import NEUTRAL
+from core.text.special_ids import FIRST, UNKNOWN
+from core.text.token_table import TokenTable
+from core.training.adamw import group_parameters
+from core.training.config import TrainingConfig
+from core.training.device import check_precision, force_determinism
+from core.training.history import HistoryWriter
+from core.training.training_stage import Events, TrainingStage
+
+SHARE = 0.15
+"""Of the tokens that are known, how many are to be guessed."""
+HIDDEN, RANDOM = 0.8, 0.1
+"""Of those, how many the model reads as unknown, and how many as another one; it reads the rest as they are."""
+
+
+class MaskedBatch(NamedTuple):
+    """A batch with masked words, and their positions."""
+
+    batch: Batch
+    places: Tensor
+
+
+def mask_words(batch: Batch, vocabulary: int, mark: int | None = None) -> MaskedBatch:
+    """Mask random words of a batch on the CPU (torch's generator), with polarities and n-grams; never the `mark`."""
+    ids, first = batch.ids, FIRST if mark is None else FIRST + 1
+    places = (torch.rand(ids.shape) < SHARE) & batch.keep & (ids >= first)
+    fate = torch.rand(ids.shape)
+    hidden, swapped = places & (fate < HIDDEN), places & (fate >= 1 - RANDOM)
+    drawn = torch.randint(first, max(vocabulary, first + 1), ids.shape)
+    read = torch.where(hidden, UNKNOWN, torch.where(swapped, drawn, ids))
+    polarity, grams = batch.polarity, batch.grams
+    if polarity is not None:
+        polarity = torch.where((hidden | swapped)[..., None], NEUTRAL, polarity)
+    if grams is not None:  # letters would give the word away
+        grams = grams.masked_fill((hidden | swapped)[..., None], 0)
+    return MaskedBatch(batch._replace(ids=read, polarity=polarity, grams=grams), places)
+
+
+def forget_words(batch: Batch, share: float, mark: int | None = None) -> Batch:
+    """Replace each token by the unknown one with probability `share`; its polarity becomes neutral.
+
+    Its part of speech and character n-grams stay, and so does padding; a class token is put before the texts later.
+    Drawn from torch's global generator on the CPU, where the batch has to be; nothing is drawn at 0. The `mark` between
+    the texts of a pair is no word.
+    """
+    if not share:
+        return batch
+    forgotten = (torch.rand(batch.ids.shape) < share) & batch.keep
+    if mark is not None:
+        forgotten &= batch.ids != mark
+    polarity = batch.polarity
+    return batch._replace(
+        ids=batch.ids.masked_fill(forgotten, UNKNOWN),
+        polarity=None if polarity is None else polarity.masked_fill(forgotten[..., None], NEUTRAL),
+    )
+
+
+class Guess(nn.Module):
+    """A head that scores every word (V) for a token's vector (d): one hidden layer, then the embedding matrix."""
+
+    def __init__(self, width: int, vocabulary: int) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(width, width)
+        self.norm = nn.LayerNorm(width)
+        self.bias = nn.Parameter(torch.zeros(vocabulary))
+
+    def forward(self, vectors: Tensor, words: Tensor) -> Tensor:
+        """Score all words for vectors (n, d) with the embedding (V, d), (n, V)."""
+        return F.linear(self.norm(F.gelu(self.hidden(vectors))), words, self.bias)
+
+
+@dataclass
+class Masking(TrainingStage):
+    """The masked-word stage; `run()` trains `model` in place, bit-identical when resumed from a checkpoint."""
+
+    model: EncoderClassifier
+    tokens: TokenTable
+    config: TrainingConfig
+    """`masked_epochs`, and what both stages share: batches, rate, decay, clipping, precision, seed."""
+    history: Path
+    checkpoint: Path
+    device: torch.device
+    events: Events
+
+    def __post_init__(self) -> None:
+        check_precision(self.config.precision, self.device)
+        vocabulary, width = self.model.embedding.weight.shape
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self.config.seed)
+            self.guess = Guess(width, vocabulary).to(self.device)
+        self.both = nn.ModuleDict({"model": self.model, "guess": self.guess})
+        self.model.head.requires_grad_(False)  # it has no part in this
+        config = self.config
+        guess = {f"guess.{name}": parameter for name, parameter in self.guess.named_parameters()}
+        own = {"names": list(guess), "params": list(guess.values()), "weight_decay": config.weight_decay, "rate": 1.0}
+        groups = [*group_parameters(self.model, config), own]
+        self._prepare_start(groups, self.tokens.lengths, config.masked_epochs)
+
+    def run(self) -> float:
+        """Train to the end and return the seconds; errors are those of `core.training.loop.Training.run`."""
+        with force_determinism(self.device):
+            self._start_or_resume()
+            with HistoryWriter(self.history) as self.writer:
+                while self.progress.step < self.steps:
+                    self._run_epoch()
+        self.model.head.requires_grad_(True)
+        self.model.eval()
+        return self._count_seconds()
+
+    def _get_module(self) -> nn.Module:
+        return self.both
+
+    def _collect_state(self) -> dict[str, dict[str, Tensor]]:
+        return {"both": self.both.state_dict()}
+
+    def _restore_state(self, groups: Mapping[str, dict[str, Tensor]]) -> None:
+        self.both.load_state_dict(groups["both"])
+
+    def _end_epoch(self, epoch: int) -> None:
+        self._log_row({"kind": "epoch", "train_loss": self._pop_mean_loss()}, epoch)
+
+    def _yield_losses(self, rows: np.ndarray) -> Iterator[Tensor]:
+        """Yield each portion's part of the mean cross-entropy over all masked words; 0 if there are none."""
+        whole = Batch.from_arrays(self.tokens.pad_rows(rows))
+        masked = mask_words(whole, len(self.guess.bias), self.model.mark)
+        every, begin = int(masked.places.sum()), 0
+        for part in self._split_batch(rows):
+            some = slice(begin, begin := begin + len(part))
+            words = whole.ids[some][masked.places[some]]
+            yield self._compute_loss(MaskedBatch(masked.batch.select_texts(some), masked.places[some]), words, every)
+
+    def _compute_loss(self, masked: MaskedBatch, words: Tensor, every: int) -> Tensor:
+        places, words = masked.places.to(self.device), words.to(self.device)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
+            vectors = self.model.encode_tokens(masked.batch.to(self.device))[places]
+            scores = self.guess(vectors, self.model.embedding.weight)
+        return F.cross_entropy(scores.float(), words, reduction="sum") / max(1, every)

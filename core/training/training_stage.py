@@ -1,0 +1,261 @@
+"""The base class of training stages: batches, scheduled updates, checkpoints and a history."""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from core.exceptions import Cancelled, RunDamaged, SentiscopeError
+from core.text.token_table import TokenTable, split_batches
+from core.training.adamw import AdamW
+from core.training.checkpoint import Checkpoint, Progress, load_checkpoint, save_checkpoint
+from core.training.config import TrainingConfig
+from core.training.device import get_random_state, restore_random_state
+from core.training.history import HistoryWriter, Row, truncate_history
+
+POOL = 50
+"""Batches per pool that is sorted by length: nearly as little padding as sorting everything, and still random."""
+
+
+@dataclass(frozen=True)
+class Examples:
+    """A tokenised split with its labels and targets."""
+
+    tokens: TokenTable
+    """n rows; behind them may stand more, of which only `targets` says what is to be learned."""
+    labels: np.ndarray
+    """(n,) int64 class numbers; of several labels (n, C) float32 zeros and ones; of tokens (n, L) int64 or UNTAGGED."""
+    targets: np.ndarray | None = None
+    """(all rows, C) float32: probabilities that are learned in place of the labels; None: the labels."""
+
+    def get_targets(self, classes: int) -> np.ndarray:
+        """Return the targets, (all rows, C) float32; without targets the labels as probabilities."""
+        if self.targets is not None:
+            return self.targets
+        return np.eye(classes, dtype=np.float32)[self.labels] if self.labels.ndim == 1 else self.labels
+
+    def append_texts(self, tokens: TokenTable, targets: np.ndarray, classes: int) -> Examples:
+        """Append texts with their targets (further, C)."""
+        tokens = self.tokens.append_table(tokens)
+        return replace(
+            self, tokens=tokens, targets=np.concatenate([self.get_targets(classes), targets]).astype(np.float32)
+        )
+
+
+def plan_batches(
+    lengths: np.ndarray, *, batch_size: int, seed: int, epoch: int, batching: Literal["length", "fixed"] = "length"
+) -> list[np.ndarray]:
+    """Return the batches of one epoch as arrays of row numbers; deterministic, with every row once.
+
+    fixed: rows in random order. length: the random order is cut into pools of 50 batches, each pool sorted by length
+    and cut into batches, and the batches are put in random order.
+    """
+    random = np.random.default_rng([seed, epoch])
+    order = random.permutation(len(lengths))
+    if batching == "length":
+        span = POOL * batch_size
+        pools = [order[start : start + span] for start in range(0, len(order), span)]
+        order = np.concatenate([pool[np.argsort(lengths[pool], kind="stable")] for pool in pools] or [order])
+    batches = split_batches(order, batch_size)
+    if batching == "length":
+        batches = [batches[place] for place in random.permutation(len(batches))]
+    return batches
+
+
+CHECKPOINT_SECONDS = 15.0
+LONG_SAVE, SAVES = 1.0, 20
+"""Seconds of a save beyond which the next one waits so many times longer: a large model is kept less often."""
+LOGGED_STEPS = 200
+"""About how many steps a long training logs, evenly; before the first of them also 1, 2, 4, 8, …: something to see."""
+Tensors = dict[str, Tensor]
+
+
+class Events:
+    """Callbacks of a training run; the methods of this base class do nothing."""
+
+    def is_stop_requested(self) -> bool:
+        """Return whether the training should save and stop; called before each update."""
+        return False
+
+    def on_row(self, row: Row) -> None:
+        """Handle a row that was written to the history."""
+
+    def on_best(self, model: nn.Module) -> None:
+        """Handle a new best epoch, which just ended; `model` has its weights."""
+
+    def on_checkpoint(self, progress: Progress, steps: int) -> None:
+        """Handle a checkpoint that was saved; `steps` are the updates in total, without early stopping."""
+
+
+class TrainingStage(ABC):
+    """A training stage: epochs of AdamW, bit-reproducible even if it is killed and resumed.
+
+    The global generator (dropout) is seeded or restored here, and the batches depend on (seed, epoch) only.
+    """
+
+    config: TrainingConfig
+    history: Path
+    checkpoint: Path
+    device: torch.device
+    events: Events
+    writer: HistoryWriter
+
+    def _prepare_start(self, groups: Sequence[Mapping[str, Any]], lengths: np.ndarray, epochs: int) -> None:
+        """Prepare the first step; `groups` are those of AdamW, `lengths` (n,) the tokens of each text."""
+        self.parameters = [parameter for group in groups for parameter in group["params"]]
+        self.optimizer = AdamW(groups)
+        self.lengths = lengths
+        self.epoch_steps = math.ceil(len(lengths) / self.config.batch_size)
+        self.steps = self.epoch_steps * epochs
+        self.progress = Progress()
+        self.saving = 0.0
+
+    @abstractmethod
+    def _get_module(self) -> nn.Module:
+        """Return the module to train."""
+
+    @abstractmethod
+    def _yield_losses(self, rows: np.ndarray) -> Iterator[Tensor]:
+        """Yield each portion's part () of the mean loss of a batch; portions are computed lazily."""
+
+    @abstractmethod
+    def _end_epoch(self, epoch: int) -> None:
+        """Complete an epoch after its last batch."""
+
+    @abstractmethod
+    def _collect_state(self) -> dict[str, Tensors]:
+        """Return the tensors of a checkpoint, except random states and moments of AdamW."""
+
+    @abstractmethod
+    def _restore_state(self, groups: Mapping[str, Tensors]) -> None:
+        """Restore the tensors that `_groups` returned."""
+
+    def _collect_fields(self) -> Row:
+        """Return additional fields for every row of the history."""
+        return {}
+
+    def _start_or_resume(self) -> None:
+        self.began = self.saved = time.monotonic()
+        stored = load_checkpoint(self.checkpoint)
+        if stored is None:
+            torch.manual_seed(self.config.seed)
+        else:
+            self._restore_checkpoint(stored)
+        truncate_history(self.history, self.progress.step or -1)
+
+    def _restore_checkpoint(self, stored: Checkpoint) -> None:
+        try:
+            if stored.progress.step:
+                self.optimizer.restore(stored.groups)
+            self._restore_state(stored.groups)
+            restore_random_state(stored.groups["random"], self.device)
+        except (KeyError, RuntimeError) as error:
+            raise RunDamaged(
+                f"{self.checkpoint}: does not fit this run ({error}); delete it to train from the beginning"
+            ) from error
+        self.progress = stored.progress
+
+    def _run_epoch(self) -> None:
+        config = self.config
+        epoch, done = divmod(self.progress.step, self.epoch_steps)
+        batches = plan_batches(
+            self.lengths, batch_size=config.batch_size, seed=config.seed, epoch=epoch, batching=config.batching
+        )
+        self._get_module().train()
+        for rows in batches[done:]:
+            if self.events.is_stop_requested():
+                self._save_checkpoint()
+                raise Cancelled("cancelled")
+            if time.monotonic() - self.saved > CHECKPOINT_SECONDS + SAVES * self.saving:
+                self._save_checkpoint()
+            self._update_weights(rows, epoch)
+        self._end_epoch(epoch)
+        self._save_checkpoint()
+
+    def _update_weights(self, rows: np.ndarray, epoch: int) -> None:
+        lr = self._get_lr()
+        self.optimizer.zero_grad()
+        loss = sum(_run_backward(part) for part in self._yield_losses(rows))
+        norm = nn.utils.clip_grad_norm_(self.parameters, self.config.clip or math.inf)
+        if not (math.isfinite(loss) and math.isfinite(norm.item())):
+            raise SentiscopeError(
+                f"the loss is no longer finite at step {self.progress.step + 1} (epoch {epoch + 1}): "
+                "try a smaller training.lr, training.clip=1, or training.precision=float32"
+            )
+        self.optimizer.step(lr)
+        self.progress.step += 1
+        self.progress.loss_sum += loss * len(rows)
+        if self._is_logged(self.progress.step):
+            self._log_row({"kind": "step", "loss": loss, "lr": lr, "grad_norm": norm.item()}, epoch)
+
+    def _split_batch(self, rows: np.ndarray) -> list[np.ndarray]:
+        return np.array_split(rows, min(self.config.portions, len(rows)))
+
+    def _is_logged(self, step: int) -> bool:
+        distance = max(1, self.steps // LOGGED_STEPS)
+        return step % distance == 0 or (step < distance and step.bit_count() == 1)
+
+    def _pop_mean_loss(self) -> float:
+        mean, self.progress.loss_sum = self.progress.loss_sum / len(self.lengths), 0.0
+        return mean
+
+    def _get_lr(self) -> float:
+        config = self.config
+        return config.lr * compute_lr_factor(
+            self.progress.step, steps=self.steps, warmup=config.warmup, schedule=config.schedule
+        )
+
+    def _count_seconds(self) -> float:
+        return self.progress.seconds + time.monotonic() - self.began
+
+    def _log_row(self, row: Row, epoch: int = 0) -> None:
+        place = {
+            "kind": row["kind"],
+            "step": self.progress.step,
+            "epoch": epoch,
+            "seconds": round(self._count_seconds(), 3),
+        }
+        row = {**place, **row, **self._collect_fields()}
+        self.writer.write(row)
+        self.events.on_row(row)
+
+    def _save_checkpoint(self) -> None:
+        self.progress.seconds, self.began = self._count_seconds(), time.monotonic()
+        begun = time.monotonic()
+        groups = {**self._collect_state(), "random": get_random_state(self.device), **self.optimizer.moments}
+        save_checkpoint(self.checkpoint, Checkpoint(self.progress, groups))
+        self.saved = time.monotonic()
+        self.saving = self.saved - begun if self.saved - begun > LONG_SAVE else 0.0
+        self.events.on_checkpoint(self.progress, self.steps)
+
+
+def _run_backward(loss: Tensor) -> float:
+    loss.backward()
+    return loss.item()
+
+
+def compute_lr_factor(
+    step: int, *, steps: int, warmup: float, schedule: Literal["cosine", "linear", "constant"]
+) -> float:
+    """Return the factor on the learning rate for update number `step` (from 0) of `steps` updates.
+
+    With w = round(warmup * steps) warm-up updates it is (step + 1) / (w + 1) for step < w. After them, with the
+    progress t = (step - w) / (steps - w): cosine (1 + cos(pi t)) / 2, linear 1 - t, constant 1. Update w has factor 1;
+    cosine and linear reach 0 at step = steps, after the last update.
+    """
+    rising = round(warmup * steps)
+    if step < rising:
+        return (step + 1) / (rising + 1)
+    progress = min(1.0, (step - rising) / max(1, steps - rising))
+    if schedule == "cosine":
+        return (1 + math.cos(math.pi * progress)) / 2
+    return 1 - progress if schedule == "linear" else 1.0

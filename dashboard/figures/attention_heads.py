@@ -1,0 +1,325 @@
+"""Attention maps of a text, head by head, with the options that choose them; the weights of the components."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.exceptions import NotAvailable
+from core.formatting import format_count, format_whole_percent
+from core.interpret.edits import UNCHANGED, Edits
+from dashboard.figures.attention import (
+    SCALES,
+    Floats,
+    MapRow,
+    draw_coefficients,
+    draw_map_grid,
+    find_top_weight,
+    get_block_size,
+    scale_row,
+)
+from dashboard.figures.drawing import Component
+from dashboard.figures.figure import Figure
+from dashboard.figures.sentence_maps import WINDOW, build_combined_rows, build_map_rows, has_subtraction
+from dashboard.figures.source import Option, Source, ValueRange
+from dashboard.figures.theme import Look
+
+if TYPE_CHECKING:
+    from core.interpret.sentence_view import SentenceView
+
+
+def read_attention(source: Source) -> SentenceView:
+    """Read a text with maps; NotAvailable: the model has no attention, or the text is too long for maps."""
+    view = source.view
+    if not view.layers:
+        raise NotAvailable(f"{source.record.preset} has no attention to look into")
+    if view.too_long:
+        raise NotAvailable(f"a text of {format_count(len(view.tokens))} tokens is too long for maps of all pairs")
+    return view
+
+
+OF_LAYER, OF_MAP = "maps of this layer", "layers of this map"
+
+
+def _list_layers(source: Source) -> list[str]:
+    return [str(layer) for layer in range(1, len(source.view.layers) + 1)]
+
+
+def _list_maps(source: Source) -> list[str]:
+    view = source.view
+    there = view.layers and not view.too_long
+    return [row.name for row in build_map_rows(view, 0, has_subtraction(source.record))] if there else []
+
+
+LAYER = Option(
+    "layer",
+    "Layer",
+    _list_layers,
+    "Which layer the strip, the head view and the first kind of grid show.",
+    usual=lambda source: next(reversed(_list_layers(source)), "0"),
+    words=lambda source, layer: "",
+)
+MAP = Option(
+    "map",
+    "Map",
+    _list_maps,
+    "A component times its coefficient, or the sum of all.",
+    usual=lambda source: next(reversed(_list_maps(source)), ""),
+    words=lambda source, shown: "",
+)
+GRID = Option(
+    "grid",
+    "Grid",
+    lambda source: [OF_LAYER, OF_MAP] if len(_list_maps(source)) > 1 else [OF_MAP],
+    "All components of the chosen layer, or the chosen map in all layers.",
+    words=lambda source, grid: "",
+)
+SCALE = Option(
+    "scale",
+    "Scale",
+    lambda source: list(SCALES),
+    "Absolute: weights as they are. Per row: each reader's strongest weight is 1. Against uniform: 0 is an even "
+    "spread.",
+)
+
+
+def get_layer(source: Source) -> int:
+    """Return the chosen layer, from 0; −1 where there is none."""
+    return int(source.get_choice(LAYER)) - 1
+
+
+def get_map(source: Source) -> MapRow | None:
+    """Return the chosen map of the chosen layer, as absolute weights; None where the text or the model has none."""
+    names = _list_maps(source)
+    if not names:
+        return None
+    rows = build_map_rows(source.view, get_layer(source), has_subtraction(source.record), source.edits)
+    return rows[names.index(str(source.get_choice(MAP)))]
+
+
+@dataclass(frozen=True)
+class HeadMaps:
+    """The maps of a text that are shown."""
+
+    view: SentenceView
+    rows: Sequence[MapRow]  # the grid, row by row
+    map: MapRow
+    """The chosen one in the chosen layer, with a row of its own in strip and head view."""
+    layer: int  # from 0
+    scale: str
+    by_layer: bool  # the rows of the grid are the maps of one layer
+
+    @property
+    def top(self) -> float:
+        """Return the |weight| that gets full colour in all of the maps."""
+        return find_top_weight(self.rows)
+
+    @property
+    def sign(self) -> str:
+        """Explain the pattern of a negative weight; empty where none is below zero."""
+        if not any((row.weights < 0).any() for row in self.rows):
+            return ""
+        return f" Hatched or dashed: {BELOW.get(self.scale, AWAY)}."
+
+    @property
+    def setting(self) -> str:
+        """Describe the chosen layer, map and scale."""
+        return f"layer {self.layer + 1}, {self.map.name}, {self.scale}"
+
+    @property
+    def cancelled(self) -> Floats | None:
+        """Return the share of its weight that each head's components cancel; None where nothing is taken away."""
+        taken = self.view.measure_cancellation(self.layer)
+        return None if taken is None or taken.max() < NOTHING_TAKEN else taken
+
+
+def read_head_maps(source: Source) -> HeadMaps:
+    """Read the chosen maps; NotAvailable: the text or the model has none."""
+    shown, minus = _read_layer_maps(source), has_subtraction(source.record)
+    if source.get_choice(GRID) == OF_LAYER:
+        return shown
+    which = _list_maps(source).index(str(source.get_choice(MAP)))
+    every = [build_map_rows(shown.view, at, minus, source.edits)[which] for at in range(len(shown.view.layers))]
+    rows = [scale_row(replace(row, name=f"layer {number}"), shown.scale) for number, row in enumerate(every, start=1)]
+    return replace(shown, rows=rows, by_layer=False)
+
+
+def _read_layer_maps(source: Source) -> HeadMaps:
+    view, which = read_attention(source), _list_maps(source).index(str(source.get_choice(MAP)))
+    scale = str(source.get_choice(SCALE))
+    return build_layer_maps(view, get_layer(source), has_subtraction(source.record), source.edits, which, scale)
+
+
+def build_layer_maps(
+    view: SentenceView, layer: int, minus: bool, edits: Edits = UNCHANGED, which: int = -1, scale: str = "absolute"
+) -> HeadMaps:
+    """Return all maps of one layer, counted from 0; `which` is the chosen one."""
+    rows = [scale_row(row, scale) for row in build_map_rows(view, layer, minus, edits)]
+    return HeadMaps(view, rows, rows[which], layer, scale, by_layer=True)
+
+
+BELOW = {"against uniform": "below an even spread"}
+"""What a negative weight is on a scale; on the others it is `AWAY`."""
+AWAY = "taken away"
+NOTHING_TAKEN = 0.005  # below this share of weight nothing is said to cancel
+
+
+def _write_grid_reading(shown: HeadMaps) -> str:
+    size = get_block_size(len(shown.view.tokens))
+    blocks = f" Each cell is the strongest of {size} × {size} weights." if size > 1 else ""
+    return (
+        f"Rows of a map read, columns are read. More ink is more weight; all maps share one scale.{shown.sign}{blocks}"
+    )
+
+
+HEADS = Figure(
+    "grid",
+    "sentence",
+    "Heads side by side",
+    read_head_maps,
+    lambda shown, look: draw_map_grid(shown.rows, shown.view.tokens, look, top=shown.top, label=SCALES[shown.scale]),
+    note=lambda shown: f"layer {shown.layer + 1}" if shown.by_layer else shown.map.name,
+    reading=_write_grid_reading,
+    how="Each row is a component times its coefficient; the last is their sum, with which the values are weighted. "
+    "Per row divides by the row's strongest weight. Against uniform is 0 where a row spreads its sum evenly: "
+    "weight times tokens, minus that sum, which is 1 for a plain softmax.",
+    options=(LAYER, MAP, GRID, SCALE),
+)
+
+
+@dataclass(frozen=True)
+class LayerCoefficients:
+    """The coefficients of each layer, (N, H, L)."""
+
+    layers: Sequence[np.ndarray]
+    minus: bool  # the model takes its second map away
+
+
+def read_coefficients(source: Source) -> LayerCoefficients:
+    """Read the weights of the components in the sum; NotAvailable: there is one component only."""
+    layers = [each.coefficients for each in read_attention(source).layers]
+    if len(layers[0]) < 2:
+        raise NotAvailable("its heads have one map each, so there is nothing to weigh")
+    return LayerCoefficients(layers, has_subtraction(source.record))
+
+
+COEFFICIENTS = Figure(
+    "coefficients",
+    "sentence",
+    "Weights of the components",
+    read_coefficients,
+    lambda shown, look: draw_coefficients(shown.layers, shown.minus, look),
+    note="every head and token",
+    reading=(
+        "Every component besides the first enters the sum with this coefficient; a negative one takes attention away."
+    ),
+)
+
+
+@dataclass(frozen=True)
+class CombinedMaps:
+    """The combined maps that weight the values in each layer."""
+
+    view: SentenceView
+    rows: Sequence[MapRow]
+    top: float  # the |weight| that gets full colour
+    run: str
+
+
+def read_combined_maps(source: Source) -> CombinedMaps:
+    """Read the sum of the components in each layer."""
+    view = read_attention(source)
+    rows = build_combined_rows(view, has_subtraction(source.record), source.edits)
+    return CombinedMaps(view, rows, find_top_weight(rows), source.record.run)
+
+
+COMBINED = Figure(
+    "combined",
+    "sentence",
+    "Combined maps",
+    read_combined_maps,
+    lambda shown, look: draw_map_grid(shown.rows, shown.view.tokens, look, top=shown.top),
+    note=lambda shown: shown.run,
+    reading="What the values are weighted with in each layer, as absolute weights.",
+)
+
+
+def _get_start_range(source: Source) -> ValueRange | tuple[()]:
+    beyond = len(source.view.tokens) - WINDOW
+    return ValueRange(1, beyond + 1, 1) if beyond > 0 else ()
+
+
+FROM = Option(
+    "from",
+    "From token",
+    _get_start_range,
+    "The head view shows a window of a long text; the maps show all of it.",
+    usual=lambda source: 1.0,
+    words=lambda source, first: "",
+)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The chosen map of every head, of a window where the text is long."""
+
+    shown: HeadMaps
+    first: int  # token with which the window begins, from 0
+
+    @property
+    def window(self) -> str:
+        """Say which tokens the window holds; empty where it holds all."""
+        length = len(self.shown.view.tokens)
+        if length <= WINDOW:
+            return ""
+        return (
+            f" Tokens {self.first + 1} to {self.first + WINDOW} of {format_count(length)}; the maps show all of them."
+        )
+
+
+def _draw_lines(lines: Lines, look: Look) -> Component:
+    shown, part, taken = lines.shown, slice(lines.first, lines.first + WINDOW), lines.shown.cancelled
+    data = {
+        "tokens": list(shown.view.tokens[part]),
+        "first": lines.first,
+        "maps": np.round(shown.map.weights[:, part, part], 3).tolist(),
+        "top": round(shown.top, 4),
+        "size": look.scale_size(16.5),
+        "muted": look.tokens.muted,
+        "label": f"Attention, {shown.setting}.{lines.window}",
+        "name": "sentiscope-heads",
+        "hint": "Point at a word, or reach it with Tab and the arrow keys.",
+        "about": []
+        if taken is None
+        else [f"its components cancel {format_whole_percent(share)} of their weight" for share in taken],
+    }
+    return Component("head_view", data, look)
+
+
+def _write_lines_reading(lines: Lines) -> str:
+    sign, taken = lines.shown.sign, lines.shown.cancelled
+    if taken is not None:
+        ends = (
+            f" ({format_whole_percent(taken.min())} to {format_whole_percent(taken.max())} by head)"
+            if len(taken) > 1
+            else ""
+        )
+        sign += f" In the sum {format_whole_percent(taken.mean())} of the components’ weight cancels{ends}."
+    return f"Width and ink are weight.{sign} The numbered squares show and hide heads.{lines.window}"
+
+
+HEAD_VIEW = Figure(
+    "head-view",
+    "sentence",
+    "Attention",
+    lambda source: Lines(_read_layer_maps(source), round(float(source.get_choice(FROM))) - 1),
+    _draw_lines,
+    note=lambda lines: lines.shown.setting,
+    reading=_write_lines_reading,
+    how="Weights after softmax and combination, on the chosen scale. Full ink is the 98.5th percentile of what is "
+    "shown, so that a single strong weight does not hide the rest. At rest the strongest lines are drawn.",
+    options=(LAYER, MAP, SCALE, FROM),
+)

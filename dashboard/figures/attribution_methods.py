@@ -1,0 +1,249 @@
+"""The words of a text by several attribution methods side by side, and attention compared with deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.exceptions import NotAvailable
+from core.formatting import format_count, format_number, format_signed
+from core.runs.record import RunRecord
+from core.text.graphemes import quote_text
+from dashboard.figures.display_names import escape_text
+from dashboard.figures.drawing import Component
+from dashboard.figures.figure import Figure
+from dashboard.figures.heatmap_table import Cell, Ramps, draw_heatmap, find_full_color, make_ink_cell, make_push_cell
+from dashboard.figures.source import Option, Source
+from dashboard.figures.subplots import Panels
+from dashboard.figures.theme import Look, Tokens
+from dashboard.figures.word_attributions import SHOWN, TOWARDS, get_target_class, make_ramps
+
+if TYPE_CHECKING:
+    from core.interpret.attribution import Explanation, Methods
+
+NAMES = {
+    "deletion": "deletion",
+    "shapley": "Shapley",
+    "gradient": "gradient × input",
+    "integrated": "integrated gradients",
+    "attention": "attention",
+    "collapse": "layer-0 collapse",
+}
+ABOUT = {
+    "deletion": "log-odds with the word minus without it",
+    "shapley": "what the word adds to those before it, mean over orders of the words",
+    "gradient": "gradient of the log-odds times the vector of the word",
+    "integrated": "the same, integrated from vectors of zeros to the text",
+    "attention": "how much the word is read in the last layer, mean over heads and readers",
+    "collapse": "how much it is read in the first layer",
+}
+READ = ("attention", "collapse")
+QUICK, ALL = "quick", "all"
+QUICK_METHODS = tuple(name for name in NAMES if name != "shapley")
+SHADE = 4
+LABELLED = 6
+
+EXTENT = Option(
+    "methods",
+    "Methods",
+    lambda source: (QUICK, ALL),
+    "All: Shapley values too, which ask the model up to 4 000 times.",
+    words=lambda source, extent: "",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class MethodComparison:
+    """The words of a text by several attribution methods."""
+
+    record: RunRecord
+    methods: Methods
+    edited: bool
+
+    @property
+    def first(self) -> Explanation:
+        """Return the explanation by deletion, which every model has."""
+        return self.methods.by["deletion"]
+
+    @property
+    def shown(self) -> list[int]:
+        """Return the places of the words that are shown, of a long text those that push most."""
+        return sorted(np.argsort(-np.abs(self.first.pushes), kind="stable")[:SHOWN].tolist())
+
+    @property
+    def agreed(self) -> str:
+        """Tell whether attention and deletion agree; empty where there is no attention."""
+        test = self.first.tests.get("attention")
+        said = "" if test is None else test.describe("attention", "deletion")
+        return f"{said[:1].upper()}{said[1:]}. " * bool(said)
+
+
+def list_methods(source: Source) -> tuple[str, ...]:
+    """List the chosen methods; a model may have fewer."""
+    return tuple(NAMES) if source.get_choice(EXTENT) == ALL else QUICK_METHODS
+
+
+def compare_methods(source: Source) -> MethodComparison:
+    """Explain a text by the chosen methods; NotAvailable: the model knows no word of it."""
+    assert source.view.tokens
+    found = source.reader.compare_methods(
+        source.record.run, source.text, get_target_class(source), source.edits, list_methods(source)
+    )
+    return MethodComparison(source.record, found, bool(source.edits))
+
+
+def list_checks(shown: MethodComparison) -> list[str]:
+    """List the errors of the methods, as far as known, and why others are missing."""
+    lines = []
+    for name, found in shown.methods.by.items():
+        if whole := found.completeness:
+            unit = "orders" if name == "shapley" else "steps"
+            lines.append(
+                f"{NAMES[name].capitalize()}: completeness error {format_signed(whole.error, 3)} after {format_count(whole.steps)} "
+                f"{unit}, from {whole.reference}."
+            )
+    reasons: dict[str, list[str]] = {}
+    for name, reason in shown.methods.left_out.items():
+        reasons.setdefault(reason, []).append(NAMES[name])
+    lines += [f"No {' and no '.join(names)}: {reason}." for reason, names in reasons.items()]
+    return [*lines, shown.methods.note] if shown.methods.note else lines
+
+
+def _draw_methods(shown: MethodComparison, look: Look) -> Component:
+    t, by = look.tokens, shown.methods.by
+    ramps = make_ramps(shown.record, shown.first.target, t)
+    columns = [list(_draw_cells(name, found, ramps, t)) for name, found in by.items()]
+    rows = [
+        {"name": shown.first.words[place].word, "cells": [cells[place] for cells in columns]} for place in shown.shown
+    ]
+    hidden = len(shown.first.words) - len(rows)
+    lines = [f"… {format_count(hidden)} more words, which push less."] * bool(hidden) + list_checks(shown)
+    heads = [{"name": NAMES[name], "about": ABOUT[name]} for name in by]
+    return draw_heatmap(heads, rows, f"words by method, push towards {shown.first.target}", lines, look)
+
+
+def _draw_cells(method: str, found: Explanation, ramps: Ramps, t: Tokens) -> Iterator[Cell]:
+    ink = float(np.abs(found.pushes).max(initial=0)) or 1.0
+    colour = find_full_color(found.pushes)
+    for word in found.words:
+        about = f"{word.word}, {NAMES[found.method]}: "
+        if method in READ:
+            yield make_ink_cell(word.push, ink, f"{about}is read {format_number(word.push, 3)}", t)
+        else:
+            error = "" if word.error is None else f" ± {format_number(word.error, 3)}"
+            yield make_push_cell(word.push, colour, ramps, f"{about}{format_signed(word.push, 3)}{error}", t)
+
+
+def build_methods_table(shown: MethodComparison) -> pd.DataFrame:
+    """Return a row for each word: its place in the text as typed, and its number by each method."""
+    columns: dict[str, Any] = {
+        name: [getattr(word, name) for word in shown.first.words] for name in ("word", "start", "end")
+    }
+    columns["towards"] = shown.first.target
+    for name, found in shown.methods.by.items():
+        columns[name] = found.pushes
+        if found.words and found.words[0].error is not None:
+            columns[f"{name}, standard error"] = [word.error for word in found.words]
+    return pd.DataFrame(columns)
+
+
+METHODS = Figure(
+    "methods",
+    "sentence",
+    "Methods side by side",
+    compare_methods,
+    _draw_methods,
+    note=lambda shown: f"towards {shown.first.target}" + (", as edited" if shown.edited else ""),
+    reading="Each column has its own scale. Colour pushes to one side or the other; ink is read, and has no side.",
+    how="Deletion and Shapley values read the text anew without words. Gradient × input and integrated gradients "
+    "(captum) ask the vectors of the words; completeness error is the sum of the pushes minus what they should add "
+    "up to. Attention: received in the last layer, mean over heads and readers; layer-0 collapse the same in the "
+    "first (7ess-Xin, figures 6 and 7).",
+    options=(EXTENT, TOWARDS),
+    tables=lambda shown: {"Methods": build_methods_table(shown)},
+)
+
+
+def compare_attention(source: Source) -> MethodComparison:
+    """Explain a text of two words or more in a model with attention; NotAvailable: any other."""
+    found = compare_methods(source)
+    if len(found.first.words) < 2:
+        raise NotAvailable("the text has one word: there is nothing to compare")
+    if found.methods.most is None:
+        raise NotAvailable(f"{source.record.preset} has no attention here")
+    return found
+
+
+def describe_top_words(shown: MethodComparison) -> str:
+    """Write which word has the most attention and which has the largest effect."""
+    most, words = shown.methods.most, shown.first.words
+    if most is None:
+        return ""
+    if most.same:
+        chance = f"a random word would be in 1 of {format_count(len(words))}"
+        return f"The most read word, {quote_text(words[most.read].word)}, is the most needed one; {chance}."
+    return f"Most read is {quote_text(words[most.read].word)}, most needed {quote_text(words[most.needed].word)}."
+
+
+def _draw_scatter(shown: MethodComparison, look: Look) -> go.Figure:
+    t, words, most = look.tokens, shown.first.words, shown.methods.most
+    assert most is not None
+    read, push = np.abs(shown.methods.by["attention"].pushes), shown.first.pushes
+    needed = np.abs(push)
+    told = {most.read, most.needed, *np.argsort(-needed, kind="stable")[:LABELLED].tolist()}
+    towards, away = make_ramps(shown.record, shown.first.target, t)
+    colours = [(towards if each >= 0 else away or towards)[SHADE] for each in push]
+    panel = Panels(look, [[""]], height=330)
+    panel.add_scatter(
+        x=read,
+        y=needed,
+        mode="markers+text",
+        marker={
+            "color": colours,
+            "size": look.scale_size(11),
+            "symbol": ["circle" if each >= 0 else "diamond" for each in push],
+            "line": {
+                "width": [3 if place in (most.read, most.needed) else 1 for place in range(len(words))],
+                "color": t.ink,
+            },
+        },
+        text=[escape_text(word.word) if place in told else "" for place, word in enumerate(words)],
+        textposition="top center",
+        textfont={"size": look.scale_size(14), "color": t.ink},
+        cliponaxis=False,
+        hovertext=[
+            f"{escape_text(word.word)}<br>is read {format_number(float(read[place]), 3)}<br>push {format_signed(word.push, 3)}"
+            for place, word in enumerate(words)
+        ],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+    panel.update_xaxes(title="is read (last layer, mean)", rangemode="tozero")
+    panel.update_yaxes(title="needed: size of the push", rangemode="tozero")
+    panel.update_layout(margin={"t": 22})
+    return panel.build_figure()
+
+
+READ_NEEDED = Figure(
+    "read-needed",
+    "sentence",
+    "Most read against most needed",
+    compare_attention,
+    _draw_scatter,
+    note=lambda shown: f"{format_count(len(shown.first.words))} words" + (", as edited" if shown.edited else ""),
+    reading=lambda shown: (
+        f"{shown.agreed}{describe_top_words(shown)} Where reading explained the answer, words would lie on a rising line; "
+        f"diamonds push away from {shown.first.target}."
+    ),
+    how="Across: attention that the word receives in the last layer, mean over heads and readers. Upwards: what the "
+    "log-odds lose or gain without it.",
+    needs="maps",
+    options=(TOWARDS,),
+    tables=lambda shown: {
+        "Read and needed": build_methods_table(shown)[["word", "start", "end", "attention", "deletion"]]
+    },
+)

@@ -1,0 +1,116 @@
+"""Groups of sentences that are close in embedding space, with their words, sizes and errors, as a table of marks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from core.evaluation.intervals import compute_wilson
+from core.exceptions import NotAvailable
+from core.failures.clusters import NONE, FoundGroups, build_table
+from core.failures.predictions_table import PredictionTable
+from core.formatting import format_count, format_number
+from dashboard.figures import interval_table as columns
+from dashboard.figures.figure import Figure, make_interval_figure
+from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
+from dashboard.figures.source import Source
+
+
+@dataclass(frozen=True, eq=False)
+class EmbeddingClusters:
+    """The groups of a split in embedding space."""
+
+    table: PredictionTable
+    found: FoundGroups
+    picked: str = ""  # the name of the one that is selected
+
+    def get_places(self, name: str) -> np.ndarray:
+        """Return (k,) rows of the group of a name; empty where there is none."""
+        every = {each.name: each.places for each in self.found.groups} | {NONE: self.found.none}
+        return every.get(name, np.empty(0, np.int64))
+
+    def describe_group(self, name: str) -> str:
+        """Describe a group for the bar of the selection."""
+        return ("of no group" if name == NONE else f"the group “{name}”") + " in embedding space"
+
+
+def read_groups(source: Source) -> EmbeddingClusters:
+    """Read the groups of a source; NotAvailable: there is no space, or too few sentences."""
+    found = EmbeddingClusters(*source.reader.find_groups(source.record, source.evaluated))
+    if found.found.reason:
+        raise NotAvailable(found.found.reason)
+    return found
+
+
+def build_groups_table(shown: EmbeddingClusters) -> IntervalTable:
+    """Build a table with a row for each group, the largest first, and one for the sentences in none."""
+    wrong, rows, total = shown.table.wrong, [], len(shown.found.rows)
+    overall = float(wrong[shown.found.rows].mean()) if total else 0.0
+    words = {each.name: ", ".join(word.words for word in each.words) for each in shown.found.groups}
+    for name in (*words, NONE):
+        places = shown.get_places(name)
+        errors, n = int(wrong[places].sum()), len(places)
+        low, high = compute_wilson(errors, n)
+        about = {"group": name, "words": words.get(name, ""), "n": n, "wrong": errors}
+        rows.append(about | {"rate": errors / n if n else None, "low": low, "high": high})
+
+    def mark_rate(row: Mapping[str, Any]) -> Mark:
+        """Mark the error rate of a group with its interval."""
+        rate, low, high = (100 * row[key] for key in ("rate", "low", "high"))
+        said = f"{format_number(rate, 1)} % wrong ({format_number(low, 1)} to {format_number(high, 1)} %)"
+        return Mark(rate, low, high, tie=row["low"] <= overall <= row["high"], said=said)
+
+    return IntervalTable(
+        "Groups of sentences in embedding space",
+        (
+            columns.make_name_column("name", "Words that mark it", "group", "17rem", group="group"),
+            columns.make_csv_columns("words"),
+            columns.make_count_column("n", "sentences", "n", "5.4rem"),
+            columns.make_text_column(
+                "share", "of all", lambda row: f"{100 * row['n'] / total:.0f} %", "4rem", soft=True, opt=True
+            ),
+            columns.make_interval_column("rate", "wrong", mark_rate, partial(make_axis, zero=0.0, ends=(0.0, 100.0))),
+            columns.make_text_column("wrong", "% wrong", lambda row: format_number(100 * row["rate"], 1), "5.4rem"),
+            columns.make_csv_columns("wrong", "rate", "low", "high"),
+        ),
+        rows,
+        "group",
+        shown=[row for row in rows if row["n"]],
+        apart=lambda row: row["group"] == NONE,
+    )
+
+
+def _explain_groups(shown: EmbeddingClusters) -> str:
+    if not shown.found.groups:
+        return (
+            f"No group: nowhere {format_count(shown.found.least)} sentences lie close together, apart from the others."
+        )
+    return (
+        "Bar: 95 % interval of the share that is wrong; a ring: it holds the share of all, so the group is not told "
+        "apart from them. Pick a group to select its sentences."
+    )
+
+
+MAP_GROUPS: Figure[EmbeddingClusters] = make_interval_figure(
+    "map-groups",
+    "embeddings",
+    "Groups in embedding space",
+    read_groups,
+    build_groups_table,
+    "Groups",
+    note=lambda shown: (
+        f"n = {format_count(len(shown.found.rows))}, {format_count(len(shown.found.none))} of them in no group"
+    ),
+    reading=_explain_groups,
+    how="HDBSCAN (Campello, Moulavi and Sander 2013) on the vectors that the model's head reads, not on a map: a group "
+    "has ten sentences or one of a hundred, whichever is more, and half of all at most; what is nowhere dense enough "
+    "belongs to none. Its name is the words and phrases that it has most more often than all others, by log-odds with "
+    "a prior of all sentences (Monroe, Colaresi and Quinn 2008): they rank, they do not test. The same vectors give "
+    "the same groups.",
+    needs="pooled",
+    more=lambda shown: {"Grouped": build_table(shown.table, shown.found)},
+)

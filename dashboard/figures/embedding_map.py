@@ -1,0 +1,365 @@
+"""A map of sentences as a chart: its points, the density behind them, and the markers upon them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+from core.evaluation.projection import Density
+from core.exceptions import InputError
+from core.failures.clusters import FoundGroups
+from core.failures.dates import cut_quarters, parse_dates
+from core.formatting import format_count
+from core.runs.record import LABEL
+from core.text.graphemes import clip_text
+from dashboard.figures.decisions import COLUMN, PHENOMENON, PREDICTED
+from dashboard.figures.display_names import escape_text
+from dashboard.figures.theme import Look, Tokens, blend_colors, build_template, color_classes
+
+Floats = NDArray[np.floating]
+COLOURS = ("label", "prediction", "correctness", "confidence")
+GROUP = "found group"
+"""The way of colouring by the groups that were found in embedding space."""
+OF = "label "
+"""Before a label, the way of colouring by it, where sentences may have several."""
+KINDS = 6
+"""Kinds with a colour of their own: more categories than six are hard to tell apart."""
+MOSTLY = 0.5
+"""Share of the sentences whose kind has a colour: a column with less, such as one of names, is no way of colouring."""
+
+
+@dataclass(frozen=True)
+class PointGroup:
+    """Points that share a colour."""
+
+    name: str
+    points: NDArray[np.integer]  # positions on the map
+    colour: str
+    symbol: str = "circle"
+    front: bool = False  # drawn above the others, a little larger
+
+
+@dataclass(frozen=True)
+class Shades:
+    """One value for each point instead of groups."""
+
+    title: str
+    values: Floats
+    low: float
+    high: float
+
+
+def list_colorings(points: pd.DataFrame) -> list[str]:
+    """List what the points can be coloured by."""
+    bits = [f"{OF}{name.removeprefix(LABEL)}" for name in map(str, points) if name.startswith(LABEL)]
+    first = [*bits, *(way for way in COLOURS if way not in ("label", "prediction"))] if bits else list(COLOURS)
+    return [*first, *([PHENOMENON] if PHENOMENON in points else []), *_find_own_columns(points), GROUP]
+
+
+def color_points(
+    points: pd.DataFrame, way: str, classes: Sequence[str], tokens: Tokens, *, ordered: bool = False
+) -> list[PointGroup] | Shades:
+    """Colour the placed `points`, in the order of the map, as groups or shades."""
+    if way.startswith(OF):
+        return _group_by_label(points, way.removeprefix(OF), tokens)
+    if way == "confidence":
+        least = 0.0 if any(str(name).startswith(LABEL) for name in points) else 1 / len(classes)
+        return Shades("P(predicted)", points["probability"].to_numpy(float), least, 1.0)
+    if way == "correctness":
+        wrong = (points["label"] != points["predicted"]).to_numpy()
+        return [
+            PointGroup("correct", np.flatnonzero(~wrong), tokens.right),
+            PointGroup("wrong", np.flatnonzero(wrong), tokens.wrong, "x", front=True),
+        ]
+    if way == PHENOMENON:
+        return _group_kinds(points[PHENOMENON].astype(str), tokens)
+    if way in (own := _find_own_columns(points)):
+        values = own[way]
+        if is_numeric_dtype(values) and values.nunique() > KINDS:
+            return Shades(way, values.to_numpy(float), float(values.min()), float(values.max()))
+        return _group_kinds(values.astype(str), tokens)
+    column = points["label" if way == "label" else "predicted"].to_numpy()
+    return [
+        PointGroup(name, np.flatnonzero(column == name), colour)
+        for name, colour in zip(classes, color_classes(tokens, classes, ordered=ordered), strict=True)
+    ]
+
+
+def color_groups(rows: NDArray[np.integer], found: FoundGroups | None, tokens: Tokens) -> list[PointGroup]:
+    """Return the largest groups in colour, all others and what belongs to none in grey behind them."""
+    at = [(each.name, np.flatnonzero(np.isin(rows, each.places))) for each in (found.groups if found else ())]
+    here = [(name, places) for name, places in at if len(places)]
+    others = np.concatenate([np.empty(0, np.int64), *(places for _, places in here[KINDS:])])
+    none = np.setdiff1d(np.arange(len(rows)), np.concatenate([np.empty(0, np.int64), *(places for _, places in at)]))
+    rest = (PointGroup("no group", none, tokens.right), PointGroup("smaller groups", others, tokens.right, "diamond"))
+    return [*(each for each in rest if len(each.points)), *_color_parts(here, tokens)]
+
+
+def _color_parts(parts: Sequence[tuple[str, NDArray[np.integer]]], tokens: Tokens) -> list[PointGroup]:
+    """Return the first `KINDS` of named positions, each in a colour of its own."""
+    return [
+        PointGroup(name, places, colour, front=True)
+        for (name, places), colour in zip(parts[:KINDS], tokens.categories, strict=False)
+    ]
+
+
+def _group_by_label(points: pd.DataFrame, label: str, tokens: Tokens) -> list[PointGroup]:
+    """Group the sentences by a label, found or missed at 0.5, in front of all others."""
+    has = points[f"{LABEL}{label}"].to_numpy() != 0
+    found = points[f"{PREDICTED}{label}"].to_numpy(bool)
+    return [
+        PointGroup("others", np.flatnonzero(~has & ~found), tokens.right),
+        PointGroup(f"predicted {label}, is not", np.flatnonzero(~has & found), tokens.wrong, "x"),
+        PointGroup(f"{label}, missed", np.flatnonzero(has & ~found), tokens.categories[1], "diamond", front=True),
+        PointGroup(f"{label}, found", np.flatnonzero(has & found), tokens.accent, front=True),
+    ]
+
+
+def _find_own_columns(points: pd.DataFrame) -> dict[str, pd.Series]:
+    """Find the data's own columns that colours can show, by the name of the way: numbers, or mostly a few kinds."""
+    found = {}
+    for name in map(str, points):
+        column = points[name]
+        if not name.startswith(COLUMN) or column.nunique() < 2:
+            continue
+        column = _parse_column(column)
+        numbers = is_numeric_dtype(column) and not is_bool_dtype(column) and np.isfinite(column.to_numpy(float)).all()
+        if numbers or column.astype(str).value_counts(normalize=True).iloc[:KINDS].sum() >= MOSTLY:
+            own = name.removeprefix(COLUMN)
+            found[f"data {own}" if own in (*COLOURS, GROUP) or own.startswith(OF) else own] = column
+    return found
+
+
+def _parse_column(column: pd.Series) -> pd.Series:
+    """Read a column of a file, where everything is text: its numbers, or its times in quarters; else itself.
+
+    Whole numbers of which no two are alike are names of rows.
+    """
+    if is_numeric_dtype(column) or is_bool_dtype(column):
+        return column
+    numbers = pd.to_numeric(column, errors="coerce")
+    if numbers.notna().all():
+        return column if column.is_unique and not (numbers % 1).any() else numbers
+    try:
+        times = parse_dates(column)
+    except InputError:  # day and month cannot be told apart
+        return column
+    if times is None or times.nunique() <= KINDS:
+        return column
+    found = cut_quarters(times)
+    return pd.Series(np.array(found.names, object)[found.place], column.index)
+
+
+def _group_kinds(column: pd.Series, tokens: Tokens) -> list[PointGroup]:
+    """Group the most frequent kinds in colour, all others together in grey behind them."""
+    order = list(column.value_counts().index[:KINDS])
+    groups = _color_parts([(kind, np.flatnonzero(column == kind)) for kind in order], tokens)
+    rest = np.flatnonzero(~column.isin(order))
+    return [PointGroup("others", rest, tokens.right), *groups] if len(rest) else groups
+
+
+SHADE = 0.2
+"""Ink in the densest of the field behind the points: quiet enough for every colour upon it."""
+LEGEND = 28  # characters of a name in the legend
+HELD = (0.1, 0.9, 0.2)
+"""Shares of the points that the lines of the field enclose: from, to, step."""
+
+
+@dataclass(frozen=True)
+class PlacedSentence:
+    """The typed sentence on the map."""
+
+    place: Floats
+    text: str
+
+
+@dataclass(frozen=True)
+class MapOverlays:
+    """The markers and the density that are drawn besides the points; rows are those of the split."""
+
+    marked: Sequence[int] = ()  # selected; all others fade
+    found: Sequence[int] = ()  # that contain what was searched: a ring each, above all
+    wanted: str = ""  # what was searched
+    near: Sequence[int] = ()
+    """The nearest to one sentence, or to the marked ones, the nearest first; a square each."""
+    centre: int | None = None  # the row whose neighbours these are, where it is one
+    placed: PlacedSentence | None = None  # a further sentence with a mark of its own
+    names: Sequence[tuple[str, NDArray[np.integer]]] = ()
+    """Groups by name, each at the middle of its positions on the map."""
+    density: Density | None = None  # behind a map of two dimensions
+
+
+PLAIN = MapOverlays()
+
+
+def draw_map(
+    places: Floats,
+    rows: NDArray[np.integer],
+    words: Sequence[str],
+    colouring: Sequence[PointGroup] | Shades,
+    axes: Sequence[str],
+    look: Look,
+    upon: MapOverlays = PLAIN,
+) -> go.Figure:
+    """Draw the map of points at places (m, 2 or 3); they carry `customdata` = their row of the split.
+
+    Args:
+        places: (m, k).
+        rows: (m,) rows of the split.
+        words: m texts to show when pointed at, unescaped; empty for none.
+        colouring: Groups that together are all points, or a value for each.
+        axes: k titles; empty where a direction means nothing.
+        look: Theme and size.
+        upon: What is drawn besides.
+    """
+    figure, flat, t = go.Figure(layout={"template": build_template(look)}), places.shape[1] == 2, look.tokens
+    if upon.density is not None and flat:
+        _draw_density(figure, upon.density, look)
+    shown = [escape_text(word) for word in words]
+    groups = [PointGroup("", np.arange(len(places)), "")] if isinstance(colouring, Shades) else colouring
+    for group in sorted(groups, key=lambda group: group.front):
+        _draw_points(figure, places, rows, shown, group, colouring if isinstance(colouring, Shades) else None, look)
+    if upon.marked and flat:  # as if they had been drawn around
+        for trace in figure.select_traces("scattergl"):
+            trace.selectedpoints = np.flatnonzero(np.isin(trace.customdata, upon.marked)).tolist()
+    elif upon.marked:  # in space, where nothing can be selected, a ring each
+        marker = {"size": look.scale_size(7), "symbol": "circle-open", "color": t.ink, "line": {"width": 3}}
+        _add_markers(figure, places[np.isin(rows, upon.marked)], marker=marker, name="selected", hoverinfo="skip")
+    _draw_markers(figure, places, rows, shown, upon, look)
+    if upon.placed is not None:
+        size, name = look.scale_size(17 if flat else 9), "your sentence"
+        marker = {"size": size, "symbol": "diamond", "color": t.accent, "line": {"color": t.paper, "width": 3}}
+        said: dict[str, Any] = {"hovertext": escape_text(clip_text(upon.placed.text, 80)), "name": name}
+        hover = f"{name}<br>%{{hovertext}}<extra></extra>"
+        _add_markers(figure, upon.placed.place[None], marker=marker, hovertemplate=hover, **said)
+    for name, at in upon.names if flat else ():
+        x, y = np.median(places[at], axis=0)
+        font = {"color": t.ink, "size": look.scale_size(13.5)}
+        box = {"bgcolor": t.paper, "bordercolor": t.grid, "borderpad": 2, "opacity": 0.92}
+        above = look.scale_size(18)  # so that a small group is not covered
+        figure.add_annotation(x=float(x), y=float(y), text=escape_text(name), yshift=above, font=font, **box)
+    many = not isinstance(colouring, Shades)
+    figure.update_layout(
+        **(_make_flat_axes(axes, look) if flat else _make_3d_axes(axes, look)),
+        height=look.scale_height(560 if flat else 620),
+        margin={"t": look.scale_size(34) if many else 8},
+        showlegend=many,
+        legend={"orientation": "h", "y": 1.01, "yanchor": "bottom", "x": 0, "itemsizing": "constant"},
+        uirevision="map",
+        modebar={"orientation": "v"},  # beside the points: above them stands the legend
+    )
+    return figure
+
+
+def _add_markers(figure: go.Figure, places: Floats, *, fades: float = 0, **trace: Any) -> None:
+    """Add markers (m, 2 or 3); all in one layer of a flat map, since another would hide them."""
+    if places.shape[1] == 3:
+        x, y, z = places.T
+        figure.add_scatter3d(x=x, y=y, z=z, mode="markers", **trace)
+        return
+    kept = {"marker": {"opacity": 1}}
+    chosen = {"selected": kept, "unselected": {"marker": {"opacity": fades}}} if fades else {}
+    figure.add_scattergl(x=places[:, 0], y=places[:, 1], mode="markers", **trace, **chosen)
+
+
+def _make_hover(shown: Sequence[str], at: Sequence[int] | NDArray[np.integer]) -> dict[str, Any]:
+    return {"text": [shown[i] for i in at], "hovertemplate": "%{text}<extra></extra>"} if shown else {}
+
+
+def _format_name(name: str, n: int, look: Look) -> str:
+    return f"{name} <span style='color:{look.tokens.muted}'>n = {format_count(n)}</span>"
+
+
+def _draw_density(figure: go.Figure, density: Density, look: Look) -> None:
+    """Draw lines that enclose equal shares of the points; they differ in lightness only."""
+    t, (start, end, step) = look.tokens, HELD
+    figure.add_contour(
+        x=density.x,
+        y=density.y,
+        z=1 - density.held,
+        contours={"start": start, "end": end, "size": step, "coloring": "fill"},
+        colorscale=[[i / 5, blend_colors(t.paper, t.ink, SHADE * i / 5)] for i in range(6)],
+        zmin=0,
+        zmax=1,
+        line={"color": blend_colors(t.paper, t.ink, 2 * SHADE), "width": look.scale_size(0.8), "smoothing": 1},
+        showscale=False,
+        hoverinfo="skip",
+    )
+
+
+def _draw_markers(
+    figure: go.Figure, places: Floats, rows: NDArray[np.integer], shown: Sequence[str], upon: MapOverlays, look: Look
+) -> None:
+    """Draw open markers around points, in front of all others, each kind with its own shape."""
+    t, place = look.tokens, {row: at for at, row in enumerate(rows.tolist())}
+    kinds = (
+        (f"with “{upon.wanted}”", upon.found, "circle-open", t.ink, 10),
+        ("nearest", upon.near, "square-open", t.accent, 14),
+        ("the sentence", () if upon.centre is None else (upon.centre,), "diamond", t.accent, 17),
+    )
+    for name, of, symbol, colour, size in kinds:
+        if not (at := [place[row] for row in of if row in place]):
+            continue
+        line = (
+            {"color": t.paper, "width": 3} if symbol == "diamond" else {"color": colour, "width": look.scale_size(1.5)}
+        )
+        pixels = look.scale_size(size * (0.55 if places.shape[1] == 3 else 1))
+        said = escape_text(clip_text(name, LEGEND, "…”"))
+        _add_markers(
+            figure,
+            places[at],
+            fades=1,
+            name=said if len(of) == 1 else _format_name(said, len(at), look),
+            marker={"symbol": symbol, "color": colour, "size": pixels, "line": line},
+            customdata=[int(rows[each]) for each in at],
+            **_make_hover(shown, at),
+        )
+
+
+def _draw_points(
+    figure: go.Figure,
+    places: Floats,
+    rows: NDArray[np.integer],
+    shown: Sequence[str],
+    group: PointGroup,
+    shades: Shades | None,
+    look: Look,
+) -> None:
+    at, deep = group.points, places.shape[1] == 3
+    size = look.scale_size((7 if group.front else 6) if len(places) <= 1500 else 5 if group.front else 4)
+    size *= 0.6 if deep else 1  # in space a cross is drawn thick
+    marker = {"size": size, "symbol": group.symbol, "opacity": 0.9 if group.front else 0.7, "color": group.colour}
+    if shades is not None:
+        bar = {"title": {"text": shades.title}, "thickness": 12, "outlinewidth": 0, "tickformat": ".1f"}
+        bar |= {"len": 0.6, "y": 0, "yanchor": "bottom"}  # below the buttons
+        marker |= {"color": shades.values, "cmin": shades.low, "cmax": shades.high, "colorbar": bar}
+        marker["colorscale"] = [[i / 3, colour] for i, colour in enumerate(look.tokens.ordinal)]
+    told = {"name": _format_name(escape_text(group.name), len(at), look), "customdata": rows[at].tolist()}
+    text = _make_hover(shown, at) or {"hoverinfo": "skip"}
+    _add_markers(figure, places[at], fades=0.15, marker=marker, **told, **text)
+
+
+def _make_flat_axes(axes: Sequence[str], look: Look) -> dict[str, Any]:
+    bare = {"showgrid": False, "showticklabels": False, "zeroline": False}
+    return {
+        "xaxis": {**bare, "title": {"text": axes[0]}},
+        "yaxis": {**bare, "title": {"text": axes[1]}, "scaleanchor": "x"},
+        "dragmode": "lasso",
+        "clickmode": "event+select",
+        "newselection": {"line": {"color": look.tokens.accent, "width": 2, "dash": "solid"}},
+    }
+
+
+def _make_3d_axes(axes: Sequence[str], look: Look) -> dict[str, Any]:
+    font = {"size": look.scale_size(13), "color": look.tokens.muted}
+    side = {"showticklabels": False, "gridcolor": look.tokens.grid, "showbackground": False}
+    side |= {"zeroline": False, "showspikes": False}
+    scene = {f"{at}axis": {**side, "title": {"text": name, "font": font}} for at, name in zip("xyz", axes, strict=True)}
+    return {"scene": {**scene, "aspectmode": "data", "dragmode": "orbit"}}

@@ -1,0 +1,167 @@
+"""Nearest sentences in embedding space: of the split, and of the training data for a selection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from core.exceptions import NotAvailable
+from core.failures.neighbors import LOOKED_AT, SharedNeighbors, find_neighbors, find_row, find_surrounding
+from core.formatting import format_count, format_whole_percent
+from core.models.capabilities import HEAD
+from core.text.graphemes import quote_text
+from dashboard.figures.drawing import DataTable, TableColumn
+from dashboard.figures.embeddings import SPACE, read_map_config
+from dashboard.figures.figure import Figure
+from dashboard.figures.filtering import ORDER, SELECT, select_rows
+from dashboard.figures.source import FREE, LONGEST, Option, Source
+from dashboard.figures.theme import Look
+
+LEAST = 2  # sentences whose neighbours are counted together
+AT = Option(
+    "at",
+    "Sentence",
+    lambda source: FREE,
+    "The key of a row of the split whose neighbours are shown, where no text is given",
+    words=lambda source, at: "",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class NearestSentences:
+    """The sentences that are near to one sentence, or to several."""
+
+    of: str  # what it says, or which they are
+    row: int | None  # its row of the split; None: it is typed, or they are several
+    found: pd.DataFrame  # as `core.failures.neighbors` gives them
+    space: str
+    total: int  # sentences that were compared
+    n: int = 1  # so many were asked for
+
+
+def find_nearest(source: Source) -> NearestSentences:
+    """Find the neighbours of a source's text, else of its chosen row, else of its selection.
+
+    NotAvailable: no sentence, no space, or unread layers; InputError: an unknown key, or a wrong selection.
+    """
+    record, reader, key, split = source.record, source.reader, str(source.get_choice(AT)), source.evaluated
+    if not source.text.strip() and not key:
+        if SELECT.name not in source.choices:
+            raise NotAvailable("a sentence is needed: --text, --with at=KEY or --with select=RULES")
+        shown = select_rows(source)
+        return find_shared_nearest(source, shown.places, shown.description)
+    table = reader.read_table(record, split)
+    files = reader.get_map_files(record.run, split, read_map_config(source))
+    space = reader.read_space(record, files)
+    row = None if source.text.strip() else find_row(table, key)
+    text = source.text if row is None else table.texts[row]
+    own = [] if row is None else (space.rows == row).nonzero()[0].tolist()
+    asked = space.vectors[own[0]] if own else reader.embed_text(record, files, text)
+    found = find_neighbors(table, space, asked, row)
+    return NearestSentences(text, row, found, files.config.space or HEAD, len(space.rows) - len(own))
+
+
+def find_shared_nearest(source: Source, places: np.ndarray | Sequence[int], said: str) -> NearestSentences:
+    """Find the sentences that are near to most of several; NotAvailable: a space has under two of the several."""
+    files = source.reader.get_map_files(source.record.run, source.split, read_map_config(source))
+    space = source.reader.read_space(source.record, files)
+    n = int(np.isin(space.rows, places).sum())
+    if n < LEAST:
+        raise NotAvailable("two selected sentences or more are needed")
+    found = find_surrounding(source.reader.read_table(source.record, source.split), space, np.asarray(places, int))
+    return NearestSentences(said, None, found, files.config.space or HEAD, len(space.rows) - n, n)
+
+
+def _write_note(shown: NearestSentences) -> str:
+    space = "what the head reads" if shown.space == HEAD else shown.space
+    sample = f", {format_count(LOOKED_AT)} of them looked at" if shown.n > LOOKED_AT else ""
+    of = quote_text(shown.of, LONGEST) if shown.n == 1 else f"{format_count(shown.n)} selected{sample}"
+    return f"{of}, among {format_count(shown.total)}{'' if shown.n == 1 else ' others'}, in the space of {space}"
+
+
+SEVERAL = {"near": TableColumn("Near to", "Selected sentences that have it among their ten nearest", width=80)}
+
+
+def _draw_nearest(shown: NearestSentences, look: Look) -> DataTable:
+    columns = {
+        **({} if shown.n == 1 else SEVERAL),
+        "distance": TableColumn("Distance", "Euclidean, in the space of the model; of several the mean", 3, width=90),
+        "text": TableColumn("Sentence", width=380),
+        "truth": TableColumn("Is", width=110),
+        "said": TableColumn("Predicted", width=110),
+    }
+    return DataTable(shown.found[list(columns)], columns)
+
+
+MAP_NEIGHBOURS: Figure[NearestSentences] = Figure(
+    "map-neighbours",
+    "embeddings",
+    "Nearest in embedding space",
+    find_nearest,
+    _draw_nearest,
+    note=_write_note,
+    reading=lambda shown: (
+        f"The {'nearest' if shown.n == 1 else 'near to most'} first. A sentence with another class among them is where "
+        "the model sees no difference."
+    ),
+    how="Euclidean distance between vectors in the space that the map is made from, not on the map. A sentence is no "
+    "neighbour of itself; the same text a second time is, at distance 0. Of several, each has its ten nearest among "
+    "the sentences that are not selected; one of these counts once for every selected one that has it among its ten.",
+    needs="pooled",
+    options=(AT, SPACE, SELECT),
+    tables=lambda shown: {"Neighbours": shown.found},
+)
+
+
+TRAINING_COLUMNS = {
+    **SEVERAL,
+    "likeness": TableColumn("Cosine", "The mean to these, of what the model's head reads", 3, width=80),
+    "text": TableColumn("Training sentence", width=380),
+    "label": TableColumn("Is", width=110),
+}
+
+
+@dataclass(frozen=True)
+class TrainingNeighbors:
+    """The training sentences that are near to a selection."""
+
+    common: SharedNeighbors
+    said: str  # what is selected
+
+
+def find_training_neighbors(source: Source) -> TrainingNeighbors:
+    """Find those of the selection; NotAvailable: fewer than two sentences, or the training texts are not here."""
+    shown = select_rows(source)
+    if len(shown.places) < LEAST:
+        raise NotAvailable("two sentences or more are needed: --with select=RULES")
+    return TrainingNeighbors(source.reader.find_common_training(shown), shown.description)
+
+
+def describe_labels(shown: TrainingNeighbors) -> str:
+    """Describe how often the training neighbours have the true label, and the predicted one."""
+    found = shown.common
+    of = f"Of the {found.each} nearest training sentences of each, {format_whole_percent(found.true)} have its true label"
+    return f"{of} and {format_whole_percent(found.said)} what the run says of it."
+
+
+MAP_COMMON: Figure[TrainingNeighbors] = Figure(
+    "map-training",
+    "embeddings",
+    "Nearest in training",
+    find_training_neighbors,
+    lambda shown, look: DataTable(shown.common.found[list(TRAINING_COLUMNS)], TRAINING_COLUMNS),
+    note=lambda shown: (
+        f"{format_count(shown.common.n)} selected, among {format_count(shown.common.among)} training sentences"
+    ),
+    reading=describe_labels,
+    how="Each selected sentence has its ten nearest training sentences, by cosine of what the model's head reads; a "
+    "training sentence counts once for every selected one that has it among its ten. Nothing is averaged before: the "
+    "mean of a selection may lie where none of its sentences does. Of very many sentences, on either side, a sample is "
+    "compared.",
+    needs="pooled",
+    options=(SELECT, ORDER),
+    tables=lambda shown: {"Training neighbours": shown.common.found},
+)

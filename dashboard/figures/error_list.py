@@ -1,0 +1,442 @@
+"""The selected sentences in their order, the details of the open one, and their codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from core.evaluation.scores import NOTHING
+from core.exceptions import NotAvailable
+from core.failures.annotator_names import SEPARATOR, has_name, name_author
+from core.failures.code_prevalence import Draw, compute_rates
+from core.failures.neighbors import TrainingNeighbor
+from core.failures.predictions_table import SEVERAL
+from core.failures.row_annotations import Annotations, compare_authors
+from core.failures.selection import ORDERS
+from core.failures.tags import name_tag
+from core.formatting import format_count, format_exact, format_number, format_signed
+from dashboard.figures import interval_table as columns
+from dashboard.figures.drawing import Component
+from dashboard.figures.figure import Figure
+from dashboard.figures.filtering import ORDER, SELECT, WRONG, select_rows
+from dashboard.figures.heatmap_table import find_full_color, shade_push
+from dashboard.figures.interval_table import IntervalTable, Mark, TextCell, make_axis
+from dashboard.figures.row_selection import RowSelection
+from dashboard.figures.theme import Look, Tokens, choose_text_color, color_classes
+from dashboard.figures.word_attributions import find_positive_class, make_ramps
+
+if TYPE_CHECKING:
+    from core.interpret.batched_attribution import DeletionAttribution
+    from core.runs.load import LoadedRun
+    from core.runs.record import RunRecord
+
+SENT = 300  # rows that are sent at a time
+STEP = 100
+"""Rows by which what is sent moves: the row that is read has at least so many before and behind it, where there are."""
+LIKELIEST = 3  # classes that the bar names
+NEAREST = 2  # training texts that are shown, by words and by the model each
+
+
+@dataclass(frozen=True)
+class Detail:
+    """The details of a row that is open: pushes of its words, and nearest training texts."""
+
+    pushed: DeletionAttribution | None
+    near: Sequence[TrainingNeighbor] = ()
+    same: Mapping[str, int] = field(default_factory=dict)
+    lone: str = ""  # why there are no neighbours
+    among: str = ""  # of how many training texts, where not of all
+    later: bool = False  # the training texts are still being read
+
+
+@dataclass(frozen=True)
+class Coding:
+    """The codes of an author for the rows with keys."""
+
+    coded: Annotations
+    author: str
+    handled: int = 0
+    """The last of the reader's reports that was written down: of what came later it knows better."""
+    changed: int = 0
+    """How often codes were changed below the reader: what it knows of rows that are not sent is out of date then."""
+    secret: str = ""
+    session: str = ""
+    unnamed: bool = False
+    done: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class SentenceList:
+    """The list of selected sentences, and the open one."""
+
+    analysis: RowSelection
+    at: str = ""
+    details: Mapping[str, Detail] = field(default_factory=dict)
+    """By key, of rows that the reader has come near to."""
+    without: str = ""
+    coding: Coding | None = None
+    """What can be said of the rows; None: nothing, as in a file."""
+    again: int = 0
+    """How often in a row what was said of the rows could not be written down; the reader has it tried again."""
+    undone: int = 0
+    """Number of the report that last moved the reader to a row by taking a change of it back; 0: none."""
+    around: int | None = None
+    """Place among the selected around which rows are sent; None: around the one that is read."""
+
+    @property
+    def start(self) -> int:
+        """Count the selected rows before the first that is sent."""
+        places, middle = self.analysis.places, self.around
+        if len(places) <= SENT:
+            return 0
+        if middle is None:
+            found = np.flatnonzero(self.analysis.table.frame["key"].to_numpy()[places] == self.at)
+            middle = int(found[0]) if len(found) else 0
+        return min(max(0, middle // STEP * STEP - STEP), len(places) - SENT)
+
+    @property
+    def shown(self) -> np.ndarray:
+        """Return (m,) places of the rows that are sent, the open one among them unless others are asked for."""
+        return self.analysis.places[self.start : self.start + SENT]
+
+
+def choose_target(record: RunRecord, said: str, missed: str = "", invented: str = "") -> str:
+    """Return the class whose log-odds are explained in a row: of two the positive one, of more the predicted one.
+
+    Of several labels the first one that is missed, else the first that is invented; empty: the likeliest.
+    """
+    if record.task == "multi":
+        return next((name for name in record.classes for wrong in (missed, invented) if name in wrong.split(", ")), "")
+    return find_positive_class(record) if len(record.classes) == 2 else said
+
+
+def choose_targets(shown: RowSelection, places: Sequence[int]) -> list[str]:
+    """Return the class whose log-odds are explained for each row."""
+    record, frame = shown.table.record, shown.table.frame
+    said: list[str] = frame["said"].tolist()
+    wrong: list[list[str]] = [frame[name].tolist() if name in frame else [""] * len(frame) for name in SEVERAL]
+    return [choose_target(record, said[at], *(each[at] for each in wrong)) for at in places]
+
+
+def read_details(loaded: LoadedRun | None, shown: RowSelection, keys: Sequence[str]) -> dict[str, Detail]:
+    """Return details of rows by their keys: the pushes of the words, and the nearest training texts."""
+    from core.interpret import batched_attribution  # torch
+
+    place = {key: at for at, key in enumerate(shown.known.keys)}
+    at = {key: place[key] for key in keys if key in place}
+    places = list(at.values())
+    texts = [shown.table.texts[each] for each in places]
+    words: Sequence[DeletionAttribution | None] = [None] * len(places)
+    if loaded is not None:
+        words = batched_attribution.attribute_texts(loaded.make_reader(), texts, choose_targets(shown, places))
+    if not shown.known.whole:
+        return {key: Detail(each, later=True) for key, each in zip(at, words, strict=True)}
+    space = loaded.predict(texts).pooled if loaded is not None and "pooled" in loaded.model.provides else None
+    try:
+        near = shown.known.nearest.find_nearest(places, NEAREST, space)
+        same = shown.known.tagged.training.count_labels(texts)
+    except NotAvailable as error:
+        lone = f"No nearest training sentences: {error}."
+        return {key: Detail(each, lone=lone) for key, each in zip(at, words, strict=True)}
+    of = shown.known.tagged.training
+    among = (
+        f"of {format_count(len(of.rows))} drawn from {format_count(len(of.texts))}"
+        if len(of.rows) < len(of.texts)
+        else ""
+    )
+    found = zip(words, near, same, strict=True)
+    return {key: Detail(*each, among=among) for key, each in zip(at, found, strict=True)}
+
+
+def _draw_reader(reading: SentenceList, look: Look) -> Component:
+    t, shown, table = look.tokens, reading.analysis, reading.analysis.table
+    places, many = reading.shown, len(reading.analysis.places)
+    colours = dict(zip(table.classes, color_classes(t, table.classes, ordered=table.record.ordered), strict=True))
+    shades, rest = {name: _color_name(colour, t) for name, colour in colours.items()}, (t.muted, t.paper)
+    data = {
+        "stamp": f"{table.record.run} {table.split} {shown.select} {shown.order}",
+        "at": reading.at,
+        "undone": reading.undone,
+        "order": shown.order,
+        "orders": _list_orders(shown),
+        "start": reading.start,
+        "total": many,
+        "many": format_count(many),
+        "rows": _build_rows(shown, places),
+        "details": {key: _build_detail(each, table.record, t) for key, each in reading.details.items()},
+        "several": table.task == "multi",
+        "whole": shown.known.whole,
+        "shades": shades,
+        "fills": {
+            name: (colour, choose_text_color(t, colour)) if shades[name] else rest for name, colour in colours.items()
+        }
+        | {"": rest},
+        "without": reading.without,
+        "coding": _build_coding(reading.coding, table.frame["key"].to_numpy()[places].tolist())
+        if reading.coding
+        else None,
+        "again": reading.again,
+        "empty": describe_empty_list(shown),
+        "colours": {
+            name: getattr(t, name) for name in ("paper", "panel", "ink", "muted", "grid", "accent", "wrong", "right")
+        },
+    }
+    return Component("reader", data, look)
+
+
+def _build_coding(coding: Coding, keys: Sequence[str]) -> dict[str, Any]:
+    coded, author = coding.coded, coding.author
+    digits = {code.name: str(code.place) if code.place else code.name for code in coded.book}
+    own, others = {}, {}
+    for key in keys:
+        given, notes = coded.given.get(key, {}), coded.notes.get(key, {})
+        if author in given or author in notes:
+            own[key] = {"codes": list(given.get(author, ())), "note": notes.get(author, "")}
+        if further := [
+            {"author": name_author(who), "codes": list(given.get(who, ())), "note": notes.get(who, "")}
+            for who in sorted({*given, *notes} - {author})
+        ]:
+            others[key] = further
+    book = [
+        {
+            "name": code.name,
+            "key": code.place,
+            "about": "\n".join(filter(None, (code.definition, code.example and f"Such as: {code.example}"))),
+        }
+        for code in coded.book
+    ]
+    return {
+        "book": book,
+        "digits": digits,
+        "own": own,
+        "others": others,
+        "author": author if has_name(author) else "",
+        **{name: getattr(coding, name) for name in ("secret", "session", "unnamed", "handled", "changed", "done")},
+    }
+
+
+def _list_orders(shown: RowSelection) -> list[tuple[str, str]]:
+    if shown.selected.group:
+        return [("", "as they were chosen"), *ORDERS.items()]
+    return [("", ORDERS["sure"]), *((name, words) for name, words in ORDERS.items() if name != "sure")]
+
+
+def describe_empty_list(shown: RowSelection) -> tuple[str, str, str]:
+    """Write the title and text of an empty list, and a button to the least sure rows; empty: there is no button."""
+    if (group := shown.selected.group) and group.texts:
+        title = f"{format_count(len(group.texts))} sentences that are none of {shown.table.split}"
+        return title, "They stand below; Sentence in the bar opens the one that is looked at.", ""
+    if not (rules := find_other_rules(shown)):
+        return "No sentence is left", "Take the last word out of the sentence above.", ""
+    title = f"All {format_count(len(shown.table))} are right"
+    if shown.table.wrong.any():
+        title = f"All {format_count(int(np.all([*rules.values()], axis=0).sum()))} of these are right"
+    text = "There is no error to read; the sentences of the lowest margin come next to one."
+    return title, text, "Lowest margin first"
+
+
+def find_other_rules(shown: RowSelection) -> dict[str, np.ndarray]:
+    """Return the rules other than `wrong` with their rows, if they leave some rows without it; else none."""
+    if not any(str(clause) == WRONG for clause in shown.clauses):
+        return {}
+    others = {str(clause): has for clause, has in zip(shown.clauses, shown.masks, strict=True) if str(clause) != WRONG}
+    found = others or {"all": np.ones(len(shown.table), bool)}
+    return found if np.all([*found.values()], axis=0).any() else {}
+
+
+def _format_column(column: pd.Series) -> list[str]:
+    return [
+        "" if missing else format_exact(value) if isinstance(value, float) else str(value)
+        for value, missing in zip(column.tolist(), column.isna(), strict=True)
+    ]
+
+
+def _build_rows(shown: RowSelection, places: np.ndarray) -> list[dict[str, Any]]:
+    table = shown.table
+    frame = table.frame.iloc[places]
+    own = {name: _format_column(frame[name]) for name in table.own}
+    tags = {name: has[places] for name, has in shown.known.found_tags.items()}
+    chances = np.round(table.probabilities[places], 3)
+    rows = []
+    for at, (key, text, true, said, p, wrong) in enumerate(
+        zip(*(frame[name].tolist() for name in ("key", "text", "truth", "said", "p_said", "wrong")), strict=True)
+    ):
+        row = {"key": key, "text": text, "true": true, "said": said, "p": round(p, 3), "wrong": wrong}
+        row["own"] = " \u00b7 ".join(f"{name} {values[at]}" for name, values in own.items() if values[at])
+        row["tags"] = [name_tag(name) for name, has in tags.items() if has[at]]
+        row["chances"] = _list_probabilities(chances[at], table.classes, (true, said), several=table.task == "multi")
+        if table.task == "multi":
+            row |= {name: frame[name].iat[at] if frame[name].iat[at] != NOTHING else "" for name in SEVERAL}
+        rows.append(row)
+    return rows
+
+
+def _list_probabilities(
+    chances: np.ndarray, classes: Sequence[str], pair: Sequence[str], *, several: bool
+) -> list[tuple[str, float]]:
+    """Return the classes that the bar names with their probabilities, in their order, and the sum of all others."""
+    order = np.argsort(-chances, kind="stable")
+    if several:
+        return [(classes[at], float(chances[at])) for at in order[: 2 * LIKELIEST]]
+    if len(classes) <= LIKELIEST + 1:
+        return [(name, float(p)) for name, p in zip(classes, chances, strict=True)]
+    named = sorted({*order[:LIKELIEST].tolist(), *(classes.index(name) for name in pair)})
+    rest = 1.0 - float(chances[named].sum())
+    others = [(f"{len(classes) - len(named)} others", round(max(0.0, rest), 3))]
+    return [*((classes[at], float(chances[at])) for at in named), *others]
+
+
+def _color_name(colour: str, t: Tokens) -> str:
+    """Colour a name by its side only, and always readably."""
+    return t.plus if colour in t.plus_scale else t.minus if colour in t.minus_scale else ""
+
+
+def _build_detail(detail: Detail, record: RunRecord, t: Tokens) -> dict[str, Any]:
+    labels = [f"{name} ({format_count(number)})" for name, number in detail.same.items()]
+    double = f"The same text stands in training as {' and '.join(labels)}." if labels else ""
+    found: dict[str, Any] = {"near": [[*each[:3], round(each.likeness, 3)] for each in detail.near]}
+    found |= {"double": double, "lone": detail.lone, "among": detail.among, "later": detail.later}
+    return found | (_build_words(detail.pushed, record, t) if detail.pushed is not None else {})
+
+
+def _build_words(pushed: DeletionAttribution, record: RunRecord, t: Tokens) -> dict[str, Any]:
+    towards, away = ramps = make_ramps(record, pushed.target, t)
+    top, words = find_full_color(pushed.pushes), []
+    for word, push, unknown in zip(pushed.words, pushed.pushes, pushed.unknown, strict=True):
+        about = f"push {format_signed(push)} towards {pushed.target}" + (", not in the vocabulary" if unknown else "")
+        words.append({"word": word, "about": about, "unknown": unknown, **shade_push(push, top, ramps, t)})
+    other = next((name for name in record.classes if name != pushed.target), "")
+    two = record.task == "single" and len(record.classes) == 2
+    ends = [f"towards {other}" if two else "away" if away else "away (hatched), towards", pushed.target]
+    ramp = [*reversed(away[1:]), *towards] if away else list(towards)
+    full = f"Full colour: a push of {format_number(top, 1)}"
+    return {"words": words, "full": full, "ends": ends, "ramp": ramp, "unknown": any(pushed.unknown)}
+
+
+def build_sentences_table(reading: SentenceList, coded: Annotations | None = None) -> pd.DataFrame:
+    """List every selected row in order, with own columns, 0/1 for each tag, and codes and notes where there are any."""
+    shown = reading.analysis
+    coded = shown.coded if coded is None else coded
+    tags = {f"tag:{name}": has[shown.places].astype(int) for name, has in shown.known.found_tags.items()}
+    table = shown.table.frame.iloc[shown.places]
+    if not (coded.given or coded.notes):
+        return table.assign(**tags)
+    keys = table["key"].tolist()
+    said = {
+        "codes": [f"{SEPARATOR} ".join(coded.get_codes(key)) for key in keys],
+        "note": [_join_notes(coded.notes.get(key, {})) for key in keys],
+    }
+    return table.rename(columns={name: f"data:{name}" for name in said if name in table}).assign(**said, **tags)
+
+
+def _join_notes(notes: Mapping[str, str]) -> str:
+    if len(notes) == 1:
+        return next(iter(notes.values()))
+    return "\n".join(f"{name_author(author)}: {note}" for author, note in sorted(notes.items()))
+
+
+ERRORS = Figure(
+    "errors",
+    "errors",
+    "Sentences",
+    lambda source: SentenceList(select_rows(source)),
+    _draw_reader,
+    note=lambda reading: (
+        f"{format_count(len(reading.analysis.places))} of {format_count(len(reading.analysis.table))}, {reading.analysis.description}"
+    ),
+    reading="Colour: what the log-odds lose without the word. Dashed: a word that the model does not know.",
+    options=(SELECT, ORDER),
+    tables=lambda reading: {"Sentences": build_sentences_table(reading)},
+)
+"""On its page with words, neighbours and keys; alone it is the list, and the sentence as it was written."""
+
+
+ABOUT_CODES = (
+    "Share of the coded sentences that have the code, with its 95 % interval (Wilson). It is told only where all "
+    "selected sentences are coded, or all of a random draw from them: sentences that somebody chose say nothing of "
+    "the others. A sentence may have several codes, so shares need not add up to 1. κ is Cohen's, with all codes of "
+    "a sentence as one, on the sentences that both have coded; what others said of a sentence is hidden until you have "
+    "coded it."
+)
+
+
+@dataclass(frozen=True)
+class CodesShape:
+    """Rates of codes, as `core.failures.code_prevalence` gives them, and the author's agreement with another one."""
+
+    found: dict[str, Any]
+    pair: dict[str, Any] | None
+    """None: nobody else may be seen."""
+    definitions: dict[str, str]
+
+
+def count_codes(
+    coded: Annotations, author: str, keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False
+) -> CodesShape:
+    """Count the codes of a selection."""
+    authors = coded.authors
+    counted = coded.select_author(author) if author in authors else coded
+    about = {code.name: code.definition for code in coded.book}
+    return CodesShape(
+        compute_rates(counted, keys, known, by_codes=by_codes), _find_peer_author(coded, author, authors, keys), about
+    )
+
+
+def _find_peer_author(
+    coded: Annotations, author: str, authors: Sequence[str], keys: Sequence[str]
+) -> dict[str, Any] | None:
+    """Find the author who shares most rows with this one, and their agreement."""
+    if author not in authors:
+        return None
+    found = [compare_authors(coded, author, other, keys) for other in authors if other != author]
+    return max((each for each in found if each["n"]), key=lambda each: each["n"], default=None)
+
+
+def describe_coding(shape: CodesShape) -> str:
+    """Tell the progress, and how far two authors agree."""
+    said = [str(shape.found["said"]).removesuffix(".")]
+    if (pair := shape.pair) and pair["kappa"] is not None:
+        low, high = pair["interval"]
+        kappa = (
+            f"{format_number(pair['kappa'], 2)} ({format_number(low, 2)} to {format_number(high, 2)}), n = {pair['n']}"
+        )
+        said.append(f"κ with {name_author(pair['second'])} {kappa}")
+    return " · ".join(said)
+
+
+def build_codes_table(shape: CodesShape) -> IntervalTable:
+    """Build a table with a row for each code, the most frequent first."""
+
+    def write_code(row: Mapping[str, Any]) -> TextCell:
+        """Write the name of a code with its key."""
+        return TextCell(row["code"], str(row["place"] or ""), title=shape.definitions[row["code"]])
+
+    def write_count(row: Mapping[str, Any]) -> str:
+        """Write the count of a code."""
+        return format_count(row["n"] if row["hits"] is None else row["hits"])  # of the rows that the share is of
+
+    def write_share(row: Mapping[str, Any]) -> str:
+        """Write the share of a code; empty where it is not known."""
+        return "" if row["share"] is None else f"{row['share']:.2f}"
+
+    def mark_share(row: Mapping[str, Any]) -> Mark:
+        """Mark the share of a code with its interval."""
+        return Mark(row["share"], *(row["interval"] or (None, None)))
+
+    drawn = [
+        columns.make_name_column("code", "Code", write_code),
+        columns.make_text_column("n", "n", write_count, "3rem"),
+    ]
+    if shape.found["complete"]:
+        drawn.append(columns.make_text_column("share", "share", write_share, "3.6rem", soft=True))
+        drawn.append(
+            columns.make_interval_column(
+                "mark", "95 %", mark_share, partial(make_axis, ends=(0.0, 1.0), zero=0.0), "45%"
+            )
+        )
+    return IntervalTable("codes", drawn, shape.found["codes"], "code", height=1.75)

@@ -1,0 +1,287 @@
+"""Faithfulness of explanations: the results of each test of each method, and the curves behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.exceptions import NotAvailable
+from core.formatting import format_count, format_number
+from core.interpret.faithfulness_verdict import (
+    MEANING,
+    POINTS,
+    THRESHOLDS,
+    Belief,
+    MethodMeasurements,
+    Number,
+    Outcome,
+    Verdict,
+    judge_method,
+)
+from dashboard.figures import interval_table as columns
+from dashboard.figures.figure import Figure
+from dashboard.figures.interval_drawing import build_component
+from dashboard.figures.interval_table import IntervalTable, TextCell
+from dashboard.figures.source import Option, Source
+from dashboard.figures.subplots import Panels
+from dashboard.figures.theme import Look
+
+TESTS = {
+    "insertion": "Put back",
+    "deletion": "Taken out",
+    "pairs": "Two at once",
+    "stability": "Said otherwise",
+    "control": "Shuffled",
+}
+SIGNS: Mapping[Outcome, str] = {"passed": "✓", "between": "~", "failed": "✗", "not measured": ""}
+NOT_ASKED = "not asked"
+
+
+@dataclass(frozen=True)
+class FaithfulnessResults:
+    """Faithfulness measurements of a run, with a verdict on each method."""
+
+    found: Belief
+
+    @cached_property
+    def verdicts(self) -> dict[str, Verdict]:
+        """Return the verdict on each method."""
+        answers = self.found.answers
+        return {
+            each.method: judge_method(each.method, {**each.tests, "answers": answers}) for each in self.found.methods
+        }
+
+
+def read_faithfulness(source: Source) -> FaithfulnessResults:
+    """Read the faithfulness measurements of a run; NotAvailable: nothing was measured yet."""
+    found = source.reader.read_faithfulness(source.record)
+    if found is None:
+        raise NotAvailable(f"it was not measured yet: sentiscope believe {source.record.run}")
+    return FaithfulnessResults(found)
+
+
+def write_verdict(shown: FaithfulnessResults, method: str) -> str:
+    """Write the verdict on a method and the tests that count against it."""
+    said = shown.verdicts[method]
+    against = {
+        state: [TESTS.get(name, "right answers").lower() for name, each in said.outcomes.items() if each == state]
+        for state in ("failed", "between", "not measured")
+    }
+    parts = [f"{state}: {', '.join(names)}" for state, names in against.items() if names]
+    return f"{method}: {said.verdict}" + (f" ({'; '.join(parts)})" if parts else "")
+
+
+def _build_cell(name: str, found: MethodMeasurements, said: Verdict) -> TextCell:
+    outcome, held, limit = said.outcomes.get(name), found.tests.get(name), THRESHOLDS[name]
+    if held is None:
+        return TextCell("", NOT_ASKED if outcome is None else outcome)
+    if outcome is None:
+        about = f"{limit.asks}: {_format_interval(held)}; it does not count for {found.method}"
+        return TextCell("", format_number(held.value, 2), title=about)
+    side = "below" if limit.small else "above"
+    title = f"{limit.asks}: {_format_interval(held)}; {outcome}: passed {side} {format_number(limit.evidence, 2)}"
+    half = f"±{format_number((held.high - held.low) / 2, 2)}"
+    return TextCell(f"{SIGNS[outcome]} {format_number(held.value, 2)}", half, strong=outcome == "passed", title=title)
+
+
+def _format_interval(held: Number) -> str:
+    value, low, high = (format_number(each, 2) for each in (held.value, held.low, held.high))
+    return f"{value}, 95 % interval {low} to {high}, n = {format_count(held.n)}"
+
+
+def build_methods_table(shown: FaithfulnessResults) -> IntervalTable:
+    """Build a table with a row for each method and a column for each test."""
+    longest = max(TESTS, key=lambda name: len(TESTS[name]))  # its heading needs more room than its numbers
+
+    def show_verdict(found: MethodMeasurements) -> TextCell:
+        """Write the verdict on a method."""
+        return TextCell(shown.verdicts[found.method].verdict, strong=True)
+
+    def make_cell_writer(name: str) -> Callable[[MethodMeasurements], TextCell]:
+        """Return a function that writes the cell of a test."""
+        return lambda found: _build_cell(name, found, shown.verdicts[found.method])
+
+    return IntervalTable(
+        "methods and what each test came to",
+        (
+            columns.make_name_column("method", "Method", lambda found: TextCell(found.method), "5.3rem"),
+            columns.make_name_column("verdict", "Verdict", show_verdict, "6rem"),
+            *(
+                columns.make_name_column(name, title, make_cell_writer(name), "7.1rem" if name == longest else "")
+                for name, title in TESTS.items()
+            ),
+        ),
+        shown.found.methods,
+        "method",
+        height=1.75,
+    )
+
+
+def _write_reading(shown: FaithfulnessResults) -> str:
+    by: dict[str, list[str]] = {}
+    for method, said in shown.verdicts.items():
+        by.setdefault(said.verdict, []).append(method)
+    words = "; ".join(
+        f"{said}: {', '.join(by[said])}" for said in ("evidence", "illustration", "neither") if said in by
+    )
+    answers = shown.found.answers
+    outcome = next(iter(shown.verdicts.values())).outcomes["answers"]
+    knows = "" if outcome == "passed" else ", too little for evidence"
+    return (
+        f"{words[:1].upper()}{words[1:]}. ✓ passed, ~ between, ✗ failed, without a sign not judged; ± half of the 95 % "
+        "interval. Put back and taken out: share of random orders that are slower, 0.5 is chance. The others are rank "
+        "agreements; with weights shuffled there should be little. "
+        f"Right answers beyond chance: κ = {_format_interval(answers)}{knows}. {MEANING}"
+    )
+
+
+def build_results_table(shown: FaithfulnessResults) -> pd.DataFrame:
+    """Return a row for each number: method, verdict, what, test, value, low, high, n, outcome."""
+    rows = []
+    for found in shown.found.methods:
+        said = shown.verdicts[found.method]
+        tests = {**found.tests, "answers": shown.found.answers}
+        groups = {"test": tests, "area": found.areas, "shuffled weights": found.control, "agreement": found.agreement}
+        for what, numbers in groups.items():
+            for name, held in numbers.items():
+                outcome = said.outcomes.get(name, "") if what == "test" else ""
+                ends = (held.value, held.low, held.high, held.n)
+                rows.append((found.method, said.verdict, what, name, *ends, outcome))
+    columns = ["method", "verdict", "what", "name", "value", "low", "high", "n", "outcome"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+HOW = (
+    "Words are ordered by how far they push the answer and put back, or taken out, one after another, beside 20 random "
+    "orders of each sentence; two are taken out together; the sentence is said otherwise by rule; the numbers of every "
+    "weight change places and the pushes are asked anew. *Evidence* passes every test with its whole interval, "
+    "*neither* fails one, *illustration* lies between; deletion is judged by two at once, all others by words taken "
+    "out. The thresholds were calibrated on models with known pushes, shuffled pushes and random weights; of "
+    "the last two nothing came out as evidence."
+)
+BELIEF = Figure(
+    "belief",
+    "sentence",
+    "May I believe it",
+    read_faithfulness,
+    lambda shown, look: build_component(build_methods_table(shown).marks, look),
+    note=lambda shown: f"{format_count(shown.found.sentences)} validation sentences, as trained",
+    reading=_write_reading,
+    how=HOW,
+    tables=lambda shown: {"Belief": build_results_table(shown)},
+)
+
+
+def _list_methods(source: Source) -> Sequence[str]:
+    found = source.reader.read_faithfulness(source.record)
+    return () if found is None else [each.method for each in found.methods]
+
+
+METHOD = Option(
+    "believed", "Method", _list_methods, "Whose order of words is drawn.", words=lambda source, method: method
+)
+
+
+@dataclass(frozen=True)
+class MethodCurves:
+    """The insertion and deletion curves of one method."""
+
+    measured: MethodMeasurements
+    verdict: str
+    n: int
+
+
+def read_curves(source: Source) -> MethodCurves:
+    """Read the curves of the chosen method; NotAvailable: nothing was measured yet."""
+    shown, method = read_faithfulness(source), source.get_choice(METHOD)
+    found = next(each for each in shown.found.methods if each.method == method)
+    return MethodCurves(found, write_verdict(shown, found.method), shown.found.sentences)
+
+
+PANELS = {"insertion": "words put back", "deletion": "words taken out"}
+
+
+def _draw_curves(shown: MethodCurves, look: Look) -> go.Figure:
+    t, size, curves = look.tokens, look.scale_size, shown.measured.curves
+    ways = [way for way in PANELS if way in curves]
+    figure = Panels(look, [[PANELS[way] for way in ways]], height=330, horizontal_spacing=0.08, shared_yaxes=True)
+    shares = np.linspace(0, 100, POINTS)
+    for place, way in enumerate(ways, start=1):
+        turn = 1 if way == "insertion" else -1
+        for name, curve, colour, dash in (
+            ("random order", curves["random"], t.muted, "dash"),
+            (f"order of {shown.measured.method}", curves[way], t.ink, "solid"),
+        ):
+            step = turn if name == "random order" else 1
+            values, low, high = (list(each)[::step] for each in (curve.values, curve.low, curve.high))
+            band: dict[str, Any] = {"x": [*shares, *shares[::-1]], "y": [*high, *low[::-1]]}
+            clear = f"rgba({','.join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))},0.16)"
+            band |= {"fill": "toself", "mode": "lines", "line": {"width": 0}, "fillcolor": clear}
+            figure.add_scatter(col=place, **band, hoverinfo="skip", showlegend=False)
+            figure.add_scatter(
+                col=place,
+                x=shares,
+                y=values,
+                mode="lines+markers",
+                name=name,
+                legendgroup=name,
+                showlegend=place == 1,
+                line={"color": colour, "width": size(2.2), "dash": dash},
+                marker={"size": size(5), "color": colour},
+                hovertemplate=f"{name}<br>%{{x:.0f}} % of the words<br>P %{{y:.3f}}<extra></extra>",
+            )
+    figure.update_xaxes(title="share of the words, %", range=[-2, 102], nticks=6)
+    figure.update_yaxes(range=[0, 1.03], nticks=6)
+    figure.update_yaxes(row=1, col=1, title="P of the answer, mean")
+    legend = {"orientation": "h", "x": 0, "y": 1.12, "yanchor": "bottom", "font": {"color": t.ink}}
+    figure.update_layout(showlegend=True, legend=legend, margin={"t": size(70)})
+    return figure.build_figure()
+
+
+def _write_curves_reading(shown: MethodCurves) -> str:
+    areas, method = shown.measured.areas, shown.measured.method
+    said = f"{shown.verdict[:1].upper()}{shown.verdict[1:]}. "
+    said += (
+        f"Area under the words put back {format_number(areas['insertion'].value, 2)}, in random order "
+        f"{format_number(areas['random'].value, 2)}: the higher, the better"
+    )
+    if "deletion" in areas:
+        said += f"; under the words taken out {format_number(areas['deletion'].value, 2)}: the lower, the better."
+    else:
+        said += f". {method.capitalize()} is not judged by words taken out."
+    if shown.measured.agreement:
+        others = ", ".join(f"{name} {format_number(rho.value, 2)}" for name, rho in shown.measured.agreement.items())
+        said += f" Rank agreement with other methods: {others}."
+    return said
+
+
+def build_curve_table(shown: MethodCurves) -> pd.DataFrame:
+    """Return a row for each point of each curve; the curve of random order is of insertion."""
+    rows = [
+        {"method": shown.measured.method, "curve": name, "share": share, "p": value, "low": low, "high": high}
+        for name, curve in shown.measured.curves.items()
+        for share, value, low, high in zip(np.linspace(0, 1, POINTS), curve.values, curve.low, curve.high, strict=True)
+    ]
+    return pd.DataFrame(rows)
+
+
+ALONG = Figure(
+    "belief-curves",
+    "sentence",
+    "Words put back and taken out",
+    read_curves,
+    _draw_curves,
+    note=lambda shown: f"{shown.measured.method}, n = {format_count(shown.n)}",
+    reading=_write_curves_reading,
+    how="The probability of the class that the whole sentence is given, while its words come back into their places, "
+    "or go, those first that push most towards it. Mean over sentences, 95 % interval (bootstrap); dashed: "
+    "20 random orders of each.",
+    options=(METHOD,),
+    tables=lambda shown: {"Belief curves": build_curve_table(shown)},
+)

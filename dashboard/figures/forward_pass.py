@@ -1,0 +1,198 @@
+"""The forward pass of one text as a row of stages: formula, matrices of this text, and how to read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from core.formatting import format_count, format_subscript
+from core.models.capabilities import list_capabilities
+from dashboard.figures.attention_heads import LAYER
+from dashboard.figures.drawing import Component
+from dashboard.figures.figure import Figure
+from dashboard.figures.mathml import write_mathml
+from dashboard.figures.source import Option, Source
+from dashboard.figures.theme import Look, blend_colors, choose_text_color
+
+if TYPE_CHECKING:
+    from core.interpret.stages import ForwardStage, ForwardStages, StageMatrix
+
+DRAWN = 16  # tokens of a long text that are drawn, the first; all are computed
+DIMENSIONS = 8  # numbers of a vector that are drawn, the first
+INK = (0.0, 0.08, 0.17, 0.27, 0.37, 0.72, 0.86, 1.0)
+"""Shades of a cell, page to ink; in the middle, left out, no number could be read."""
+FIRST = "scores"
+
+
+def _has_attention(source: Source) -> bool:
+    return "maps" in list_capabilities(source.record.config.model)
+
+
+def _list_heads(source: Source) -> list[str]:
+    many = source.record.config.model.attention.heads if _has_attention(source) else 0
+    return [str(head) for head in range(1, many + 1)]
+
+
+def _list_components(source: Source) -> list[str]:
+    many = source.record.config.model.attention.components if _has_attention(source) else 0
+    return [str(component) for component in range(many)]
+
+
+HEAD = Option(
+    "head", "Head", _list_heads, "Whose queries, keys, maps and values are shown.", words=lambda source, head: ""
+)
+COMPONENT = Option(
+    "component",
+    "Map",
+    _list_components,
+    "Of which map the queries, keys and scores are shown, 0 being the first.",
+    words=lambda source, component: "",
+)
+
+
+def read_stages(source: Source) -> ForwardStages:
+    """Read the stages of the text; NotAvailable: there is no text, no token in it, or too many."""
+    return source.read_once(_read_stages)
+
+
+def _read_stages(source: Source) -> ForwardStages:
+    source.view  # says why there is no text  # noqa: B018
+    places = (int(source.get_choice(each)) if each.has_choices(source) else None for each in (LAYER, HEAD, COMPONENT))
+    layer, head, component = places if _has_attention(source) else (None, None, None)
+    return source.reader.trace_steps(source.record.run, source.text, layer, head, component, source.edits)
+
+
+STAGE = Option(
+    "stage",
+    "Stage",
+    lambda source: [stage.key for stage in read_stages(source).stages],
+    "The stage that is open; ← and → lead to its neighbours.",
+    usual=lambda source: max((stage.key for stage in read_stages(source).stages), key=lambda key: key == FIRST),
+    words=lambda source, stage: read_stages(source).find_stage(stage).title.lower(),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class StageView:
+    """The stages of a forward pass, and the open one."""
+
+    steps: ForwardStages
+    stage: str
+
+    @property
+    def place(self) -> str:
+        """Return layer, head and map in words."""
+        steps = self.steps
+        if not steps.layers:
+            return "no attention"
+        of = f", A{format_subscript(steps.component)}" if steps.components > 1 else ""
+        return f"layer {steps.layer}, head {steps.head}{of}"
+
+    @property
+    def left_out(self) -> str:
+        """Say how many tokens are not drawn; empty: all are."""
+        many = max(len(matrix.rows) for stage in self.steps.stages for matrix in stage.matrices)
+        if many <= DRAWN:
+            return ""
+        return f"Drawn are the first {DRAWN} of {format_count(many)} tokens; all of them are computed."
+
+
+def _draw_stages(shown: StageView, look: Look) -> Component:
+    t = look.tokens
+    shades = [
+        (colour, choose_text_color(t, colour)) for colour in (blend_colors(t.paper, t.ink, share) for share in INK)
+    ]
+    data = {
+        "stages": [_describe_stage(stage) for stage in shown.steps.stages],
+        "at": shown.stage,
+        "place": shown.place,
+        "left_out": shown.left_out,
+        "shades": shades,
+        "colours": {name: getattr(t, name) for name in ("ink", "muted", "grid", "paper", "panel", "accent")},
+    }
+    return Component("steps", data, look)
+
+
+def _describe_stage(stage: ForwardStage) -> dict[str, Any]:
+    """Describe a stage as plain data; all weights of a stage share one scale of ink."""
+    drawn = [_describe_matrix(matrix) for matrix in stage.matrices]
+    if stage.key in ("softmax", "combine"):
+        maps = [each for each, matrix in zip(drawn, stage.matrices, strict=True) if matrix.name != r"\lambda"]
+        top = max((each["top"] for each in maps), default=0.0)
+        for each in maps:
+            each["top"] = top
+    return {
+        "key": stage.key,
+        "title": stage.title,
+        "formulas": [write_mathml(formula) for formula in stage.formulas],
+        "reading": stage.reading,
+        "matrices": drawn,
+    }
+
+
+def _describe_matrix(matrix: StageMatrix) -> dict[str, Any]:
+    many, wide = len(matrix.rows), matrix.values.shape[1]
+    dimensions = wide > 1 and matrix.columns[-1] == str(wide)
+    rows, columns = min(many, DRAWN), min(wide, DIMENSIONS if dimensions else DRAWN)
+    values = matrix.values[:rows, :columns]
+    seen, score = values[np.isfinite(values)], matrix.kind == "score"
+    return {
+        "name": write_mathml(matrix.name),
+        "note": f"{columns} of {format_count(wide)}" if columns < wide and dimensions else "",
+        "rows": list(matrix.rows[:rows]),
+        "columns": list(matrix.columns[:columns]),
+        "beside": list(matrix.columns[wide:]),
+        "words": [list(row) for row in matrix.words[:rows]],
+        "dimensions": dimensions,
+        "count": matrix.kind == "count",
+        "score": score,
+        # Four digits are more than a cell shows.
+        "cells": [[float(f"{value:.4g}") if np.isfinite(value) else None for value in row] for row in values],
+        # What has no ink and what has most: zero and the largest magnitude; of scores the lowest and the highest.
+        "low": float(seen.min()) if score else 0.0,
+        "top": float(seen.max()) if score else float(np.abs(seen).max(initial=0.0)) or 1.0,
+        "fills": [[matrix.format_cell(i, j) for j in range(columns)] for i in range(rows)],
+        "made": matrix.rule is not None,
+    }
+
+
+def build_step_table(steps: ForwardStages) -> pd.DataFrame:
+    """Return a row for each cell of each matrix, all tokens and dimensions."""
+    frames = [_list_cells(stage, matrix) for stage in steps.stages for matrix in stage.matrices]
+    return pd.concat(frames, ignore_index=True)
+
+
+def _list_cells(stage: ForwardStage, matrix: StageMatrix) -> pd.DataFrame:
+    row, column = (index.ravel() for index in np.indices(matrix.values.shape))
+    return pd.DataFrame(
+        {
+            "stage": stage.title,
+            "matrix": matrix.name,
+            "row_place": row + 1,
+            "row": np.array(matrix.rows)[row],
+            "column_place": column + 1,
+            "column": np.array(matrix.columns)[column],
+            "value": matrix.values.ravel(),
+        }
+    )
+
+
+STEPS = Figure(
+    "steps",
+    "steps",
+    "Steps",
+    lambda source: StageView(read_stages(source), str(source.get_choice(STAGE))),
+    _draw_stages,
+    note=lambda shown: shown.place,
+    reading=lambda shown: (
+        "More ink is further from zero, with stripes below it; of scores, higher. Point at a cell, or reach it with "
+        f"Tab and the arrow keys, and the formula is filled with its numbers. {shown.left_out}".strip()
+    ),
+    how="Every number is computed anew from the weights, plainly and in float64; tests hold each stage of every preset "
+    "to its formula, to what the model has there, and the last one to what it predicts.",
+    options=(LAYER, HEAD, COMPONENT, STAGE),
+    tables=lambda shown: {"Steps": build_step_table(shown.steps)},
+)

@@ -1,0 +1,77 @@
+"""Pushes of words and parts towards an answer: their colours, and tables of coloured numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.formatting import format_number, format_signed
+from core.interpret.attribution_math import TopWords, find_top_words
+from dashboard.figures.drawing import Component
+from dashboard.figures.theme import Look, Tokens, choose_text_color, shade_ink
+
+if TYPE_CHECKING:
+    from core.interpret.attribution import Explanation
+
+STEPS = 5
+"""Of a colour, besides the page."""
+FAINTEST = 0.5
+"""Log-odds that get full colour where nothing pushes more: what hardly moves an answer is not drawn as if it did."""
+Cell = dict[str, Any]
+Ramps = tuple[Sequence[str], Sequence[str]]
+"""Steps of colour, page first, towards a class and away from it."""
+
+
+@dataclass(frozen=True, eq=False)
+class AttributedWords:
+    """The effect of each word of a text on the answer, and the tokens of each word."""
+
+    found: Explanation
+    belongs: NDArray[np.float64]
+    """(words, tokens of the view): which part of each token is of each word."""
+    read: Explanation | None = None
+    """How much each word is read, by the method `attention`; None: the model has none, or the text is too long."""
+
+    @property
+    def most(self) -> TopWords | None:
+        """Find the most read word and the most needed one; None of fewer than two words, or without attention."""
+        return None if self.read is None else find_top_words(self.read.pushes, self.found.pushes)
+
+
+def find_full_color(pushes: Iterable[float]) -> float:
+    """Return the push that gets full colour among these."""
+    return max([FAINTEST, *map(abs, pushes)])
+
+
+def shade_push(push: float, top: float, ramps: Ramps, t: Tokens) -> Cell:
+    """Return colour and ink of a push, and whether it is hatched; `top` has full colour."""
+    towards, away = ramps
+    colour = (towards if push >= 0 else away or towards)[min(STEPS, round(STEPS * abs(push) / top))]
+    return {"colour": colour, "ink": choose_text_color(t, colour), "away": push < 0 and not away and colour != t.paper}
+
+
+def write_push(push: float) -> str:
+    """Write a push with its sign; one that is nearly zero has none."""
+    return format_signed(push) if abs(push) >= 0.005 else "0.00"
+
+
+def draw_heatmap(heads: list[Cell], rows: list[Cell], label: str, lines: list[str], look: Look) -> Component:
+    """Draw a table of coloured numbers: names on both sides, each cell with its words for the pointer."""
+    colours = {name: getattr(look.tokens, name) for name in ("ink", "muted", "grid", "paper")}
+    return Component("cells", {"heads": heads, "rows": rows, "label": label, "lines": lines, "colours": colours}, look)
+
+
+def make_push_cell(push: float, top: float, ramps: Ramps, about: str, t: Tokens) -> Cell:
+    """Return the cell of a number with a side; `top` has full colour."""
+    return {"text": write_push(push), **shade_push(push, top, ramps, t), "about": about}
+
+
+def make_ink_cell(value: float, top: float, about: str, t: Tokens) -> Cell:
+    """Return the cell of a number without a side: the larger in size, the more ink."""
+    colour = shade_ink(t, abs(value), top)
+    drawn = {"text": format_number(value, 2), "colour": colour, "ink": choose_text_color(t, colour)}
+    return {**drawn, "away": value < 0, "about": about}

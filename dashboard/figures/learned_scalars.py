@@ -1,0 +1,98 @@
+"""The learned numbers of a model besides λ: as they ended, and how they moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from core.exceptions import NotAvailable
+from core.formatting import format_number
+from core.runs.record import RunRecord
+from dashboard.figures.drawing import DataTable, TableColumn
+from dashboard.figures.figure import Figure
+from dashboard.figures.training_log import NUMBERS, NumberLine
+
+if TYPE_CHECKING:
+    from core.interpret.sentence_view import SentenceView
+
+NEUTRAL_TOKENS = "neutral tokens"
+
+
+def build_number_table(scalars: Mapping[str, Sequence[float]], gates: Sequence[Sequence[float]] = ()) -> pd.DataFrame:
+    """Return a row for each learned number: its sign, its meaning, its value (by layer where there are several)."""
+    rows = [
+        (*NUMBERS[name], ", ".join(format_number(value, 3) for value in values))
+        for name, values in scalars.items()
+        if name in NUMBERS
+    ]
+    if gates:
+        said = ", ".join(f"{format_number(mean, 2)} ± {format_number(deviation, 2)}" for mean, deviation in gates)
+        rows.append(("gate", "mean and deviation over tokens of validation texts, by layer", said))
+    return pd.DataFrame(rows, columns=["number", "what it is", "learned"])
+
+
+def read_view_scalars(view: SentenceView) -> dict[str, list[float]]:
+    """Return the learned numbers that a reading shows."""
+    found = {name: [value] for name, value in view.positions.items()}
+    temperatures = [layer.temperature for layer in view.layers if layer.temperature is not None]
+    return {**found, **({"tau": temperatures} if temperatures else {})}
+
+
+def read_run_numbers(record: RunRecord) -> pd.DataFrame:
+    """Return the learned numbers of a finished run and its lexicon's coverage; empty where its model has neither."""
+    table = build_number_table(record.results.get("scalars") or {}, record.results.get("gates") or ())
+    shares = {split: share for split, share in (record.results.get("neutral_share") or {}).items() if share is not None}
+    if shares:
+        said = ", ".join(f"{split} {100 * share:.1f} %" for split, share in shares.items())
+        table.loc[len(table)] = [NEUTRAL_TOKENS, "share of running tokens of which the lexicon says nothing", said]
+    return table
+
+
+def build_history_table(lines: Mapping[str, Sequence[NumberLine]]) -> pd.DataFrame:
+    """Return a row for each logged value of each number: number, layer (from 1), epoch, value."""
+    rows = [
+        (name, layer, x, y)
+        for name, layers in lines.items()
+        for layer, line in enumerate(layers, start=1)
+        for x, y in zip(line.x, line.y, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["number", "layer", "epoch", "value"])
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The learned numbers of a run as a table, with a title and a note."""
+
+    table: pd.DataFrame
+    title: str = "Numbers inside"
+    note: str = "of the epoch that was kept"
+
+
+def read_numbers(record: RunRecord) -> Numbers:
+    """Return the numbers of a finished run; NotAvailable: its model has none."""
+    table = read_run_numbers(record)
+    if table.empty:
+        raise NotAvailable(f"{record.preset} learns no number with a meaning of its own")
+    if set(table["number"]) == {NEUTRAL_TOKENS}:
+        return Numbers(table, "What its lexicon knows", "counted, not learned")
+    return Numbers(table)
+
+
+NUMBERS_OF = Figure(
+    "numbers",
+    "lambdas",
+    lambda shown: shown.title,
+    lambda source: read_numbers(source.record),
+    lambda shown, look: DataTable(
+        shown.table,
+        {"number": TableColumn("Number"), "what it is": TableColumn("What it is"), "learned": TableColumn("Value")},
+        narrow=True,
+    ),
+    note=lambda shown: shown.note,
+    reading="Several values are those of the layers, from the first to the last; a single one belongs to the whole "
+    "model.",
+    tables=lambda shown: {"Learned numbers": shown.table},
+)

@@ -1,0 +1,381 @@
+"""Several runs on the same rows: each with its interval, every pair with its verdict, and where two differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from core.evaluation import intervals
+from core.evaluation.comparison import METHOD, assign_letters, describe_pair, pick_better, round_rows, summarize_pairs
+from core.exceptions import InputError, NotAvailable
+from core.formatting import format_count, format_number, format_p, format_plus_minus, format_signed
+from core.metrics import TUNED, USUAL, format_title, get_metric, select_metrics, select_thresholded
+from core.runs.comparison import compare_by_column
+from core.runs.comparison_data import SLICE
+from dashboard.figures import interval_table as columns
+from dashboard.figures.figure import Figure
+from dashboard.figures.interval_drawing import build_component
+from dashboard.figures.interval_table import ColumnSpec, IntervalTable, Mark, TextCell, make_axis
+from dashboard.figures.source import Option, Source
+from dashboard.figures.theme import Look
+
+if TYPE_CHECKING:
+    from core.runs.comparison_data import ModelPredictions
+
+Test = Mapping[str, Any]
+"""A difference of two models, as `core.runs.comparison` gives it."""
+MOST = 6
+"""Models that are compared at once: so many colours can be told apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The result of `core.runs.comparison.compare_models` for one metric."""
+
+    found: Mapping[str, Any]
+    metric: str
+    letters: Mapping[str, str]
+    """Of the models, by name."""
+    picked: str = ""
+    """The pair that stands in the figures below, as `PAIR` has it."""
+
+    @property
+    def models(self) -> Sequence[Mapping[str, Any]]:
+        """Return the models in order."""
+        return self.found["runs"]
+
+    @property
+    def pairs(self) -> Sequence[Test]:
+        """Return every pair in order."""
+        return self.found["pairs"]
+
+    @property
+    def summary(self) -> str:
+        """Summarise all pairs in a sentence."""
+        return summarize_pairs(self.pairs)
+
+    @property
+    def closest(self) -> str:
+        """Describe the first undecided pair, and how many rows would decide it; empty: there is none."""
+        found = [pair for pair in self.pairs if not pick_better(pair) and pair["rows_needed"]]
+        if not found or len(self.pairs) == 1:
+            return ""
+        pair = found[0]
+        difference = f"{pair['first']} and {pair['second']}: {format_signed(pair['difference'], 3)}"
+        rows = f"about {round_rows(pair['rows_needed'])} would be needed to find a difference of this size"
+        return f"{difference} on the same {format_count(self.found['n'])} sentences; {rows}."
+
+
+def list_metrics(source: Source) -> list[str]:
+    """Return the metrics that can compare these runs, the usual one first."""
+    task = source.record.task
+    tuned = [f"{TUNED}{name}" for name in select_thresholded()] if task == "multi" else []
+    return list(dict.fromkeys([USUAL[task][0], *select_metrics(task, ordered=source.record.ordered), *tuned]))
+
+
+def _assign_letters(source: Source) -> dict[str, str]:
+    return assign_letters([side.name for side in source.sides.sides])
+
+
+def list_pairs(source: Source) -> list[str]:
+    """Return the pairs of models as A-B, A-C and so on."""
+    letters = [*_assign_letters(source).values()]
+    return [f"{one}-{other}" for place, one in enumerate(letters) for other in letters[place + 1 :]]
+
+
+METRIC = Option("metric", "Metric", list_metrics, words=lambda source, name: format_title(name))
+PAIR = Option("pair", "Pair", list_pairs, "Which two stand in the figures below")
+
+
+def get_pair(source: Source) -> tuple[ModelPredictions, ModelPredictions]:
+    """Return the two models of the chosen pair."""
+    one, other = str(source.get_choice(PAIR)).split("-")
+    sides = dict(zip(_assign_letters(source).values(), source.sides.sides, strict=True))
+    return sides[one], sides[other]
+
+
+def get_letter(source: Source, side: ModelPredictions) -> str:
+    """Return the letter of a model: A, B …."""
+    return _assign_letters(source)[side.name]
+
+
+def compare_models(source: Source) -> Comparison:
+    """Compare every pair by the chosen metric; NotAvailable: there are no other runs, InputError: of other rows."""
+    letters, metric = _assign_letters(source), str(source.get_choice(METRIC))
+    runs = [record.run for record in (source.record, *source.others)]
+    return Comparison(source.reader.compare_runs(runs, source.split, metric), metric, letters)
+
+
+def _read_comparison(source: Source) -> Comparison:
+    if len(source.sides.sides) > MOST:  # asked first: without others there is nothing to compare
+        raise NotAvailable(f"at most {MOST} models can be told apart by colour")
+    return compare_models(source)
+
+
+def get_model_color(look: Look, place: int) -> str:
+    """Return the colour of a model, the same in all figures."""
+    return look.tokens.categories[place % len(look.tokens.categories)]
+
+
+def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
+    """Build a table with a row for each model."""
+    rows = [
+        {**model, **model["metrics"][shape.metric], "colour": get_model_color(look, place)}
+        for place, model in enumerate(shape.models)
+    ]
+
+    def write_model(row: Mapping[str, Any]) -> TextCell:
+        """Write the letter and the name of a model."""
+        return TextCell(f"{shape.letters[row['name']]} {row['name']}", small=row["mixture"], dot=row["colour"])
+
+    def write_value(row: Mapping[str, Any]) -> str:
+        """Write the mean with its interval."""
+        return format_plus_minus(row["mean"], *(row["interval"] or (None, None)))
+
+    def write_seeds(row: Mapping[str, Any]) -> str:
+        """Write the number of seeds or folds, and their deviation."""
+        spread = "" if row["deviation"] is None else f" ± {format_number(row['deviation'])}"
+        return f"{len(row['folds'] or row['seeds'])}{spread}"
+
+    def mark_mean(row: Mapping[str, Any]) -> Mark:
+        """Mark the mean with its interval."""
+        low, high = row["interval"] or (None, None)
+        return Mark(row["mean"], low, high, colour=row["colour"])
+
+    seeds = "Folds" if any(row["folds"] for row in rows) else "Seeds"
+    several = any(len(row["runs"]) > 1 for row in rows)
+    return IntervalTable(
+        "Models",
+        (
+            columns.make_name_column("model", "Model", write_model, "42%", model="name"),
+            columns.make_csv_columns(preset=lambda row: f"{row['model']} {row['mixture']}".strip()),
+            columns.make_csv_columns(runs=lambda row: len(row["runs"]), metric=lambda row: shape.metric),
+            columns.make_text_column(
+                "value", format_title(shape.metric), write_value, "7.6rem", mean="mean", deviation="deviation"
+            ),
+            columns.make_interval_column(
+                "interval", "", mark_mean, partial(make_axis, leaves_out="low"), low="interval.0", high="interval.1"
+            ),
+            *([columns.make_text_column("seeds", seeds, write_seeds, "6rem", soft=True, opt=True)] if several else []),
+        ),
+        rows,
+        "name",
+        height=1.95,
+    )
+
+
+def _mark_difference(test: Test) -> Mark:
+    said = format_signed(test["difference"], 3)
+    if ends := test["interval"]:
+        said += f", {format_signed(ends[0], 3)} to {format_signed(ends[1], 3)} at its Holm step"
+    said = f"{test['value']}: {said}, p after Holm {format_p(test['p_holm'])}" if "value" in test else said
+    low, high = ends or (None, None)
+    return Mark(test["difference"], low, high, tie=not pick_better(test), said=said)
+
+
+_AXIS = partial(make_axis, zero=0.0, signed=True)
+
+
+def _build_csv(tests: Sequence[Test]) -> ColumnSpec:
+    """Build the CSV columns of a test: all its fields, then the ends of its interval, and the verdict last."""
+    keys = [key for key in tests[0] if key != "interval"]
+    return columns.make_csv_columns(*keys, low="interval.0", high="interval.1", verdict=describe_pair)
+
+
+def build_pairs_table(shape: Comparison) -> IntervalTable:
+    """Build a table with a row for each difference."""
+
+    def join_letters(pair: Test, sign: str) -> str:
+        """Join the letters of a pair with a sign."""
+        return f"{shape.letters[pair['first']]}{sign}{shape.letters[pair['second']]}"
+
+    def write_verdict(pair: Test) -> TextCell:
+        """Write the verdict on a pair."""
+        return TextCell(describe_pair({**pair, "rows_needed": None}, shape.letters), strong=bool(pick_better(pair)))
+
+    def write_rows(pair: Test) -> str:
+        """Write how many rows an undecided pair needs."""
+        return "" if pick_better(pair) or not pair["rows_needed"] else round_rows(pair["rows_needed"])
+
+    def write_pair(pair: Test) -> TextCell:
+        """Write a pair by its letters."""
+        return TextCell(join_letters(pair, " − "), title=f"{pair['first']} − {pair['second']}")
+
+    return IntervalTable(
+        "Differences",
+        (
+            columns.make_name_column("pair", "Pair", write_pair, "3.7rem"),
+            columns.make_text_column("difference", "", lambda pair: format_signed(pair["difference"], 3), "3.9rem"),
+            columns.make_interval_column("interval", "", _mark_difference, _AXIS),
+            columns.make_text_column("p", "p, Holm", lambda pair: format_p(pair["p_holm"]), "4.5rem", soft=True),
+            columns.make_text_column("rows", "rows needed", write_rows, "6rem", soft=True),
+            columns.make_name_column("verdict", "", write_verdict, "10.4rem"),
+            _build_csv(shape.pairs),
+        ),
+        shape.pairs,
+        lambda pair: join_letters(pair, "-"),
+        height=1.95,
+    )
+
+
+MODELS = Figure(
+    "compare-models",
+    "compare",
+    lambda shape: format_title(shape.metric),
+    _read_comparison,
+    lambda shape, look: build_component(build_models_table(shape, look).marks, look),
+    note="95 % interval",
+    reading="Overlapping intervals say little about a difference on the same sentences: read the pairs.",
+    how=f"Intervals: {intervals.METHOD}. Of several seeds that of their mean, with the spread between them; "
+    "behind their number stands the deviation between them.",
+    options=(METRIC,),
+    tables=lambda shape: {"Models": build_models_table(shape, Look()).frame},
+)
+PAIRS = Figure(
+    "compare-pairs",
+    "compare",
+    "Differences",
+    lambda source: replace(_read_comparison(source), picked=str(source.get_choice(PAIR))),
+    lambda shape, look: build_component(
+        build_pairs_table(shape).marks, look, picked=shape.picked, picks=len(shape.pairs) > 1
+    ),
+    note=lambda shape: (
+        f"{format_count(len(shape.pairs))} {'pair' if len(shape.pairs) == 1 else 'pairs'}, paired, p after Holm"
+    ),
+    reading=lambda shape: (
+        "An interval that leaves out 0 says that the two differ; a ring on grey is a tie, and rows needed is how many "
+        "sentences would find its difference with 80 % power."
+        + ("" if get_metric(shape.metric).better == "higher" else " Lower values are better: left of 0 the first is.")
+    ),
+    how=METHOD,
+    options=(METRIC, PAIR),
+    tables=lambda shape: {"Pairs": build_pairs_table(shape).frame},
+)
+
+
+def _list_columns(source: Source) -> list[str]:
+    own = source.sides.columns
+    return [*own, *([SLICE] if SLICE not in own and source.reader.list_slices(source.record) else [])]
+
+
+def _is_by_slice(source: Source) -> bool:
+    return str(source.get_choice(BY)) == SLICE and SLICE not in source.sides.columns
+
+
+def _get_version(source: Source) -> str:
+    return f" {source.reader.read_slices_version(source.record)} {source.author}" if _is_by_slice(source) else ""
+
+
+def can_choose_column(source: Source) -> bool:
+    """Tell whether there is more than one column."""
+    return len(_list_columns(source)) > 1
+
+
+def _pick_column(source: Source) -> str:
+    """Return the data column with the fewest values that all have `ENOUGH` rows; without one the label."""
+    names = _list_columns(source)
+    columns = next(iter(source.sides.sides[0].answers.values())).columns
+    rows = {str(name): column.astype(str).value_counts() for name, column in columns.items() if str(name) in names}
+    sound = [name for name, each in rows.items() if each.min() >= ENOUGH]
+    if sound:
+        return min(sound, key=lambda name: len(rows[name]))
+    return "label" if "label" in names else next(iter(names), "")
+
+
+ENOUGH = 30
+"""Rows of a value that say something of it."""
+BY = Option(
+    "by",
+    "By",
+    _list_columns,
+    "A column of the data, the label, or the saved slices",
+    usual=_pick_column,
+    version=_get_version,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnComparison:
+    """Two models on the rows of each value of a column."""
+
+    column: str
+    metric: str
+    letters: tuple[str, str]
+    tests: Sequence[Test]
+    """As `core.runs.comparison.compare_by_column` gives them, the largest difference first."""
+    left_out: Sequence[str] = ()
+
+
+def _compare_by_column(source: Source) -> ColumnComparison:
+    if not _list_columns(source):
+        raise NotAvailable("these data have no column with a few values, and no saved slices")
+    first, second = get_pair(source)
+    column, metric, sides = str(source.get_choice(BY)), str(source.get_choice(METRIC)), source.sides
+    if _is_by_slice(source):
+        try:
+            sides = source.reader.add_slices(replace(sides, sides=(first, second), notes=()), source.author)
+        except InputError as error:
+            raise NotAvailable(str(error).removeprefix("--by slice: ")) from error
+    found = compare_by_column(sides, first, second, metric, column)
+    if not found:
+        raise NotAvailable(f"{format_title(metric)} is not defined on the sentences of any value of {column}")
+    ordered = sorted(found, key=lambda test: -test["difference"])
+    letters = get_letter(source, first), get_letter(source, second)
+    return ColumnComparison(column, metric, letters, ordered, sides.notes if _is_by_slice(source) else ())
+
+
+def build_column_table(shape: ColumnComparison) -> IntervalTable:
+    """Build a table with a row for each value."""
+    one, other = shape.letters
+    left, right = (other, one) if get_metric(shape.metric).better == "higher" else (one, other)
+
+    def write_value(test: Test) -> TextCell:
+        """Write a value, in bold where the two differ."""
+        return TextCell(test["value"], strong=bool(pick_better(test)))
+
+    return IntervalTable(
+        f"Differences by {shape.column}",
+        (
+            columns.make_name_column("value", shape.column.capitalize(), write_value, "10.5rem"),
+            columns.make_text_column("n", "n", lambda test: format_count(test["n"]), "3.6rem", soft=True),
+            columns.make_text_column(
+                "first", one, lambda test: format_number(test["first_value"], 2), "3.2rem", soft=True
+            ),
+            columns.make_text_column(
+                "second", other, lambda test: format_number(test["second_value"], 2), "3.2rem", soft=True
+            ),
+            columns.make_text_column("difference", "", lambda test: format_signed(test["difference"]), "4rem"),
+            columns.make_interval_column("interval", f"‹ {left} better · {right} better ›", _mark_difference, _AXIS),
+            _build_csv(shape.tests),
+        ),
+        shape.tests,
+        "value",
+        height=1.75,
+    )
+
+
+def _write_reading(shape: ColumnComparison) -> str:
+    sure = sum(bool(pick_better(test)) for test in shape.tests)
+    words = f"{shape.letters[0]} and {shape.letters[1]} differ on {sure or 'none'} of {len(shape.tests)} values"
+    lacking = "".join(f" {note[:1].upper()}{note[1:]}." for note in shape.left_out)
+    return f"{words} after Holm's correction; a ring on grey is a tie.{lacking}"
+
+
+WHERE = Figure(
+    "compare-where",
+    "compare",
+    "Where they differ",
+    _compare_by_column,
+    lambda shape, look: build_component(build_column_table(shape).marks, look),
+    note=lambda shape: (
+        f"{shape.letters[0]} − {shape.letters[1]} by {shape.column}, {format_title(shape.metric).lower()}"
+    ),
+    reading=_write_reading,
+    how="The same test as of the pair, on the sentences of each value alone. Holm's correction allows for how many "
+    "values there are, and each interval is drawn at the level of its step.",
+    options=(METRIC, PAIR, BY),
+    tables=lambda shape: {"Where": build_column_table(shape).frame},
+    sizes=lambda shape: {test["value"]: test["n"] for test in shape.tests},
+)

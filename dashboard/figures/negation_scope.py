@@ -1,0 +1,153 @@
+"""How far a negation reaches: the answers of several runs while words are put between it and what it denies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.behaviour.polarity import choose_plotted_class
+from core.exceptions import NotAvailable
+from core.formatting import format_number
+from core.interpret.negation_templates import FILLER, PLACE, TEMPLATES, FilledTemplate, fill_template
+from core.runs.record import RunRecord
+from dashboard.figures.display_names import escape_text
+from dashboard.figures.figure import Figure
+from dashboard.figures.model_comparison import get_model_color
+from dashboard.figures.source import Option, Source
+from dashboard.figures.subplots import Panels
+from dashboard.figures.theme import SYMBOLS, Look, spread_labels
+
+if TYPE_CHECKING:
+    from core.interpret.negation_templates import TemplatePredictions
+
+
+def _list_classes(source: Source) -> Sequence[str]:
+    return () if _is_binary(source) else source.record.classes  # of two, one says it all
+
+
+def _is_binary(source: Source) -> bool:
+    return source.record.task == "single" and len(source.record.classes) == 2
+
+
+OF = Option(
+    "of",
+    "Class",
+    _list_classes,
+    "Whose probability is followed",
+    usual=lambda source: choose_plotted_class(source.record.classes),
+    words=lambda source, name: "",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Distance:
+    """A template and the probabilities of each run at every step."""
+
+    template: str
+    target: str
+    steps: tuple[FilledTemplate, ...]
+    reaches: tuple[tuple[str, TemplatePredictions], ...]  # by run, in order
+    half: bool  # whether 0.5 is where the answer changes
+
+    @property
+    def notes(self) -> list[str]:
+        """Return the notes on unknown words and truncated texts."""
+        return [f"{run}: {found.note}" for run, found in self.reaches if found.note]
+
+
+class TemplateQuery(NamedTuple):
+    """The runs, the filled template and the class that are compared."""
+
+    runs: list[RunRecord]
+    steps: tuple[FilledTemplate, ...]
+    target: str
+
+
+def prepare_query(source: Source, insert: str = FILLER) -> TemplateQuery:
+    """Fill the template of a source, text or name; NotAvailable: no place or class, InputError: it cannot be filled."""
+    if PLACE not in TEMPLATES.get(source.text, source.text):
+        raise NotAvailable(f"no place is marked with {PLACE} in the text; `not good` is one of ours")
+    filled, target = fill_template(source.text, insert), str(source.get_choice(OF))
+    runs = [source.record, *source.others]
+    if lacking := [each.run for each in runs if target not in each.classes]:
+        raise NotAvailable(f"run '{lacking[0]}' has no class '{target}'")
+    return TemplateQuery(runs, filled, target)
+
+
+def measure_distance(source: Source, insert: str = FILLER) -> Distance:
+    """Measure how each run follows the template; NotAvailable: no place or class, InputError: cannot be filled."""
+    runs, filled, target = prepare_query(source, insert)
+    reaches = tuple((each.run, source.reader.reach(each.run, filled, target)) for each in runs)
+    # Of several classes or labels another one may win below or above 0.5.
+    return Distance(TEMPLATES.get(source.text, source.text), target, filled, reaches, _is_binary(source))
+
+
+def draw_distance(shape: Distance, look: Look) -> go.Figure:
+    """Draw P by the number of words between: a colour and a mark for each run, dashed without the negation."""
+    t, figure = look.tokens, Panels(look, [[""]], height=360)
+    x = [step.words for step in shape.steps]
+    ends, chance = [], f"P({escape_text(shape.target)})"
+    for place, (run, found) in enumerate(shape.reaches):
+        own, symbol = get_model_color(look, place), SYMBOLS[place % len(SYMBOLS)]
+        texts, bare = [step.text for step in shape.steps], [step.without or "" for step in shape.steps]
+        kinds = [(found.probabilities, texts, "solid", "", 2.4, 8)]
+        if found.without is not None:
+            kinds.append((found.without, bare, "dash", ", without the negation", 1.2, 5))
+        for values, words, dash, what, width, size in kinds:
+            figure.add_scatter(
+                x=x,
+                y=values.tolist(),
+                mode="lines+markers",
+                line={"color": own, "width": look.scale_size(width), "dash": dash},
+                marker={"color": own, "size": look.scale_size(size), "symbol": symbol},
+                customdata=[escape_text(text) for text in words],
+                hovertemplate=f"{escape_text(run)}{what}<br>%{{customdata}}<br>{chance} %{{y:.3f}}<extra></extra>",
+            )
+        end = float(found.probabilities[-1])
+        ends.append((end, f"{escape_text(run)} {format_number(end, 2)}", own))
+    for y, (_, text, own) in zip(spread_labels([end for end, _, _ in ends], 0.08), ends, strict=True):
+        figure.add_annotation(x=x[-1], y=y, xanchor="left", xshift=12, text=text, font={"color": own})
+    if shape.half:
+        figure.add_hline(0.5, line={"color": t.right, "width": look.scale_size(1.2), "dash": "dot"})
+    figure.update_xaxes(title="words between", tickvals=x)
+    figure.update_yaxes(title=chance, range=[-0.02, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1])
+    return figure.build_figure()
+
+
+def build_distance_table(shape: Distance) -> pd.DataFrame:
+    """Return a row for each run and step."""
+    rows = []
+    for run, found in shape.reaches:
+        for place, step in enumerate(shape.steps):
+            row = {"run": run, "words": step.words, "text": step.text, "target": shape.target}
+            row |= {"probability": float(found.probabilities[place])}
+            if found.without is not None:
+                row |= {"text without": step.without, "probability without": float(found.without[place])}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _write_reading(shape: Distance) -> str:
+    said = f"How P({shape.target}) goes while words without a polarity are put between the negation and its word."
+    bare = any(found.without is not None for _, found in shape.reaches)
+    return f"{said} Dashed: the same without the negation; the gap between the two is what it does." if bare else said
+
+
+DISTANCE = Figure(
+    "distance",
+    "sentence",
+    "How far a negation reaches",
+    measure_distance,
+    draw_distance,
+    note="one sentence",
+    reading=_write_reading,
+    how="The {} of the template is filled with nothing, with the first piece, with the first two, and so on; brackets "
+    "mark the negation. Every text is read as the runs were trained. One sentence is an example, no measurement: "
+    "the words that are put in push by themselves, which the dashed line shows.",
+    options=(OF,),
+    tables=lambda shape: {"Distance": build_distance_table(shape)},
+)

@@ -1,0 +1,145 @@
+"""Presets as tables: a list, their parts, and the differences of two."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pandas as pd
+
+from core import preset_catalog
+from core.api.models import list_backbone_recipes
+from core.formatting import format_count
+from core.models.config import Family, ModelConfig
+from core.models.model_description import count_parameters, list_features
+from core.models.presets import PAPERS, PRESETS
+from core.runs.backbones import FOLDER, get_download_command, get_own_folder
+from core.runs.record import RunRecord
+from dashboard.figures.display_names import get_data_name
+
+_READS: dict[Family, str] = {
+    "bilstm": "It reads the words one after the other, in both directions",
+    "cnn": "It looks for patterns of a few words wherever they stand",
+    **dict.fromkeys(("tfidf-logreg", "tfidf-nb", "tfidf-svm"), "It weighs words and pairs of neighbours"),
+    "lexicon": "It adds up what a lexicon says of the words",
+}
+
+
+def describe_baseline(family: Family, lacks: str) -> str:
+    """Describe how a baseline reads a text, and what it lacks for this page."""
+    return f"{_READS[family]}, without {lacks}."
+
+
+ALL = "All"
+LINKED = 6  # runs of a preset that are named; the others stand on Overview
+
+
+class Sizes(NamedTuple):
+    """The vocabulary and the number of classes for which parameters are counted, and their origin."""
+
+    vocabulary: int
+    classes: int
+    words: str
+    preset: str = ""  # of the run; empty: they are of no run
+    model: ModelConfig | None = None  # of the run, with its own layers, heads and widths
+
+    def get_model(self, name: str) -> ModelConfig:
+        """Return the model of the run for its preset, else the preset's own."""
+        return self.model if self.model and name == self.preset else PRESETS[name].model
+
+
+USUAL = Sizes(
+    preset_catalog.VOCABULARY,
+    preset_catalog.CLASSES,
+    f"{format_count(preset_catalog.VOCABULARY)} tokens and two classes",
+)
+
+
+def read_sizes(record: RunRecord | None) -> Sizes | None:
+    """Return the sizes of a run; None where it has none yet."""
+    if record is None or not record.vocabulary or len(record.classes) < 2:
+        return None
+    data = get_data_name(record.config.data.name)
+    words = f"{format_count(record.vocabulary)} tokens and {len(record.classes)} classes of {data}, as in {record.run}"
+    if record.preset in PRESETS and record.config.model != PRESETS[record.preset].model:
+        words += f"; {record.preset} with the layers, heads and widths of that run"
+    return Sizes(record.vocabulary, len(record.classes), words, record.preset, record.config.model)
+
+
+def list_presets(paper: str) -> list[str]:
+    """Return the presets of a paper (its title), or of `ALL`."""
+    return [name for name, preset in PRESETS.items() if paper in (ALL, PAPERS[preset.paper])]
+
+
+def build_preset_frame(paper: str, sizes: Sizes, records: Sequence[RunRecord]) -> pd.DataFrame:
+    """Return a row per preset of a paper (its title, or `ALL`): paper, model, parameters, parts, runs, line, source."""
+    listed = preset_catalog.list_presets(
+        "" if paper == ALL else paper, vocabulary=sizes.vocabulary, classes=sizes.classes
+    )
+    made, rows = Counter(record.preset for record in records), []
+    for row in listed:
+        name, model = row["name"], sizes.get_model(row["name"])
+        rows.append(
+            {
+                "paper": PAPERS[row["paper"]],
+                "model": name,
+                "parameters": count_parameters(
+                    model, vocabulary=sizes.vocabulary, classes=preset_catalog.limit_classes(name, sizes.classes)
+                ),
+                "parts": ", ".join(list_features(model)) or "plain encoder",
+                "runs": made[name],
+                "line": row["line"],
+                "source": row["source"],
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def compare_presets(first: str, second: str) -> pd.DataFrame:
+    """Return every setting in which two presets differ: what, both values, setting."""
+    found = preset_catalog.compare_presets(first, second)
+    columns = ["what", first, second, "setting"]
+    return pd.DataFrame([(each.words, each.first, each.second, each.setting) for each in found], columns=columns)
+
+
+def list_deviations(name: str) -> pd.DataFrame:
+    """Return the deviations of a preset from its paper and its own choices: what, paper, here, why, instead."""
+    frame = pd.DataFrame(preset_catalog.list_deviations(name), columns=["what", "paper", "here", "why", "instead"])
+    return frame.assign(paper=frame["paper"].replace("", "not stated"))
+
+
+def list_questions(name: str) -> pd.DataFrame:
+    """Return the questions that settings which no preset changes could answer with this one: question, set."""
+    return pd.DataFrame(preset_catalog.suggest_trials(name), columns=["question", "set"])
+
+
+def list_backbones(paper: str) -> pd.DataFrame:
+    """Return a row per backbone of a paper (its title, or `ALL`): recipe, backbone, state, get, sets, source.
+
+    Where it lies is not told: the page may be somebody else's.
+    """
+    own, rows = get_own_folder(), []
+    for each in list_backbone_recipes():
+        if paper not in (ALL, each["paper"]):
+            continue
+        inside = own is not None and Path(each["folder"]).is_relative_to(own)
+        found = f"in {FOLDER}" if inside else "in the hub's cache"
+        sets = [f"{name.rpartition('.')[2]}={told['value']}" for name, told in each["settings"].items()]
+        rows.append(
+            {
+                "recipe": each["recipe"],
+                "backbone": each["backbone"],
+                "state": found if each["ok"] else f"lacks {each['lacks']}" if each["folder"] else "not here",
+                "get": "" if each["ok"] else get_download_command(each["backbone"]),
+                "sets": ", ".join(sets) or "what the preset sets",
+                "source": f"{each['paper']}, {each['source']}. {each['note']}".strip(),
+            }
+        )
+    return pd.DataFrame(rows, columns=["recipe", "backbone", "state", "get", "sets", "source"])
+
+
+def list_preset_runs(name: str, records: Sequence[RunRecord]) -> list[str]:
+    """Return the newest finished runs of a preset, at most `LINKED`."""
+    return [record.run for record in records if record.preset == name and record.status == "done"][:LINKED]

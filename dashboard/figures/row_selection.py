@@ -1,0 +1,178 @@
+"""The selected rows of a split, from which every figure of Errors is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from core.evaluation.group_metrics import RowGroups
+from core.exceptions import NotAvailable
+from core.failures import query
+from core.failures.codebook import Codes, get_data_name
+from core.failures.facets import Facet, Facets, group_columns, make_code_facet
+from core.failures.neighbors import NearestTraining
+from core.failures.predictions_table import PredictionTable, read_table
+from core.failures.query import Clause
+from core.failures.row_annotations import Annotations
+from core.failures.selection import SelectedRows, describe_selection, parse_selection, select_rows, sort_rows
+from core.failures.tags import TableTags
+from core.interpret.background_thread import BackgroundThread
+from core.runs.record import RunRecord
+from core.runs.store import RunStore
+
+Found = TypeVar("Found")
+_OF_ROWS = ("groups",)
+
+
+class SplitFacts:
+    """Cached facts about the rows of a split, independent of any selection; shared, and never changed."""
+
+    def __init__(self, table: PredictionTable, tagged: TableTags, nearest: NearestTraining) -> None:
+        self.table, self.tagged, self.nearest = table, tagged, nearest
+        self.whole = False
+        """Whether all tags have been found, so that asking for them takes no time."""
+        self.finding: BackgroundThread[None] = BackgroundThread()
+        """The thread that finds them, where nobody waits."""
+        self._once: dict[str, Any] = {}
+        self._beside: dict[str, SplitFacts] = {}
+
+    def add_peer_run(self, run: str) -> SplitFacts:
+        """Add a tag for what another run predicts otherwise; no run or no tags yet: itself. InputError: other rows."""
+        if not run or not self.whole:
+            return self
+        if run not in self._beside:
+            _ = self.groups
+            other = SplitFacts(self.table, self.tagged.compare_with_run(run), self.nearest)
+            other.base_facets, other.keys, other._once = (
+                self.base_facets,
+                self.keys,
+                {name: self._once[name] for name in _OF_ROWS},
+            )
+            other.find_tags()
+            self._beside[run] = other
+        return self._beside[run]
+
+    def compute_once(self, name: str, make: Callable[[], Found]) -> Found:
+        """Return a value that does not depend on the selection, computed when it is first needed."""
+        if name not in self._once:
+            self._once[name] = make()
+        found: Found = self._once[name]
+        return found
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """Return the keys of the rows."""
+        found: list[str] = self.table.frame["key"].tolist()
+        return found
+
+    @cached_property
+    def base_facets(self) -> Facets:
+        """Return the words of the filter that need no tags."""
+        return Facets(self.table)
+
+    @property
+    def found_tags(self) -> Mapping[str, np.ndarray]:
+        """Return by name the rows of every tag that has been found; empty while they are being found."""
+        return self.tagged.there if self.whole else {}
+
+    @cached_property
+    def facets(self) -> list[Facet]:
+        """Return the words of the filter; only once all tags have been found."""
+        return self.base_facets.list_facets(self.tagged.there)
+
+    @property
+    def groups(self) -> dict[str, RowGroups]:
+        """Group the rows by the value of each own column."""
+        return self.compute_once("groups", lambda: group_columns(self.table))
+
+    def find_tags(self, prepare: Callable[[], None] = lambda: None) -> None:
+        """Find all tags, and `prepare` what else is needed: seconds where this machine has never seen the run."""
+        _ = self.tagged.there, self.facets
+        prepare()
+        self.whole = True
+
+
+@dataclass(frozen=True, eq=False)
+class RowSelection:
+    """The rows of a split that a query selects, in reading order."""
+
+    known: SplitFacts
+    select: str
+    selected: SelectedRows
+    coded: Annotations
+    order: str = ""
+    """In which they are read (`core.failures.selection`); empty: as they were chosen, else the surest first."""
+
+    def reorder_rows(self, order: str) -> RowSelection:
+        """Return the same rows in another order; InputError: there is none of this name."""
+        places = sort_rows(self.table, self.places, order)
+        return replace(self, selected=replace(self.selected, places=places), order=order)
+
+    @property
+    def table(self) -> PredictionTable:
+        """Return all rows."""
+        return self.known.table
+
+    @property
+    def places(self) -> np.ndarray:
+        """Return (k,) places of the selected rows, in the order in which they are read."""
+        return self.selected.places
+
+    @property
+    def clauses(self) -> tuple[Clause, ...]:
+        """Return the rules of the selection."""
+        return self.selected.clauses
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Return the (n,) bool mask of the selected rows."""
+        found = np.zeros(len(self.table), bool)
+        found[self.places] = True
+        return found
+
+    @property
+    def facets(self) -> list[Facet]:
+        """Return the words of the filter, as far as they are known."""
+        found = self.known.facets if self.known.whole else self.known.base_facets.list_facets({})
+        return [*found, self._codes]
+
+    @cached_property
+    def _codes(self) -> Facet:
+        return make_code_facet(self.coded, self.known.keys)
+
+    @cached_property
+    def masks(self) -> list[np.ndarray]:
+        """Return the (n,) bool mask of each rule."""
+        known = {option.clause: option.has for facet in self.facets for option in facet.options}
+        group = self.selected.group.keys if self.selected.group else ()
+        asked = self.table, self.known.tagged, lambda digest: group, self.coded
+        return [known[each] if each in known else query.match_rows([each], *asked) for each in self.clauses]
+
+    @property
+    def description(self) -> str:
+        """Describe the selection in words."""
+        return describe_selection(self.clauses, self.selected.group)
+
+    @property
+    def tags(self) -> Mapping[str, np.ndarray]:
+        """Return by name the rows of every tag; NotAvailable: they are being found."""
+        if not self.known.whole:
+            raise NotAvailable("the tags of its texts are being found")
+        return self.known.found_tags
+
+
+def make_facts(store: RunStore, record: RunRecord, split: str) -> SplitFacts:
+    """Return the facts about an evaluated split; tags are found on demand. RunDamaged: unreadable predictions."""
+    table = read_table(store, record.run, split)
+    tagged = TableTags(store, table)
+    return SplitFacts(table, tagged, NearestTraining(table, tagged.training))
+
+
+def apply_query(known: SplitFacts, text: str, store: RunStore, coded: Annotations | None = None) -> RowSelection:
+    """Select rows by a link's query; InputError: a rule is wrong or sentences are gone, RunDamaged: unreadable data."""
+    coded = Codes(store.folder, get_data_name(known.table.record)).read_annotations() if coded is None else coded
+    return RowSelection(known, text, select_rows(parse_selection(text), known.table, known.tagged, store, coded), coded)

@@ -1,0 +1,177 @@
+"""Saved slices: the metrics of a run in each, as a table of marks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from core.evaluation.intervals import METHOD
+from core.exceptions import NotAvailable
+from core.failures.slices import FEW
+from core.formatting import format_count, format_number, format_signed
+from core.metrics import format_title
+from dashboard.figures.figure import Figure
+from dashboard.figures.interval_drawing import build_component
+from dashboard.figures.interval_table import Cell, IntervalColumn, IntervalRow, Mark, Marks, TextCell, make_axis
+from dashboard.figures.source import Source
+
+CLASS = "\x1f"
+MOST = 100
+TOLD = 2
+PARTS = ("precision", "recall", "f1")
+
+
+@dataclass(frozen=True)
+class SavedSlices:
+    """The slices of a split and all its sentences, as `core.failures.slices.report_slice` gives them."""
+
+    slices: Sequence[Mapping[str, Any]]
+    whole: Mapping[str, Any]
+
+    @property
+    def first(self) -> str:
+        """Return the name of the share of sentences that are right."""
+        return next(iter(self.whole["metrics"]))
+
+    @property
+    def second(self) -> str:
+        """Return the name of the macro F1."""
+        return next(name for name in self.whole["metrics"] if name.endswith("f1_macro"))
+
+
+def read_slices(source: Source) -> SavedSlices:
+    """Read the slices of the split that is shown; NotAvailable: none was saved."""
+    if not source.split:
+        raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
+    every = source.reader.measure_slices(source.record, source.split, source.author)
+    found = [each for each in every if each["split"] == source.split]
+    if not found:
+        raise NotAvailable("no slice of these data was saved")
+    return SavedSlices(found, source.reader.measure_split(source.record, source.split))
+
+
+def draw_slice_table(shown: SavedSlices) -> Marks:
+    """Return a row for each slice, all sentences first; each unfolds to its classes."""
+    every = [shown.whole, *shown.slices]
+    unfolds = len(every) * (1 + len(shown.whole["per_class"])) <= MOST
+    rows = [_build_row(shown, each, unfolds=unfolds) for each in every]
+    drawn = [each.cells for row in rows for each in (row, *row.children)]
+    marks = {key: [mark for cells in drawn if isinstance(mark := cells.get(key), Mark)] for key in ("right", "f1")}
+    of_class = "; of a class its recall" if unfolds else ""
+    columns = (
+        IntervalColumn("name", "Slice", "17rem"),
+        IntervalColumn("n", "n", "3.6rem", number=True),
+        IntervalColumn(
+            "right", f"{format_title(shown.first)}{of_class}", axis=make_axis(marks["right"], ends=(0.0, 1.0))
+        ),
+        IntervalColumn("rate", "", "3.4rem", number=True),
+        IntervalColumn("others", "− others", "5rem", number=True),
+        IntervalColumn(
+            "f1",
+            f"{format_title(shown.second)}{'; of a class its own' if unfolds else ''}",
+            axis=make_axis(marks["f1"], ends=(0.0, 1.0)),
+        ),
+        IntervalColumn("value", "", "3.4rem", number=True),
+    )
+    return Marks("Saved slices and how good the run is in each", columns, tuple(rows))
+
+
+def _build_row(shown: SavedSlices, each: Mapping[str, Any], *, unfolds: bool) -> IntervalRow:
+    name, whole = each["name"], each is shown.whole
+    small = "" if whole else each["problem"] or (each["said"] if each["n"] else each["lacks"])
+    about = f"{name}: {each['said']}. {each['lacks']}"
+    cells: dict[str, Cell] = {"name": TextCell("all sentences") if whole else TextCell(name, small=small, title=about)}
+    if each["n"] is not None:
+        cells["n"] = format_count(each["n"])
+        for metric, mark, text in ((shown.first, "right", "rate"), (shown.second, "f1", "value")):
+            cells |= _mark_value(mark, text, each["metrics"][metric], each["intervals"][metric], tie=whole)
+        if each["difference"] is not None:
+            low, high = (format_signed(-end, 2) for end in reversed(each["difference_interval"]))
+            few = f" Fewer than {FEW} sentences say little." if each["n"] < FEW else ""
+            told = (
+                f"Of the other sentences {format_number(1 - each['others'], 2)} are right; 95 %: {low} to {high}.{few}"
+            )
+            cells["others"] = TextCell(format_signed(-each["difference"], 2), "few" if few else "", title=told)
+    children = _build_class_rows(each) if unfolds and each["n"] else ()
+    return IntervalRow(name, cells, children=children, picks=bool(each["n"]) and not whole)
+
+
+def _build_class_rows(each: Mapping[str, Any]) -> tuple[IntervalRow, ...]:
+    rows = []
+    for label, found in each["per_class"].items():
+        ends = each["per_class_intervals"][label]
+        precise = "never said"
+        if found["precision"] is not None:
+            low, high = (format_number(end, 2) for end in ends["precision"])
+            precise = f"precision {format_number(found['precision'], 2)} ({low} to {high})"
+        cells: dict[str, Cell] = {"name": TextCell(label, small=precise), "n": format_count(found["support"])}
+        cells |= _mark_value("right", "rate", found["recall"], ends["recall"], tie=True)
+        cells |= _mark_value("f1", "value", found["f1"], ends["f1"], tie=True)
+        rows.append(IntervalRow(f"{each['name']}{CLASS}{label}", cells, picks=found["support"] > 0))
+    return tuple(rows)
+
+
+def _mark_value(
+    mark: str, text: str, value: float | None, ends: Sequence[float] | None, *, tie: bool
+) -> dict[str, Cell]:
+    """Return a number and its mark; nothing where it is not defined."""
+    if value is None:
+        return {}
+    low, high = ends or (None, None)
+    return {mark: Mark(value, low, high, tie=tie), text: format_number(value)}
+
+
+def build_slice_table(shown: SavedSlices) -> pd.DataFrame:
+    """Return all numbers of the slices, a row for each."""
+    rows = []
+    for each in shown.slices:
+        row = {name: each[name] for name in ("name", "select", "n", "wrong", "rate", "others", "difference")}
+        row["difference_low"], row["difference_high"] = each["difference_interval"] or (None, None)
+        for metric, value in each["metrics"].items():
+            row |= _name_bounds(metric, value, each["intervals"][metric])
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def build_class_table(shown: SavedSlices) -> pd.DataFrame:
+    """Return a row for each class of each slice."""
+    rows = []
+    for each in shown.slices:
+        for label, found in each["per_class"].items():
+            row = {"name": each["name"], "class": label, "support": found["support"]}
+            for part in PARTS:
+                row |= _name_bounds(part, found[part], each["per_class_intervals"][label][part])
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _name_bounds(name: str, value: float | None, ends: Sequence[float] | None) -> dict[str, float | None]:
+    low, high = ends or (None, None)
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
+def _explain_slices(shown: SavedSlices) -> str:
+    lacking = [f"“{each['name']}”: {each['lacks']}" for each in shown.slices if each["n"] and each["lacks"]]
+    more = [f"{len(lacking) - TOLD} more lack a class."] if len(lacking) > TOLD else []
+    read = "A row unfolds to its classes. Bars: 95 % intervals. "
+    read += "− others: how much more of it is right than of all other sentences."
+    return " ".join([read, *lacking[:TOLD], *more])
+
+
+SAVED: Figure[SavedSlices] = Figure(
+    "slices",
+    "performance",
+    "Slices",
+    read_slices,
+    lambda shown, look: build_component(draw_slice_table(shown), look, picks=True),
+    note=lambda shown: f"{len(shown.slices)} saved, n = {format_count(shown.whole['n'])}",
+    reading=_explain_slices,
+    how="What the run says as it was evaluated, whatever the threshold above. A slice by rules is asked of each run "
+    "anew; one of sentences that were chosen one by one has the same sentences everywhere. "
+    f"Intervals: {METHOD}. Empty is what is not defined on these: the recall of a class that none of them has, the "
+    "precision of one that is never said.",
+    tables=lambda shown: {"Slices": build_slice_table(shown), "Slices by class": build_class_table(shown)},
+)

@@ -1,0 +1,180 @@
+"""A figure of panels, collected part by part and drawn in one go.
+
+Plotly checks every part as it comes, and all earlier ones again: a figure of six panels takes 120 ms that way, and
+15 ms as a whole. The names are those of Plotly's own figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from dashboard.figures.theme import Look, build_template
+
+
+class Panels:
+    """Rows and columns of panels, each title standing at the left end of its panel."""
+
+    def __init__(self, look: Look, titles: Sequence[Sequence[str]], *, height: int, **grid: Any) -> None:
+        self.rows, self.columns = len(titles), len(titles[0])
+        self.traces: list[dict[str, Any]] = []
+        self.annotations: list[dict[str, Any]] = []
+        self.shapes: list[dict[str, Any]] = []
+        self.axes = {name: dict(axis) for name, axis in _make_axes(self.rows, self.columns, **grid).items()}
+        self.layout: dict[str, Any] = {
+            "template": build_template(look),
+            "height": look.scale_height(height),
+            "margin": {"t": look.scale_size(32)},
+        }
+        font = {"color": look.tokens.ink, "size": look.scale_size(15)}
+        corner = {"x": 0, "y": 1, "yshift": 4, "xanchor": "left", "yanchor": "bottom", "font": font}
+        corner |= {"xref": "x domain", "yref": "y domain"}
+        for row, names in enumerate(titles, start=1):
+            for column, title in enumerate(names, start=1):
+                if title:
+                    self.add_annotation(row=row, col=column, **corner, text=title)
+
+    def add_scatter(self, *, row: int = 1, col: int = 1, **trace: Any) -> None:
+        """Add a trace of points or lines."""
+        self._add_trace("scatter", row, col, trace)
+
+    def add_bar(self, *, row: int = 1, col: int = 1, **trace: Any) -> None:
+        """Add a trace of bars."""
+        self._add_trace("bar", row, col, trace)
+
+    def add_annotation(self, *, row: int = 1, col: int = 1, **annotation: Any) -> None:
+        """Add a text at a place of a panel; `xref` and `yref` may say "x domain" and "y domain"."""
+        number = self._number_axis(row, col)
+        for letter in "xy":
+            domain = " domain" if "domain" in annotation.get(f"{letter}ref", "") else ""
+            annotation[f"{letter}ref"] = f"{letter}{number}{domain}"
+        self.annotations.append(annotation)
+
+    def add_shape(self, *, row: int = 1, col: int = 1, **shape: Any) -> None:
+        """Add a rectangle or a line of a panel, in the units of its axes."""
+        number = self._number_axis(row, col)
+        self.shapes.append({"xref": f"x{number}", "yref": f"y{number}", **shape})
+
+    def add_hline(self, y: float, *, row: int = 1, col: int = 0, **shape: Any) -> None:
+        """Add a line across a panel, or with no `col` across every panel of the row."""
+        for column in [col] if col else range(1, self.columns + 1):
+            across = {"x0": 0, "x1": 1, "xref": f"x{self._number_axis(row, column)} domain"}
+            self.add_shape(type="line", y0=y, y1=y, row=row, col=column, **across, **shape)
+
+    def add_vline(self, x: float, *, row: int = 1, col: int = 1, **shape: Any) -> None:
+        """Add a line from the bottom of a panel to its top."""
+        upwards = {"y0": 0, "y1": 1, "yref": f"y{self._number_axis(row, col)} domain"}
+        self.add_shape(type="line", x0=x, x1=x, row=row, col=col, **upwards, **shape)
+
+    def update_xaxes(self, *, row: int = 0, col: int = 0, **axis: Any) -> None:
+        """Set up the axes at the bottom: of a panel, of a row, or of all panels."""
+        self._update_axes("x", row, col, axis)
+
+    def update_yaxes(self, *, row: int = 0, col: int = 0, **axis: Any) -> None:
+        """Set up the axes at the left: of a panel, of a row, or of all panels."""
+        self._update_axes("y", row, col, axis)
+
+    def update_layout(self, **layout: Any) -> None:
+        """Set up the whole figure; of `margin` the other sides stay."""
+        self.layout |= layout | {"margin": {**self.layout["margin"], **layout.get("margin", {})}}
+
+    def build_figure(self) -> go.Figure:
+        """Return the figure."""
+        parts = {"annotations": self.annotations, "shapes": self.shapes}
+        return go.Figure({"data": self.traces, "layout": {**self.layout, **self.axes, **parts}})
+
+    def _add_trace(self, kind: str, row: int, col: int, trace: dict[str, Any]) -> None:
+        number = self._number_axis(row, col)
+        self.traces.append({"type": kind, "xaxis": f"x{number}", "yaxis": f"y{number}", **trace})
+
+    def _update_axes(self, letter: str, row: int, col: int, axis: dict[str, Any]) -> None:
+        for each in [row] if row else range(1, self.rows + 1):
+            for column in [col] if col else range(1, self.columns + 1):
+                self.axes[f"{letter}axis{self._number_axis(each, column)}"] |= axis
+
+    def _number_axis(self, row: int, col: int) -> str:
+        """Count axes as Plotly does; the first has no number."""
+        index = (row - 1) * self.columns + col
+        return str(index) if index > 1 else ""
+
+
+@cache
+def _make_axes(rows: int, columns: int, **grid: Any) -> dict[str, dict[str, Any]]:
+    layout = make_subplots(rows, columns, **grid).to_plotly_json()["layout"]
+    return {name: axis for name, axis in layout.items() if name[1:].startswith("axis")}
+
+
+def make_whiskers(
+    values: Iterable[float], ends: Iterable[Sequence[float]], width: float, colour: str | None = None
+) -> dict[str, Any]:
+    """Return lines from values to the ends of their intervals, as Plotly takes them."""
+    gaps = [(high - value, value - low) for value, (low, high) in zip(values, ends, strict=True)]
+    above, below = ([gap[side] for gap in gaps] for side in (0, 1))
+    return {"array": above, "arrayminus": below, "color": colour, "thickness": width, "width": 0}
+
+
+FEW = 4  # with fewer rows cells are large, and the names of rows stand upright
+
+
+def find_cell(first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> tuple[int, int] | None:
+    """Find the cell that holds exactly these rows (k,); None: they are of several cells, or not all of one.
+
+    `first` and `second` are (n,): the row and the column of the matrix of each sentence; below 0: in none.
+    """
+    if not len(rows) or first[rows[0]] < 0:
+        return None
+    cell = int(first[rows[0]]), int(second[rows[0]])
+    whole = np.flatnonzero((first == cell[0]) & (second == cell[1]))
+    return cell if np.array_equal(whole, np.sort(rows)) else None
+
+
+def draw_bar_matrix(
+    look: Look,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    colour: Callable[[int, int], str],
+    words: Callable[[int, int], str],
+    hover: Callable[[int, int], str],
+    height: int,
+    titles: tuple[str, str] = ("", ""),
+) -> go.Figure:
+    """Draw an n × n matrix as bars, which select over their whole area; they carry `customdata = [row, column]`.
+
+    Names are escaped, and so is `hover`; `words` are HTML. `titles` are of rows and of columns, `height` holds where
+    rows are few.
+    """
+    t, n = look.tokens, len(rows)
+    places, few = list(range(n)), n < FEW
+    cells = [(i, j) for i in places for j in places]
+    figure = Panels(look, [[""]], height=height if few else 90 * n + 70)
+    figure.add_bar(
+        x=[j for _, j in cells],
+        y=[0.96] * len(cells),
+        base=[n - 1 - i + 0.02 for i, _ in cells],
+        width=0.97,
+        marker={"color": [colour(i, j) for i, j in cells], "cornerradius": 6, "line": {"width": 0}},
+        customdata=[[i, j] for i, j in cells],
+        text=[words(i, j) for i, j in cells],
+        textposition="inside",
+        insidetextanchor="middle",
+        textangle=0,
+        constraintext="none",
+        textfont={"size": look.scale_size(18 if few else 14), "color": t.ink},
+        hovertext=[hover(i, j) for i, j in cells],
+        hovertemplate="%{hovertext}<extra></extra>",
+        selected={"marker": {"opacity": 1}, "textfont": {"color": t.ink}},
+        unselected={"marker": {"opacity": 0.4}, "textfont": {"color": t.muted}},
+    )
+    ticks: dict[str, Any] = {"tickfont": {"size": look.scale_size(16 if few else 14), "color": t.ink}}
+    figure.update_xaxes(side="top", tickvals=places, ticktext=list(columns), title=titles[1])
+    figure.update_xaxes(range=[-0.5, n - 0.5], **ticks)
+    figure.update_yaxes(tickvals=[n - 0.5 - i for i in places], ticktext=list(rows), title=titles[0], range=[0, n])
+    figure.update_yaxes(showgrid=False, tickangle=-90 if few else 0, **ticks)
+    figure.update_layout(barmode="overlay", bargap=0, clickmode="event+select", margin={"t": 8})
+    return figure.build_figure()

@@ -1,0 +1,137 @@
+"""The chosen decision threshold, and the predictions that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.dataset import VALIDATION
+from core.evaluation.costs import find_cheapest
+from core.exceptions import NotAvailable
+from dashboard.figures import multilabel
+from dashboard.figures.decisions import (
+    ANSWER,
+    Decision,
+    Floats,
+    SplitPredictions,
+    apply_threshold,
+    decide_label,
+    find_top_label,
+)
+from dashboard.figures.source import Option, Source, ValueRange
+
+SHARE = ValueRange(0.0, 1.0, 0.01)
+RATIOS = ValueRange(0.0, 1000.0, 1.0)
+
+
+def list_rules(source: Source) -> list[str]:
+    """List what the threshold can apply to; empty where there is nothing to choose."""
+    classes = list(source.report.classes)
+    if source.record.task == "multi":
+        return classes
+    return [] if len(classes) == 2 else [ANSWER, *classes]
+
+
+def get_class(source: Source) -> str:
+    """Return the class, or label, that the threshold applies to; empty where it applies to the top answer."""
+    classes = source.report.classes
+    if source.record.task == "single" and len(classes) == 2:
+        return classes[1]
+    rule = str(source.get_choice(RULE))
+    return rule if rule in classes else ""
+
+
+def get_class_scores(report: SplitPredictions, name: str) -> tuple[NDArray[np.bool_], Floats]:
+    """Return (n,) the membership in a class, and (n,) the probability that the model gives it."""
+    number = report.classes.index(name)
+    own = report.labels[:, number] > 0 if report.labels.ndim == 2 else report.labels == number
+    return own, report.probabilities[:, number]
+
+
+def _find_cheapest(source: Source) -> float:
+    """Find the threshold that costs least on validation; NotAvailable: it was not evaluated."""
+    if VALIDATION not in source.splits:
+        raise NotAvailable("a threshold at a cost ratio is chosen on validation, which was not evaluated")
+    report = source.reader.make_report(source.record, VALIDATION)
+    return find_cheapest(*get_class_scores(report, get_class(source)), float(source.get_choice(COST)))
+
+
+def _get_label_threshold(source: Source) -> float:
+    """Return the threshold of the chosen label, at a cost ratio or as the choice for all labels has it."""
+    if source.get_choice(COST):
+        return source.read_once(_find_cheapest)
+    label, choice = str(source.get_choice(RULE)), str(source.get_choice(LIMITS))
+    return float(multilabel.pick_thresholds(source.record, choice)[source.report.classes.index(label)])
+
+
+def _make_range(name: str) -> Callable[[Source], ValueRange | tuple[()]]:
+    """Return a function that gives the slider of this name its range where it is the active one."""
+    return lambda source: SHARE if get_slider(source).name == name else ()
+
+
+RULE = Option(
+    "rule",
+    "Threshold on",
+    list_rules,
+    "Top answer: the class with the highest probability, if that is above the threshold; otherwise no answer. "
+    "A class: against all others; it is predicted where its own probability is above the threshold.",
+    usual=lambda source: find_top_label(source.report) if source.record.task == "multi" else ANSWER,
+    words=lambda source, rule: (
+        f"label {rule}" if source.record.task == "multi" else "" if rule == ANSWER else f"threshold on {rule}"
+    ),
+)
+"""With several labels the one that is shown."""
+COST = Option(
+    "cost",
+    "Cost of a miss",
+    lambda source: RATIOS if get_class(source) else (),
+    "How many false positives one false negative is as bad as; the threshold is then the one that costs least on "
+    "validation. 0: no costs",
+    usual=lambda source: 0.0,
+    words=lambda source, ratio: f"a miss costs {ratio:g} false positives" if ratio else "",
+)
+THRESHOLD = Option(
+    "threshold",
+    "Threshold",
+    _make_range("threshold"),
+    usual=lambda source: source.read_once(_find_cheapest) if source.get_choice(COST) else 0.5,
+)
+LEAST = Option(
+    "least",
+    "Threshold on the top answer",
+    _make_range("least"),
+    "Below this the model gives no answer; every figure and count below follows",
+    usual=lambda source: 0.0,
+)
+LIMITS = Option(
+    "thresholds",
+    "Thresholds",
+    lambda source: multilabel.list_choices(source.record) if source.record.task == "multi" else [],
+    "tuned: for each label the threshold of the best F1 on validation; moved for one label with the slider",
+)
+LIMIT = Option("limit", "Threshold", _make_range("limit"), usual=_get_label_threshold)
+OPTIONS = (RULE, COST, THRESHOLD, LEAST, LIMITS, LIMIT)
+
+
+def get_slider(source: Source) -> Option:
+    """Return the option that is the threshold of the chosen rule."""
+    if source.record.task == "multi":
+        return LIMIT
+    return LEAST if list_rules(source) and source.get_choice(RULE) == ANSWER else THRESHOLD
+
+
+def read_decision(source: Source) -> Decision:
+    """Decide every row of the source's report at the chosen threshold."""
+    return decide_report(source, source.report)
+
+
+def decide_report(source: Source, report: SplitPredictions) -> Decision:
+    """Decide every row of a report with other probabilities at the chosen threshold."""
+    threshold = float(source.get_choice(get_slider(source)))
+    rule: Any = source.get_choice(RULE) if list_rules(source) else ANSWER
+    if source.record.task == "multi":
+        return decide_label(report, rule, threshold)
+    return apply_threshold(report.labels, report.probabilities, report.classes, rule, threshold)

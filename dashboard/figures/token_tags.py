@@ -1,0 +1,375 @@
+"""Token tags: sentences with their labelled and predicted spans, and span errors by type."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.data.conll import OUTSIDE
+from core.data.findings import plural
+from core.evaluation.span_metrics import KINDS, SpanMatch, SpanScores, WordSpan, decode_spans
+from core.exceptions import NotAvailable
+from core.formatting import format_count, format_number
+from dashboard.figures.display_names import escape_text
+from dashboard.figures.drawing import Component, DataTable, TableColumn
+from dashboard.figures.figure import Figure
+from dashboard.figures.source import FREE, Option, Source
+from dashboard.figures.theme import Look, Tokens, blend_colors, build_template, choose_text_color, make_sequential_scale
+
+if TYPE_CHECKING:
+    from core.runs.word_tagging import TaggedText
+
+SHOWN, BRIEFLY = 12, 6
+"""Sentences that stand on the page, and on a projector; the filter finds the others, and the table has all."""
+WRONG = tuple(kind for kind in KINDS if kind != "right")
+ANY_ERROR, ALL_RIGHT, EVERY = "any error", "all right", "all sentences"
+ALL_TYPES = "all types"
+NAMED = 24  # words that stand below the cells of their tags
+TINT = 0.32  # of a type's colour in the ground of its spans
+
+
+@dataclass(frozen=True, eq=False)
+class TaggedRows:
+    """The sentences of a split with their labels and predictions, as of `core.runs.word_tagging`."""
+
+    table: pd.DataFrame
+
+    @cached_property
+    def scores(self) -> SpanScores:
+        """Score the predicted spans against the labels."""
+        return SpanScores(self.table["label"].tolist(), self.table["predicted"].tolist())
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """Return the types of spans."""
+        return self.scores.kinds
+
+    @cached_property
+    def outcomes(self) -> Counter[str]:
+        """Count the spans of each outcome."""
+        return Counter(each.outcome for found in self.scores.found for each in found)
+
+    @property
+    def labeled(self) -> int:
+        """Count the spans of the labels."""
+        return sum(self.outcomes.values()) - self.outcomes["spurious"]
+
+
+def read_tagged_rows(source: Source) -> TaggedRows:
+    """Read the split of a run; NotAvailable: it labels whole texts, or is not evaluated."""
+    return source.read_once(_read_rows)
+
+
+def _read_rows(source: Source) -> TaggedRows:
+    _refuse_texts(source)
+    if not source.split:
+        raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
+    return TaggedRows(source.reader.read_tags(source.record, source.split))
+
+
+def _refuse_texts(source: Source) -> None:
+    if source.record.task != "tokens":
+        raise NotAvailable("the run gives a text a label, and no tags to its words")
+
+
+def summarize_spans(rows: TaggedRows) -> tuple[str, str]:
+    """Count the labelled spans that are right in a first text, and the errors in a second one.
+
+    The numbers of errors add up to the labelled spans that are not right; spurious spans have no label and stand apart.
+    """
+    ends = rows.outcomes
+    head = f"{format_count(ends['right'])} of {format_count(rows.labeled)} spans are found with their type and both borders"
+    wrong = [kind for kind in sorted(_WORDS, key=lambda kind: -ends[kind]) if ends[kind]]
+    listed = ", ".join(f"{format_count(ends[kind])} {_WORDS[kind]}" for kind in wrong)
+    rest = [f"The other {format_count(rows.labeled - ends['right'])}: {listed}."] if wrong else []
+    if spurious := ends["spurious"]:
+        rest.append(f"{plural(spurious, 'predicted span')} {'has' if spurious == 1 else 'have'} no label.")
+    return head, " ".join(rest) or "No span is missed, and none is added."
+
+
+_WORDS = {"wrong type": "with a wrong type", "wrong border": "with a wrong border", "missed": "missed"}
+OUTCOME = Option(
+    "tag-outcome",
+    "Sentences with",
+    lambda source: [ANY_ERROR, *WRONG, ALL_RIGHT, EVERY],
+    "any error: at least one span is not right.",
+    usual=lambda source: ANY_ERROR if sum(read_tagged_rows(source).outcomes[kind] for kind in WRONG) else EVERY,
+)
+TYPE = Option("tag-type", "Type of span", lambda source: [ALL_TYPES, *read_tagged_rows(source).kinds])
+SEARCH = Option("tag-search", "Word", lambda source: FREE, "Sentences with this in their text.")
+
+
+@dataclass(frozen=True, eq=False)
+class FilteredSentences:
+    """The sentences that the filter finds."""
+
+    rows: TaggedRows
+    places: tuple[int, ...]
+    what: str
+
+
+def _filter_sentences(source: Source) -> FilteredSentences:
+    rows = read_tagged_rows(source)
+    outcome, kind, search = (str(source.get_choice(option)) for option in (OUTCOME, TYPE, SEARCH))
+    texts = rows.table["text"].str.casefold()
+    wanted = [
+        place
+        for place, found in enumerate(rows.scores.found)
+        if _has_outcome(found, outcome, kind) and search.strip().casefold() in texts.iloc[place]
+    ]
+    said = [outcome, *([kind] if kind != ALL_TYPES else []), *([f"“{search.strip()}”"] if search.strip() else [])]
+    return FilteredSentences(rows, tuple(wanted), ", ".join(said))
+
+
+def _has_outcome(found: Sequence[SpanMatch], outcome: str, kind: str) -> bool:
+    """Tell whether one of the spans of the type, on either side, has this outcome."""
+    of_type = [each for each in found if kind == ALL_TYPES or kind in {s.kind for s in (each.label, each.said) if s}]
+    if outcome == EVERY:
+        return kind == ALL_TYPES or bool(of_type)
+    if outcome == ALL_RIGHT:
+        return (kind == ALL_TYPES or bool(of_type)) and all(each.outcome == "right" for each in of_type)
+    return any(each.outcome != "right" if outcome == ANY_ERROR else each.outcome == outcome for each in of_type)
+
+
+def color_types(tokens: Tokens, kinds: Sequence[str]) -> dict[str, str]:
+    """Return a colour for each type; beyond six they repeat, and only the name after a span distinguishes them."""
+    return {kind: tokens.categories[place % len(tokens.categories)] for place, kind in enumerate(kinds)}
+
+
+def _draw_sentences(shown: FilteredSentences, look: Look) -> Component:
+    rows = shown.rows
+    first = shown.places[: BRIEFLY if look.projector else SHOWN]
+    sentences = []
+    for place in first:
+        row, found = rows.table.iloc[place], rows.scores.found[place]
+        words = row["text"].split(" ")
+        of_label = {each.label: each.outcome for each in found if each.label}
+        of_said = {each.said: each.outcome for each in found if each.said}
+        lines = [_build_line("said", words, decode_spans(row["predicted"]), of_said, chances=row["probability"])]
+        if any(each.outcome != "right" for each in found):
+            lines.insert(0, _build_line("label", words, decode_spans(row["label"]), of_label))
+        sentences.append({"row": int(row["row"]), "lines": lines})
+    left = len(shown.places) - len(first)
+    more = f"{format_count(left)} more: narrow the filter, or take the table" if left else ""
+    return _build_component(sentences, rows.kinds, look, more)
+
+
+def _build_component(sentences: list[dict[str, Any]], kinds: Sequence[str], look: Look, more: str = "") -> Component:
+    t, types = look.tokens, {}
+    for kind, colour in color_types(look.tokens, kinds).items():
+        ground = blend_colors(t.paper, colour, TINT)
+        types[kind] = {"line": colour, "ground": ground, "ink": choose_text_color(t, ground)}
+    colours = {name: getattr(t, name) for name in ("ink", "muted", "grid", "wrong", "paper")}
+    return Component("tagged", {"sentences": sentences, "more": more, "types": types, "colours": colours}, look)
+
+
+def _build_line(
+    who: str,
+    words: Sequence[str],
+    spans: Iterable[WordSpan],
+    outcomes: Mapping[WordSpan, str],
+    *,
+    chances: Sequence[float | None] = (),
+) -> dict[str, Any]:
+    """Build a line of parts: one for each span, and one for all words between two spans."""
+    parts: list[dict[str, Any]] = []
+    at = 0
+    for span in spans:
+        parts += [{"text": " ".join(words[at : span.first])}] if at < span.first else []
+        outcome = outcomes.get(span, "")
+        about = f"{span.kind}, {outcome}" if outcome else span.kind
+        likely = [chance for chance in chances[span.first : span.end] if chance is not None]
+        about += f", least sure word {format_number(min(likely))}" if likely else ""
+        wrong = outcome if outcome not in ("", "right") else ""
+        text = " ".join(words[span.first : span.end])
+        parts.append({"text": text, "kind": span.kind, "wrong": wrong, "about": about})
+        at = span.end
+    parts += [{"text": " ".join(words[at:])}] if at < len(words) else []
+    return {"who": who, "parts": parts}
+
+
+def build_sentence_table(shown: FilteredSentences) -> pd.DataFrame:
+    """Return the sentences that the filter finds, tags with blanks between."""
+    table = shown.rows.table.iloc[list(shown.places)]
+    ends = [Counter(each.outcome for each in shown.rows.scores.found[place]) for place in shown.places]
+    joined = {name: table[name].map(" ".join) for name in ("label", "predicted")}
+    return pd.DataFrame({"row": table["row"], "text": table["text"], **joined}).assign(
+        **{kind: [each[kind] for each in ends] for kind in KINDS}
+    )
+
+
+def build_type_table(rows: TaggedRows) -> pd.DataFrame:
+    """Return a row for each type: its scores, and its spans by outcome."""
+    parts = ("precision", "recall", "f1")
+    return pd.DataFrame(
+        [
+            {"type": kind, "spans": int(row["support"]), **{part: row[part] for part in parts}}
+            | {name: int(row[name]) for name in KINDS}
+            for kind, row in rows.scores.evaluate_types().items()
+        ]
+    )
+
+
+def _draw_errors(rows: TaggedRows, look: Look) -> go.Figure:
+    """Draw a bar for each kind of error, its types one behind the other."""
+    t = look.tokens
+    colours, table = color_types(t, rows.kinds), rows.scores.evaluate_types()
+    kinds = list(WRONG)[::-1]
+    figure = go.Figure()
+    for kind in rows.kinds:
+        values = [table[kind][name] for name in kinds]
+        figure.add_bar(
+            x=values,
+            y=kinds,
+            orientation="h",
+            name=escape_text(kind),
+            marker={"color": colours[kind], "line": {"color": t.paper, "width": look.scale_size(1)}},
+            text=[escape_text(kind) if value >= max(values) / 4 else "" for value in values],
+            textposition="inside",
+            textangle=0,
+            constraintext="none",
+            insidetextanchor="middle",
+            insidetextfont={"color": choose_text_color(t, colours[kind])},
+            hovertemplate=f"{escape_text(kind)}, %{{y}}: %{{x}}<extra></extra>",
+        )
+    figure.update_layout(
+        template=build_template(look), barmode="stack", height=look.scale_height(96 + 40 * len(kinds)), bargap=0.3
+    )
+    figure.update_layout(
+        margin={"t": look.scale_size(8)}, showlegend=len(rows.kinds) > 1, legend={"traceorder": "normal"}
+    )
+    most = max(sum(table[kind][name] for kind in rows.kinds) for name in kinds)
+    figure.update_xaxes(title="spans", rangemode="tozero", tickformat=",d", showgrid=True)
+    figure.update_xaxes(dtick=1 if most < 5 else None, range=None if most else [0, 1])  # no spans are halved
+    figure.update_yaxes(showgrid=False, tickfont={"color": t.ink})
+    return figure
+
+
+def _tag_typed_text(source: Source) -> TaggedText:
+    _refuse_texts(source)
+    if not source.text.strip():
+        raise NotAvailable("a sentence is needed: --text")
+    return source.reader.tag_words(source.record, source.text)
+
+
+def _draw_typed(said: TaggedText, look: Look) -> Component:
+    kinds = sorted({name[2:] for name in said.classes if name != OUTSIDE})
+    line = _build_line("said", said.words, decode_spans(said.tags), {}, chances=said.of_tags)
+    return _build_component([{"row": -1, "lines": [line]}], kinds, look)
+
+
+def _draw_chances(said: TaggedText, look: Look) -> go.Figure:
+    t = look.tokens
+    order = sorted(range(len(said.classes)), key=lambda at: (said.classes[at] == OUTSIDE, said.classes[at][2:]))
+    z = np.nan_to_num(said.chances[:, order]).T
+    words = [escape_text(word) for word in said.words]
+    few = len(words) <= NAMED
+    trace = go.Heatmap(
+        z=z,
+        x=list(range(len(words))),
+        y=[escape_text(said.classes[place]) for place in order],
+        zmin=0,
+        zmax=1,
+        colorscale=make_sequential_scale(t),
+        showscale=False,
+        xgap=2,
+        ygap=2,
+        customdata=[words] * len(order),
+        hovertemplate="%{customdata}<br>%{y} %{z:.3f}<extra></extra>",
+    )
+    figure = go.Figure(trace)
+    ticks: dict[str, Any] = {"tickvals": list(range(len(words))), "ticktext": words} if few else {"visible": False}
+    figure.update_layout(
+        template=build_template(look), height=look.scale_height(90 + 32 * len(order)), margin={"t": look.scale_size(8)}
+    )
+    figure.update_xaxes(showgrid=False, tickfont={"color": t.ink}, tickangle=-40 if len(words) > 8 else 0, **ticks)
+    figure.update_yaxes(showgrid=False, autorange="reversed", tickfont={"color": t.ink})
+    if few:
+        for y, row in enumerate(z):
+            for x, value in enumerate(row):
+                if value >= 0.005:
+                    ground = blend_colors(t.paper, t.ink, float(value))
+                    font = {"size": look.scale_size(13), "color": choose_text_color(t, ground)}
+                    figure.add_annotation(x=x, y=y, text=format_number(float(value), 2), showarrow=False, font=font)
+    return figure
+
+
+def build_chance_table(said: TaggedText) -> pd.DataFrame:
+    """Return a row for each word: its tag and the probability of every tag; missing where it was not read."""
+    columns = {name: said.chances[:, place] for place, name in enumerate(said.classes)}
+    return pd.DataFrame({"word": said.words, "tag": said.tags, **columns})
+
+
+_MEASURE = "A span is right where its type and both borders are."
+TAG_SENTENCES = Figure(
+    "tag-sentences",
+    "tokens",
+    "Sentences",
+    _filter_sentences,
+    _draw_sentences,
+    note=lambda shown: f"{format_count(len(shown.places))} of {format_count(len(shown.rows.table))}, {shown.what}",
+    reading="Labels above what the model says; one line where both agree. A dashed frame is what went wrong, named "
+    "behind the span.",
+    how=f"{_MEASURE} Of what is left, spans of the same words are *wrong type*, spans with a word in common "
+    "*wrong border*; a labelled span without one is *missed*, one that is said without a label *spurious*.",
+    options=(OUTCOME, TYPE, SEARCH),
+    tables=lambda shown: {"Sentences": build_sentence_table(shown)},
+)
+TAG_TYPES = Figure(
+    "tag-types",
+    "tokens",
+    "Each type",
+    read_tagged_rows,
+    lambda rows, look: DataTable(
+        build_type_table(rows),
+        {
+            "type": TableColumn("Type"),
+            "spans": TableColumn("Spans", "Of the labels"),
+            "precision": TableColumn("Precision", "Of the spans that are said, how many are right", 3),
+            "recall": TableColumn("Recall", "Of the labelled spans, how many are found", 3),
+            "f1": TableColumn("F1", decimals=3),
+            **{kind: TableColumn(kind.capitalize()) for kind in KINDS},
+        },
+    ),
+    note=lambda rows: f"{format_count(rows.labeled)} spans in {format_count(len(rows.table))} sentences",
+    reading="A span of another type counts for the type of its label.",
+    how=f"{_MEASURE} Precision, recall and F1 as conlleval and seqeval have them.",
+    tables=lambda rows: {"Types": build_type_table(rows)},
+    sizes=lambda rows: {kind: int(row["support"]) for kind, row in rows.scores.evaluate_types().items()},
+)
+TAG_ERRORS = Figure(
+    "tag-errors",
+    "tokens",
+    "Errors by kind",
+    read_tagged_rows,
+    _draw_errors,
+    note=lambda rows: f"{format_count(sum(rows.outcomes[kind] for kind in WRONG))} spans",
+    reading="Each part of a bar is a type of span.",
+    tables=lambda rows: {"Errors by kind": build_type_table(rows)[["type", *WRONG]]},
+)
+TAG_TYPED = Figure(
+    "tag-typed",
+    "tokens",
+    "What it says",
+    _tag_typed_text,
+    _draw_typed,
+    reading="A coloured word belongs to a span of the type behind it.",
+)
+TAG_CHANCES = Figure(
+    "tag-chances",
+    "tokens",
+    "Probability of each tag",
+    _tag_typed_text,
+    _draw_chances,
+    note=lambda typed: f"{format_count(len(typed.words))} words",
+    reading="The more ink, the likelier the tag. A column without ink is a word that the model has not read.",
+    how="Softmax over the tags at the first token of each word; words are what stands between blanks.",
+    tables=lambda typed: {"Probabilities": build_chance_table(typed)},
+)

@@ -1,0 +1,325 @@
+"""Values of each token, or pair of tokens, besides the maps: gates, λ, polarity, lexicons, support."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from core.exceptions import NotAvailable
+from core.formatting import format_number
+from core.text.lexicon import NEUTRAL, name_triples
+from core.text.pos_tags import TAGS
+from dashboard.figures import attention_heads
+from dashboard.figures.attention import MapRow, draw_map_grid, get_block_size, make_hatching, name_coefficients
+from dashboard.figures.display_names import escape_text
+from dashboard.figures.figure import Figure
+from dashboard.figures.sentence_maps import has_subtraction
+from dashboard.figures.source import Source
+from dashboard.figures.theme import (
+    Look,
+    build_template,
+    choose_text_color,
+    make_diverging_scale,
+    make_sequential_scale,
+    make_two_sided_scale,
+    shade_ink,
+    shade_signed,
+)
+
+if TYPE_CHECKING:
+    from core.interpret.sentence_view import SentenceView
+
+Floats = NDArray[np.floating]
+NAMED = 48  # tokens whose words fit below the cells
+WRITTEN = 16  # tokens whose values fit into the cells
+
+
+@dataclass(frozen=True)
+class TokenRow:
+    """One number for each token, under a name."""
+
+    name: str
+    values: Floats  # (L,)
+    direction: int | None = None
+    """Where more of it pushes: 1 towards positive, −1 towards negative, 0 to neither; None: it pushes nowhere and is
+    drawn in ink."""
+
+
+WAYS = (1, 0, -1)
+"""In the order of a lexicon's numbers the direction in which more of it pushes."""
+
+
+def read_pos_tags(view: SentenceView) -> list[str]:
+    """Return the part of speech of each token; empty where it has none."""
+    names = ("", *TAGS, "")  # 0 unknown, 13 the class token
+    return [names[tag] for tag in view.tags or ()]
+
+
+def build_gate_rows(view: SentenceView) -> list[TokenRow]:
+    """Return the gate of each token in each layer."""
+    return [TokenRow(f"layer {i}", layer.gates) for i, layer in enumerate(view.layers, 1) if layer.gates is not None]
+
+
+def build_lambda_rows(view: SentenceView, minus: bool) -> list[TokenRow]:
+    """Return the coefficients of each token where they differ, mean over heads: layer by component."""
+    return [
+        TokenRow(f"layer {place}, {name}", values)
+        for place, layer in enumerate(view.layers, start=1)
+        for name, values in zip(
+            name_coefficients(len(layer.coefficients), minus), layer.coefficients[1:].mean(1), strict=True
+        )
+    ]
+
+
+def build_polarity_rows(view: SentenceView) -> list[TokenRow]:
+    """Return how positive, neutral and negative each token is in each lexicon."""
+    if view.polarity is None:
+        return []
+    names = name_triples(view.polarity.shape[1] // 3)
+    return [TokenRow(name, view.polarity[:, i], WAYS[i % 3]) for i, name in enumerate(names)]
+
+
+def build_branch_rows(view: SentenceView) -> list[TokenRow]:
+    """Return the mean over channels of each convolution of the head at each token."""
+    return [TokenRow(f"{width} tokens wide", values.mean(-1)) for width, values in view.branches.items()]
+
+
+def read_head_attention(view: SentenceView) -> list[TokenRow]:
+    """Return the attention that each token receives from the head, mean over readers and heads."""
+    if view.head_maps is None or not view.tokens:  # of no readers there is no mean
+        return []
+    return [TokenRow("is read", np.average(view.head_maps.mean(0), axis=0, weights=view.places))]
+
+
+def build_token_table(view: SentenceView) -> pd.DataFrame:
+    """Return a row for each token with all values that the model has for it besides the maps."""
+    columns: dict[str, Any] = {"place": range(1, len(view.tokens) + 1), "token": view.tokens}
+    if view.tags is not None:
+        columns["part of speech"] = read_pos_tags(view)
+    groups = {"": build_polarity_rows(view), "gate, ": build_gate_rows(view), "convolution ": build_branch_rows(view)}
+    for start, rows in groups.items():
+        columns |= {f"{start}{row.name}": row.values for row in rows}
+    columns |= {f"head {row.name}": row.values for row in read_head_attention(view)}
+    return pd.DataFrame(columns)
+
+
+def draw_token_rows(
+    rows: Sequence[TokenRow], tokens: Sequence[str], look: Look, *, label: str, top: float = 0, zero: float = 0
+) -> go.Figure:
+    """Draw a cell for each of L tokens, a line for each row; rows all have a direction, or none.
+
+    The page colour is `zero`, all that a row of direction 0 has; full colour is `top` from it, 0: the farthest value.
+    """
+    t, size, step = look.tokens, look.scale_size, get_block_size(len(tokens))
+    values = np.stack([_reduce_blocks(row.values, step) for row in rows])
+    push = rows[0].direction is not None
+    z = (values - zero) * np.array([[1 if row.direction is None else row.direction] for row in rows], np.float32)
+    top = top or float(np.abs(z).max()) or 1.0
+    sided = push or bool((z < 0).any())
+    words = [escape_text(token) for token in tokens][::step]
+    places = list(range(len(words)))
+    across = {"tickvals": places, "ticktext": words, "tickangle": -40 if len(words) > 10 else 0}
+    plain = {"showgrid": False, "tickfont": {"color": t.ink}}
+    layout = {
+        "template": build_template(look),
+        "height": look.scale_height(96 + 34 * len(rows)),
+        "margin": {"t": size(6), "b": size(40)},
+        "xaxis": {**plain, **across} if len(words) <= NAMED else {"visible": False},
+        "yaxis": {**plain, "autorange": "reversed"},
+    }
+    trace = {
+        "type": "heatmap",
+        "z": z,
+        "x": places,
+        "y": [escape_text(row.name) for row in rows],
+        "text": [words] * len(rows),
+        "customdata": values,
+        "zmin": -top if sided else 0,
+        "zmax": top,
+        "colorscale": (make_diverging_scale if push else make_two_sided_scale if sided else make_sequential_scale)(t),
+        "showscale": False,
+        "xgap": 2,
+        "ygap": 2,
+        "hovertemplate": f"%{{text}}<br>{escape_text(label)} %{{customdata:.3f}}<extra>%{{y}}</extra>",
+    }
+    colour = shade_signed if push else shade_ink
+    if len(words) > WRITTEN:
+        pattern = None if push else make_hatching(z < 0, "", 1.5, look)
+        layout["shapes"] = [pattern] if pattern else []
+    else:
+        layout["annotations"] = [
+            {"x": x, "y": y, "text": format_number(float(value), 2)}
+            | {"font": {"size": size(13), "color": choose_text_color(t, colour(t, float(z[y, x]), top))}}
+            for (y, x), value in np.ndenumerate(values)
+        ]
+    return go.Figure({"data": [trace], "layout": layout})
+
+
+def _reduce_blocks(values: Floats, step: int) -> Floats:
+    """Reduce (L,) to one value of each block of a long text: the one that is largest in size."""
+    parts = [values[start : start + step] for start in range(0, len(values), step)]
+    return np.array([part[np.abs(part).argmax()] for part in parts], np.float32)
+
+
+SIGMA = {"lexical": "added to the score", "lexical_factor": "multiplied with the score"}
+
+
+def compute_lexicon_effect(view: SentenceView, layer: int, heads: slice) -> MapRow | None:
+    """Compute the effect of lexicons on the scores of one layer, in these heads.
+
+    Counted from its value for a pair with a neutral token, since a softmax does not see what all scores have in common.
+    """
+    polarity, terms = view.polarity, view.layers[layer].terms if view.layers else {}
+    for name, term in terms.items():
+        if polarity is not None:
+            return MapRow(SIGMA[name], np.stack([each - _compute_neutral(each, polarity) for each in term[heads]]))
+    return None
+
+
+def _compute_neutral(term: Floats, polarity: Floats) -> float:
+    """Compute the value of a term (L, L), a sum of weighted products of polarities (L, 3K), for a neutral token.
+
+    The three of a lexicon sum to 1, so that their product with thirds is a third whatever the other token is.
+    """
+    each = [polarity[:, start : start + 3] for start in range(0, polarity.shape[1], 3)]
+    products = np.stack([(part @ part.T).ravel() for part in each], 1)
+    weights, *_ = np.linalg.lstsq(products, term.ravel(), rcond=None)
+    return float(weights.sum()) * NEUTRAL
+
+
+def read_support(view: SentenceView, layer: int) -> MapRow | None:
+    """Return which tokens may see which in one layer, 1 or 0."""
+    support = view.layers[layer].support if view.layers else None
+    return None if support is None else MapRow("may see", support[None].astype("float32"))
+
+
+@dataclass(frozen=True)
+class TokenRows:
+    """Rows of one number for each token."""
+
+    tokens: tuple[str, ...]
+    rows: Sequence[TokenRow]
+
+
+def _read_token_rows(source: Source, rows: Sequence[TokenRow]) -> TokenRows:
+    if not rows:
+        raise NotAvailable(f"{source.record.preset} has none in this text")
+    return TokenRows(source.view.tokens, rows)
+
+
+def _draw_rows(label: str, top: float = 0, zero: float = 0) -> Callable[[TokenRows, Look], go.Figure]:
+    return lambda shown, look: draw_token_rows(shown.rows, shown.tokens, look, label=label, top=top, zero=zero)
+
+
+GATES = Figure(
+    "gates",
+    "sentence",
+    "Gates",
+    lambda source: _read_token_rows(source, build_gate_rows(source.view)),
+    _draw_rows("gate", 1),
+    note="every layer",
+    reading=("The more ink, the more freely other tokens look at this one; near the page colour, hardly at all."),
+    how="Sigmoid of a learned linear map of the token's vector in that layer; its logarithm is added to every score "
+    "in which the token is read (SentiFormer, equation 4). A class token has the gate 1.",
+    needs="gates",
+)
+TOKEN_LAMBDA = Figure(
+    "token-lambda",
+    "sentence",
+    "Lambda of each token",
+    lambda source: _read_token_rows(source, build_lambda_rows(source.view, has_subtraction(source.record))),
+    _draw_rows("coefficient"),
+    note="mean over heads",
+    reading="The weight with which a further component enters the sum, where this token is the reader.",
+    needs="token-lambda",
+)
+POLARITY = Figure(
+    "polarity",
+    "sentence",
+    "Polarity of each token",
+    lambda source: _read_token_rows(source, build_polarity_rows(source.view)),
+    _draw_rows("polarity", 2 / 3, NEUTRAL),
+    note="from the lexicon",
+    reading="The three numbers of a token sum to 1; a third each where the lexicon does not know the word. Several "
+    "lexicons are numbered as text.lexicon names them. Blue speaks for the positive class (more positive or less "
+    "negative than a third), orange for the negative one.",
+    how="Counts of the lexicon's entries for the word, each weighted by its intensity, with one added to every class "
+    "(Laplace) and normalised (Sentiment Lexical Attention, section 3).",
+    needs="polarity",
+)
+BRANCHES = Figure(
+    "branches",
+    "sentence",
+    "Convolutions",
+    lambda source: _read_token_rows(source, build_branch_rows(source.view)),
+    _draw_rows("mean activation"),
+    note="mean over channels",
+    reading="How strongly the filters of each width answer around this token, after the ReLU.",
+    needs="branches",
+)
+
+
+@dataclass(frozen=True)
+class TokenPairs:
+    """A map of all pairs of tokens that is no attention."""
+
+    tokens: tuple[str, ...]
+    row: MapRow
+    layer: int  # from 0
+
+
+def _read_token_pairs(source: Source, row: MapRow | None) -> TokenPairs:
+    if row is None:
+        raise NotAvailable(f"{source.record.preset} has none")
+    return TokenPairs(source.view.tokens, row, attention_heads.get_layer(source))
+
+
+def _draw_pairs(label: str, top: float = 0) -> Callable[[TokenPairs, Look], go.Figure]:
+    def draw_map(shown: TokenPairs, look: Look) -> go.Figure:
+        """Draw the map of all pairs."""
+        row, several = replace(shown.row, name=""), len(shown.row.weights) > 1
+        return draw_map_grid([row], shown.tokens, look, top=top, label=label, numbered=several, worded=not several)
+
+    return draw_map
+
+
+def _choose_heads(source: Source) -> slice:
+    """Choose the last head, which every setting reaches; where each lexicon has heads to itself, the first of each."""
+    attention = source.record.config.model.attention
+    return slice(attention.lexicons) if attention.lexical_heads == "apart" else slice(-1, None)
+
+
+def _describe_heads(shown: TokenPairs) -> str:
+    many = len(shown.row.weights)
+    return "last head" if many == 1 else f"heads 1 to {many}, of a lexicon each"
+
+
+LEXICON = Figure(
+    "sigma",
+    "sentence",
+    "Sigma",
+    lambda source: _read_token_pairs(
+        source, compute_lexicon_effect(source.view, attention_heads.get_layer(source), _choose_heads(source))
+    ),
+    _draw_pairs("σ − neutral"),
+    note=lambda shown: f"{shown.row.name}, {_describe_heads(shown)}",
+    reading="σ of two tokens is the product of their polarities. Shown is by how much it differs from σ with a neutral "
+    "token: plain ink draws two tokens together, hatched ink keeps them apart.",
+    options=(attention_heads.LAYER,),
+)
+SUPPORT = Figure(
+    "support",
+    "sentence",
+    "Who may see whom",
+    lambda source: _read_token_pairs(source, read_support(source.view, attention_heads.get_layer(source))),
+    _draw_pairs("may see", 1),
+    note=lambda shown: f"layer {shown.layer + 1}",
+    reading=("Filled: the reader (row) may see the token (column): its neighbours, and the few tokens that all see."),
+    options=(attention_heads.LAYER,),
+)

@@ -1,0 +1,184 @@
+"""The history of a training as curves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.data.findings import plural
+from core.exceptions import NotAvailable
+from core.formatting import format_number, format_subscript
+from dashboard.figures.figure import Figure
+from dashboard.figures.source import Source
+from dashboard.figures.subplots import Panels, make_whiskers
+from dashboard.figures.theme import Look, color_layer, spread_labels
+from dashboard.figures.training_log import Curves
+
+
+def build_curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
+    """Return the points of the curves as tables, for export."""
+    tables = {
+        "Losses": pd.DataFrame({"epoch": curves.step, "train_loss": curves.loss}),
+        "Validation": pd.DataFrame(
+            {"epoch": curves.epoch, "loss": curves.validation_loss, curves.metric: curves.validation_metric}
+        ),
+    }
+    if curves.lambdas:
+        columns = {f"layer {layer + 1} lambda {i}": line for (layer, i), line in curves.lambdas.items()}
+        tables["Lambdas"] = pd.DataFrame({"epoch": curves.lambda_step, **columns})
+    return tables
+
+
+SMALLEST_CHANGE = 1e-3  # the change panels are magnified no further than this
+NAMES = 1.3
+"""An axis is longer than the training by this where the names of lines stand at their ends."""
+LIVE = "live"
+"""One `uirevision` for all states of a live figure: nothing jumps when a point is added."""
+
+
+def draw_learning(curves: Curves, look: Look) -> go.Figure:
+    """Draw training and validation loss on the left, the validation metric on the right."""
+    t = look.tokens
+    figure = Panels(look, [["loss", f"validation {curves.metric}"]], height=340, horizontal_spacing=0.09)
+    line, hover = {"color": t.right, "width": look.scale_size(1.4)}, "train loss %{y:.3f}<extra></extra>"
+    figure.add_scatter(x=curves.step, y=curves.loss, mode="lines", line=line, hovertemplate=hover)
+    spans = None
+    if curves.validation_range:
+        spans = make_whiskers(curves.validation_metric, curves.validation_range, look.scale_size(1.4))
+    both = (("validation loss", curves.validation_loss), (curves.metric, curves.validation_metric))
+    for column, (name, values) in enumerate(both, start=1):
+        figure.add_scatter(
+            x=curves.epoch,
+            y=values,
+            mode="lines+markers",
+            line={"color": t.accent, "width": look.scale_size(3)},
+            marker={"size": look.scale_size(8)},
+            error_y=spans if column == 2 else None,
+            hovertemplate=f"epoch %{{x}}<br>{name} %{{y:.3f}}<extra></extra>",
+            col=column,
+        )
+    if len(curves.validation_loss) > 1:
+        best = min(range(len(curves.validation_loss)), key=lambda i: curves.validation_loss[i])
+        at, text = curves.epoch[best], f"lowest {format_number(curves.validation_loss[best])}"
+        figure.add_vline(x=at, line={"color": t.ink, "width": 1, "dash": "dot"})
+        corner: dict[str, Any] = {"yref": "y domain", "xanchor": "left", "yanchor": "top", "xshift": 6}
+        figure.add_annotation(x=at, y=0.99, text=text, font={"color": t.ink}, **corner)
+    _name_lines(figure, curves, look)
+    figure.update_xaxes(range=[0, curves.epochs * 1.04], title="epoch", tickvals=_list_epoch_ticks(curves.epochs))
+    figure.update_xaxes(range=[0, curves.epochs * NAMES], row=1, col=1)
+    figure.update_yaxes(nticks=6)
+    figure.update_yaxes(rangemode="tozero", range=None if curves.loss else [0, 1], row=1, col=1)
+    if curves.metric != "loss":
+        floor = min([0.5, *curves.validation_metric])
+        figure.update_yaxes(range=[floor - 0.01, 1.01], dtick=0.1, tickformat=".1f", row=1, col=2)
+    figure.update_layout(uirevision=LIVE)
+    return figure.build_figure()
+
+
+def _name_lines(figure: Panels, curves: Curves, look: Look) -> None:
+    ends = []
+    if curves.step:
+        tail = curves.loss[-12:]
+        ends.append(("train", curves.step[-1], sum(tail) / len(tail), look.tokens.muted))
+    if curves.epoch:
+        ends.append(("validation", curves.epoch[-1], curves.validation_loss[-1], look.tokens.accent))
+    top = max([*curves.loss, *curves.validation_loss], default=1.0)
+    heights = spread_labels([y for _, _, y, _ in ends], 0.08 * top)
+    for (name, x, _, colour), y in zip(ends, heights, strict=True):
+        figure.add_annotation(x=x, y=y, text=name, xanchor="left", xshift=9, font={"color": colour})
+
+
+def draw_lambdas(curves: Curves, look: Look) -> go.Figure:
+    """Draw a row for each component: its lambda on a scale with zero, and its change since the start, magnified."""
+    components = sorted({component for _, component in curves.lambdas})
+    titles = [[f"λ{format_subscript(i)}", f"λ{format_subscript(i)}, change since the start"] for i in components]
+    space = {"horizontal_spacing": 0.1, "vertical_spacing": 0.2 / len(titles)}
+    figure = Panels(look, titles, height=80 + 200 * len(titles), **space)
+    span = [0.0, *(value for values in curves.lambdas.values() for value in values)]
+    move = max([SMALLEST_CHANGE, *(abs(value - line[0]) for line in curves.lambdas.values() for value in line)])
+    pad = 0.08 * (max(span) - min(span) or 1)
+    for row, component in enumerate(components, start=1):
+        lines = {layer: line for (layer, i), line in sorted(curves.lambdas.items()) if i == component}
+        change = {layer: tuple(value - line[0] for value in line) for layer, line in lines.items()}
+        _draw_lambda_panel(figure, curves, look, lines, (row, 1), (min(span) - pad, max(span) + pad))
+        _draw_lambda_panel(figure, curves, look, change, (row, 2), (-1.15 * move, 1.15 * move))
+    figure.update_xaxes(
+        range=[0, curves.epochs * 1.16], tickvals=_list_epoch_ticks(curves.epochs), showticklabels=False
+    )
+    figure.update_xaxes(title="epoch", showticklabels=True, row=len(titles))
+    figure.update_yaxes(nticks=5, exponentformat="none")
+    figure.update_layout(uirevision=LIVE)
+    return figure.build_figure()
+
+
+def _draw_lambda_panel(
+    figure: Panels,
+    curves: Curves,
+    look: Look,
+    lines: dict[int, tuple[float, ...]],
+    place: tuple[int, int],
+    limits: tuple[float, float],
+) -> None:
+    t, at, layers = look.tokens, {"row": place[0], "col": place[1]}, max(layer for layer, _ in curves.lambdas) + 1
+    heights = spread_labels([values[-1] for values in lines.values()], 0.1 * (limits[1] - limits[0]))
+    for (layer, values), height in zip(lines.items(), heights, strict=True):
+        line = {"color": color_layer(t, layer, layers), "width": look.scale_size(2.5)}
+        name, x = f"layer {layer + 1}", curves.lambda_step[: len(values)]
+        hover = f"{name}<br>epoch %{{x:.1f}}<br>%{{y:{'+' if place[1] == 2 else ''}.4f}}<extra></extra>"
+        figure.add_scatter(x=x, y=values, mode="lines", line=line, hovertemplate=hover, **at)
+        colour = t.muted if layer < layers / 2 else t.ink
+        own: dict[str, Any] = {"font": {"color": colour}, "bgcolor": t.paper}  # over the line of zero
+        figure.add_annotation(x=x[-1], y=height, text=name, xanchor="left", xshift=6, **own, **at)
+    figure.add_hline(y=0, line={"color": t.ink, "width": 1}, layer="below", **at)
+    figure.update_yaxes(range=list(limits), **at)
+
+
+def _list_epoch_ticks(epochs: int) -> list[int]:
+    return list(range(0, epochs + 1, max(1, -(-epochs // 10))))
+
+
+def read_curves(source: Source) -> Curves:
+    """Read the curves that the run has logged; NotAvailable: nothing was logged."""
+    curves, _ = source.reader.read_curves(source.record)
+    if not curves.loss:
+        raise NotAvailable("it has no curves: it was not trained step by step, or has not begun")
+    return curves
+
+
+def read_lambda_curves(source: Source) -> Curves:
+    """Read the curves of a run that logs lambdas; NotAvailable: it has none."""
+    curves, _ = source.reader.read_curves(source.record)
+    if not curves.lambdas:
+        read_curves(source)
+        raise NotAvailable(f"{source.record.preset} has no lambda")
+    return curves
+
+
+LEARNING = Figure(
+    "learning",
+    "train",
+    "Learning",
+    read_curves,
+    draw_learning,
+    note=lambda curves: f"{plural(curves.epochs, 'epoch')} planned",
+    reading="Stop when the validation loss turns upwards while the training loss still falls.",
+    how="Training loss is that of each logged batch; validation is measured on all validation sentences after each "
+    "epoch. The best epoch by the validation metric is kept. Whiskers: Wilson's 95 % interval of an accuracy.",
+    tables=build_curve_tables,
+)
+LAMBDAS = Figure(
+    "lambdas",
+    "train",
+    "Lambdas",
+    read_lambda_curves,
+    draw_lambdas,
+    note="weight of each further component, by layer",
+    reading=(
+        "Left: the value; above zero a component is added, below zero it is taken away. Right: the same, counted from"
+        " its first value and magnified. The stronger the line, the deeper the layer."
+    ),
+    how="One value for each layer and component, logged with the loss; where heads or tokens differ, their mean. All "
+    "panels on the right share one scale, so that the components can be compared.",
+)

@@ -1,0 +1,168 @@
+"""The log of a training run, as curves over epochs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.data.dataset import Task
+from core.evaluation.intervals import compute_wilson
+from core.exceptions import ConfigError
+from core.models.attention_config import MOST_LEXICONS
+from core.training.config import resolve_metric
+from core.training.history import History
+
+
+@dataclass(frozen=True)
+class Curves:
+    """The log of a training run so far; every x is in epochs (2.5 = half way through the third)."""
+
+    epochs: int
+    """Planned; the axis is as long as this from the first step on."""
+    seconds: float = 0.0
+    """Training time so far."""
+    step: tuple[float, ...] = ()
+    loss: tuple[float, ...] = ()
+    """Training loss at each logged step."""
+    epoch: tuple[float, ...] = ()
+    validation_loss: tuple[float, ...] = ()
+    validation_metric: tuple[float, ...] = ()
+    metric: str = "accuracy"
+    validation_range: tuple[tuple[float, float], ...] = ()
+    """95 % interval of the metric after each epoch, where it is a share of a known number of sentences."""
+    lambda_step: tuple[float, ...] = ()
+    lambdas: dict[tuple[int, int], tuple[float, ...]] = field(default_factory=dict)
+    """(layer, component), both from 0, component 1 being the first that has a lambda: its value at `lambda_step`."""
+
+
+def choose_metric(metric: str, task: Task, *, ordered: bool = False) -> str:
+    """Return the validation metric of a run's curves; that of the task where the run was refused for another."""
+    try:
+        return resolve_metric(metric, task, ordered=ordered)
+    except ConfigError:
+        return resolve_metric("auto", task)
+
+
+def build_curves(history: History, epochs: int, metric: str, steps: int, rows: int = 0) -> Curves:
+    """Return a history as curves over epochs.
+
+    Args:
+        history: What was logged.
+        epochs: Planned.
+        metric: The validation metric that chooses the best epoch.
+        steps: Planned; 0 if not known, then the rows tell (an epoch row stands at the end of its epoch).
+        rows: Validation sentences; 0 if not known.
+    """
+    ends = history.select_kind("epoch")
+    per_epoch = compute_epoch_steps(history, epochs, steps)
+
+    def to_epochs(row: Mapping[str, Any]) -> float:
+        """Convert the step of a row to epochs."""
+        return row["step"] / per_epoch
+
+    losses = [row for row in history.select_kind("step") if row.get("loss") is not None]
+    valid = [row for row in ends if None not in (_get_validation(row, "loss"), _get_validation(row, metric))]
+    moved = [row for row in history.rows if _is_finite(row.get("lambda"))]
+    layers = moved[0]["lambda"] if moved else []
+    return Curves(
+        epochs=epochs,
+        seconds=float(history.rows[-1].get("seconds") or 0.0) if history.rows else 0.0,
+        step=tuple(map(to_epochs, losses)),
+        loss=tuple(row["loss"] for row in losses),
+        epoch=tuple(map(to_epochs, valid)),
+        validation_loss=tuple(_get_validation(row, "loss") for row in valid),
+        validation_metric=tuple(_get_validation(row, metric) for row in valid),
+        metric=metric.replace("_", " "),
+        validation_range=tuple(compute_wilson(_get_validation(row, metric) * rows, rows) for row in valid)
+        if rows and metric == "accuracy"
+        else (),
+        lambda_step=tuple(map(to_epochs, moved)),
+        lambdas={
+            (layer, i + 1): tuple(row["lambda"][layer][i] for row in moved)
+            for layer, own in enumerate(layers)
+            for i in range(len(own))
+        },
+    )
+
+
+LOGGED_STEPS = 200
+
+
+def compute_epoch_steps(history: History, epochs: int, steps: int) -> float:
+    """Compute it from the plan (`steps` of the whole training), or from the history where that is 0."""
+    if steps:
+        return steps / epochs
+    if ends := history.select_kind("epoch"):
+        return ends[0]["step"] / (ends[0]["epoch"] + 1)
+    # Before that the distance of logged rows shows it roughly: a training run logs about 200 of them.
+    logged = [row["step"] for row in history.rows[-2:]]
+    return LOGGED_STEPS * max(1, logged[-1] - logged[0]) / epochs if logged else 1.0
+
+
+def _get_validation(row: Mapping[str, Any], metric: str) -> Any:
+    return (row.get("validation") or {}).get(metric)
+
+
+def _is_finite(lambdas: Any) -> bool:
+    """Tell whether there are lambdas and all are numbers; one that is not finite is logged as null."""
+    return bool(lambdas) and "null" not in json.dumps(lambdas)
+
+
+Place = tuple[int, int]
+"""(layer, component), layer from 0, component 1 being the first that has a lambda."""
+
+
+Line = tuple[float, ...]
+
+
+def build_head_lines(history: History) -> dict[Place, tuple[Line, ...]]:
+    """Return the lambda of each head where heads differ: (layer, component) → a line for each head."""
+    rows = [row["lambda_heads"] for row in history.rows if _is_finite(row.get("lambda_heads"))]
+    return {
+        (layer, component + 1): tuple(zip(*(row[layer][component] for row in rows), strict=True))
+        for layer, components in enumerate(rows[0] if rows else ())
+        for component in range(len(components))
+    }
+
+
+@dataclass(frozen=True)
+class NumberLine:
+    """One learned number over a training run: x in epochs."""
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+
+NUMBERS = {
+    "alpha": ("α", "weight of the sinusoid in the positions"),
+    "beta": ("β", "weight of recency in the positions"),
+    "gamma": ("γ", "weight of the part of speech in the positions"),
+    "tau": ("τ", "temperature: how sharp the cosine scores are"),
+    "strength": ("strength of σ", "factor on what the lexicon adds to a score"),
+    **{
+        f"strength_{number}": (f"strength of σ, lexicon {number}", "factor on what this lexicon adds to a score")
+        for number in range(1, MOST_LEXICONS + 1)
+    },
+    "lexicon_gate": ("strength of the lexicon in the gate", "how much wider a gate opens for a word with a polarity"),
+}
+"""By name in a record: the sign on the page and what it means."""
+
+
+def build_number_lines(history: History, steps_per_epoch: float) -> dict[str, list[NumberLine]]:
+    """Return the course of every learned number in a history; of the gates their mean after each epoch."""
+    found: dict[str, list[NumberLine]] = {}
+    rows = [row for row in history.rows if row.get("scalars")]
+    for name in rows[0]["scalars"] if rows else ():
+        sign = NUMBERS.get(name, (name,))[0]
+        found[sign] = _build_lines([(row["step"] / steps_per_epoch, row["scalars"][name]) for row in rows])
+    gates = [
+        (row["step"] / steps_per_epoch, [mean for mean, _ in row["gates"]]) for row in history.rows if "gates" in row
+    ]
+    return {**found, "mean gate": _build_lines(gates)} if gates else found
+
+
+def _build_lines(points: Sequence[tuple[float, Sequence[float]]]) -> list[NumberLine]:
+    x, values = zip(*points, strict=True)
+    return [NumberLine(x, line) for line in zip(*values, strict=True)]

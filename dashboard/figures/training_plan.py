@@ -1,0 +1,96 @@
+"""The plan of a training run: its settings by part, its size, its time, its command line."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from core.config import SETTINGS, RunConfig, explain_idle, to_dict
+from core.data.counterexample_snapshot import NAME
+from core.formatting import format_count, format_duration
+from core.models.config import ModelConfig
+from core.models.model_description import list_features
+from core.recipes import RECIPES, AppliedRecipe
+from core.runs.cost_estimate import Estimate, Size
+from core.settings import GROUPS
+
+OFFERED = frozenset(name for name, setting in SETTINGS.items() if setting.group)
+"""Every setting of the model, and those of other rooms that a part reads or that act on one."""
+
+
+def list_shown_settings(own: Mapping[str, str], model: ModelConfig | None) -> dict[str, list[str]]:
+    """List the settings that the builder shows, by group: those with an effect and those that a person has set."""
+    offered = [name for name in SETTINGS if name in OFFERED]
+    wanted = [name for name in offered if model is None or name in own or not explain_idle(name, model)]
+    wanted.sort(key=lambda name: not name.startswith("model."))
+    groups = {title: [name for name in wanted if SETTINGS[name].group == title] for title in GROUPS}
+    return {title: names for title, names in groups.items() if names}
+
+
+def describe_size(size: Size | None) -> str:
+    """Describe the size of the model and how it was counted."""
+    if size is None:
+        return "Its size is known when its n-grams are counted"
+    rest = {"run": ", as an earlier run counted", "data": ", counted in these texts", "bound": " at most"}[size.counted]
+    return f"{format_millions(size.parameters)} parameters at {format_count(size.vocabulary)} tokens{rest}"
+
+
+def format_millions(parameters: int) -> str:
+    """Write `0.41 M`; below ten thousand the number itself."""
+    return f"{parameters / 1e6:.2f} M" if parameters >= 10_000 else format_count(parameters)
+
+
+def summarize_changes(config: RunConfig, own: Mapping[str, str], along: Mapping[str, Any]) -> str:
+    """Summarise the changes to the preset: its parts, the number of changes, and the settings that came along."""
+    parts = f"It has {', '.join(list_features(config.model)) or 'nothing besides a plain encoder'}."
+    changed = [name for name in own if name in OFFERED]
+    said = f"{len(changed)} {'change' if len(changed) == 1 else 'changes'} to the preset." if changed else ""
+    brought = " and ".join(f"{name}={value}" for name, value in along.items())
+    return " ".join(filter(None, (parts, said, f"With it: {brought}, which a part reads." if brought else "")))
+
+
+NOT_LISTED = ("data.name",)
+EXAMPLES = "data.examples"
+
+
+def describe_time(found: Estimate | None, config: RunConfig) -> str:
+    """Describe the expected training time and how it was estimated."""
+    if not config.model.by_steps:
+        return "Solved in one go, without steps: seconds for short texts, minutes for long ones."
+    if found is None:
+        return "How long it takes is known after its first steps: nobody has counted these texts yet."
+    basis = {0: "a guess: nothing similar has been trained on this machine yet", 1: "measured on an earlier run here"}
+    about = basis.get(found.runs, f"measured on {found.runs} earlier runs here")
+    steps = f"{'' if found.counted else 'up to '}{format_count(found.steps)} steps in {config.training.epochs} epochs"
+    unit = 5 if found.seconds < 120 else 60 if found.seconds < 3600 else 600  # no more digits than an estimate has
+    seconds = max(unit, unit * round(found.seconds / unit))
+    return f"About {format_duration(seconds)} at most · {steps} · {about}"
+
+
+def describe_recipe(found: AppliedRecipe, given: Mapping[str, Any]) -> str:
+    """Describe the settings of a recipe, those that a person set instead, and those that the model does not take."""
+    changes = ", ".join(f"{key} = {value}" for key, value in found.settings.items() if key not in given)
+    parts = [f"The recipe sets {changes}." if changes else "The recipe sets nothing here."]
+    if own := [key for key in RECIPES[found.name].settings if key in given]:
+        parts.append(f"Your own value stands: {', '.join(own)}.")
+    parts += [f"Without {key}: {why}." for key, why in found.left_out.items()]
+    return " ".join(parts)
+
+
+def write_command(data: str, model: str, settings: Mapping[str, Any], name: str, recipe: str = "") -> str:
+    """Write the same training as a person types it."""
+    listed = {key: value for key, value in settings.items() if key not in (*NOT_LISTED, EXAMPLES)}
+    pairs = [f"--set={key}={value}" for key, value in listed.items()]
+    along = [f"--add={NAME}"] if settings.get(EXAMPLES) else []
+    named = [f"--name={name}"] if name else []
+    by = [f"--recipe={recipe}"] if recipe else []
+    return shlex.join(["sentiscope", "train", f"--data={data}", f"--model={model}", *by, *along, *pairs, *named])
+
+
+def format_setting(config: RunConfig, name: str) -> str:
+    """Write the value of a dotted setting as a person types it."""
+    node: Any = to_dict(config)
+    for part in name.split("."):
+        node = node[part]
+    return str(node).lower() if isinstance(node, bool) else str(node)

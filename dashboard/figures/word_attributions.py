@@ -1,0 +1,274 @@
+"""The words of a text: the push of each, the attention that it receives, and the words that the model does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from core.formatting import format_number, format_signed
+from core.runs.record import RunRecord
+from core.text.graphemes import detect_direction, quote_text
+from dashboard.figures.attention_heads import LAYER, MAP, get_map
+from dashboard.figures.drawing import Component
+from dashboard.figures.figure import Figure
+from dashboard.figures.heatmap_table import STEPS, AttributedWords, Ramps, find_full_color, shade_push, write_push
+from dashboard.figures.sentence_maps import sum_received
+from dashboard.figures.source import Option, Source
+from dashboard.figures.theme import LIGHT, Look, Tokens, blend_colors, color_classes
+
+if TYPE_CHECKING:
+    from core.interpret.sentence_view import SentenceView
+
+SHOWN, BRIEFLY = 60, 24
+"""Words of a long text that are shown, on a projector fewer: those that push most."""
+NAMED = 6
+"""Unknown words that are named."""
+
+
+@dataclass(frozen=True, eq=False)
+class WordView:
+    """The words of a text with the push and the attention of each."""
+
+    record: RunRecord
+    view: SentenceView
+    pushed: AttributedWords
+    read: NDArray[np.float64] | None
+    """(words,): how much each is read by the chosen map; None where there is none."""
+    setting: str
+    before: NDArray[np.float64] | None
+    """(words,): the pushes as trained, where something is changed inside."""
+
+    @property
+    def pushes(self) -> NDArray[np.float64]:
+        """Return the push of each word, (words,)."""
+        return self.pushed.found.pushes
+
+    @property
+    def target(self) -> str:
+        """Return the class whose log-odds are pushed."""
+        return self.pushed.found.target
+
+    @property
+    def unread(self) -> NDArray[np.bool_]:
+        """Tell which words (words,) the tokenizer drops or were cut off."""
+        return self._without_tokens & self.record.config.model.layered
+
+    @property
+    def unknown(self) -> NDArray[np.bool_]:
+        """Tell which words (words,) are not in the vocabulary, in whole or in part."""
+        belongs = self.pushed.belongs
+        if not self.view.unknown or not any(self.view.unknown):  # counts have no token for what they do not know
+            return self._without_tokens & ~self.unread
+        strange = np.array(self.view.unknown)
+        return np.array([bool(row[strange].any()) for row in belongs], bool)
+
+    @property
+    def _without_tokens(self) -> NDArray[np.bool_]:
+        return np.array([not row.any() for row in self.pushed.belongs], bool)
+
+
+def find_positive_class(record: RunRecord) -> str:
+    """Return the positive one of two classes: by its name, else the second."""
+    colours = color_classes(LIGHT, record.classes, ordered=record.ordered)
+    return record.classes[colours.index(LIGHT.plus) if LIGHT.plus in colours else 1]
+
+
+def _list_targets(source: Source) -> Sequence[str]:
+    return source.record.classes if _is_not_binary(source.record) else ()
+
+
+TOWARDS = Option(
+    "towards",
+    "Push towards",
+    _list_targets,
+    "For which class a word speaks; the usual one is the answer.",
+    usual=lambda source: source.reader.inspect_text(source.record.run, source.text).label,
+    words=lambda source, target: "",
+)
+
+
+def get_target_class(source: Source) -> str:
+    """Return the class that pushes are counted for: the positive one of two, the chosen one of more."""
+    return str(source.get_choice(TOWARDS)) if _list_targets(source) else find_positive_class(source.record)
+
+
+def explain_words(source: Source) -> WordView:
+    """Explain the words of a text; NotAvailable: the model knows no word."""
+    record, view = source.record, source.view
+    about = (record.run, source.text, get_target_class(source))
+    pushed = source.reader.pushed(*about, source.edits)
+    before = source.reader.pushed(*about).found.pushes if source.edits else None
+    row, read, setting = get_map(source), None, ""
+    if row is not None:
+        read, setting = pushed.belongs @ np.array(sum_received(row)), f"layer {source.get_choice(LAYER)}, {row.name}"
+    return WordView(record, view, pushed, read, setting, before)
+
+
+def make_ramps(record: RunRecord, target: str, tokens: Tokens) -> Ramps:
+    """Return steps of colour, page first, towards a class and away from it; none for a class without a side.
+
+    Blue and orange where they mean positive and negative; elsewhere a class has its own colour, and away is hatched.
+    """
+    if record.task != "single":
+        return _make_ramp(tokens, tokens.accent), ()
+    place, colours = record.classes.index(target), color_classes(tokens, record.classes, ordered=record.ordered)
+    if len(colours) == 2:
+        return _make_ramp(tokens, colours[place]), _make_ramp(tokens, colours[1 - place])
+    scales = (tokens.plus_scale, tokens.minus_scale)
+    if any(colours[place] in scale for scale in scales):
+        towards, away = scales if colours[place] in tokens.plus_scale else reversed(scales)
+        return towards, away
+    return _make_ramp(tokens, colours[place]), ()
+
+
+def _make_ramp(tokens: Tokens, colour: str) -> Sequence[str]:
+    for scale in (tokens.plus_scale, tokens.minus_scale):
+        if colour in scale:
+            return scale
+    return [blend_colors(tokens.paper, colour, step / STEPS) for step in range(STEPS + 1)]
+
+
+def explain_answer(shown: WordView) -> list[tuple[str, str]]:
+    """Explain the answer by its strongest word, with unknown words, as (kind, words): "strong", "unknown" or plain."""
+    found, pushes = shown.pushed.found, shown.pushes
+    said, two = shown.view.label, not _is_not_binary(shown.record)
+    favour = pushes * (-1 if two and said != shown.target else 1)
+    line: list[tuple[str, str]] = []
+    if len(pushes) and favour.max() >= 0.005:
+        place = int(favour.argmax())
+        held = two or (said == shown.target and shown.record.task == "single")
+        start = "Held up most by" if held else f"Pushed most towards {shown.target} by"
+        line = [
+            ("", f"{start} "),
+            ("strong", quote_text(found.words[place].word)),
+            ("", f" ({format_signed(pushes[place])}). "),
+        ]
+    elif len(pushes):
+        line = [("", f"No word speaks for {said if two else shown.target}. ")]
+    odd = list(dict.fromkeys(word.word for word, strange in zip(found.words, shown.unknown, strict=True) if strange))
+    if odd:
+        named = ", ".join(quote_text(word) for word in odd[:NAMED])
+        blank = "adding nothing" if shown.record.config.model.family.startswith("tfidf") else "read as a blank"
+        fate = blank if shown.view.pieces is None else "read by pieces"
+        more = f" and {len(odd) - NAMED} more" if len(odd) > NAMED else ""
+        line += [("unknown", "Unknown: "), ("strong", named), ("", f"{more}, {fate}. ")]
+    line += [("", said) for said in compare_attention(shown.pushed)]
+    return [*line, ("", "All of it as edited.")] if shown.before is not None else line
+
+
+def compare_attention(pushed: AttributedWords) -> list[str]:
+    """Compare attention with deletion: their top words, and whether they agree; from two words."""
+    most, test = pushed.most, pushed.found.tests.get("attention")
+    if most is None:
+        return []
+    read, needed = (quote_text(pushed.found.words[place].word) for place in most)
+    same = "the most needed word too" if most.same else f"most needed {needed}"
+    agrees = "" if test is None else f"; {test.describe('attention', 'deletion', brief=True)}"
+    return [f"Most read {read}, {same}{agrees}. "]
+
+
+def _is_not_binary(record: RunRecord) -> bool:
+    """Tell whether one class is not simply the opposite of the other."""
+    return record.task != "single" or len(record.classes) != 2
+
+
+def build_push_table(shown: WordView) -> pd.DataFrame:
+    """Return a row for each word: its place in the text as typed, push, how much it is read, whether it is known."""
+    found = shown.pushed.found
+    columns: dict[str, Any] = {name: [getattr(word, name) for word in found.words] for name in ("word", "start", "end")}
+    columns |= {"towards": found.target, "push": shown.pushes}
+    if shown.before is not None:
+        columns["as trained"] = shown.before
+    if shown.read is not None:
+        columns["is read"] = shown.read
+    return pd.DataFrame(columns | {"unknown": shown.unknown})
+
+
+def _draw_words(shown: WordView, look: Look) -> Component:
+    t, found, pushes = look.tokens, shown.pushed.found, shown.pushes
+    towards, away = make_ramps(shown.record, found.target, t)
+    top = find_full_color(float(push) for push in pushes)
+    read = shown.read if shown.read is not None and np.abs(shown.read).max(initial=0) > 0 else None
+    others = f"away from {found.target}"
+    if not _is_not_binary(shown.record):
+        others = f"towards {next(name for name in shown.record.classes if name != found.target)}"
+    data = {
+        "items": list(_list_items(shown, read, top, (towards, away), t, BRIEFLY if look.projector else SHOWN)),
+        "reads": read is not None,
+        "cause": explain_answer(shown),
+        "legend": {
+            "ends": [others, f"towards {found.target}"],
+            "ramp": [*reversed(away[1:]), *towards] if away else list(towards),
+            "away": "" if away else others,
+            "push": f"log-odds lost without the word, full colour {format_number(top, 1 if top >= 1 else 2)}",
+            "read": f"ink: how much it is read ({shown.setting})" if read is not None else "",
+            "unknown": "not in the vocabulary" if shown.unknown.any() else "",
+            "unread": "not read" if shown.unread.any() else "",
+        },
+        "dir": detect_direction(" ".join(word.word for word in found.words)),
+        "label": f"words with their push towards {found.target}",
+        "brief": look.projector,
+        "colours": {name: getattr(t, name) for name in ("ink", "muted", "grid", "paper", "wrong")},
+    }
+    return Component("words", data, look)
+
+
+def _list_items(
+    shown: WordView, read: NDArray[np.float64] | None, top: float, ramps: Ramps, t: Tokens, most_words: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the words that push most, and between two such words the number of folded ones."""
+    found, pushes, belongs = shown.pushed.found, shown.pushes, shown.pushed.belongs
+    kept = set(np.argsort(-np.abs(pushes), kind="stable")[:most_words].tolist())
+    most, deepest = int(np.abs(pushes).argmax()) if len(pushes) else -1, np.abs(read).max() if read is not None else 1.0
+    folded = 0
+    for place, word in enumerate(found.words):
+        if place not in kept:
+            folded += 1
+            continue
+        if folded:
+            yield {"folded": folded}
+            folded = 0
+        push = float(pushes[place])
+        unknown, unread = bool(shown.unknown[place]), bool(shown.unread[place])
+        share = None if read is None else float(read[place])
+        about = [f"{word.word}, push {format_signed(push, 3)} towards {found.target}"]
+        about += [] if shown.before is None else [f"as trained {format_signed(float(shown.before[place]), 3)}"]
+        about += [] if share is None else [f"is read {format_number(share, 3)}"]
+        about += ["not in the vocabulary"] * unknown + ["not read by this model"] * unread
+        yield {
+            "word": word.word,
+            "push": write_push(push),
+            **shade_push(push, top, ramps, t),
+            "unknown": unknown,
+            "unread": unread,
+            "most": place == most,
+            "read": None if share is None else round(share / deepest, 3),
+            "about": ", ".join(about),
+            "tokens": np.flatnonzero(belongs[place]).tolist(),
+        }
+    if folded:
+        yield {"folded": folded}
+
+
+WORDS = Figure(
+    "words",
+    "sentence",
+    "Push of each word",
+    explain_words,
+    _draw_words,
+    note=lambda shown: f"towards {shown.target}" + ("" if shown.before is None else ", as edited"),
+    reading=lambda shown: (
+        f"The number is what the log-odds of {shown.target} lose without the word; below it, how much the word is read."
+        if shown.read is not None
+        else f"The number is what the log-odds of {shown.target} lose without the word."
+    ),
+    how="Each word is cut out and the rest is read anew: push is the log-odds with the word minus without it. Log-odds "
+    "are log p − log Σ of the other classes. Pushes need not add up: words act together.",
+    options=(LAYER, MAP, TOWARDS),
+    tables=lambda shown: {"Push": build_push_table(shown)},
+)

@@ -1,0 +1,253 @@
+"""Parts of a report: figures of the pages in both themes, sections, small tables and lists."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import plotly.graph_objects as go
+
+from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.formatting import format_count
+from core.table_format import BOM, format_csv
+from dashboard.figures.drawing import Component, DataTable, Drawing, Node, make_node, read_asset, write_node
+from dashboard.figures.figure import Figure
+from dashboard.figures.registry import ALL, FIGURES
+from dashboard.figures.source import Source
+from dashboard.figures.theme import Look, make_config
+from dashboard.reports.report_reader import NO_TEXTS, WITHOUT_TEXTS
+
+LOOKS = (Look(), Look(dark=True))
+BEST_MAPS = ("map-tsne", "map-umap", "map-pca")
+MOST_BARS = 10_000
+"""Bars of one chart: cells of a matrix of a hundred classes. More keep a browser busy for minutes."""
+SVG_POINTS = 6_000
+"""Points up to which a map is drawn as vectors, so that it prints and needs no graphics card."""
+HEIGHT, HALF, WIDEST, MOST_COLUMNS = 380, 470, 2, 5
+"""Pixels of a chart without a height of its own; of one that stands beside another, and its panels or columns."""
+
+
+@dataclass
+class ReportData:
+    """Data that the parts of a report collect for its script."""
+
+    charts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By id: as Plotly draws it in light, what differs in dark, and what Plotly may do."""
+    components: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By id: the name of the component and its data, in light and what differs in dark."""
+    numbers: dict[str, str] = field(default_factory=dict)  # file → CSV
+    figures: list[str] = field(default_factory=list)  # names of those that are there
+    left_out: dict[str, str] = field(default_factory=dict)  # name → why it is not
+    told: bool = True  # whether texts and own columns of the data may be told
+
+    @property
+    def scripts(self) -> list[str]:
+        """Return the names of the components that the script of the report draws."""
+        return sorted({each["name"] for each in self.components.values()})
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with the markup below it."""
+
+    name: str  # of its place in a link
+    title: str
+    n: int
+    """How much it holds,"""
+    of: str
+    """and of what: `1 194 sentences`."""
+    markup: str
+
+    @property
+    def note(self) -> str:
+        """Return the note behind the heading: how much the section holds."""
+        return f"{format_count(self.n)} {self.of}"
+
+
+def write_paragraph(words: str, kind: str = "") -> str:
+    """Write words of any origin as a paragraph."""
+    return write_node(make_node("p", words, **({"class_": kind} if kind else {})))
+
+
+def write_notice(title: str, words: str) -> str:
+    """Write something that a reader must know before the figures."""
+    return write_node(make_node("div", make_node("b", title), make_node("p", words), class_="finding"))
+
+
+def write_facts(pairs: Mapping[str, str]) -> str:
+    """List names and values, those that are empty left out."""
+    parts = [part for name, value in pairs.items() if value for part in (make_node("dt", name), make_node("dd", value))]
+    return write_node(make_node("dl", *parts))
+
+
+def write_table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Node]], numbers: Sequence[str] = ()
+) -> str:
+    """Write a small table; columns of `numbers` are aligned right, the first cell heads its row."""
+    side = [{"class_": "number"} if name in numbers else {} for name in columns]
+    head = [make_node("th", name, scope="col", **each) for name, each in zip(columns, side, strict=True)]
+    body = [
+        make_node("tr", make_node("th", row[0], scope="row", **side[0]), *map(_make_cell, row[1:], side[1:]))
+        for row in rows
+    ]
+    parts = make_node("thead", make_node("tr", *head)), make_node("tbody", *body)
+    return wrap_table(write_node(make_node("table", make_node("caption", title), *parts)), title)
+
+
+def _make_cell(content: str | Node, side: dict[str, str]) -> Node:
+    return make_node("td", content, **side)
+
+
+def arrange_figures(figures: Sequence[str]) -> str:
+    """Arrange figures side by side where there is room; return nothing if there are none."""
+    there = "".join(figures)
+    return f'<div class="figures">{there}</div>' if there else ""
+
+
+def fold_markup(summary: str, markup: str) -> str:
+    """Write markup that is opened on demand."""
+    return f"<details><summary>{write_node(summary)}</summary>{markup}</details>"
+
+
+def list_page_figures(pages: Sequence[str], without: Iterable[str] = ()) -> list[str]:
+    """Return one name for every figure of some pages; a figure with variants has that of the first."""
+    names = {figure.name: name for name, (figure, _) in reversed(FIGURES.items())}
+    return [names[figure.name] for figure in ALL if figure.page in pages and figure.name not in without]
+
+
+def write_figure(name: str, source: Source, found: ReportData, prefix: str = "") -> str:
+    """Write a figure by its name in `sentiscope figures`; if this run has none, note why in `found`.
+
+    Of a map it is the best that has been computed. `prefix` begins its id, where a report has it of several runs.
+    """
+    reasons: dict[str, str] = {}
+    for each in BEST_MAPS if name in BEST_MAPS else (name,):
+        figure, choices = FIGURES[each]
+        here, told = source.copy_with_choices(**choices) if choices else source, f"{prefix}{each}"
+        try:
+            if not found.told and each not in WITHOUT_TEXTS:
+                raise NotAvailable(NO_TEXTS)
+            shape = figure.read_data(here)
+        except (InputError, NotAvailable, RunDamaged) as error:
+            reasons[told] = str(error)
+            continue
+        found.figures.append(told)
+        return write_shape(figure, shape, found, told, figure.write_caption(here, shape), numbers=name not in BEST_MAPS)
+    found.left_out |= reasons
+    return ""
+
+
+def write_shape(
+    figure: Figure[Any], shape: Any, found: ReportData, name: str, note: str = "", *, numbers: bool = True
+) -> str:
+    """Write a shape of a figure: heading, drawing, how to read it, how it is computed, its numbers as a file."""
+    title, reading, how = (figure.resolve_text(words, shape) for words in (figure.title, figure.reading, figure.how))
+    note = note or figure.resolve_text(figure.note, shape)
+    alt = figure.write_alt_text(shape, note, reading)
+    drawing = figure.draw(shape, LOOKS[0])
+    drawn = _write_drawing(drawing, figure.draw(shape, LOOKS[1]), found, name, alt, title)
+    files = _make_downloads(figure, shape, found, name) if numbers else []
+    foot = [
+        make_node("details", make_node("summary", "How this is computed"), make_node("p", strip_markdown(how)))
+        if how
+        else None,
+        make_node("p", *files, class_="files") if files else None,
+    ]
+    heading = make_node("h3", title, make_node("small", note) if note else None)
+    caption = make_node("figcaption", make_node("p", strip_markdown(reading)) if reading else None, *foot)
+    wide = ' class="wide"' if _is_wide(drawing) else ""
+    return f'<figure id="{write_node(name)}"{wide}>{write_node(heading)}{drawn}{write_node(caption)}</figure>'
+
+
+def _is_wide(drawing: Drawing) -> bool:
+    """Return whether a drawing needs the whole width: it has many panels, or is high."""
+    if isinstance(drawing, go.Figure):
+        panels = sum(str(name).startswith("xaxis") for name in drawing.layout.to_plotly_json())
+        return panels > WIDEST or (drawing.layout.height or 0) > HALF
+    if isinstance(drawing, DataTable):
+        return len(drawing.rows.columns) > MOST_COLUMNS + 1
+    return drawing.still is None or drawing.still().count('scope="col"') > MOST_COLUMNS
+
+
+def _write_drawing(light: Drawing, dark: Drawing, found: ReportData, name: str, alt: str, title: str) -> str:
+    """Write what the figure shows: a place for a chart, a table, or a component."""
+    if isinstance(light, go.Figure) and isinstance(dark, go.Figure):
+        if (bars := _count_points(light, "bar")) > MOST_BARS:
+            return write_node(
+                make_node("p", f"{format_count(bars)} bars are too many for a file; their numbers stand below.")
+            )
+        words, other = (_serialize_chart(each) for each in (light, dark))
+        found.charts[name] = {"light": words, "dark": compute_difference(words, other), "config": make_config(name)}
+        style = f"height:{int(words['layout'].get('height') or HEIGHT)}px"
+        chart = {"class_": "chart", "data_chart": name, "role": "group", "aria_label": alt, "style": style}
+        return write_node(make_node("div", **chart))
+    if isinstance(light, DataTable):
+        return wrap_table(
+            light.to_html().replace("<table>", f"<table><caption>{write_node(title)}</caption>", 1), title
+        )
+    assert isinstance(light, Component) and isinstance(dark, Component)
+    if light.still is not None and dark.still is not None:
+        style = f"<style>{read_asset(f'{light.name}.css')}</style>"  # the document has it already
+        about = f'tabindex="0" role="group" aria-label="{write_node(title)}"'
+        return "".join(
+            f'<div class="scroll in-{theme}" {about}>{each().removeprefix(style)}</div>'
+            for theme, each in (("light", light.still), ("dark", dark.still))
+        )
+    data, other = (json.loads(json.dumps(each.data)) for each in (light, dark))
+    found.components[name] = {"name": light.name, "light": data, "dark": compute_difference(data, other)}
+    place = {"data_component": name, "role": "group", "aria_label": alt}
+    return write_node(make_node("div", make_node("div", class_=light.name), **place))
+
+
+def wrap_table(table: str, title: str) -> str:
+    """Wrap a table so that it scrolls where the page is narrower, by keyboard too."""
+    return f'<div class="table" tabindex="0" role="group" aria-label="{write_node(title)}">{table}</div>'
+
+
+def _serialize_chart(figure: go.Figure) -> dict[str, Any]:
+    """Return the chart as plain data; few points are drawn as vectors."""
+    words: dict[str, Any] = json.loads(figure.to_json())
+    for trace in words["data"]:
+        if trace.get("type") == "scattergl" and _count_points(figure) <= SVG_POINTS:
+            trace["type"] = "scatter"
+    return words
+
+
+def _count_points(figure: go.Figure, kind: str = "") -> int:
+    traces = [trace for trace in figure.data if trace.type.startswith(kind)]
+    return sum(len(trace.x) for trace in traces if getattr(trace, "x", None) is not None)
+
+
+def _make_downloads(figure: Figure[Any], shape: Any, found: ReportData, name: str) -> list[Node]:
+    buttons: list[Node] = []
+    for label, table in figure.build_tables(shape).items():
+        file = f"sentiscope-{name}-{label.lower().replace(' ', '-')}.csv"
+        found.numbers[file] = format_csv(table).removeprefix(BOM)  # the script of the report writes its own
+        buttons.append(make_node("button", f"{label} · CSV", type="button", data_file=file))
+    return buttons
+
+
+def strip_markdown(markdown: str) -> str:
+    """Remove the marks of markdown from our own sentences."""
+    return markdown.replace("**", "").replace("`", "").replace("*", "")
+
+
+def compute_difference(first: Any, second: Any) -> dict[str, Any] | None:
+    """Return the change that makes `second` of `first`: `{"=": value}` or `{"in": {key or number: difference}}`.
+
+    None: nothing differs. The script of a report reads it.
+    """
+    if first == second:
+        return None
+    if isinstance(first, Mapping) and isinstance(second, Mapping) and first.keys() <= second.keys():
+        inside = {
+            key: compute_difference(first[key], value) if key in first else {"=": value}
+            for key, value in second.items()
+        }
+    elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        inside = {str(place): compute_difference(*pair) for place, pair in enumerate(zip(first, second, strict=True))}
+    else:
+        return {"=": second}
+    return {"in": {key: found for key, found in inside.items() if found is not None}}

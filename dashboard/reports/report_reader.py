@@ -1,0 +1,114 @@
+"""Reader of a report, which reads each file of a run once; without texts if the run keeps none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.failures.neighbors import NearestTraining
+from core.failures.predictions_table import read_table
+from core.failures.row_annotations import Annotations
+from core.failures.tags import TableTags
+from core.runs.labeled_predictions import Answers
+from core.runs.record import LABEL, PROBABILITY, RunRecord
+from core.runs.store import RunStore
+from dashboard.figures.row_selection import RowSelection, SplitFacts, apply_query
+from dashboard.reader import Reader
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.runs.comparison_data import ComparisonData
+
+WITHOUT_TEXTS = frozenset(
+    (
+        *("metrics", "confusion", "confidence", "each-class", "labels", "roc", "pr", "calibration", "costs"),
+        *("error-tags", "map-pca", "map-tsne", "map-umap", "silhouettes-pca", "silhouettes-tsne", "silhouettes-umap"),
+        *("learning", "lambdas", "course", "final-values", "numbers", "parts", "behaviour", "belief"),
+        *("compare-models", "compare-pairs", "compare-matrix", "compare-roc", "compare-calibration"),
+        *("compare-lambdas", "compare-cost"),
+    )
+)
+"""Figures that tell no word of the texts and no own column of the data; any other may."""
+NO_TEXTS = "it may tell of the texts, and the run was made to keep none"
+_OURS = ("label", "predicted")
+
+
+class ReportReader(Reader):
+    """Reader of one report, which reads the rows of a split once."""
+
+    def __init__(self, store: RunStore, author: str | None = None, *, told: bool = True) -> None:
+        """Read the runs of a folder.
+
+        Args:
+            store: where they live.
+            author: what this one may see of the codes; None: all.
+            told: whether texts and own columns of the data may be told.
+        """
+        super().__init__(store)
+        self.told, self._author = told, author
+        self._known: dict[tuple[str, str], SplitFacts] = {}
+        self._chosen: dict[tuple[str, str, str, str], RowSelection] = {}
+
+    def read_tagged_rows(self, record: RunRecord, split: str) -> SplitFacts:
+        """Return the rows of a split with their tags."""
+        name = record.run, split
+        if name not in self._known:
+            table = read_table(self.store(), *name)
+            if not self.told:  # the texts stay, tags are found by them
+                table = replace(table, frame=table.frame.drop(columns=list(table.own)), own=())
+            tagged = TableTags(self.store(), table)
+            self._known[name] = SplitFacts(table, tagged, NearestTraining(table, tagged.training))
+            self._known[name].find_tags()
+        return self._known[name]
+
+    def select_analysis(
+        self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
+    ) -> RowSelection:
+        """Return the selected rows of a split with all tags, including that of answers that differ from `against`."""
+        name = record.run, split, select, against
+        if name not in self._chosen:
+            known = self.read_tagged_rows(record, split).add_peer_run(against)
+            self._chosen[name] = apply_query(known, select, self.store(), self.read_annotations(record))
+        return self._chosen[name]
+
+    def read_annotations(self, record: RunRecord, author: str | None = None) -> Annotations:
+        """Return the annotations that this report may show, whichever author is named."""
+        return super().read_annotations(record, self._author)
+
+    def align_predictions(self, runs: Sequence[str], split: str) -> ComparisonData:
+        """Return the predictions of several runs, matched by their texts, and without texts that may not be shown."""
+        found = super().align_predictions(runs, split)
+        if self.told:
+            return found
+
+        def remove_texts(answers: Answers) -> Answers:
+            """Remove texts and own columns from predictions."""
+            return replace(answers, texts=_make_placeholders(len(answers)), columns=answers.columns.iloc[:, :0])
+
+        bare = (
+            replace(side, answers={run: remove_texts(answers) for run, answers in side.answers.items()})
+            for side in found.sides
+        )
+        return replace(found, sides=tuple(bare))
+
+    def read_predictions(self, record: RunRecord, split: str) -> pd.DataFrame:
+        """Read the predictions of a split, without texts and own columns if these may not be shown."""
+        found = super().read_predictions(record, split)
+        if self.told:
+            return found
+        ours = [name for name in found if name in _OURS or str(name).startswith((LABEL, PROBABILITY))]
+        bare = found[ours]
+        bare.insert(0, "text", _make_placeholders(len(found)))
+        return bare
+
+
+def can_show_texts(record: RunRecord) -> bool:
+    """Return whether texts of the run's data may appear in a file that is given away."""
+    return record.config.data.texts
+
+
+def _make_placeholders(rows: int) -> list[str]:
+    """Return placeholders for texts."""
+    return [f"sentence {row}" for row in range(rows)]

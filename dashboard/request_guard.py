@@ -1,0 +1,73 @@
+"""Server middleware that limits the memory of a tab's uploads and hides the operators' metrics."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from urllib.parse import urlsplit
+
+import streamlit as st
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.websockets import WebSocketClose
+from streamlit.runtime import get_instance
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+
+FILES = 4
+"""Files of the largest size that one session may keep: pages have one place for data and one for a run."""
+OWN = ("127.0.0.1", "localhost", "::1")
+"""Addresses and names that lead to this machine from nowhere else."""
+METRICS = "/_stcore/metrics"
+_UPLOAD = re.compile(r".*/_stcore/upload_file/([^/]+)/[^/]+")
+
+
+class Guard:
+    """Middleware that refuses uploads beyond a session's share, other local servers' pages, and all metrics."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self.coming: Counter[str] = Counter()
+        """Uploads that each session sends at this moment: none of them is kept yet."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer as the app does, or refuse."""
+        path = str(scope.get("path", "")).rstrip("/")
+        if path.endswith(METRICS):
+            await PlainTextResponse("not here", 404)(scope, receive, send)
+            return
+        if scope["type"] == "websocket" and _is_other_server(Headers(scope=scope)):
+            await WebSocketClose(1008, "this page is another server's")(scope, receive, send)
+            return
+        upload = _UPLOAD.fullmatch(path) if scope.get("method") == "PUT" else None
+        if upload is None:
+            await self.app(scope, receive, send)
+            return
+        session = upload[1]
+        if not self._has_room(session):
+            said = "This tab holds as much as it may; close it and open the page anew to upload more"
+            await PlainTextResponse(said, 413)(scope, receive, send)
+            return
+        self.coming[session] += 1
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            self.coming[session] -= 1
+            self.coming += Counter()  # sessions that send nothing are forgotten
+
+    def _has_room(self, session: str) -> bool:
+        """Return whether one more file of the largest size fits: its true size is not known before it is here."""
+        largest = int(st.get_option("server.maxUploadSize") or 0) * 1024**2
+        manager = get_instance().uploaded_file_mgr
+        files = manager.file_storage.get(session, {}) if isinstance(manager, MemoryUploadedFileManager) else {}
+        held = sum(len(file.data) for file in list(files.values()))
+        return held + (self.coming[session] + 1) * largest <= FILES * largest and len(files) < 10 * FILES
+
+
+def _is_other_server(headers: Headers) -> bool:
+    """Return whether a page of another local server asks, which Streamlit would accept as ours."""
+    try:
+        asking = urlsplit(headers.get("origin", ""))
+    except ValueError:
+        return True
+    return asking.hostname in OWN and asking.netloc != headers.get("host", "")

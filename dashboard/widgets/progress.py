@@ -1,0 +1,151 @@
+"""Long computations, here or in another process: progress, start, stop and resume."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import streamlit as st
+
+from core.formatting import format_duration
+from core.interpret.background_thread import BackgroundThread
+from core.runs import background_jobs
+from core.runs.analyses import Analysis
+from core.runs.background_jobs import Files
+from dashboard import state
+from dashboard.reader.models import ModelRequest
+from dashboard.widgets.figure import show_caption
+from dashboard.widgets.messages import show_finding, show_problem, show_progress
+
+PATIENCE, TICK = 0.5, 0.3
+"""Seconds after which it is said what is asked, with a way to stop it; and between two looks at how far it is."""
+WORDS = {
+    "deletion": "Asking by deletion",
+    "shapley": "Asking by Shapley",
+    "gradient": "Asking by gradient × input",
+    "integrated": "Asking by integrated gradients",
+    "attention": "Asking by attention",
+    "collapse": "Asking by layer-0 collapse",
+    "parts": "Silencing one part after the other",
+    "lambdas": "Moving one λ after the other",
+    "patches": "Putting in one place after the other",
+    "reach": "Putting in one piece after the other",
+}
+AGAIN = "the model reads the text again and again"
+
+
+def show_stoppable(
+    what: str, detail: str, share: float, key: str, stop: Callable[..., None], args: tuple[Any, ...], kept: str
+) -> None:
+    """Show progress and the button that stops it; `kept` says what happens to the results so far."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        with st.container():
+            show_progress(what, detail, share)
+        st.button("Stop", icon=":material/stop:", key=key, on_click=stop, args=args, help=kept)
+
+
+def wait_for(asking: ModelRequest, place: str, unfinished: str) -> BackgroundThread[Any]:
+    """Wait for a computation for a moment and return its state; while it is incomplete, show progress and a stop.
+
+    Args:
+        asking: What is asked; whatever error it raises is raised here.
+        place: A name for its buttons, once on the page.
+        unfinished: What is missing where it was stopped.
+    """
+    if not _is_stopped(asking, place):
+        asking.known.allow_restart()  # somebody else may have stopped it
+    known = asking.wait(PATIENCE)
+    if not known.whole:
+        st.fragment(_watch_request, run_every=TICK if known.running else None)(asking, place, unfinished)
+    return known
+
+
+def _watch_request(asking: ModelRequest, place: str, unfinished: str) -> None:
+    """Show the progress of a computation; run the page again at its end."""
+    known = asking.known
+    if known.whole or not (known.running or _is_stopped(asking, place)):
+        st.rerun()
+    if known.running:
+        what = WORDS.get(known.what, AGAIN)
+        stop = f"{place}-stop"
+        show_stoppable(
+            what, AGAIN, known.share or 0.0, stop, _stop_request, (asking, place), "What was found so far stays"
+        )
+        return
+    show_finding("Stopped", unfinished)
+    if st.button("Go on", key=f"{place}-on", on_click=_resume_request, args=(asking, place)):
+        st.rerun()
+
+
+def _is_stopped(asking: ModelRequest, place: str) -> bool:
+    """Return whether this visitor has stopped the computation; others may ask the same."""
+    return bool(state.get_value(state.ENOUGH + place, None) == asking.wanted)
+
+
+def _stop_request(asking: ModelRequest, place: str) -> None:
+    state.set_value(state.ENOUGH + place, asking.wanted)
+    asking.known.request_stop()
+
+
+def _resume_request(asking: ModelRequest, place: str) -> None:
+    state.set_value(state.ENOUGH + place, None)
+    asking.known.allow_restart()
+
+
+def offer_analysis(analysis: Analysis[Any], key: str, *, about: bool = False) -> None:
+    """Show the job of an analysis while it runs, else how it ended and the button that begins it.
+
+    What it takes is a line below the button; with `about` its help.
+    """
+    if not show_job(analysis, key):
+        show_start_button(analysis, key, about=analysis.offer.takes if about else None)
+        if not about:
+            show_caption(analysis.offer.takes)
+
+
+def show_job(analysis: Analysis[Any], key: str, title: str = "") -> bool:
+    """Show the job of an analysis, or why it failed or was not begun by the button `key`; return whether it runs."""
+    job = background_jobs.read_job(analysis)
+    if job.status == "running":
+        st.fragment(_watch_job, run_every=1.0)(analysis, title or analysis.offer.title, key)
+        return True
+    if job.status == "failed":
+        show_problem(analysis.offer.failed, job.what)
+    if text := state.pop_value(f"{state.NOT_BEGUN}-{key}"):
+        show_problem("It was not begun", str(text))
+    return False
+
+
+def show_start_button(
+    analysis: Analysis[Any],
+    key: str,
+    label: str = "",
+    *,
+    about: str | None = None,
+    primary: bool = False,
+    disabled: bool = False,
+) -> bool:
+    """Show the button that begins an analysis; return whether it was pressed."""
+    kind: Literal["primary", "secondary"] = "primary" if primary else "secondary"
+    label = label or analysis.offer.button
+    return st.button(label, key, about, start_analyses, ({key: analysis},), type=kind, disabled=disabled)
+
+
+def start_analyses(analyses: Mapping[str, Analysis[Any]]) -> None:
+    """Begin analyses; a refusal is shown where the job with its key is (`show_job`)."""
+    for key, analysis in analyses.items():
+        background_jobs.forget(analysis)
+        with state.store_refusal(f"{state.NOT_BEGUN}-{key}"):
+            analysis.start()
+
+
+def _watch_job(files: Files, title: str, key: str) -> None:
+    """Show the progress of a job; run the page again at its end."""
+    job = background_jobs.read_job(files)
+    if job.status != "running":
+        st.rerun()
+    share, left = job.share or 0.0, f"{format_duration(job.seconds)} so far"
+    if share:
+        left = f"about {format_duration(job.seconds / share * (1 - share))} left"
+    detail = f"{job.what}, {left} · you may close this tab"
+    show_stoppable(title, detail, share, f"stop-{key}", background_jobs.cancel, (files,), "Nothing half done is kept")

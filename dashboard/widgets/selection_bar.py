@@ -1,0 +1,244 @@
+"""The selection as a slim bar on every page, and its sentences as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from html import escape
+
+import streamlit as st
+
+from core.evaluation.intervals import compute_wilson
+from core.exceptions import SentiscopeError
+from core.failures.selection import has_fixed_outcome, parse_selection
+from core.failures.slices import FEW, LONGEST, Slice, compare_with_rest, save_slice
+from core.fingerprint import hash_value
+from core.formatting import format_count
+from core.runs.record import RunRecord
+from core.text.graphemes import clip_text
+from dashboard import selection, state
+from dashboard.data import data
+from dashboard.figures.drawing import read_asset
+from dashboard.screens import PAGES
+from dashboard.selection import SENTENCE, SelectedTexts
+from dashboard.widgets.figure import show_caption, show_table
+from dashboard.widgets.messages import escape_label, show_problem, show_selection
+from dashboard.widgets.style import add_style, get_row_height
+
+SHOWN = 8
+ROOM = 440
+"""Pixels that a selection and its sentences take on a screen."""
+MOST = 500
+"""Rows that are sent to a browser."""
+LEADS = (("errors", "Errors"), ("embeddings", "Map"), (SENTENCE, "Sentence"))
+"""Pages that show a selection, with the words of their buttons."""
+NOW = "selected-now"
+"""The part of the bar that says which sentence is looked at."""
+
+_in_sight = st.components.v2.component("sentiscope_in_sight", html="<div></div>", js=read_asset("in_sight.js"))
+
+
+def show_selection_bar(record: RunRecord) -> None:
+    """Show the selection and its next steps; if it is empty, the saved slices, if there are any."""
+    if why := state.pop_value(state.SELECTION_PROBLEM):
+        show_problem("Nothing was selected", str(why))
+    now = selection.get_selection(record)
+    state.set_value(state.FOLLOWS, now is not None and len(now) > 0)
+    here = str(state.get_value(state.HERE, ""))
+    kept = data.list_slices(record) if data.list_splits(record.run) else []
+    if now is None and (not PAGES[here].of_run or not kept):
+        return
+    add_style("selected.css")
+    with st.container(key="selected", horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
+        if now is None:
+            st.html('<div class="s-now"><span>Nothing is selected</span></div>', width="stretch")
+            _show_slices(record, kept, now)
+            return
+        if not len(now):
+            st.html(_format_current(record, now), width="stretch")
+        else:
+            st.fragment(_show_current, key=NOW)(record)
+            for page, word in LEADS:
+                if page != here:
+                    _show_page_link(record, now, page, word)
+            back = state.get_param(state.BACK)
+            if here == SENTENCE and back in PAGES and back != here:
+                if st.button(f"Back to {PAGES[back].title}", type="tertiary", key="selected-back"):
+                    state.open_page(back)
+            _offer_save(record, now)
+        if kept:
+            _show_slices(record, kept, now)
+        clear = partial(selection.clear, record)
+        st.button("Clear", "selected-clear", "Select nothing", clear, icon=":material/close:", type="tertiary")
+
+
+def list_moving_parts() -> list[str]:
+    """Return the parts of the bar that a page redraws when it moves to another sentence."""
+    return [NOW] if state.get_value(state.FOLLOWS, False) else []
+
+
+def _show_current(record: RunRecord) -> None:
+    if (now := selection.get_selection(record)) is None:
+        return
+    with st.container(key=NOW, horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
+        st.html(_format_current(record, now), width="stretch")
+        _show_steps(record, now)
+
+
+def _format_current(record: RunRecord, now: SelectedTexts) -> str:
+    if now.problem:
+        return f'<div class="s-now" role="status"><b>Nothing is selected</b> <span>{escape(now.problem)}</span></div>'
+    of = "" if now.table is None else f" of {format_count(len(now.table))}"
+    many = format_count(len(now)) if len(now) else "None"
+    what = f"<b>{many}{of}</b> <span>{escape(now.words)}</span>{_format_accuracy(now)}"
+    seen = data.read_visible_codes(record, state.get_author())
+    if seen.given:
+        what += f" <span>· {format_count(sum(key in seen.given for key in now.keys))} coded</span>"
+    if now.at is not None:
+        text = now.get_text(now.at)
+        what += f' <q title="{escape(text)}">{escape(clip_text(text, 200))}</q>'
+    return f'<div class="s-now" role="status">{what}</div>'
+
+
+def _format_accuracy(now: SelectedTexts) -> str:
+    """Return the share of right predictions, here and in the other rows; empty where the selection fixes it."""
+    if now.table is None or now.selected is None or has_fixed_outcome(now.selected, now.table):
+        return ""
+    found = compare_with_rest(now.table.wrong, now.places)
+    if found["difference"] is None:
+        return ""
+    low, high = (100 * (1 - end) for end in reversed(compute_wilson(now.table.wrong[now.places].sum(), len(now))))
+    few = f"; fewer than {FEW} say little" if len(now) < FEW else ""
+    share = 100 * (1 - found["others"] - found["difference"])
+    title = f"95 %: {low:.0f} to {high:.0f} %{few}"
+    return f' <span title="{title}">· {share:.0f} % right, the others {100 * (1 - found["others"]):.0f} %</span>'
+
+
+def _show_steps(record: RunRecord, now: SelectedTexts) -> None:
+    place = now.at
+    for icon, name, by, able in (
+        ("left", "Previous", -1, place is not None and place > 0),
+        ("right", "Next", 1, place is None or place + 1 < len(now)),
+    ):
+        key, act, icon = f"selected-{name}", partial(_move_by, record, by), f":material/chevron_{icon}:"
+        st.button(name, key, on_click=act, icon=icon, type="tertiary", disabled=not able)
+        if by < 0:
+            at = "–" if place is None else format_count(place + 1)
+            st.html(f'<span class="s-at">{at}<i> / {format_count(len(now))}</i></span>', width="content")
+
+
+def _move_by(record: RunRecord, by: int) -> None:
+    selection.move_by(record, by)
+    st.rerun()
+
+
+def _show_page_link(record: RunRecord, now: SelectedTexts, page: str, word: str) -> None:
+    if page != SENTENCE and not now.split:
+        return
+    taking = partial(selection.take_text, record) if page == SENTENCE else None
+    if st.button(word, type="tertiary", key=f"selected-to-{page}", help=f"Open on {word}", on_click=taking):
+        if page == SENTENCE:
+            selection.look_inside()
+        else:
+            state.set_value(state.SPLIT, now.split)
+            state.open_page(page)
+
+
+def _show_slices(record: RunRecord, kept: list[Slice], now: SelectedTexts | None) -> None:
+    key = f"selected-slice-{hash_value([str(now.selection) if now else '', *(each.name for each in kept)])[:12]}"
+    rules = [parse_selection(each.select).rules for each in kept]
+    with st.popover("Slices", type="tertiary", key="selected-slices", help="Select a saved slice"):
+        st.radio(
+            "Saved slices",
+            [each.name for each in kept],
+            index=rules.index(now.selection.rules) if now and now.selection.rules in rules else None,
+            format_func=escape_label,
+            captions=[
+                escape_label(each.group.about if each.group else ", ".join(own))
+                for each, own in zip(kept, rules, strict=True)
+            ],
+            key=key,
+            on_change=_take_slice,
+            args=(record, key),
+        )
+
+
+def _take_slice(record: RunRecord, key: str) -> None:
+    split = str(state.get_value(state.SPLIT, ""))
+    if name := state.get_value(key, None):
+        selection.choose_slice(record, split if split in data.list_splits(record.run) else "", str(name))
+
+
+def _offer_save(record: RunRecord, now: SelectedTexts) -> None:
+    if not now.split:
+        return
+    usual = clip_text(now.words, LONGEST, "…")
+    with st.popover("Save as slice", type="tertiary", key="selected-save"):
+        about = "Left empty, it is named by what selects it"
+        st.text_input("Name", key=state.SLICE_NAME, max_chars=LONGEST, placeholder=usual, help=about)
+        st.button("Save", type="primary", key="selected-keep", on_click=_save_slice, args=(record, now, usual))
+        if said := state.pop_value(state.SLICE_SAID):
+            st.html(f'<p class="s-cap" role="status">{escape(str(said))}</p>')
+
+
+def _save_slice(record: RunRecord, now: SelectedTexts, usual: str) -> None:
+    name = str(state.get_value(state.SLICE_NAME, "")).strip() or usual
+    try:
+        made = save_slice(data.store(), record, name, now.selection)
+    except SentiscopeError as error:
+        state.set_value(state.SLICE_SAID, f"Not saved: {error}.")
+    else:
+        state.set_value(state.SLICE_SAID, f"Saved as “{made.name}”, for every run on these data. Performance lists it.")
+
+
+def show_selected(record: RunRecord, now: SelectedTexts, clicked: Sequence[str]) -> None:
+    """Show the selected sentences; scroll to them if a figure or table of `clicked` made the selection."""
+    if state.get_value(state.SELECTOR, "") in clicked:
+        _in_sight(key="in-sight", data={"what": str(now.selection), "room": ROOM})
+    with st.container(key="selection"):
+        show_selection(f"{format_count(len(now))} of {format_count(len(now.rows))} sentences", now.words)
+    _show_table(record, now)
+
+
+def mark_cell(key: str, cell: tuple[int, int] | None, size: int) -> None:
+    """Mark the selected cell of a matrix of `size` rows with a frame, after a reload too.
+
+    A chart that is drawn otherwise would forget its clicks, so the page frames the cell and not the chart.
+    """
+    if cell is not None:
+        one = f".st-key-{state.get_widget_key(key)} .barlayer .point:nth-child({cell[0] * size + cell[1] + 1}) path"
+        st.html(f"<style>{one} {{ stroke: var(--accent) !important; stroke-width: 4px !important; }}</style>")
+
+
+def _show_table(record: RunRecord, now: SelectedTexts) -> None:
+    assert now.table is not None
+    rows = now.table.frame.iloc[now.places[:MOST]]
+    marked = [now.at] if now.at is not None and now.at < len(rows) else []
+
+    def look_at() -> None:
+        """Look at the clicked sentence."""
+        if found := state.get_clicked_rows(key):
+            selection.look_at(record, found[0])
+
+    key = f"{state.get_widget_key(state.EXAMPLES)}-{hash_value(str(now.selection))[:12]}"
+    columns = {"text": ("Sentence", "large"), "truth": ("Is", 90), "said": ("Predicted", 90)}
+    show_table(
+        rows,
+        f"Selected sentences: {now.words}",
+        {**columns, "p_said": st.column_config.NumberColumn("P(predicted)", format="%.3f", width=96)},
+        height=min(len(rows) + 1, SHOWN) * get_row_height() + 2,
+        column_order=[*columns, "p_said"],
+        key=key,
+        on_select=look_at,
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": marked, "columns": [], "cells": []}} if marked else None,
+    )
+    if len(now) > MOST:
+        show_caption(f"The first {format_count(MOST)} of {format_count(len(now))}; the page's tables have all.")
+    if now.at is not None and show_inside_button(record):
+        selection.look_inside()
+
+
+def show_inside_button(record: RunRecord, words: str = "Look inside this sentence") -> bool:
+    """Show the button that opens the current sentence on Sentence; return whether it was pressed."""
+    return st.button(words, icon=":material/notes:", key="open-sentence", on_click=selection.take_text, args=(record,))

@@ -1,0 +1,112 @@
+"""The text or pair of texts that pages about a model's inside share, and the link's changes of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from core.exceptions import SentiscopeError
+from core.interpret.edits import Editable, Edits, get_text_editable
+from core.runs.record import RunRecord
+from core.text.text_pairs import join_pair, split_pair
+from dashboard import state
+from dashboard.data import data
+from dashboard.widgets.messages import show_error, show_finding
+
+if TYPE_CHECKING:
+    from core.interpret.sentence_view import SentenceView
+
+LONGEST = 20_000
+"""Characters: a text of 2,000 words has about 12,000."""
+FIELDS = {"pair-first": "First text", "pair-second": "Second text"}
+
+
+def fill_text(record: RunRecord, first: str) -> None:
+    """Fill the text field with the text of the page before, or else `first`; once for each drawing of a page."""
+    state.restore_text(state.TEXT, first)
+    if record.pairs:
+        _set_pair(state.get_latest(state.TEXT))
+
+
+def show_text_field(record: RunRecord) -> str:
+    """Show the text field and return its text, which the link keeps from page to page."""
+    if record.pairs:
+        return _show_pair_fields()
+    text = st.text_input(
+        "Sentence",
+        key=state.TEXT,
+        bind="query-params",
+        live=True,
+        max_chars=LONGEST,
+        label_visibility="collapsed",
+        placeholder="Type a sentence",
+    )
+    return text or ""
+
+
+@st.fragment
+def show_text_part(record: RunRecord, show: Callable[[RunRecord, str, DeltaGenerator], None]) -> None:
+    """Show the text field and all below it; a new text or a lever reruns this part alone."""
+    with st.container(key="bench", gap="xsmall"):
+        line = st.container(key="typed", horizontal=True, vertical_alignment="center", gap="small")
+        with line:
+            text = show_text_field(record)
+        _check_pair(record, text)
+        try:
+            show(record, text, line)
+        except SentiscopeError as error:  # a rerun of this part alone does not pass through the app's own net
+            show_error(error)
+
+
+def _check_pair(record: RunRecord, text: str) -> None:
+    """Warn that all below is about one text alone if the second text of a pair is missing."""
+    if record.pairs and text and not (parts := split_pair(text) or (text, ""))[1].strip():
+        show_finding(
+            "This run reads two texts", f"Type the second one; what stands below is said of “{parts[0]}” alone."
+        )
+
+
+def _show_pair_fields() -> str:
+    text = state.get_latest(state.TEXT)
+    if tuple(state.get_value(key, "") for key in FIELDS) != (split_pair(text) or (text, "")):
+        _set_pair(text)
+    for key, label in FIELDS.items():
+        st.text_input(
+            label,
+            key=key,
+            live=True,
+            max_chars=LONGEST // 2,
+            label_visibility="collapsed",
+            placeholder=label,
+            on_change=_join_pair,
+        )
+    return text
+
+
+def _set_pair(text: str) -> None:
+    for key, part in zip(FIELDS, split_pair(text) or (text, ""), strict=True):
+        state.set_value(key, part)
+
+
+def _join_pair() -> None:
+    first, second = (str(state.get_value(key, "") or "") for key in FIELDS)
+    state.set_param(state.TEXT, join_pair(first, second) if second.strip() else first)
+
+
+def read_link_edits(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits, Editable, SentenceView]:
+    """Return the link's changes of this model, all possible changes, and the changed reading."""
+    edits, parts, left_out = parse_edits(record, trained, state.get_param(state.EDIT))
+    if left_out and parts.layers:
+        many = "One change" if left_out == 1 else f"{left_out} changes"
+        show_finding(f"{many} of the link cannot be made here", f"This run has {parts.has}.")
+    return edits, parts, data.inspect_text(record.run, text, edits)
+
+
+def parse_edits(record: RunRecord, trained: SentenceView, said: str) -> tuple[Edits, Editable, int]:
+    """Parse a link's changes of this model; return them, all possible changes, and how many cannot be made."""
+    parts = get_text_editable(record.config.model, trained)
+    edits, left_out = parts.read_link(said)
+    return edits, parts, left_out

@@ -1,0 +1,106 @@
+import random
+
+import pytest
+
+from core.data.decoding import decode_bytes, decode_line, replace_surrogates
+from core.exceptions import DataError
+
+KOREAN = "이 영화 정말 재미있어요 강추\n돈이 아깝다 최악\n" * 5
+FRENCH = "Café très agréable, déjà vu à Nîmes\n" * 5
+
+
+@pytest.mark.parametrize(
+    ("text", "codec", "found"),
+    [
+        ("plain words\n", "ascii", "utf-8"),
+        (KOREAN, "utf-8", "utf-8"),
+        (KOREAN, "utf-8-sig", "utf-8-sig"),
+        (KOREAN, "utf-16", "utf-16"),
+        ("mostly latin letters, é too\n", "utf-16-le", "utf-16-le"),
+        ("mostly latin letters, é too\n", "utf-16-be", "utf-16-be"),
+        (KOREAN, "cp949", "cp949"),
+        (FRENCH, "latin-1", "latin-1"),
+        ("It’s “fine” – really…\n", "cp1252", "cp1252"),
+    ],
+)
+def test_the_encoding_is_found_and_the_text_comes_back(text, codec, found):
+    decoded = decode_bytes(text.encode(codec))
+    assert (decoded.text, decoded.encoding, decoded.damaged) == (text, found, 0)
+
+
+def test_one_broken_character_does_not_turn_utf8_into_latin1_and_nul_bytes_are_dropped_and_counted():
+    data = ("déjà vu " * 60).encode() + b"\xff"
+    decoded = decode_bytes(data)
+    assert decoded.encoding == "utf-8" and decoded.damaged == 1
+    assert decoded.text == "déjà vu " * 60 + "\ufffd"
+    decoded = decode_bytes(b"text,label\nso\0 good,1\n" + b"so bad,0\n" * 40)
+    assert decoded.text.startswith("text,label\nso good,1\n") and decoded.nuls == 1
+
+
+def test_a_named_encoding_is_used_a_wrong_one_refused_with_the_likely_one_and_so_is_binary_content():
+    assert decode_bytes("\ufeffa".encode(), "utf-8").text == "a"
+    assert decode_bytes(KOREAN.encode("cp949"), "euc-kr").text == KOREAN
+    with pytest.raises(DataError, match=r"a\.csv: cannot be read as utf-8; it seems to be cp949"):
+        decode_bytes(KOREAN.encode("cp949"), "utf-8", file="a.csv")
+    with pytest.raises(DataError, match="not a text file"):
+        decode_bytes(bytes(range(256)) * 20, file="junk.csv")
+
+
+def test_lines_of_two_encodings_are_decoded_each_in_its_own():
+    lines = [f"Le café numéro {n} était très agréable" for n in range(30)]
+    data = b"\n".join(line.encode("cp1252" if n % 3 == 0 else "utf-8") for n, line in enumerate(lines))
+    decoded = decode_bytes(data)
+    assert (decoded.text.split("\n"), decoded.encoding, decoded.second) == (lines, "utf-8+cp1252", 10)
+    assert decode_bytes(data, "utf-8+cp1250").encoding == "utf-8+cp1250"
+    assert decode_line(lines[0].encode("cp1252"), "utf-8+cp1252") == lines[0]
+
+
+@pytest.mark.slow
+def test_bytes_that_make_no_words_are_refused_with_candidates():
+    noise = random.Random(4)
+    lines = [bytes(noise.choices(range(160, 256), k=30)) for _ in range(30)]
+    with pytest.raises(DataError, match=r"its encoding cannot be told: .* name it with data.encoding \(perhaps "):
+        decode_bytes(b"\n".join(lines))
+
+
+def test_beside_a_named_encoding_stand_those_that_would_be_found():
+    lines = "скучный фильм номер\nхороший день\n" * 30
+    found = decode_bytes(lines.encode("cp1251"))
+    named = decode_bytes(lines.encode("cp1251"), "koi8-r")
+    assert named.named and not found.named and named.others[0] == found.encoding == "cp1251"
+    assert "koi8-r" not in named.others
+    assert (
+        decode_bytes("schön\n".encode(), "cp1252").others == ("utf-8",) and not decode_bytes(b"plain", "cp1252").others
+    )
+
+
+def test_surrogate_halves_are_joined_and_lone_ones_replaced():
+    assert replace_surrogates("\ud83d\ude00") == "😀"
+    assert replace_surrogates("a\ud83db") == "a\ufffdb"
+    assert replace_surrogates("plain") == "plain"
+
+
+@pytest.mark.parametrize("order", ["le", "be"])
+@pytest.mark.parametrize("words", ["Отличный сервис", "一部很好看的电影", "บริการดีมาก", "정말재미있다", "خدمة ممتازة"])
+def test_utf16_without_a_mark_is_known_in_any_script(words, order):
+    text = "".join(f"{words}\t{'да' if n % 2 else 'нет'}\n" for n in range(6))
+    assert decode_bytes(text.encode(f"utf-16-{order}")).text == text
+
+
+def test_every_encoding_that_is_offered_instead_can_read_the_file():
+    texts = {
+        "cp1251": "Ужасно долго ждали",
+        "gbk": "服务太差了不会再来",
+        "koi8-r": "Очень вкусно",
+        "big5": "服務太差了不會再來",
+    }
+    for encoding, words in texts.items():
+        data = "".join(f"{words} {n},{n % 2}\n" for n in range(8)).encode(encoding)
+        found = decode_bytes(data)
+        assert found.others and all(decode_bytes(data, each).text for each in found.others)
+
+
+@pytest.mark.parametrize("words", ["€€€ for nothing", "well €, or so", "only €€ here"])
+def test_a_euro_sign_alone_is_of_windows(words):
+    decoded = decode_bytes(f"text,label\n{words},1\n".encode("cp1252"))
+    assert (decoded.encoding, decoded.text) == ("cp1252", f"text,label\n{words},1\n") and decoded.others

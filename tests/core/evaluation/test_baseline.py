@@ -1,0 +1,143 @@
+"""The yardstick: measured once, kept, and never in the way."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.data.dataset import Dataset
+from core.evaluation import baseline as module
+from core.evaluation.baseline import fit_baseline, predict_new_texts, predict_split
+from core.evaluation.metrics import evaluate
+from core.metrics import METRICS
+
+each_yardstick = pytest.mark.parametrize("model", module.YARDSTICKS)
+
+
+def frame(rows: int, seed: int, **columns) -> pd.DataFrame:
+    draw = np.random.default_rng(seed)
+    labels = draw.integers(0, 2, rows)
+    texts = [f"{'good' if label else 'bad'} {draw.choice(['film', 'book', 'day'])}" for label in labels]
+    return pd.DataFrame({"text": texts, "label": labels, **columns})
+
+
+def dataset(**changes) -> Dataset:
+    hard = frame(20, 3, phenomenon="negation")
+    hard["label"] = 1 - hard["label"]
+    splits = {
+        "train": frame(60, 0),
+        "validation": frame(20, 1),
+        "test": pd.concat([frame(60, 2, phenomenon="plain"), hard], ignore_index=True),
+        "challenge": frame(10, 4),
+    }
+    return Dataset(**{"name": "toy", "splits": splits, "classes": ("bad", "good"), "fingerprint": "f", **changes})
+
+
+def several() -> Dataset:
+    splits = dataset().splits
+    return dataset(
+        splits={name: rows.assign(label=[(each,) for each in rows["label"]]) for name, rows in splits.items()},
+        task="multi",
+    )
+
+
+def kept() -> Dataset:
+    """In place of what loads the data."""
+    pytest.fail("it is kept")
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def test_every_split_but_train_is_measured_and_test_also_by_phenomenon_if_there_are_any():
+    result = fit_baseline(dataset())
+    assert result["model"] == "tfidf-logreg"
+    assert result["C"] == 0.25
+    assert set(result["splits"]) == {"validation", "test", "challenge"}
+    assert result["splits"]["validation"]["accuracy"] == 1
+    assert result["splits"]["test"]["accuracy"] == 60 / 80
+    assert result["splits"]["test"]["f1_macro"] > 0.5
+    assert result["phenomena"] == {"negation": 0, "plain": 1}
+    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    splits = {"train": frame(60, 0), "test": frame(20, 1)}
+    result = fit_baseline(dataset(splits=splits, fingerprint="g"))
+    assert (result["phenomena"], set(result["splits"])) == ({}, {"test"})
+
+
+@pytest.mark.slow
+@each_yardstick
+def test_it_answers_any_text_as_it_answered_those_of_the_splits(model):
+    known = fit_baseline(dataset(), model)
+    texts = dataset().splits["test"]["text"].tolist()
+    said = predict_split("f", ("bad", "good"), "test", kept, model)
+    assert evaluate(dataset().get_targets("test"), said) == pytest.approx(known["splits"]["test"], abs=1e-6)
+    answers = predict_new_texts("f", ("bad", "good"), [*texts, "unseen words", ""], kept, model)
+    assert answers.shape == (82, 2) and answers.dtype == np.float64
+    np.testing.assert_array_equal(answers[:80], said)
+    assert answers.sum(1) == pytest.approx(np.ones(82))
+
+
+def test_it_is_fitted_where_none_is_kept_and_an_unwritable_cache_only_warns(cache, tmp_path, monkeypatch, capsys):
+    answers = predict_new_texts("f", ("bad", "good"), ["good", "bad"], dataset)
+    assert answers.argmax(1).tolist() == [1, 0]
+    assert len(list(cache.glob("*.npz"))) == 1
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "file" / "inside"))
+    assert fit_baseline(dataset())["splits"]["test"]["accuracy"] == 60 / 80
+    assert "the yardstick is not kept" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("content", [None, b"PK"])
+def test_what_it_says_is_made_again_where_it_is_not_kept(content, cache):
+    fit_baseline(dataset())
+    (path,) = cache.glob("*.npz")
+    whole = path.read_bytes()
+    path.unlink() if content is None else path.write_bytes(content)
+    assert predict_split("f", ("bad", "good"), "challenge", dataset).shape == (10, 2)
+    assert len(path.read_bytes()) == len(whole)
+
+
+@pytest.mark.slow
+def test_each_data_set_and_model_is_measured_and_then_read(cache, monkeypatch):
+    every = [(dataset(), model) for model in module.YARDSTICKS]
+    every += [(dataset(**change), module.WORDS) for change in ({"fingerprint": "g"}, {"classes": ("neg", "pos")})]
+    first = [fit_baseline(*each) for each in every]
+    assert [each["model"] for each in first][:2] == ["tfidf-logreg", "tfidf-logreg-chars"]
+    assert len(list(cache.glob("*.json"))) == 4
+    monkeypatch.setattr(module, "fit_linear", None)
+    assert [fit_baseline(*each) for each in every] == first
+
+
+@pytest.mark.slow
+def test_a_metric_that_came_later_is_measured_of_a_kept_yardstick_too(monkeypatch):
+    fit_baseline(dataset())
+    later = dataclasses.replace(METRICS["accuracy"], name="later")
+    monkeypatch.setitem(METRICS, "later", later)
+    assert fit_baseline(dataset())["splits"]["test"]["later"] == 60 / 80
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("content", ["{}", "\x00"])
+def test_a_damaged_file_is_replaced(content, cache):
+    first = fit_baseline(dataset())
+    (path,) = cache.glob("*.json")
+    path.write_text(content)
+    again = fit_baseline(dataset())
+    assert again["splits"] == first["splits"]
+    assert json.loads(path.read_text()) == again
+
+
+@pytest.mark.slow
+def test_several_labels_per_text_are_measured_at_half_and_at_thresholds_of_validation():
+    result = fit_baseline(several())
+    assert set(result["tuned"]["thresholds"]) == {"bad", "good"}
+    assert set(result["tuned"]["splits"]) == {"validation", "test", "challenge"}
+    assert result["splits"]["validation"]["f1_macro"] == 1
+    answers = predict_new_texts("f", ("bad", "good"), dataset().splits["test"]["text"].tolist(), kept)
+    np.testing.assert_array_equal(answers, predict_split("f", ("bad", "good"), "test", kept))

@@ -1,0 +1,162 @@
+"""Predictions: in order, whatever the lengths, and the model is left as it was."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from core.evaluation.prediction import (
+    EnsembleLogits,
+    Predictions,
+    compute_probabilities,
+    predict_passages,
+    predict_texts,
+    scale_logits,
+)
+from core.exceptions import NotAvailable
+from core.interpret.attribution_math import compute_log_odds
+from core.models.trace import Batch, Intervention, Output
+from core.text.config import TextConfig
+from core.text.tokenizer_factory import fit_tokenizer
+from core.text.words import split_passages
+from core.training.calibration import UNSCALED, Scaling
+
+TEXTS = ["b a a", "", "a", "b b b b b", "a b"]
+TOKENIZER = fit_tokenizer(["a a b"], TextConfig(min_freq=1))
+
+
+class Counts(nn.Module):
+    """Logits: how many a and b; records what it was asked."""
+
+    def __init__(self):
+        super().__init__()
+        self.dropout = nn.Dropout(0.5)
+        self.weight = nn.Parameter(torch.ones(2))
+        self.asked: list[Batch] = []
+        self.changed: list[Intervention | None] = []
+
+    def forward(self, batch, *, trace=False, intervene=None):
+        self.asked.append(batch)
+        self.changed.append(intervene)
+        logits = torch.stack([((batch.ids == each) & batch.keep).sum(1) for each in (2, 3)], 1) * self.weight
+        return Output(self.dropout(logits), logits.repeat(1, 2))
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 128])
+def test_rows_come_back_in_the_order_of_the_texts(batch_size):
+    found = predict_texts(Counts(), TOKENIZER, TEXTS, batch_size=batch_size)
+    expected = np.array([[2, 1], [0, 0], [1, 0], [0, 5], [1, 1]], np.float32)
+    np.testing.assert_array_equal(found.logits, expected)
+    np.testing.assert_array_equal(found.pooled, np.tile(expected, 2))
+    np.testing.assert_allclose(found.probabilities, torch.tensor(expected).softmax(1), rtol=1e-6)
+    assert {each.dtype for each in (found.logits, found.probabilities, found.pooled)} == {np.dtype(np.float32)}
+
+
+def test_no_texts_give_no_rows_of_the_right_width_and_a_plain_function_is_a_model():
+    found = predict_texts(Counts(), TOKENIZER, [])
+    assert (found.logits.shape, found.probabilities.shape, found.pooled.shape) == ((0, 2), (0, 2), (0, 4))
+    assert predict_passages(counted, [], 3).whole.logits.shape == (0, 2)
+
+    def silent(batch, *, intervene=None):
+        return Output(torch.zeros(len(batch.ids), 2), torch.zeros(len(batch.ids), 1))
+
+    np.testing.assert_array_equal(predict_texts(silent, TOKENIZER, TEXTS).probabilities, np.full((5, 2), 0.5))
+
+
+def test_the_model_is_left_as_it_was_found_also_after_an_error():
+    model = Counts().train()
+    model.dropout.eval()
+    predict_texts(model, TOKENIZER, TEXTS)
+    assert (model.training, model.dropout.training, model.weight.grad) == (True, False, None)
+    model.weight.data = torch.ones(7)
+    with pytest.raises(RuntimeError):
+        predict_texts(model, TOKENIZER, TEXTS)
+    assert (model.training, model.dropout.training) == (True, False)
+
+
+def test_batches_hold_texts_of_similar_length_and_an_intervention_reaches_every_one():
+    model, change = Counts(), Intervention(heads_off=frozenset({(0, 1)}))
+    predict_texts(model, TOKENIZER, TEXTS, batch_size=2, intervene=change)
+    assert [tuple(each.ids.shape) for each in model.asked] == [(2, 5), (2, 2), (1, 1)]
+    assert model.changed == [change] * 3
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_scaled_logits_are_between_the_prior_and_the_logits(dtype):
+    logits = torch.tensor([[1.0, -2.0, 0.5], [3.0, 3.0, -1.0]], dtype=dtype)
+    prior, temperature, exact = (0.6, 0.1, 0.3), 1.8, logits.double().numpy()
+    given = Scaling(temperature, prior)
+    naive = np.array(prior) ** (1 - 1 / temperature) * np.exp(exact) ** (1 / temperature)
+    found = compute_probabilities(logits, "single", given)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, naive / naive.sum(1, keepdims=True), rtol=1e-5)
+    odds = (np.array(prior) / (1 - np.array(prior))) ** (1 - 1 / temperature) * np.exp(exact) ** (1 / temperature)
+    np.testing.assert_allclose(compute_probabilities(logits, "multi", given), odds / (1 + odds), rtol=1e-5)
+
+
+@pytest.mark.parametrize("weight", [float("nan"), 3e38])
+def test_an_answer_that_is_no_number_is_none(weight):
+    model = Counts()
+    with torch.no_grad():
+        model.weight[0] = weight
+    with pytest.raises(NotAvailable, match="numbers that are not finite"):
+        predict_texts(model, TOKENIZER, TEXTS)
+
+
+@pytest.mark.parametrize("task", ["single", "multi"])
+def test_a_temperature_of_one_and_a_run_without_a_prior_keep_every_bit(task):
+    logits = 4 * torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(scale_logits(logits, task, Scaling(1.0, (0.6, 0.1, 0.3))), logits)
+    assert torch.equal(scale_logits(logits, task, Scaling(1.7)), logits / 1.7)
+
+
+@pytest.mark.parametrize("task", ["single", "multi"])
+def test_what_says_nothing_but_the_prior_says_it_at_every_temperature(task):
+    prior = torch.tensor([0.5, 0.1, 0.4], dtype=torch.float64)
+    logits = prior.log() if task == "single" else prior.logit()
+    for temperature in (0.3, 2.0, 50.0):
+        found = compute_probabilities(logits[None], task, Scaling(temperature, tuple(prior.tolist())))
+        np.testing.assert_allclose(found[0], prior, atol=1e-12)
+
+
+def test_probabilities_are_of_classes_together_or_of_each_label():
+    logits = torch.tensor([[2.0, -1.0, 0.3], [0.1, 0.2, -3.0]], dtype=torch.float64)
+    assert compute_probabilities(logits, "multi", Scaling(4.0))[0, 0].item() == pytest.approx(1 / (1 + math.exp(-0.5)))
+    assert compute_probabilities(logits, "single").sum(-1).tolist() == pytest.approx([1, 1])
+    assert compute_probabilities(logits, "multi")[0, 0].item() == pytest.approx(1 / (1 + math.exp(-2)))
+
+
+def counted(texts):
+    """Logits, pooled vectors and parts that say how many words a text has, and how many of them are good."""
+    rows = [(len(text.split()), text.split().count("good")) for text in texts]
+    said = np.array(rows, np.float32).reshape(-1, 2)
+    return Predictions(said, said / 100, said.repeat(2, 1), EnsembleLogits(2 * said, 3 * said))
+
+
+def test_of_a_text_it_says_the_mean_of_what_it_says_of_the_passages():
+    texts = ["good " * 3 + "bad " * 4, "good", "", "bad " * 6]
+    read = predict_passages(counted, texts, 3)
+    assert read.cut == [split_passages(text, 3) for text in texts]
+    np.testing.assert_array_equal(read.each.logits, counted([each for own in read.cut for each in own]).logits)
+    found = read.whole
+    expected = [counted(split_passages(text, 3)).logits.mean(0) for text in texts]
+    np.testing.assert_allclose(found.logits, expected)
+    np.testing.assert_allclose(found.logits[0], [7 / 3, 1.0])
+    np.testing.assert_allclose(found.pooled, np.repeat(expected, 2, 1))
+    np.testing.assert_allclose(found.parts.network, 2 * np.array(expected))
+    assert found.logits.dtype == np.float32
+
+
+def test_of_three_classes_log_odds_of_two_classes_are_averaged_not_those_of_one_against_the_rest():
+    def read(texts):
+        logits = np.array([[len(text), text.count("o"), 2 * text.count("a")] for text in texts], np.float32)
+        return Predictions(logits, logits, logits).apply_scaling(UNSCALED, "single")
+
+    found = predict_passages(read, ["good bad so bad"], 1).apply_scaling(UNSCALED, "single")
+    whole, each = np.log(found.whole.probabilities[0]), np.log(found.each.probabilities)
+    for one, other in ((0, 1), (1, 2), (0, 2)):
+        np.testing.assert_allclose(whole[one] - whole[other], (each[:, one] - each[:, other]).mean(), atol=1e-5)
+    against_all = compute_log_odds(found.each.probabilities, 0, "single").mean()
+    assert abs(compute_log_odds(found.whole.probabilities, 0, "single")[0] - against_all) > 0.01

@@ -1,0 +1,165 @@
+"""Log-odds, Shapley values and agreement: closed formulas, enumeration, references."""
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import binom, permutation_test, rankdata, spearmanr
+
+from core.interpret import attribution_math
+from core.interpret.attribution_math import (
+    LEVEL,
+    RankTest,
+    compare_ranks,
+    compute_agreement,
+    compute_log_odds,
+    compute_shapley,
+)
+
+
+def test_log_odds_are_those_of_the_class_against_all_others_also_far_out():
+    p = np.array([[0.2, 0.3, 0.5], [0.1, 0.8, 0.1]], np.float32)
+    np.testing.assert_allclose(compute_log_odds(p, 1, "single"), [math.log(0.3 / 0.7), math.log(0.8 / 0.2)], rtol=1e-6)
+    np.testing.assert_allclose(compute_log_odds(p, 0, "multi"), [math.log(0.2 / 0.8), math.log(0.1 / 0.9)], rtol=1e-6)
+    assert compute_log_odds(p, 1, "single").dtype == np.float64
+    logits = torch.tensor([[0.0, 3.0], [-9.0, 31.0]])
+    np.testing.assert_allclose(compute_log_odds(logits.softmax(-1).numpy(), 1, "single"), [3.0, 40.0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("task", ["single", "multi"])
+def test_log_odds_of_certainty_are_finite(task):
+    found = compute_log_odds(np.array([[0.0, 1.0], [1.0, 0.0]], np.float32), 1, task)
+    assert np.isfinite(found).all() and found[0] > 15 and found[1] < -80
+
+
+def exact(value, n):
+    """Shapley values by their definition, over all sets of the others."""
+    found = np.zeros(n)
+    for i in range(n):
+        rest = [j for j in range(n) if j != i]
+        for size in range(n):
+            weight = math.factorial(size) * math.factorial(n - size - 1) / math.factorial(n)
+            for chosen in combinations(rest, size):
+                without, there = np.zeros((1, n), bool), np.zeros((1, n), bool)
+                without[0, list(chosen)] = there[0, [*chosen, i]] = True
+                found[i] += weight * (value(there) - value(without))[0]
+    return found
+
+
+def game(there):
+    """A sum with an interaction of the first two and of all."""
+    x = there.astype(float)
+    return x @ np.arange(1, x.shape[1] + 1) + 5 * x[:, 0] * x[:, 1] - 3 * x.prod(1) + 0.5
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_shapley_values_of_few_words_are_exact(n):
+    found = compute_shapley(game, n, 200, 0)
+    np.testing.assert_allclose(found.pushes, exact(game, n), atol=1e-12)
+    assert (found.errors == 0).all() and found.orders == math.factorial(n) and found.alone == 0.5
+
+
+@pytest.mark.slow
+def test_sampled_shapley_values_are_those_of_captum_in_the_same_orders_and_as_near_as_their_errors_say():
+    from captum.attr import ShapleyValueSampling  # brings matplotlib, for which no other test need wait
+
+    found = compute_shapley(game, 6, 40, seed=3)
+    random = np.random.default_rng(3)
+    method = ShapleyValueSampling(lambda x: torch.from_numpy(game(x.numpy() > 0)))
+    method.permutation_generator = lambda n, samples: (tuple(random.permutation(n)) for _ in range(samples))
+    theirs = method.attribute(torch.ones(1, 6), n_samples=40)
+    np.testing.assert_allclose(found.pushes, theirs[0].numpy(), atol=1e-5)
+    truth = exact(game, 7)
+    draws = [compute_shapley(game, 7, 100, seed) for seed in range(100)]
+    z = np.array([(each.pushes - truth)[:2] / each.errors[:2] for each in draws])
+    assert 0.8 < z.std() < 1.25 and abs(z.mean()) < 0.2
+    for each in draws[:5]:
+        assert each.pushes.sum() == pytest.approx(game(np.ones((1, 7), bool))[0] - 0.5)
+
+
+def test_shapley_values_ask_about_a_set_of_words_once():
+    asked = []
+    compute_shapley(lambda there: asked.append(there) or game(there), 5, 60, 0)
+    assert len(asked) == 1 and len(asked[0]) == len(np.unique(asked[0], axis=0)) <= 2**5
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_shapley_values_of_no_word_and_of_one(n):
+    found = compute_shapley(lambda there: there.sum(1) * 2.0 + 1, n, 10, 0)
+    assert found.pushes.tolist() == [2.0] * n and found.alone == 1
+
+
+def test_agreement_is_spearman_s_rho_and_none_where_it_says_nothing():
+    a, b = np.array([3.0, 1.0, 2.0, 2.0]), np.array([0.1, 0.2, 0.5, -1.0])
+    assert compute_agreement(a, b) == pytest.approx(spearmanr(a, b).statistic)
+    assert compute_agreement(a[:2], b[:2]) is None and compute_agreement(a, np.ones(4)) is None
+    assert compute_agreement(a, 1 + 1e-9 * b) is None, "rounding makes no ranks"
+
+
+def by_scipy(first, second, orders):
+    """The two-sided p-value of scipy, over all orders or so many drawn ones."""
+    second = rankdata(second)
+    how = {"permutation_type": "pairings", "n_resamples": orders, "vectorized": True, "rng": 1}
+    return permutation_test((rankdata(first),), lambda x, axis: x @ second, **how).pvalue
+
+
+A = np.array([0.3, -1.2, 2.2, 0.1, 0.9, -0.4, 1.4, 0.0])
+B = np.array([0.1, -0.9, 1.0, 0.3, 0.2, -1.0, 0.8, 0.4])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("second", [B, -B, np.roll(A, 2)], ids=["alike", "opposite", "neither"])
+def test_of_eight_words_all_orders_are_tried(second):
+    found = compare_ranks(A, second)
+    assert found.p == pytest.approx(by_scipy(A, second, np.inf), abs=1e-12)
+    assert found.rho == pytest.approx(spearmanr(A, second).statistic)
+
+
+@pytest.mark.slow
+def test_ties_have_their_mean_rank_and_the_exact_p_value(monkeypatch):
+    first, second = np.array([2.0, 2, 0, 1, 5]), np.array([1.0, 1, 1, 0, 3])
+    monkeypatch.setattr(attribution_math, "LEAST_TESTED", 5)
+    attribution_math._list_orders.cache_clear()
+    try:
+        assert compare_ranks(first, second).p == pytest.approx(by_scipy(first, second, np.inf), abs=1e-12)
+    finally:
+        attribution_math._list_orders.cache_clear()
+
+
+def test_of_more_words_random_orders_come_as_near_as_their_number_allows():
+    random = np.random.default_rng(6)
+    first = random.normal(size=13)
+    second = 0.5 * first + random.normal(size=13)
+    found, near = compare_ranks(first, second), by_scipy(first, second, 40_000)
+    assert found.p == pytest.approx(near, abs=4 * np.sqrt(near * (1 - near) / 10_000)) and 0.01 < near < 0.5
+    assert found == compare_ranks(first, second), "the same seed, the same p-value"
+
+
+def test_verdicts_and_their_sentences():
+    eight, twelve = np.arange(8.0), np.arange(12.0)
+    assert compare_ranks(eight, eight).describe("attention", "deletion") == (
+        "attention and deletion agree (ρ = 1.00, p < 0.001, 8 words)"
+    )
+    opposite = compare_ranks(twelve, -twelve)
+    assert opposite.verdict == "disagree" and opposite.p == 2 / (attribution_math.DRAWS + 1), (
+        "no drawn order is as extreme"
+    )
+    undecided = compare_ranks(A, np.roll(A, 2)).describe("attention", "deletion")
+    assert undecided.startswith("attention and deletion: inconcl")
+    few = compare_ranks(eight[:7], eight[:7])
+    assert few == RankTest(7, 1.0) and few.verdict is None
+    assert few.describe("a", "b") == "a and b: no verdict below 8 words"
+    assert compare_ranks(eight, np.ones(8)).describe("a", "b").endswith("one gives all words the same number")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [8, 12])
+def test_of_random_orders_no_more_than_the_level_get_a_verdict(words):
+    random, studies = np.random.default_rng(words), 200
+    order = np.arange(float(words))
+    verdicts = [compare_ranks(order, random.permutation(words)).verdict for _ in range(studies)]
+    judged = sum(each != "inconclusive" for each in verdicts)
+    assert binom.sf(judged - 1, studies, LEVEL) > 0.001, f"{judged} of {studies}"
+    assert judged, "a test that never decides says nothing"

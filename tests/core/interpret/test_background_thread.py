@@ -1,0 +1,119 @@
+"""What takes long is asked by a thread that tells how far it is, stops at once, keeps what was found and goes on."""
+
+import threading
+
+import finished
+import numpy as np
+import pytest
+from small_readers import TEXT, reader
+
+from core.interpret.background_thread import BackgroundThread, WorkStopped
+from core.interpret.faithfulness import measure_sentence
+from core.interpret.negation_templates import fill_template
+from core.runs.load import LoadedRun
+
+LONG = " ".join([TEXT] * 12)
+
+
+def three(known: BackgroundThread[str], told: list[str], stop_at: str = ""):
+    def found(tell):
+        for name in ("deletion", "attention", "gradient"):
+            tell(name, None)
+            told.append(name)
+            if name == stop_at:
+                known.request_stop()
+            yield name
+
+    return found
+
+
+def test_it_asks_until_somebody_has_enough_and_keeps_what_was_found():
+    known, told = BackgroundThread[str](), []
+    known.run_steps(three(known, told, "attention"))
+    assert told == ["deletion", "attention"] and known.found == "attention" and not known.whole
+    known.start_and_wait(three(known, told))
+    assert told == ["deletion", "attention"], "what was stopped is not asked again by itself"
+    known.allow_restart()
+    known.start_and_wait(three(known, told))
+    assert known.whole and known.found == "gradient" and not known.running
+    known.ask(three(known, told))
+    assert len(told) == 5, "what is whole is not asked again"
+
+
+def test_whoever_comes_later_waits_for_the_thread_that_asks():
+    known, go, began = BackgroundThread[int](), threading.Event(), []
+
+    def found(tell):
+        began.append(1)
+        go.wait(10)
+        yield 7
+
+    known.start_and_wait(found, 0.0)
+    assert known.running and known.found is None
+    known.start_and_wait(found, 0.0)
+    go.set()
+    known.start_and_wait(found)
+    assert began == [1] and known.found == 7 and known.whole
+
+
+def test_the_share_is_of_what_was_told_last_unless_that_has_its_own():
+    known = BackgroundThread[str]()
+    known.report_progress("deletion", None)
+    assert known.share is None
+    known.report_progress("", 0.25)
+    assert (known.what, known.share) == ("deletion", 0.25)
+    known.report_progress("shapley", 0.5)
+    known.report_progress("", 0.1)
+    assert (known.what, known.share) == ("shapley", 0.5)
+
+
+def test_what_it_raises_reaches_who_waits_and_the_next_one_asks_again():
+    known = BackgroundThread[str]()
+
+    def fails(tell):
+        raise OSError("no such weights")
+        yield ""
+
+    for _ in range(2):
+        with pytest.raises(OSError, match="no such weights"):
+            known.start_and_wait(fails)
+    known.start_and_wait(lambda tell: iter(["found"]))
+    assert known.found == "found" and known.whole
+
+
+ASKED = {
+    "pushes": lambda run: run.explain(LONG).pushes,
+    "shapley": lambda run: run.explain(TEXT, "shapley").pushes,
+    "integrated": lambda run: run.explain(TEXT, "integrated").pushes,
+    "parts": lambda run: np.array([(part.zero, part.mean) for part in run.parts(LONG).parts]),
+    "lambdas": lambda run: np.concatenate([curve.log_odds for curve in run.lambdas(LONG).curves]),
+    "patches": lambda run: np.array([each.moved for each in run.patch(LONG, LONG.replace("good", "bad")).patches]),
+    "reach": lambda run: run.reach(fill_template("The film was [not] {} good.", "very " * 20), "yes").probabilities,
+    "own": lambda run: np.array(list(measure_sentence(run.reader(), TEXT, "deletion").tests.values()), float),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ASKED)
+def test_it_stops_wherever_it_is_told_and_the_model_answers_as_before(name, tmp_path):
+    lent = reader("ndt-01-n3", max_length=256)
+    run = LoadedRun(finished.run("one"), lent.model, lent.tokenizer, tmp_path)
+    before, told = ASKED[name](run), []
+    np.testing.assert_allclose(ASKED[name](run.copy_with_progress(lambda *how: told.append(how))), before, atol=1e-5)
+    assert all(share is None or 0 <= share <= 1 for _, share in told)
+
+    def until(many):
+        left = many
+
+        def tell(what, share):
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise WorkStopped
+
+        return tell
+
+    for many in {0, len(told) // 2, len(told) - 1}:
+        with pytest.raises(WorkStopped):
+            ASKED[name](run.copy_with_progress(until(many)))
+    np.testing.assert_array_equal(ASKED[name](run), before)

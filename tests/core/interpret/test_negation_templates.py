@@ -1,0 +1,108 @@
+"""Words put between a negation and its word: the texts, what is refused, and what a model with a known reach says."""
+
+import numpy as np
+import pytest
+
+from core.evaluation.prediction import Predictions
+from core.exceptions import InputError
+from core.interpret.explain_context import ExplainContext
+from core.interpret.negation_templates import (
+    FILLER,
+    LONGEST,
+    MOST_PIECES,
+    TEMPLATES,
+    FilledTemplate,
+    fill_template,
+    predict_template,
+)
+from core.text.config import TextConfig
+from core.text.lexicon import VADER, Lexicon
+from core.text.ngrams import NGramTokenizer
+
+FAR = 3
+"""Words over which the toy model carries a `not`."""
+
+
+def toy(classes=("bad", "so so", "good"), task="single", words=("good", "not", "film")):
+    """The last class has 0.2 where a `not` stands at most so many words before `good`, else 0.7."""
+
+    def predict(texts):
+        said = []
+        for text in texts:
+            words = text.rstrip(".").split()
+            near = "not" in words and words.index("good") - words.index("not") <= FAR + 1
+            said.append([0.6, 0.2, 0.2] if near else [0.1, 0.2, 0.7])
+        found = np.array(said, np.float32)
+        return Predictions(np.log(found), found, np.zeros((len(found), 1), np.float32))
+
+    tokenizer = NGramTokenizer(list(words), TextConfig())
+    return ExplainContext(predict, None, None, tokenizer, classes, task, 1.0)
+
+
+def test_pieces_are_put_in_one_after_the_other_with_and_without_the_negation():
+    assert fill_template("It was [not] {} good.", "then | in that room ") == (
+        FilledTemplate(0, "It was not good.", "It was good."),
+        FilledTemplate(1, "It was not then good.", "It was then good."),
+        FilledTemplate(4, "It was not then in that room good.", "It was then in that room good."),
+    )
+    assert [(step.words, step.text, step.without) for step in fill_template("{} good", "a  b", 1)] == [
+        (0, "good", None),
+        (1, "a good", None),
+    ]
+    assert fill_template("not{}", "x", 0) == (FilledTemplate(0, "not", None),)
+
+
+def test_the_curve_of_a_model_with_a_known_reach_rises_where_it_ends():
+    asked = fill_template("the film was [not] {} good.", " ".join(["so"] * 6))
+    found = predict_template(toy(), asked, "good")
+    assert found.probabilities.tolist() == pytest.approx([0.2] * (FAR + 1) + [0.7] * 3)
+    assert found.without.tolist() == pytest.approx([0.7] * 7)
+    assert predict_template(toy(task="multi"), asked, "bad").probabilities.tolist() == pytest.approx(
+        [0.6] * 4 + [0.1] * 3
+    )
+    assert predict_template(toy(), fill_template("not {} good", "so"), "good").without is None
+
+
+def test_the_unknown_words_of_the_longest_text_are_told_and_an_unknown_class_is_refused():
+    assert (
+        predict_template(toy(), fill_template("not {} good", "zz qq xx"), "good").note
+        == "60 % of the words are unknown to the run."
+    )
+    with pytest.raises(InputError, match="this run has bad, so so, good"):
+        predict_template(toy(), fill_template("not good"), "nice")
+    with pytest.raises(InputError, match="name a class"):
+        predict_template(toy(), fill_template("not good"), "")
+
+
+def test_ours_have_one_place_and_what_is_put_in_has_no_polarity():
+    lexicon = Lexicon.from_config(TextConfig(lexicon=VADER))
+    assert not {word for word in FILLER.split() if word in lexicon.entries}
+    for name in TEMPLATES:
+        shown = fill_template(name)
+        assert shown[0].words == 0 and [step.words for step in shown] == sorted({step.words for step in shown})
+        assert not any(set("[]{}") & set(step.text + (step.without or "")) for step in shown)
+        assert all(step.without is None or len(step.without) < len(step.text) for step in shown)
+
+
+@pytest.mark.parametrize(
+    ("text", "insert", "most", "why"),
+    [
+        ("", "a", None, "mark one place with {}; there is none"),
+        ("good", "a", None, "there is none"),
+        ("{} good {}", "a", None, "there are 2"),
+        ("[not {} good", "a", None, "brackets mark one"),
+        ("[not] {} [good]", "a", None, "brackets mark one"),
+        ("[ ] {} good", "a", None, "brackets mark one"),
+        ("[not {}] good", "a", None, "brackets mark one"),
+        ("not {} good", " ", None, "nothing to put in"),
+        ("not {} good", " | ", None, "nothing to put in"),
+        ("not {} good", "a " * (MOST_PIECES + 1), None, f"at most {MOST_PIECES}"),
+        ("not {} good", "a b", 3, "from 0 to 2"),
+        ("not {} good", "a b", -1, "from 0 to 2"),
+        ("not {} good", "a b", 10**9, "from 0 to 2"),
+        ("{}" + "a" * LONGEST, "a", None, "characters"),
+    ],
+)
+def test_what_cannot_be_filled_is_refused(text, insert, most, why):
+    with pytest.raises(InputError, match=why):
+        fill_template(text, insert, most)

@@ -1,0 +1,153 @@
+"""One inspected sentence: aligned with its tokens, equal to the trace, honest about what the model did not see."""
+
+import dataclasses
+import json
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from small_models import make, small
+from token_readings import read
+
+from core.interpret.sentence_view import CLASS_TOKEN, SentenceView, compute_cancellation, inspect_text, to_json_data
+from core.interpret.trace_summary import is_mostly_unknown, warn_unknown
+from core.models.baselines import BagOfNgrams
+from core.models.presets import PRESETS
+from core.models.trace import Batch
+from core.text.config import TextConfig
+from core.text.tokenizer_factory import fit_tokenizer
+from dashboard.inspect_html import build_page
+
+CLASSES = ("negative", "neutral", "positive")
+TOKENIZER = fit_tokenizer(["a good film", "a bad film", "not bad at all"] * 2, TextConfig(max_length=8))
+
+
+def model(preset="ndt-pm1-n3", **change):
+    return make(dataclasses.replace(small(PRESETS[preset].model), **change), torch.float32)
+
+
+def test_maps_coefficients_and_prediction_are_those_of_a_traced_call():
+    m = model()
+    view = inspect_text(m, TOKENIZER, CLASSES, "Not a GOOD film")
+    ids = torch.tensor([TOKENIZER.encode("not a good film").ids])
+    output = m(Batch(ids, torch.ones_like(ids, dtype=torch.bool)), trace=True)
+    assert view.tokens == ("not", "a", "good", "film") and view.read_as == "not a good film"
+    assert list(view.probabilities) == list(CLASSES)
+    np.testing.assert_allclose(list(view.probabilities.values()), output.logits[0].softmax(-1).detach(), atol=1e-6)
+    assert view.label == CLASSES[int(output.logits[0].argmax())]
+    for shown, layer in zip(view.layers, output.trace.layers, strict=True):
+        np.testing.assert_allclose(shown.components, layer.maps[0].detach(), atol=1e-6)
+        np.testing.assert_allclose(shown.combined, layer.combined[0].detach(), atol=1e-6)
+        assert shown.coefficients.shape == (3, 2, 4)
+
+
+def test_unknown_and_cut_tokens_are_told():
+    view = inspect_text(model(), TOKENIZER, CLASSES, "a <unk> zebra film " + "bad " * 9)
+    assert view.tokens[:5] == ("a", "<", "unk", ">", "zebra")
+    assert view.unknown[:5] == (False, True, True, True, True)
+    assert len(view.tokens) == 8 and view.truncated == 15 - 8
+    assert view.unknown_words == 2 / 13  # of all words, the cut ones too, without the marks
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (None, ""),
+        (0.49, ""),
+        (0.5, "50 % of the words are unknown to the run."),
+        (1.0, "The run knows no word of this text."),
+    ],
+)
+def test_a_text_with_half_its_words_unknown_says_so(share, said):
+    assert warn_unknown(share) == said and is_mostly_unknown(share) == bool(said)
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
+def test_a_text_without_tokens_has_a_prediction_and_empty_maps(text):
+    view = inspect_text(model(), TOKENIZER, CLASSES, text)
+    assert view.tokens == () and sum(view.probabilities.values()) == pytest.approx(1)
+    assert all(layer.combined.shape == (2, 0, 0) for layer in view.layers)
+    assert build_page(view, run="r", model="m").startswith("<!doctype html>")
+
+
+def test_the_page_of_a_text_too_long_for_maps_says_so(monkeypatch):
+    monkeypatch.setattr("core.models.attention.DENSE_TRACE", 2)
+    attention = dataclasses.replace(PRESETS["ndt-pm1-n3"].model.attention, window=2)
+    view = inspect_text(model(attention=attention), TOKENIZER, CLASSES, "not a good film at all")
+    assert view.too_long and "too long for maps" in build_page(view, run="r", model="m")
+
+
+def test_a_class_token_is_first_in_tokens_and_maps_and_without_attention_there_are_no_layers():
+    view = inspect_text(model(pooling="cls"), TOKENIZER, CLASSES, "good film")
+    assert view.tokens == (CLASS_TOKEN, "good", "film") and view.layers[0].combined.shape == (2, 3, 3)
+    baseline = BagOfNgrams(vocabulary=TOKENIZER.size, classes=3)
+    assert inspect_text(baseline, TOKENIZER, CLASSES, "good").layers == ()
+
+
+@pytest.mark.slow
+def test_the_page_is_self_contained_escapes_what_was_typed_and_tells_unknown_words_before_the_answer():
+    text = "<script>alert('x')</script> & a good film"
+    shown = build_page(inspect_text(model(), TOKENIZER, CLASSES, text), run="<i>", model="m")
+    assert "<script>alert" not in shown and "&lt;script&gt;" in shown and "&amp;" in shown and "<i>: " not in shown
+    assert "plotly.js v" in shown and not re.findall(r"<(?:script|img|link)[^>]+(?:src|href)=", shown)
+    # 2 layers with 2 heads, 3 components and their sum each; then the weights of the components
+    drawn = re.findall(r'<figure aria-label="([^,.]*)', shown)
+    assert drawn == ["Heads side by side", "Heads side by side", "Weights of the components"]
+    view = inspect_text(model(), TOKENIZER, CLASSES, "zzz qqq film")
+    shown = build_page(view, run="r", model="m")
+    assert -1 < shown.find("67 % of the words are unknown to the run") < shown.find("<h1>")
+    assert "are unknown" not in build_page(inspect_text(model(), TOKENIZER, CLASSES, "a film"), run="r", model="m")
+
+
+@pytest.mark.slow
+def test_the_inside_as_plain_data_holds_every_part_that_the_model_has():
+    has = {
+        "sentiformer": {"tags", "positions", "gates"},
+        "tweet-v1-p2": {"temperature"},
+        "lexical-last": {"polarity", "terms"},
+        "inceptive-16": {"branches", "head_maps"},
+    }
+    for preset, wanted in has.items():
+        view, _ = read(preset)
+        data = json.loads(json.dumps(to_json_data(view), allow_nan=False))
+        parts = {**data["layers"][0], **{name: value for name, value in data.items() if name != "layers"}}
+        optional = {"tags", "polarity", "positions", "branches", "head_maps", "gates", "temperature", "terms"}
+        assert {name for name in optional if parts[name]} == wanted
+
+
+def share_of(components, coefficients):
+    """One head: `components` (N, L, L), `coefficients` (N,) of every token."""
+    maps = np.array(components, np.float32)[:, None]
+    c = np.broadcast_to(np.array(coefficients, np.float32)[:, None, None], maps.shape[:3])
+    return compute_cancellation(maps, c)
+
+
+def test_cancellation_is_the_formula_and_equal_maps_cancel_wholly_and_added_ones_not_at_all():
+    first, second = [[0.75, 0.25], [0.5, 0.5]], [[0.25, 0.75], [1.0, 0.0]]
+    # reader 1: |0.75 - 0.125| + |0.25 - 0.375| of 1.5; reader 2: |0.5 - 0.5| + 0.5 of 1.5
+    expected = ((1 - 0.75 / 1.5) + (1 - 0.5 / 1.5)) / 2
+    assert share_of([first, second], [1, -0.5]) == pytest.approx([expected])
+    same = [[0.75, 0.25], [0.5, 0.5]]
+    assert share_of([same, same], [1, -1]) == pytest.approx([1])
+    assert share_of([same, same, same], [1, -0.5, -0.5]) == pytest.approx([1])
+    assert share_of([same, same, same], [1, 0.5, 0.2]) == pytest.approx([0])
+    assert share_of([same, same], [1, 0]) == pytest.approx([0])
+    assert share_of([same, same], [0, 0]) == pytest.approx([0])
+    assert share_of([np.eye(2), np.eye(2)[::-1]], [1, -0.5]) == pytest.approx([0])
+    blind = [[0.75, 0.25], [0.0, 0.0]]
+    assert share_of([blind, blind], [1, -1]) == pytest.approx([1])
+
+
+def test_a_view_leaves_padding_out_and_one_map_has_nothing_to_cancel():
+    first = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.0, 0.0, 1.0]]
+    second = [*first[:2], [1.0, 0.0, 0.0]]
+    maps, c = np.array([first, second])[:, None], np.array([1.0, -1.0])[:, None, None] * np.ones(3)
+
+    def view(n):
+        layer = SimpleNamespace(components=maps[:n], coefficients=c[:n])
+        return SimpleNamespace(layers=(layer,), tokens=("a", "b", "[PAD] × 4"), filled=4, too_long=False)
+
+    assert SentenceView.measure_cancellation(view(2), 0) == pytest.approx([1])
+    assert SentenceView.measure_cancellation(view(1), 0) is None

@@ -1,0 +1,117 @@
+"""The papers' own backbones as recipes: what they set, what they are set on, whether their weights are here."""
+
+import re
+
+import pytest
+from tiny_backbones import hollow_backbone
+from typer.testing import CliRunner
+
+from core import api
+from core.api.models import list_backbone_recipes
+from core.cli import app
+from core.config import compose, flatten_config
+from core.exceptions import ConfigError, InputError
+from core.models.finetuning_recipes import FINE_TUNINGS
+from core.models.presets import PAPERS, PRESETS
+from core.recipes import FOR_ALL, RECIPES, apply_recipe
+from core.runs import backbones
+from core.runs.configuration import configure
+from core.runs.sweep import Plan, list_members
+
+NAMED_BY_THE_PAPERS = {
+    "lexical_attention": {"ko-electra", "kr-electra", "kc-electra", "kr-bert", "xlm-roberta"},
+    "inceptive": {"bertweet", "roberta", "banglabert", "xlm-roberta", "biobert", "biobert-large", "ct-bert"},
+    "sentiformer": {"distilbert", "bert"},
+    "tweet_encoder_7essxin": {"roberta"},
+}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """here(hub name): that backbone lies in SENTISCOPE_BACKBONES, without numbers in it."""
+    monkeypatch.setenv(backbones.FOLDER, str(tmp_path / "own"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+
+    def lay(name):
+        own = {"model_type": "roberta", "max_position_embeddings": 514, "pad_token_id": 1}
+        return hollow_backbone(tmp_path / "own" / name, **own)
+
+    return lay
+
+
+def test_every_backbone_that_a_paper_names_has_a_recipe_that_says_where_each_number_stands():
+    for paper, named in NAMED_BY_THE_PAPERS.items():
+        found = {name for name, each in FINE_TUNINGS.items() if each.paper == paper}
+        prefix = {"tweet_encoder_7essxin": "tweet-", "lexical_attention": "lexical-"}.get(paper, f"{paper}-")
+        assert found == {prefix + name for name in named}
+        assert any(preset.startswith(prefix) and PRESETS[preset].paper == paper for preset in PRESETS)
+    assert sum(map(len, NAMED_BY_THE_PAPERS.values())) == len(FINE_TUNINGS)
+    for each in FINE_TUNINGS.values():
+        assert re.match(r"section (\d|V)", each.source)
+        assert all(told.where.startswith(("section ", "not stated")) for told in each.settings.values())
+        assert each.settings or "states no" in each.note
+
+
+def test_the_numbers_are_those_of_table_2_of_the_inceptive_paper():
+    for name, length, decay in (("bertweet", 126, 1e-3), ("biobert", 510, 1e-4), ("ct-bert", 126, 1e-4)):
+        made = compose("pretrained", RECIPES[f"inceptive-{name}"].settings)
+        assert (made.text.max_length, made.training.weight_decay) == (length, decay)
+        found = made.training
+        assert (found.lr, found.epochs, found.batch_size, found.schedule, found.clip) == (1e-5, 12, 32, "cosine", 1)
+
+
+def test_a_recipe_brings_its_backbone_with_its_sizes_and_composes_with_heads_and_injection(here):
+    here("vinai/bertweet-base")
+    mine = {"model.head.kernels": "2,3,5,7", "model.attention.lexical": "add", "text.lexicon": "vader"}
+    config = configure("built-in", "pretrained", {**mine, "training.epochs": 2}, recipe="inceptive-bertweet")
+    values = flatten_config(config)
+    assert (values["model.backbone"], config.model.width, config.model.layers) == ("vinai/bertweet-base", 24, 2)
+    assert {name: str(values[name]) for name in mine} == mine
+    assert (config.training.lr, config.training.epochs) == (1e-5, 2)
+    [cell] = list_members(Plan("study", ("pretrained",), recipe="inceptive-bertweet"))
+    assert (cell.config.model.backbone, cell.config.model.width) == ("vinai/bertweet-base", 24)
+
+
+def test_another_backbone_can_be_set_on_top(here):
+    folder = here("other")
+    config = configure("built-in", "pretrained", {"model.backbone": str(folder)}, recipe="inceptive-roberta")
+    assert (config.model.backbone, config.training.epochs) == (str(folder), 12)
+
+
+def test_it_is_refused_on_another_preset_and_where_its_weights_are_not_here(here):
+    here("vinai/bertweet-base")
+    for call in (lambda: apply_recipe("tweet-roberta", "vanilla"), lambda: configure(recipe="tweet-roberta")):
+        with pytest.raises(ConfigError, match="recipe 'tweet-roberta' is one of pretrained: choose --model pretrained"):
+            call()
+    with pytest.raises(InputError, match=r"`hf download dmis-lab/biobert-v1\.1 config\.json tokenizer\.json model"):
+        configure("built-in", "pretrained", recipe="inceptive-biobert")
+    assert FOR_ALL == ("strong", "pretrain")
+
+
+def test_which_are_here_is_told_and_what_one_lacks(here):
+    here("vinai/bertweet-base")
+    (here("beomi/KcELECTRA-base") / "model.safetensors").unlink()
+    states = {each["recipe"]: each for each in list_backbone_recipes()}
+    assert states.keys() == FINE_TUNINGS.keys()
+    assert states["inceptive-bertweet"]["ok"] and states["inceptive-bertweet"]["paper"] == PAPERS["inceptive"]
+    assert states["inceptive-bertweet"]["settings"]["training.lr"] == {"value": 1e-5, "where": "section 4.3, Table 2"}
+    lacking = states["lexical-kc-electra"]
+    assert (lacking["ok"], lacking["lacks"]) == (False, "model.safetensors")
+    assert "hf download beomi/KcELECTRA-base" in lacking["problem"]
+    assert (states["sentiformer-bert"]["folder"], states["sentiformer-bert"]["ok"]) == ("", False)
+    assert api.backbones_list()["recipes"] == list(states.values())
+    assert api.backbones_check("inceptive-bertweet")["name"] == "vinai/bertweet-base"
+
+
+@pytest.mark.slow
+def test_the_command_names_them_with_their_state(here):
+    here("vinai/bertweet-base")
+    (here("beomi/KcELECTRA-base") / "tokenizer.json").unlink()
+    (here("snunlp/KR-BERT-char16424") / "model.safetensors").write_bytes(b"half")
+    shown = CliRunner().invoke(app, ["backbones", "list"], env={"COLUMNS": "200"})
+    assert shown.exit_code == 0
+    lines = {line.split()[0]: line for line in shown.output.splitlines() if line.split()}
+    assert "lacks tokenizer.json" in lines["lexical-kc-electra"] and "not here" in lines["sentiformer-bert"]
+    assert "lacks model.safetensors" in lines["lexical-kr-bert"] and lines["inceptive-bertweet"].split()[2] == "in"
+    refused = CliRunner().invoke(app, ["backbones", "check", "lexical-kc-electra"])
+    assert refused.exit_code != 0

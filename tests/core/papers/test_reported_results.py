@@ -1,0 +1,127 @@
+"""The papers' numbers: all there, and found for the run they answer to."""
+
+import itertools
+from collections import Counter
+from math import sqrt
+
+import pytest
+
+from core.api.training import summarize_run
+from core.config import compose
+from core.models.mixing import compute_alpha_beta, compute_initial_lambda, compute_lambda_target
+from core.models.presets import PRESETS
+from core.papers.reported_results import explain_unmatched, find_counterpart, select_reported
+from core.runs.record import RunRecord
+
+RANGES = {"01": "[0,1]", "pm1": "[-1,1]", "pos": "[0,inf)", "free": "(-inf,inf)"}
+
+
+def drift(constraint, *datasets, layer=None):
+    """Reported value less the value that our rule starts at, for each lambda of the tables."""
+    return [
+        row.value - compute_initial_lambda(constraint, row.layer, row.component)
+        for row in select_reported(paper="ndt", metric="lambda")
+        if row.variant.startswith(RANGES[constraint])
+        and (not datasets or row.dataset in datasets)
+        and layer in (None, row.layer)
+    ]
+
+
+def rms(values):
+    return sqrt(sum(value**2 for value in values) / len(values))
+
+
+def test_the_cells_of_a_paper_are_found_by_the_key_of_its_presets_and_every_table_is_there_in_full():
+    assert {row.paper for row in select_reported()} == {preset.paper for preset in PRESETS.values()} - {"baseline"}
+    counts = Counter(row.paper for row in select_reported())
+    others = {"tweet_encoder_7essxin": 195, "lexical_attention": 135, "inceptive": 105, "sentiformer": 51}
+    assert counts == {"ndt": 547, **others}
+    tables = Counter(row.table for row in select_reported(paper="ndt"))
+    assert [tables[name] for name in ("I", "III", "V", "VII")] == [56] * 4  # 14 models, 4 metrics
+    assert [tables[name] for name in ("II", "IV", "VI", "VIII")] == [48] * 4
+    assert tables["IX"] == 56
+    found = select_reported(paper="ndt", metric="lambda")
+    places = {(row.dataset, row.variant, row.layer, row.component) for row in found}
+    assert len(found) == len(places) == 192
+    four = {(row.layer, row.component) for row in found if row.variant.endswith("N=4")}
+    assert four == {(layer, component) for layer in (1, 2) for component in (1, 2, 3)}
+
+
+def test_lambdas_start_at_the_reported_values_in_0_1_near_them_in_pm1_and_below_without_an_upper_end():
+    assert rms(drift("01", "IMDB", "TFN")) == pytest.approx(0.0014, abs=5e-5)
+    assert max(map(abs, drift("01", "IMDB", "TFN"))) == pytest.approx(0.0027, abs=5e-5)
+    assert rms(drift("01")) == pytest.approx(0.0056, abs=5e-5)
+    assert sum(abs(value) <= 0.00041 for value in drift("pm1", "IMDB", "TFN", layer=1)) == 10
+    assert rms(drift("pm1", "IMDB", "TFN", layer=2)) == pytest.approx(0.011, abs=5e-4)
+    assert rms(drift("pm1", layer=1)) == pytest.approx(0.075, abs=5e-4)
+    assert rms(drift("pm1", layer=2)) == pytest.approx(0.030, abs=5e-4)
+    assert min(drift("pos")) == pytest.approx(0.0114, abs=5e-5)
+    below = [value for value in drift("free") if value < 0]
+    assert below == [pytest.approx(-0.0023, abs=5e-5)]
+    assert compute_alpha_beta("pos", 2, 1)[1] == compute_lambda_target(2, 1)
+
+
+@pytest.mark.parametrize(
+    ("preset", "data", "lambdas", "accuracy"),
+    [
+        ("ndt-01-n3", "imdb", ((0.1506, 0.1436), (0.1841, 0.1604)), 0.8474),
+        ("vanilla", "imdb", (), 0.8399),
+        ("differential", "imdb", (), 0.842),
+    ],
+)
+def test_a_run_of_a_preset_finds_its_cell(preset, data, lambdas, accuracy):
+    found = find_counterpart(preset, compose(preset, {"data.name": data}))
+    assert (found.lambdas, found.metrics["accuracy"]) == (lambdas, pytest.approx(accuracy))
+
+
+@pytest.mark.parametrize("components", [2, 3, 4])
+def test_every_ndt_preset_has_metrics_and_lambdas_on_the_four_data_sets(components):
+    for case in itertools.product(RANGES, ("imdb", "sst2", "yelp-5", "twitter_financial")):
+        preset = f"ndt-{case[0]}-n{components}"
+        found = find_counterpart(preset, compose(preset, {"data.name": case[1]}))
+        assert [len(layer) for layer in found.lambdas] == [components - 1] * 2, case
+        assert set(found.metrics) == {"accuracy", "precision_weighted", "f1_weighted", "roc_auc"}, case
+        assert all(0.4 < value < 1 for value in found.metrics.values()), case
+        assert len(found.tables) == 2, case
+
+
+@pytest.mark.parametrize(
+    ("preset", "settings", "words"),
+    [
+        ("ndt-01-n3", {"data.name": "built-in"}, "not built-in"),
+        ("differential-v2", {"data.name": "imdb"}, "No paper reports"),
+        ("tfidf-logreg", {"data.name": "imdb"}, "No paper reports"),
+        ("tweet-v1-p2", {}, "The 7ess-Xin paper reports 195 numbers; they are not matched with runs."),
+        ("sentiformer", {}, "The SentiFormer paper reports 51 numbers"),
+        ("lexical-all", {}, "The Sentiment Lexical Attention paper reports 135 numbers"),
+        ("inceptive-16", {}, "The Inceptive Transformers paper reports 105 numbers"),
+        ("ndt-01-n3", {"data.name": "imdb", "model.layers": 3}, "settings differ"),
+    ],
+)
+def test_a_run_without_a_counterpart_is_told_why(preset, settings, words):
+    config = compose(preset, settings)
+    assert find_counterpart(preset, config) is None
+    assert words in explain_unmatched(preset, config)
+
+
+def test_other_splits_are_noted_and_what_the_paper_leaves_open_does_not_part_a_run_from_it():
+    dev = find_counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "sst2"}))
+    again = find_counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "sst2", "data.split": "0.7/0.15/0.15"}))
+    whole = find_counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "imdb"}))
+    few = find_counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "imdb", "data.limit": 500}))
+    assert "keeps the official splits" in dev.note
+    assert "Both split" in again.note
+    assert whole.note == ""
+    assert few.note == "Training was limited to 500 rows."
+    open_choices = {"data.name": "imdb", "model.dropout": 0.2, "model.attention.learn_beta": True}
+    open_choices["model.attention.lambda_start"] = "0.25"
+    assert find_counterpart("ndt-01-n3", compose("ndt-01-n3", open_choices)) is not None
+
+
+def test_the_summary_of_a_run_carries_what_is_reported():
+    config = compose("ndt-01-n3", {"data.name": "imdb"})
+    told = summarize_run(RunRecord("a", "ndt-01-n3", "done", config, "2026-01-01"))["reported"]
+    assert told["lambda"] == [[0.1506, 0.1436], [0.1841, 0.1604]]
+    assert told["metrics"]["accuracy"] == pytest.approx(0.8474)
+    other = compose("ndt-01-n3", {"data.name": "built-in"})
+    assert summarize_run(RunRecord("a", "ndt-01-n3", "done", other, "2026-01-01"))["reported"] is None

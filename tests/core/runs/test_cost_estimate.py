@@ -1,0 +1,195 @@
+"""How long a training run will take, said before it starts."""
+
+import dataclasses
+
+import pytest
+
+from core.config import compose
+from core.models import attention
+from core.models.model_description import count_parameters
+from core.models.presets import PRESETS
+from core.runs import queue
+from core.runs.cost_estimate import (
+    DENSE,
+    GUESS_SECONDS,
+    LENGTHS,
+    MASKED_SHARE,
+    START_SECONDS,
+    Counts,
+    Size,
+    count_uncut_rows,
+    describe_shortcuts,
+    estimate_size,
+    estimate_time,
+)
+from core.runs.record import RunRecord
+from core.runs.store import get_machine_id
+from core.training import mlm
+
+
+def short(preset="ndt-01-n3", **settings):
+    """The plan of a short training; settings with `__` for the dot."""
+    return compose(preset, {**LENGTHS["short"], **{name.replace("__", "."): each for name, each in settings.items()}})
+
+
+COUNTS = Counts(2_400, 3, vocabulary=3_100, longest=32)
+PLAN = short()
+
+
+def run(config=PLAN, *, steps=1000, seconds=20.0, rows=16_000, **changes):
+    """A finished run of this machine."""
+    progress = {"rows": {"train": rows, "validation": 10}, "machine": get_machine_id()}
+    known = {"threads": queue.count_threads(), "max_length": 24, "progress": progress, "results": {"steps": steps}}
+    record = RunRecord("r", "ndt-01-n3", "done", config, "", seconds=seconds, **known)
+    return dataclasses.replace(record, **changes)
+
+
+def test_the_aims_are_settings_that_a_run_can_have():
+    for settings in LENGTHS.values():
+        compose("vanilla", settings)
+    assert list(LENGTHS) == ["short", "medium", "full"], "no name promises a time"
+    assert mlm.SHARE == MASKED_SHARE and attention.DENSE == DENSE
+
+
+def test_without_earlier_runs_it_is_a_cautious_guess(monkeypatch):
+    monkeypatch.setattr(queue, "count_threads", lambda: 2)
+    found = estimate_time(PLAN, [])
+    assert (found.steps, found.runs) == (1000, 0)
+    assert 0.5 * GUESS_SECONDS < (found.seconds - START_SECONDS) / found.steps < 2 * GUESS_SECONDS
+    monkeypatch.setattr(queue, "count_threads", lambda: 1)
+    assert estimate_time(PLAN, []).seconds - START_SECONDS == pytest.approx(2 * (found.seconds - START_SECONDS))
+
+
+def test_the_median_of_the_nearest_runs_counts():
+    assert (
+        estimate_time(PLAN, [run()]).seconds == pytest.approx(START_SECONDS + 20)
+        and estimate_time(PLAN, [run()]).runs == 1
+    )
+    records = [run(seconds=second) for second in (20.0, 30.0, 300.0)]
+    assert estimate_time(PLAN, records).seconds == pytest.approx(START_SECONDS + 30)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"status": "failed"},
+        {"threads": 63},
+        {"progress": {"rows": {"train": 16_000}, "machine": "another"}},
+        {"results": {}},
+        {"max_length": 2_000},
+    ],
+)
+def test_runs_that_cannot_be_compared_do_not_count(changes):
+    assert estimate_time(PLAN, [run(**changes)]).runs == 0
+
+
+def test_twice_the_layers_cost_more_and_fewer_texts_cost_less():
+    whole = estimate_time(PLAN, []).seconds
+    assert estimate_time(short(model__layers=4), []).seconds > 1.5 * whole
+    assert estimate_time(short(data__limit=1_600), []).steps == 100
+    assert estimate_time(short(training__nonsense=0.02), []).steps == 1_020
+    three = compose("vanilla", {"data.classes": 3, "training.epochs": 1})
+    assert estimate_time(three, []).steps == -(-20_000 // 64), "the built-in corpus has more texts of three classes"
+    for preset in ("tfidf-logreg", "lexicon"):
+        assert estimate_time(compose(preset), []) is None, "solved in one go"
+
+
+def test_the_texts_of_other_data_are_known_from_earlier_runs_only(tmp_path):
+    config = compose("vanilla", {"data.name": "somewhere.csv"})
+    assert estimate_time(config, []) is None
+    assert estimate_time(config, [run(config, rows=6_400)]).steps == 100 * config.training.epochs
+    cut = compose("vanilla", {"data.name": "somewhere.csv", "data.limit": 640})
+    assert estimate_time(cut, []).steps == 10 * cut.training.epochs
+    assert estimate_time(config, [run(cut, rows=640)]) is None
+    assert count_uncut_rows(PLAN, []) == 16_000 and count_uncut_rows(cut, []) is None
+    assert count_uncut_rows(cut, [run(config, rows=700)]) == 700
+
+
+@pytest.mark.parametrize(
+    ("cheaper", "dearer"), [("cnn", "bilstm"), ("inceptive-mean", "inceptive-16"), ("inceptive-16", "inceptive-128")]
+)
+def test_every_part_that_computes_counts(cheaper, dearer):
+    first, second = (estimate_time(compose(preset, {"training.epochs": 1}), []) for preset in (cheaper, dearer))
+    assert first.steps == second.steps
+    assert 1.2 * (first.seconds - START_SECONDS) < second.seconds - START_SECONDS
+
+
+def seconds_of(preset, longest, **settings):
+    given = {"training.epochs": 1, "text.max_length": longest, **settings}
+    return estimate_time(compose(preset, given), []).seconds - START_SECONDS
+
+
+def test_a_window_bounds_what_a_long_text_costs_and_a_generous_cut_costs_nothing_where_texts_are_short():
+    filled = {"training.batching": "fixed"}
+    windowed, full = (
+        [seconds_of(preset, longest, **filled) for longest in (DENSE, 4_096, 8_192)]
+        for preset in ("sentiformer", "sentiformer-full")
+    )
+    assert windowed[2] == pytest.approx(2 * windowed[1], rel=0.01) and full[2] > 3 * full[1]
+    assert windowed[0] == full[0], "where a dense call is taken a window saves nothing"
+    assert seconds_of("vanilla", 512) == seconds_of("vanilla", 0)
+    assert seconds_of("vanilla", 512, **filled) > 5 * seconds_of("vanilla", 0)
+
+
+def test_the_size_is_told_at_the_vocabulary_that_a_run_on_the_same_texts_has_counted():
+    record = run(vocabulary=1_234, classes=("a", "b", "c"))
+    found = estimate_size(compose("sentiformer", {"data.limit": 16_000}), [record])
+    built = PRESETS["sentiformer"].model
+    assert found.vocabulary == 67_000 and found.counted == "bound", "another max_vocab is another vocabulary"
+    found = estimate_size(compose("vanilla", {"data.limit": 16_000}), [record])
+    assert found == Size(count_parameters(PRESETS["vanilla"].model, vocabulary=1_234, classes=3), 1_234, "run")
+    assert estimate_size(compose("vanilla", {"data.limit": 100}), [record]).vocabulary == 30_000
+    assert estimate_size(compose("sentiformer"), []).parameters == count_parameters(built, vocabulary=67_000, classes=2)
+
+
+def test_a_file_that_was_read_is_estimated_from_its_own_counts():
+    own = short(data__name="own.csv")
+    unread, read = (estimate_time(own, [], counts) for counts in (None, COUNTS))
+    assert (unread.steps, unread.counted) == (1_000, False)
+    assert (read.steps, read.counted) == (4 * 38, True), "2,400 rows in batches of 64, four times"
+    model = PRESETS["ndt-01-n3"].model
+    assert estimate_size(own, [], COUNTS) == Size(count_parameters(model, vocabulary=3_100, classes=3), 3_100, "data")
+    cut = compose("ndt-01-n3", {"data.name": "own.csv", "data.limit": 100})
+    assert estimate_size(cut, [], COUNTS).counted == "bound", "fewer rows may have fewer words"
+    assert estimate_size(own, [], dataclasses.replace(COUNTS, vocabulary=0)).vocabulary == 30_000
+    assert estimate_size(own, [run(own, rows=2_400, vocabulary=9, classes=("a", "b", "c"))], COUNTS).counted == "run"
+
+
+def test_n_grams_that_nobody_has_counted_have_no_size():
+    assert estimate_size(compose("tfidf-logreg"), [run(vocabulary=1_234, classes=("a", "b"))]) is None
+    assert estimate_size(compose("lexicon"), []).parameters == 6
+    counted = run(compose("tfidf-nb"), vocabulary=9_000, classes=("a", "b"))
+    assert estimate_size(compose("tfidf-logreg"), [counted]).parameters == 2 * 9_000 + 2
+
+
+def test_a_shortened_training_says_what_it_costs_and_what_is_not_shortened_costs_nothing():
+    assert list(describe_shortcuts("vanilla", short("vanilla"))) == [
+        "4 epochs in place of the 10 of vanilla: learning rate and epochs belong together, and 0.0005 was chosen for "
+        "10. Try training.lr=0.001 or 0.002 as well, and choose on validation.",
+        "At most 16\u202f000 training rows are used; nobody has counted these yet.",
+    ]
+    faster = short("vanilla", training__lr=1e-3)
+    assert next(describe_shortcuts("vanilla", faster)).startswith(
+        "4 epochs in place of the 10 of vanilla, at a higher learning"
+    )
+    assert not list(describe_shortcuts("vanilla", compose("vanilla")))
+    assert not list(
+        describe_shortcuts("vanilla", compose("vanilla", {"training.epochs": 30, "data.limit": 500}), rows=500)
+    )
+    own = short("vanilla", data__name="own.csv")
+    assert not [
+        each
+        for each in describe_shortcuts("vanilla", own, count_uncut_rows(own, [], COUNTS))
+        if "training rows" in each
+    ]
+    assert not list(describe_shortcuts("tfidf-logreg", compose("tfidf-logreg", {"training.epochs": 1})))
+
+
+def test_masked_words_come_on_top_and_are_not_taken_for_steps_of_the_labels():
+    plan = short(training__masked_epochs=4, text__max_vocab=5_000)
+    both = estimate_time(plan, [run()])
+    assert both.steps == 1000, "of the labels"
+    assert both.seconds > START_SECONDS + 40, "as many steps again, each of which costs more"
+    known = run(plan, seconds=100.0)
+    known.results["masked"] = {"seconds": 80.0}
+    assert estimate_time(PLAN, [known]).seconds == pytest.approx(START_SECONDS + 20)

@@ -1,0 +1,102 @@
+"""What was measured of explanations: kept with the run, or beside it, and nothing where it was interrupted."""
+
+import json
+import shutil
+
+import pytest
+
+from core import api
+from core.exceptions import InputError, RunDamaged
+from core.interpret.faithfulness_verdict import THRESHOLDS
+from core.runs import faithfulness_files
+from core.runs.faithfulness_files import BeliefFiles
+from core.runs.store import RunStore
+
+
+@pytest.fixture(scope="module")
+def measured(finished, tmp_path_factory):
+    """A store with `mine`, and what was measured of deletion and of all methods on its validation split."""
+    folder = tmp_path_factory.mktemp("measured") / "runs"
+    shutil.copytree(finished, folder)
+    store = RunStore(folder)
+    return store, api.believe("mine", method="deletion", limit=8, store=store)
+
+
+@pytest.mark.slow
+def test_what_is_measured_is_kept_and_read_again(measured):
+    store, found = measured
+    again = api.believe("mine", method="deletion", limit=8, store=store)
+    assert (found["computed"], again["computed"]) == (True, False)
+    assert {**found, "computed": False} == again == json.loads(json.dumps(again))
+    assert found["file"].startswith(str(store.path("mine") / "belief"))
+    assert (found["split"], found["limit"], found["seed"]) == ("validation", 8, 0)
+    (only,) = found["methods"]
+    assert found["sentences"] + found["left_out"] == 8 and only["verdict"] in ("evidence", "illustration", "neither")
+    assert set(only["tests"]) == {"insertion", "pairs", "stability", "control"}
+    assert set(only["curves"]) == {"insertion", "random"} and len(only["curves"]["random"]["values"]) == 11
+    assert found["thresholds"]["insertion"]["evidence"] == THRESHOLDS["insertion"].evidence
+
+
+def test_every_setting_and_the_weights_have_a_file_of_their_own(measured, monkeypatch):
+    store, _ = measured
+    stems = {BeliefFiles.from_run(store, "mine", *given).stem for given in ((), ("deletion",), ("deletion", 8))}
+    monkeypatch.setattr(faithfulness_files, "_hash_file", lambda path, version: "other weights")
+    stems.add(BeliefFiles.from_run(store, "mine").stem)
+    assert len(stems) == 4
+    assert BeliefFiles.from_run(store, "mine").words == ("believe", "mine", "--limit=200")
+    assert BeliefFiles.from_run(store, "mine", "shapley", 50).words == (
+        "believe",
+        "mine",
+        "--limit=50",
+        "--method=shapley",
+    )
+
+
+def test_single_methods_stand_together_until_all_are_measured(measured):
+    store, _ = measured
+    assert faithfulness_files.read_stored(store, "mine", ("deletion",)) is None
+    found = faithfulness_files.read_stored(store, "mine", ("shapley", "deletion"), 8)
+    assert [each.method for each in found.methods] == ["deletion"]
+
+
+@pytest.mark.slow
+def test_a_damaged_file_is_named_and_measured_again(measured):
+    store, _ = measured
+    here = BeliefFiles.from_run(store, "mine", "deletion", 8)
+    kept = here.get_path("json").read_text()
+    for damage in (kept[:50], kept.replace('"sentences": ', '"sentences": -'), kept.replace('"curves"', '"curve"')):
+        here.get_path("json").write_text(damage)
+        with pytest.raises(RunDamaged, match="cannot be read"):
+            here.read()
+    assert api.believe("mine", method="deletion", limit=8, store=store)["computed"]
+    after, before = json.loads(here.get_path("json").read_text()), json.loads(kept)
+    assert after["belief"] == before["belief"]
+
+
+def test_what_cannot_be_measured_is_refused_and_leaves_no_trace(measured, monkeypatch):
+    store, _ = measured
+    before = sorted((store.path("mine") / "belief").iterdir())
+    with pytest.raises(InputError, match="method 'lime': one of deletion"):
+        api.believe("mine", method="lime", store=store)
+    for limit in (0, -1, 2001):
+        with pytest.raises(InputError, match=f"--limit {limit}: a number of sentences from 1 to 2000"):
+            BeliefFiles.from_run(store, "mine", limit=limit)
+    monkeypatch.setattr("core.interpret.faithfulness.LEAST", 99)
+    with pytest.raises(InputError, match="of 9 sentences none has 99 words"):
+        BeliefFiles.from_run(store, "mine", "shapley", 9).find(lambda what, share: None)
+    assert sorted((store.path("mine") / "belief").iterdir()) == before
+
+
+@pytest.mark.slow
+def test_a_text_has_numbers_and_no_verdict(measured):
+    store, _ = measured
+    found = api.believe("mine", "word1 good word2 bad", store=store)
+    assert [each["method"] for each in found["methods"]] == [
+        "deletion", "shapley", "gradient", "integrated", "attention", "collapse",
+    ]  # fmt: skip
+    for each in found["methods"]:
+        assert each["words"] == 4 and set(each) == {"method", "target", "words", "tests", "edits", "completeness"}
+        assert (each["completeness"] is not None) == (each["method"] == "integrated")
+    assert found["methods"][0]["tests"]["deletion"] is None
+    with pytest.raises(InputError, match="class 'nice'"):
+        api.believe("mine", "good", target="nice", store=store)

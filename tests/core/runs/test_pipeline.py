@@ -1,0 +1,276 @@
+import json
+import os
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+import safetensors.torch
+import torch
+from stopping import rows_without_time
+from waiting import cancel_at, until
+
+from core.data.load import load_dataset
+from core.data.sources import suggest_settings
+from core.evaluation.baseline import YARDSTICKS, fit_baseline, predict_split
+from core.evaluation.metrics import evaluate
+from core.evaluation.prediction import predict_texts
+from core.exceptions import DataError, NotAvailable
+from core.runs import training_jobs
+from core.runs.configuration import configure
+from core.runs.load import load_run
+from core.runs.record import CANCEL, CHECKPOINT, HISTORY, MASKED, TOKENIZER, WEIGHTS
+from core.runs.store import get_machine_id
+from core.runs.worker import execute
+from core.training import temperature, training_stage
+from core.training.history import read_history
+
+
+def weights(store, run):
+    return (store.path(run) / WEIGHTS).read_bytes()
+
+
+@pytest.mark.slow
+def test_a_run_from_a_file_to_its_results(whole):
+    store, run, told = whole
+    record, loaded = store.read(run), load_run(store, run)
+    assert record.status == "done"
+    assert record.classes == ("negative", "positive")
+    assert record.vocabulary == loaded.tokenizer.size
+    assert record.max_length == 16
+    assert record.parameters == sum(p.numel() for p in loaded.model.parameters())
+    assert (record.threads, record.device) == (1, "cpu")
+    assert record.seconds > 0 and len(record.data_fingerprint) == 64 and record.data_notes
+    assert record.versions["torch"] == torch.__version__
+    planned = {"steps": 36, "epochs": 3, "rows": {"train": 96, "validation": 12}}
+    assert record.progress == {**planned, "step": 36, "epoch": 3, "machine": get_machine_id()}
+    first = [kind for kind in told if kind not in ("step", "epoch")]
+    assert first == ["queued", "running", "data", "tokenizer", "training", "evaluation", "intervals", "yardstick"]
+    assert {**planned, "step": 0}.items() <= told["training"].items(), "it is in the record before the first step"
+
+    results = record.results
+    assert results.keys() == {
+        *("best_epoch", "steps", "metrics", "lambda", "intervals", "silhouette", "inference", "yardstick"),
+        *("temperature", "interval_version"),
+    }
+    cooled = results["temperature"]
+    assert (cooled["value"], cooled["rows"], record.temperature) == (1, 12, 1), "twelve rows are too few for one"
+    assert results["metrics"].keys() == results["intervals"].keys() == results["silhouette"].keys()
+    assert results["metrics"].keys() == {"validation", "test"}
+    assert [len(layer) for layer in results["lambda"]] == [2, 2]
+    best = read_history(store.path(run) / HISTORY).select_kind("epoch")[results["best_epoch"]]
+    assert results["metrics"]["validation"]["accuracy"] == best["validation"]["accuracy"]
+    assert results["lambda"] == best["lambda"]
+    assert results["yardstick"]["model"] == "tfidf-logreg"
+    assert json.loads((store.path(run) / "evaluation/test/metrics.json").read_text())["n"] == 12
+    assert not (store.path(run) / CHECKPOINT).exists()
+
+    assert not loaded.model.training
+    assert not any(parameter.requires_grad for parameter in loaded.model.parameters())
+    table = pd.read_parquet(store.path(run) / "evaluation/test/predictions.parquet")
+    said = predict_texts(loaded.model, loaded.tokenizer, table["text"].tolist())
+    assert np.allclose(said.probabilities[:, 1], table["probability:positive"], atol=1e-6)
+    embeddings = np.load(store.path(run) / "evaluation/test/embeddings.npy")
+    assert np.allclose(said.pooled, embeddings, atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weights", ["none", "balanced"])
+def test_a_temperature_is_in_everything_that_a_run_says(store, tiny, monkeypatch, weights):
+    """Files, metrics, a loaded run: all at the temperature that is best for its own validation logits.
+
+    It moves them towards the class prior where that is what was taught of made-up texts.
+    """
+    monkeypatch.setattr(temperature, "LEAST", 12)
+    run = store.create(tiny(**{"training.nonsense": 0.1, "training.class_weights": weights}), "ndt-01-n3").run
+    record = execute(store, run)
+    loaded, told = load_run(store, run), record.results["temperature"]
+    held = load_dataset(record.config.data).splits["validation"]
+    plain = predict_texts(loaded.model, loaded.tokenizer, held["text"].tolist())
+    prior = ()
+    if weights == "none":
+        prior = temperature.compute_class_prior(load_dataset(record.config.data).get_targets("train"), 2)
+    assert tuple(told.get("prior", {}).values()) == record.scaling.prior == prior
+    best = temperature.fit_temperature(plain.logits, held["label"].to_numpy(), prior)
+    assert record.temperature == told["value"] == pytest.approx(best, rel=1e-4) != 1 and told["rows"] == 12
+    for split in ("validation", "test"):
+        written = pd.read_parquet(store.path(run) / f"evaluation/{split}/predictions.parquet")
+        said = loaded.predict(written["text"].tolist())
+        np.testing.assert_allclose(written["probability:positive"], said.probabilities[:, 1], atol=1e-6)
+        trained = torch.from_numpy(said.logits).softmax(1).numpy()
+        # The classes are equally frequent, so towards their prior no answer changes.
+        assert (said.probabilities.argmax(1) == trained.argmax(1)).all()
+        labels = (written["label"] == "positive").to_numpy(int)
+        before = evaluate(labels, trained)
+        plainly = {name: before[name] for name in ("loss", "ece", "brier")}
+        assert told["as_trained"][split] == pytest.approx(plainly, abs=1e-5)
+        assert record.results["metrics"][split]["accuracy"] == before["accuracy"]
+        now = evaluate(labels, said.probabilities)
+        assert record.results["metrics"][split] == pytest.approx(now, abs=1e-5)
+        kept = json.loads((store.path(run) / f"evaluation/{split}/metrics.json").read_text())["temperature"]
+        assert kept == {"value": record.temperature, "as_trained": told["as_trained"][split]}
+    view, (asked,) = loaded.inspect("a good film"), loaded.predict(["a good film"]).probabilities
+    assert list(view.probabilities.values()) == pytest.approx(asked.tolist(), abs=1e-6)
+    best_row = read_history(store.path(run) / HISTORY).select_kind("epoch")[record.results["best_epoch"]]
+    assert best_row["validation"]["ece"] == pytest.approx(told["as_trained"]["validation"]["ece"], abs=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", YARDSTICKS)
+def test_a_yardstick_by_its_own_name_is_the_one_that_stands_beside_every_run(
+    preset, store, tiny, table, tmp_path, monkeypatch
+):
+    """To the bit, its temperature too; also on data whose networks read another text: us_airline is read as tweets."""
+    monkeypatch.setattr(temperature, "LEAST", 12)
+    folder = tmp_path / "data" / "us_airline"
+    folder.mkdir(parents=True)
+    rows = pd.read_csv(table)
+    rows["text"] += [f" #Fly{each % 3}Now @you http://t.co/{each % 5}" for each in range(len(rows))]
+    rows.to_csv(folder / "train.csv", index=False)
+    monkeypatch.setenv("SENTISCOPE_DATA", str(folder.parent))
+    assert suggest_settings("us_airline") == {"text.normaliser": "tweet"}
+    config = configure("us_airline", preset)
+    record = execute(store, store.create(config, preset, "own").run)
+    dataset = load_dataset(config.data)
+    found = fit_baseline(dataset, preset)
+    assert record.results["metrics"] == found["splits"] and record.results["C"] == found["C"]
+    assert record.temperature == found["temperature"] != 1
+    written = pd.read_parquet(store.path("own") / "evaluation/test/predictions.parquet")
+    said = predict_split(dataset.fingerprint, dataset.classes, "test", lambda: dataset, preset)
+    np.testing.assert_array_equal(written[[f"probability:{name}" for name in dataset.classes]], said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("preset", "chosen"),
+    [
+        ("bilstm", {"best_epoch", "steps"}),
+        ("cnn", {"best_epoch", "steps"}),
+        ("tfidf-logreg", {"C"}),
+        ("tfidf-nb", {"alpha"}),
+        ("tfidf-svm", {"C", "scale"}),
+        ("lexicon", {"feature", "neutral_share"}),
+    ],
+)
+def test_a_baseline_is_a_run_like_any_other(store, tiny, tmp_path, preset, chosen):
+    (tmp_path / "words.csv").write_text("word,polarity\ngood,1\nbad,-1\n")
+    needs = {
+        "lexicon": {"text.lexicon": str(tmp_path / "words.csv")},
+        "bilstm": {"model.ff_width": 16, "model.dropout": 0.0, "training.epochs": 12, "training.lr": 0.02},
+    }
+    run = store.create(tiny(preset, **needs.get(preset, {})), preset).run
+    record = execute(store, run)
+    results = record.results
+    assert record.status == "done"
+    common = {"metrics", "intervals", "interval_version", "silhouette", "inference", "yardstick", "temperature"}
+    assert results.keys() == common | chosen
+    least = 0.75 if preset == "bilstm" else 0.9  # 96 texts are few for a state that has to pass all other words
+    assert results["metrics"]["test"]["accuracy"] >= least
+    loaded = load_run(store, run)
+    assert record.parameters == sum(p.numel() for p in loaded.model.state_dict().values()) - (
+        record.vocabulary if preset.startswith("tfidf") else 0  # idf is no parameter
+    )
+    assert predict_texts(loaded.model, loaded.tokenizer, ["good", "bad"]).probabilities.argmax(1).tolist() == [1, 0]
+    written = pd.read_parquet(store.path(run) / "evaluation/test/predictions.parquet")
+    again = predict_texts(loaded.model, loaded.tokenizer, written["text"].tolist()).probabilities
+    assert np.allclose(again[:, 1], written["probability:positive"], atol=1e-6)
+    assert {TOKENIZER, WEIGHTS} <= {path.name for path in store.path(run).iterdir()}
+    if preset == "tfidf-logreg":
+        assert set(safetensors.torch.load_file(store.path(run) / WEIGHTS)) == {"idf", "weight", "bias"}
+
+
+@pytest.mark.slow
+def test_a_run_cancelled_in_the_middle_resumes_to_the_same_bits(store, tiny, whole, monkeypatch):
+    monkeypatch.setattr(training_stage, "CHECKPOINT_SECONDS", 0.0)
+    cut, seen = store.create(tiny(), "ndt-01-n3", "cut").run, []
+
+    def cancel(event):
+        seen.append(store.read(cut).progress.get("step"))
+        if event["kind"] == "step" and event["step"] == 17:
+            (store.path(cut) / CANCEL).touch()
+
+    record = execute(store, cut, on_event=cancel)
+    assert record.status == "cancelled"
+    assert record.progress["step"] == 17 and "continues it" in record.reason
+    assert load_run(store, cut).record.status == "cancelled"  # the best weights so far can be looked at
+    assert {0, 5, 12} <= set(seen), "checkpoints within an epoch tell the record how far it is"
+    torch.rand(7)
+    assert execute(store, cut).status == "done"
+    there, other, _ = whole
+    assert weights(store, cut) == weights(there, other)
+    assert rows_without_time(store.path(cut) / HISTORY) == rows_without_time(there.path(other) / HISTORY)
+    same = ("metrics", "lambda", "intervals", "silhouette", "best_epoch")
+    first, second = there.read(other).results, store.read(cut).results
+    assert {key: first[key] for key in same} == {key: second[key] for key in same}
+
+
+@pytest.mark.slow
+def test_a_run_begins_anew_without_a_checkpoint_and_goes_on_without_the_files_that_it_began_with(
+    store, tiny, tmp_path, table, monkeypatch
+):
+    words = tmp_path / "words.csv"
+    words.write_text("word,polarity\ngood,1\nbad,-1\n")
+    run = store.create(tiny("vanilla", **{"text.lexicon": str(words), "model.attention.lexical": "add"}), "vanilla").run
+    record = execute(
+        store, run, on_event=lambda event: event.get("step") == 9 and training_jobs.cancel(store, run, keep=False)
+    )
+    assert "begins it anew" in record.reason
+    assert not (store.path(run) / CHECKPOINT).exists() and not store.is_cancel_requested(run)
+    assert execute(store, run, on_event=cancel_at(store, run, 17)).status == "cancelled"
+    rows = table.read_text()
+    table.write_text(rows.replace("word1 ", "word2 "))
+    with pytest.raises(DataError, match=r"reviews\.csv: the data are no longer those.*start a new run"):
+        execute(store, run)
+    assert store.read(run).status == "failed"
+    table.write_text(rows)
+    words.unlink()
+
+    def refuse(dataset):
+        raise NotAvailable("no yardstick for these data")
+
+    monkeypatch.setattr("core.runs.pipeline.fit_baseline", refuse)
+    history = store.path(run) / HISTORY
+    history.write_bytes(history.read_bytes()[:-30] + b"\n\xff\x00 junk\n{")
+    record = execute(store, run)
+    assert record.status == "done" and record.results["yardstick"] == {"left_out": "no yardstick for these data"}
+    found = read_history(history)
+    assert found.skipped == 0, "what was spoilt of the history is left out"
+    assert [row["step"] for row in found.select_kind("step")] == [*range(17), *range(18, 37)]
+
+
+@pytest.mark.slow
+def test_a_process_killed_in_training_is_told_as_failed_and_resumes_to_the_same_bits(store, tiny):
+    long = tiny(**{"training.epochs": 20})
+    cut = training_jobs.submit(store, long, "ndt-01-n3", "cut").run
+    history = store.path(cut) / HISTORY
+    until(lambda: store.read(cut).status == "running" and len(read_history(history).rows) > 20)
+    os.kill(store.read(cut).process.pid, signal.SIGKILL)
+    until(lambda: store.read(cut).status == "failed")
+    assert "`sentiscope train --resume cut` continues it" in store.read(cut).reason
+    assert (store.path(cut) / CHECKPOINT).is_dir()
+    assert [changed.run for changed in training_jobs.recover_runs(store)] == ["cut"]
+    training_jobs.start(store, cut)
+    whole = store.create(long, "ndt-01-n3", "whole").run
+    execute(store, whole)
+    until(lambda: store.read(cut).status == "done")
+    assert weights(store, cut) == weights(store, whole)
+    assert rows_without_time(history) == rows_without_time(store.path(whole) / HISTORY)
+
+
+@pytest.mark.slow
+def test_masked_words_come_before_the_labels_and_go_on_where_they_were_stopped(store, tiny):
+    config = tiny("vanilla", **{"training.masked_epochs": 2, "training.epochs": 1})
+    whole, cut = (store.create(config, "vanilla").run for _ in "ab")
+    told = []
+    record = execute(store, whole, on_event=lambda event: told.append(event["kind"]))
+    assert told.index("masked words") < told.index("training")
+    assert record.results["masked"].keys() == {"loss", "epochs", "seconds"}
+    assert 0 < record.results["masked"]["seconds"] < record.seconds and "stage" not in record.progress
+    assert record.progress["step"] == 12, "steps of the labels"
+    ended = [row["epoch"] for row in read_history(store.path(whole) / MASKED).select_kind("epoch")]
+    assert ended == [0, 1]
+    stopped = execute(store, cut, on_event=cancel_at(store, cut, 17))
+    assert stopped.status == "cancelled" and stopped.progress["stage"] == "masked"
+    assert (stopped.progress["step"], stopped.progress["steps"], stopped.progress["epochs"]) == (17, 24, 2)
+    assert execute(store, cut).status == "done"
+    assert weights(store, cut) == weights(store, whole)

@@ -1,0 +1,270 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import types
+
+import psutil
+import pytest
+from refused import full
+from waiting import dead, hold_ticket, until
+
+from core.data.config import DataConfig
+from core.data.uploads import keep_choice, keep_file
+from core.exceptions import InputError, RunNotFound, StorageError
+from core.runs import background_jobs, queue, training_jobs
+from core.runs.queue import lock_run
+from core.runs.record import CANCEL, CHECKPOINT, HISTORY, LOG
+from core.runs.store import get_own_process, is_alive
+
+SLEEP = "import time; print('begun', flush=True); time.sleep(60)"
+
+
+def end(process):
+    process.kill()
+    process.wait()
+
+
+@pytest.fixture
+def sleeping(monkeypatch):
+    """Jobs are processes that only sleep; those that a test leaves are ended."""
+    started = []
+
+    def remember(*arguments, **options):
+        started.append(subprocess.Popen(*arguments, **options))
+        return started[-1]
+
+    monkeypatch.setattr(training_jobs, "build_command", lambda run: [sys.executable, "-c", SLEEP])
+    names = {name: getattr(subprocess, name) for name in ("DEVNULL", "STDOUT")}
+    monkeypatch.setattr(background_jobs, "subprocess", types.SimpleNamespace(Popen=remember, **names))
+    yield started
+    for process in started:
+        end(process)
+
+
+@pytest.mark.slow
+def test_a_submitted_run_is_queued_in_a_session_of_its_own_and_logs(store, config, sleeping, monkeypatch):
+    record = training_jobs.submit(store, config, "ndt-01-n2", "mine")
+    assert (record.run, record.status, record.process.pid) == ("mine", "queued", sleeping[0].pid)
+    assert store.read("mine") == record
+    assert os.getsid(sleeping[0].pid) == sleeping[0].pid != os.getsid(0)
+    assert psutil.Process(sleeping[0].pid).environ()["SENTISCOPE_RUNS"] == str(store.folder)
+    log = store.path("mine") / LOG
+    until(lambda: log.read_text() == "begun\n")
+    assert training_jobs.cancel(store, "mine").status == "queued" and store.is_cancel_requested("mine"), "a wish for it"
+    store.create(config, "ndt-01-n2", "later")
+    store.create(config, "ndt-01-n2", "runs")
+    store.update("runs", status="running", process=get_own_process())
+    records = store.list()
+    assert [training_jobs.get_queue_position(records, name) for name in ("mine", "later", "runs", "none")] == [
+        1,
+        2,
+        0,
+        0,
+    ]
+    record = training_jobs.cancel(store, "later")
+    assert record.status == "cancelled" and "`sentiscope train --resume later` continues it" in record.reason
+    monkeypatch.setattr(training_jobs, "DYING_SECONDS", 0.1)
+    with lock_run(store.path("later")), pytest.raises(InputError, match="another process"):
+        training_jobs.start(store, "later")
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(StorageError, match="disk is full"):
+        training_jobs.submit(store, config, "ndt-01-n2")
+    assert len(sleeping) == 1
+
+
+def test_a_run_that_lives_or_is_done_is_not_started_again(store, config, sleeping):
+    training_jobs.submit(store, config, "ndt-01-n2", "mine")
+    with pytest.raises(InputError, match="queued: there is nothing to start"):
+        training_jobs.start(store, "mine")
+    history = store.path("mine") / HISTORY
+    for place, kept in enumerate((True, False)):  # only a run that goes on keeps its history
+        history.write_text('{"kind": "step"}\n')
+        if kept:
+            (store.path("mine") / CHECKPOINT).mkdir()
+        else:
+            (store.path("mine") / CHECKPOINT).rmdir()
+        end(sleeping[place])
+        assert training_jobs.start(store, "mine").process.pid == sleeping[place + 1].pid
+        assert history.exists() is kept
+    end(sleeping[2])
+    store.update("mine", status="done", process=None)
+    with pytest.raises(InputError, match="done"):
+        training_jobs.start(store, "mine")
+
+
+def test_starting_again_forgets_an_old_wish_to_cancel(store, created, sleeping):
+    (store.path("first") / CANCEL).touch()
+    store.update("first", status="cancelled", reason="cancelled")
+    record = training_jobs.start(store, "first")
+    assert (record.status, record.reason) == ("queued", "")
+    assert not store.is_cancel_requested("first")
+
+
+@pytest.mark.parametrize("keep", [True, False], ids=["paused", "dropped"])
+def test_a_process_that_does_not_answer_is_ended_when_it_is_asked_again(store, config, sleeping, keep):
+    training_jobs.submit(store, config, "ndt-01-n2", "mine")
+    store.update("mine", status="running")
+    (store.path("mine") / CHECKPOINT).mkdir()
+    os.kill(sleeping[0].pid, signal.SIGSTOP)
+    asked = store.path("mine") / CANCEL
+    for _ in range(2):
+        record = training_jobs.cancel(store, "mine", keep=keep, insist=True)
+        assert record.status == "running", "it may be in the middle of a step"
+    os.utime(asked, (time.time() - training_jobs.STUCK_SECONDS - 1,) * 2)
+    assert training_jobs.cancel(store, "mine", keep=keep).status == "running", "a sweep that stops does not insist"
+    record = training_jobs.cancel(store, "mine", keep=keep, insist=True)
+    assert sleeping[0].wait(10) == -signal.SIGKILL
+    assert record == store.read("mine") and record.status == "cancelled" and record.process is None
+    hint = "continues it" if keep else "begins it anew"
+    assert record.reason == f"cancelled; it did not answer and was ended; `sentiscope train --resume mine` {hint}"
+    assert not asked.exists() and (store.path("mine") / CHECKPOINT).is_dir() is keep
+
+
+@pytest.mark.parametrize("status", ["done", "failed", "cancelled"])
+def test_what_neither_waits_nor_runs_cannot_be_cancelled(store, created, status):
+    store.update("first", status=status)
+    with pytest.raises(InputError, match=f"'first' is {status}: there is nothing to cancel"):
+        training_jobs.cancel(store, "first")
+    with pytest.raises(RunNotFound):
+        training_jobs.cancel(store, "none")
+
+
+@pytest.mark.slow
+def test_after_a_restart_waiting_runs_start_again_and_dead_ones_are_written_down(store, config, sleeping):
+    for name in ("never", "died", "lost", "lives", "done", "failed"):
+        store.create(config, "ndt-01-n2", name)
+    store.update("died", status="queued", process=dead())
+    store.update("lost", status="running", process=dead())
+    store.update("lives", status="running", process=get_own_process())
+    store.update("done", status="done")
+    store.update("failed", status="failed", reason="too big")
+    changed = training_jobs.recover_runs(store)
+    assert [record.run for record in changed] == ["never", "died", "lost"]
+    assert [process.pid for process in sleeping] == [store.read(name).process.pid for name in ("never", "died")]
+    lost = store.read("lost")
+    assert (lost.status, lost.process) == ("failed", None)
+    assert "continues it" in lost.reason
+    assert store.read("lives").status == "running"
+    assert store.read("failed").reason == "too big"
+    assert training_jobs.recover_runs(store) == []
+
+
+def test_adopting_goes_on_past_damaged_runs_and_a_full_disk(store, config, sleeping, monkeypatch):
+    for name in ("a", "b"):
+        store.create(config, "ndt-01-n2", name)
+    (store.path("a") / "run.json").write_text("junk")
+    store.create(config, "ndt-01-n2", "lost")
+    store.update("lost", status="running", process=dead())
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", full)
+        assert training_jobs.recover_runs(store) == []
+    for process in sleeping:
+        end(process)
+    assert [record.run for record in training_jobs.recover_runs(store)] == ["b", "lost"]
+
+
+def test_no_run_is_made_where_as_many_wait_as_may(store, config, sleeping, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_MOST_WAITING", "1")
+    with hold_ticket(store.folder, "ticket-1-waits"), pytest.raises(InputError, match="this server allows 1"):
+        training_jobs.submit(store, config, "ndt-01-n2", "mine")
+    assert store.list() == [] and sleeping == []
+    assert training_jobs.submit(store, config, "ndt-01-n2", "mine").status == "queued"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="a training run waits in its own process there")
+def test_a_run_that_waits_is_small_is_believed_to_live_and_ends_as_cancelled(store, config, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_JOBS", "1")
+    with queue.wait_for_slot(store.folder, "busy", "2020"):
+        record = training_jobs.submit(store, config, "ndt-01-n2", "mine")
+        until(lambda: list((store.folder / queue.FOLDER).glob("ticket-*-mine")))
+        process = psutil.Process(record.process.pid)
+        assert process.memory_full_info().uss < 10e6
+        assert store.read("mine") == record and is_alive(record.process)
+        process.kill()
+        until(lambda: not is_alive(record.process))
+        (again,) = training_jobs.recover_runs(store)
+        assert again.process.pid != process.pid and is_alive(again.process), "it is started again after a restart"
+        until(lambda: list((store.folder / queue.FOLDER).glob("ticket-*-mine")))
+        psutil.Process(again.process.pid).terminate()  # a wish: `test_worker.py`
+        until(lambda: store.read("mine").status == "cancelled")
+        assert store.read("mine").process is None
+    assert not store.is_cancel_requested("mine")
+
+
+HOUR, DAY = 3600.0, 24 * 3600.0
+
+
+def aged(path, seconds):
+    """The path, as if nobody had touched it for so long."""
+    then = time.time() - seconds
+    os.utime(path, (then, then))
+    return path
+
+
+@pytest.fixture
+def upload(store):
+    """Keep a file and forget it for a time: upload(content, seconds)."""
+
+    def keep(content, seconds):
+        kept = keep_file(store.folder / training_jobs.LIBRARY, "a.csv", content)
+        aged(kept.parent, seconds)
+        return kept
+
+    return keep
+
+
+@pytest.mark.parametrize("name", [".import-12-ab/run", ".removed-first-12/evaluation", ".sweeps/.plan.json.1-a.new"])
+def test_what_is_half_done_goes_when_nobody_has_touched_it_for_an_hour(store, created, name):
+    path = store.folder / name
+    path.mkdir(parents=True)
+    (path / "file").touch()
+    top = path if name.endswith(".new") else path.parent
+    aged(top, HOUR - 60)
+    training_jobs.clear_leftovers(store)
+    assert (path / "file").exists()
+    aged(top, HOUR + 60)
+    training_jobs.clear_leftovers(store)
+    assert not top.exists()
+    assert store.read("first") == created
+
+
+def test_stale_temporaries_of_a_run_go_and_its_files_stay(store, created):
+    folder = store.path("first")
+    before = sorted(each.name for each in folder.iterdir())
+    (folder / "checkpoint").mkdir()
+    for stale in (folder / ".run.json.17.new", folder / "checkpoint" / ".state.safetensors.17-00ff.new"):
+        stale.touch()
+        aged(stale, HOUR + 60)
+    training_jobs.clear_leftovers(store)
+    assert sorted(each.name for each in folder.iterdir()) == sorted(["checkpoint", *before])
+    assert list((folder / "checkpoint").iterdir()) == []
+
+
+def test_an_upload_goes_after_a_day_if_no_choice_and_no_run_names_it(store, config, upload):
+    library = store.folder / training_jobs.LIBRARY
+    chosen, trained, forgotten, fresh = (
+        upload(name.encode(), age)
+        for name, age in (("chosen", 9 * DAY), ("trained", 9 * DAY), ("forgotten", DAY + HOUR), ("fresh", DAY - HOUR))
+    )
+    again = upload(b"again", 9 * DAY)
+    keep_file(library, "b.csv", b"again")
+    keep_choice(library, DataConfig(str(chosen)))
+    store.create(config, "ndt-01-n2", "own")
+    # A record that cannot be read may still be mended by a person, and names its data.
+    (store.path("own") / "run.json").write_text(json.dumps({"config": {"data": {"name": str(trained)}}}) + "{")
+    training_jobs.clear_leftovers(store)
+    assert [path.exists() for path in (chosen, trained, forgotten, fresh, again)] == [True, True, False, True, True]
+
+
+def test_dead_tickets_go_with_the_next_start_and_held_ones_stay(store, created):
+    folder = store.folder / queue.FOLDER
+    folder.mkdir()
+    (folder / "ticket-1-dead").touch()
+    with queue.wait_for_slot(store.folder, "busy", "2020"), hold_ticket(store.folder, "ticket-2-waits"):
+        store.update("first", status="done")
+        assert training_jobs.recover_runs(store) == []
+        assert sorted(each.name for each in folder.iterdir()) == ["slot-0", "ticket-2-waits"]

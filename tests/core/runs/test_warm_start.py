@@ -1,0 +1,103 @@
+"""A training that starts from a finished run, from the settings to the record."""
+
+import shutil
+
+import pytest
+from waiting import cancel_at
+
+from core.api.training import describe_start
+from core.config import compose, flatten_config
+from core.exceptions import ConfigError, InputError
+from core.runs.load import load_run
+from core.runs.warm_start import add_start_settings
+from core.runs.worker import execute
+
+
+@pytest.fixture(scope="module")
+def trained(trained_on_reviews):
+    """The folder of a finished run of plain attention; read only."""
+    return trained_on_reviews("vanilla-swiglu", "first", **{"training.epochs": 1})
+
+
+@pytest.fixture
+def first(store, trained):
+    """Its name, in the store of this test."""
+    shutil.copytree(trained, store.folder / trained.name)
+    return trained.name
+
+
+def begun(store, tiny, preset, start, **settings):
+    given = add_start_settings({"training.start": start, **settings}, store)
+    return store.create(tiny(preset, **given), preset).run
+
+
+@pytest.mark.slow
+def test_reading_and_body_come_along_and_what_is_set_stays(store, first):
+    known = add_start_settings({"training.start": first, "model.layers": 1}, store)
+    assert known["model.layers"] == 1 and known["model.norm"] == "rms" and known["model.width"] == 8
+    assert known["text.min_freq"] == 1 and "text.max_length" not in known and "model.dropout" not in known
+    assert add_start_settings({"training.lr": 1.0}, store) == {"training.lr": 1.0}
+    assert flatten_config(compose("ndt-01-n3", known))["model.attention.components"] == 3
+
+
+@pytest.mark.slow
+def test_an_ndt_starts_from_plain_attention_with_its_words_and_layers(store, tiny, first):
+    run = begun(store, tiny, "ndt-01-n3", first, **{"training.lr": 1e-9, "training.epochs": 1})
+    record = execute(store, run)
+    assert record.status == "done", record.reason
+    start = record.results["start"]
+    assert start["run"] == first and start["words"] == 0 and 0 < start["numbers"] < start["of"] == record.parameters
+    assert {name.split(".")[-2] for name in start["partly"]} == {"query", "key"}
+    source, target = (load_run(store, each).model.state_dict() for each in (first, run))
+    assert target["embedding.weight"].sub(source["embedding.weight"]).abs().max() < 1e-6
+    ours, theirs = (load_run(store, each).tokenizer.encode("good bad").ids for each in (run, first))
+    assert ours == theirs
+    said = describe_start(start)
+    assert said.startswith(f"'{first}': ") and "of the numbers copied; new, in whole or in part: query, key" in said
+
+
+@pytest.mark.slow
+def test_what_is_frozen_stays_and_it_goes_on_without_the_run_that_it_started_from(store, tiny, first):
+    source = load_run(store, first).model.state_dict()
+    run = begun(store, tiny, "vanilla-swiglu", first, **{"training.frozen": 2})
+    assert execute(store, run, on_event=cancel_at(store, run, 9)).status == "cancelled"
+    store.remove(first)
+    record = execute(store, run)
+    assert record.status == "done" and record.results["start"]["run"] == first
+    target = load_run(store, run).model.state_dict()
+    same = {name for name in source if source[name].equal(target[name])}
+    assert same == {name for name in source if name.startswith(("embedding.", "layers.0."))}
+
+
+@pytest.mark.slow
+def test_what_nothing_can_start_from_is_told(store, tiny):
+    store.create(tiny("cnn"), "cnn", "cnn"), store.create(tiny("vanilla"), "vanilla", "new")
+    for name, said in (
+        ("cnn", "a cnn has no layers to start from"),
+        ("new", "this run is queued; choose a finished one"),
+        ("nobody", "nobody"),
+    ):
+        with pytest.raises(InputError, match=said):
+            add_start_settings({"training.start": name}, store)
+
+
+@pytest.mark.parametrize(
+    ("preset", "settings", "said"),
+    [
+        ("cnn", {"training.start": "x"}, r"training\.start=x: only an encoder has layers"),
+        ("vanilla", {"training.frozen": 1}, r"training\.frozen=1: of a training that starts from another run"),
+        ("vanilla", {"text.grown": 5}, r"text\.grown=5: of a training that starts"),
+        ("vanilla", {"training.start": "x", "training.frozen": 4}, r"the words and 2 layers, so 3 at most"),
+        ("vanilla", {"training.start": "x", "training.vectors": "ppmi"}, r"training\.vectors=ppmi: the words of a"),
+        ("vanilla", {"training.teacher_weight": 0.5}, r"training\.teacher_weight=0\.5: there is no teacher"),
+        ("vanilla", {"training.teacher": "../x"}, r"teacher='\.\./x': tfidf, or the name of a run"),
+        ("tfidf-logreg", {"training.teacher": "tfidf"}, r"training\.teacher=tfidf: .*solved in one go"),
+        ("tfidf-logreg", {"training.mix": "tfidf"}, r"training\.mix=tfidf: .*solved in one go"),
+        ("tfidf-logreg", {"training.word_dropout": 0.1}, r"training\.word_dropout=0\.1: .*solved in one go"),
+        ("lexicon", {"training.vectors": "ppmi"}, r"training\.vectors=ppmi: this model is solved in one go"),
+        ("vanilla", {"training.word_dropout": 1}, r"word_dropout=1\.0: a share of the words, 0 to below 1"),
+    ],
+)
+def test_settings_of_a_training_that_do_not_go_with_the_others_are_refused(preset, settings, said):
+    with pytest.raises(ConfigError, match=said):
+        compose(preset, settings)

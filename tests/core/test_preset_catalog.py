@@ -1,0 +1,126 @@
+"""Presets found by paper and shown whole."""
+
+import pytest
+from structures import STRUCTURES
+
+from core import preset_catalog
+from core.config import compose, flatten_config, parse_settings
+from core.exceptions import InputError
+from core.models.presets import PAPERS, PRESETS
+from core.preset_catalog import describe_setting, find_nearest, list_differences
+from core.recipes import RECIPES
+
+
+@pytest.mark.parametrize(
+    ("said", "key"),
+    [
+        ("ndt", "ndt"),
+        ("7ess-Xin", "tweet_encoder_7essxin"),
+        ("Sentiment Lexical Attention", "lexical_attention"),
+        ("inceptive transformers", "inceptive"),
+        ("SENTIFORMER", "sentiformer"),
+        ("baseline", "baseline"),
+        ("Baselines", "baseline"),
+    ],
+)
+def test_a_paper_is_found_by_key_and_short_title(said, key):
+    assert preset_catalog.find_paper(said) == key
+    assert {each["paper"] for each in preset_catalog.list_presets(said)} == {key}
+
+
+@pytest.mark.parametrize(("vocabulary", "classes"), [(0, 2), (10**9, 2), (100, 1), (100, 10**6)])
+def test_sizes_that_no_model_has_are_refused(vocabulary, classes):
+    for call in (preset_catalog.list_presets, lambda **sizes: preset_catalog.describe_preset("vanilla", **sizes)):
+        with pytest.raises(InputError, match=r"--vocabulary|--classes"):
+            call(vocabulary=vocabulary, classes=classes)
+
+
+def test_papers_together_list_every_preset_once_and_an_unknown_one_is_refused_with_all():
+    names = [each["name"] for paper in PAPERS for each in preset_catalog.list_presets(paper)]
+    assert sorted(names) == sorted(PRESETS)
+    assert [each["name"] for each in preset_catalog.list_presets()] == list(PRESETS)
+    with pytest.raises(InputError, match="did you mean 'sentiformer'") as refusal:
+        preset_catalog.list_presets("sentifomer")
+    assert all(key in str(refusal.value) for key in PAPERS)
+
+
+def test_one_whole_adds_up_and_names_its_relative():
+    found = preset_catalog.describe_preset("sentiformer-no-gate", vocabulary=1_000, classes=5)
+    assert sum(part["parameters"] * part["times"] for part in found["diagram"]) == found["parameters"]
+    assert found["nearest"] == "sentiformer"
+    assert [each["setting"] for each in found["differences"]] == ["model.attention.gate"]
+    assert found["differences"][0]["here"] == "no" and found["differences"][0]["sentiformer"] == "yes"
+    assert found["settings"]["training.warmup"] == 0.1
+    assert found["title"] == "SentiFormer"
+
+
+@pytest.mark.slow
+def test_every_setting_of_the_model_is_there_for_something():
+    """A preset or a recipe changes it, a departure from a paper rests on it, or it is worth trying on some preset."""
+    usual = flatten_config(compose("vanilla"))
+    used = {
+        name
+        for preset in PRESETS
+        for name, value in preset_catalog.list_preset_settings()[preset].items()
+        if value != usual[name]
+    }
+    used |= {each.setting for preset in PRESETS.values() for each in preset.departures}
+    used |= {name for recipe in RECIPES.values() for name in recipe.settings}
+    tried = [each["set"].split() for preset in PRESETS for each in preset_catalog.suggest_trials(preset)]
+    used |= {name for settings in tried for name in parse_settings(settings)}
+    # By whoever trains a pretrained encoder, and by whoever has a lexicon besides VADER's.
+    named = {"model.backbone", "model.attention.lexicons"}
+    assert {name for name in usual if name.startswith("model.")} <= used | named
+
+
+@pytest.mark.slow
+def test_what_is_worth_trying_can_be_typed_and_makes_another_model():
+    for preset in STRUCTURES:
+        for each in preset_catalog.suggest_trials(preset):
+            assert each["question"].endswith("?"), (preset, each)
+            assert compose(preset, parse_settings(each["set"].split())).model != PRESETS[preset].model, (preset, each)
+
+
+def test_what_is_worth_trying_is_what_the_preset_has_parts_for():
+    asked = {each["set"] for each in preset_catalog.suggest_trials("sentiformer")}
+    assert asked == {"model.attention.lexicon_gate=true text.lexicon=vader", "model.attention.random_globals=0"}
+    assert preset_catalog.suggest_trials("cnn") == preset_catalog.suggest_trials("vanilla") == ()
+    question = "Does sigma, which is at most 1, need more weight?"
+    [trial] = preset_catalog.describe_preset("lexical-hadamard")["trials"]
+    assert trial == {"question": question, "set": "model.attention.lexical_strength=5"}
+
+
+@pytest.fixture(scope="module")
+def settings():
+    return {name: flatten_config(compose(name)) for name in PRESETS}
+
+
+@pytest.mark.slow
+def test_every_setting_of_the_model_has_words_of_its_own(settings):
+    said = [describe_setting(name) for name in settings["vanilla"] if name.startswith("model.")]
+    assert len(set(said)) == len(said) and not any("_" in each for each in said)
+    assert describe_setting("model.attention.lexical") == "sigma of the lexicon"
+    assert describe_setting("training.batch_size") == "batch size"
+
+
+def test_a_difference_names_setting_words_and_both_values_those_of_the_model_first(settings):
+    (found,) = list_differences(settings["sentiformer-no-gate"], settings["sentiformer"])
+    assert found == ("model.attention.gate", "gate on the keys", "no", "yes")
+    (found,) = list_differences(settings["ndt-01-n2"], settings["ndt-pm1-n2"])
+    assert found[1:] == ("range of lambda", "[0,1]", "[−1,1]"), "a range is written as one"
+    found = [each.setting for each in list_differences(settings["vanilla"], settings["inceptive-64"])]
+    rooms = [name.startswith("model.") for name in found]
+    assert rooms == sorted(rooms, reverse=True) and not all(rooms)
+
+
+@pytest.mark.slow
+def test_no_other_preset_differs_in_fewer_settings_of_the_model_than_the_nearest(settings):
+    def changed(name, other):
+        found = list_differences(settings[name], settings[other])
+        return sum(each.setting.startswith("model.") for each in found), len(found)
+
+    assert find_nearest("tweet-v4-p2", settings) == "tweet-v1-p2" and find_nearest("ndt-01-n3", settings) == "ndt-01-n2"
+    for name in PRESETS:
+        relative = find_nearest(name, settings)
+        assert relative != name
+        assert changed(name, relative) == min(changed(name, other) for other in PRESETS if other != name), name

@@ -1,0 +1,163 @@
+"""Masked words: what is hidden, what is learned, and that it goes on where it was stopped."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from stopping import StopAfter, copy_weights, have_same_bits, rows_without_time
+from torch.nn import functional as F
+
+from core.exceptions import Cancelled
+from core.models.builder import build_model
+from core.models.config import AttentionConfig, ModelConfig
+from core.models.trace import Batch
+from core.text.special_ids import FIRST, UNKNOWN
+from core.text.token_table import TokenTable
+from core.training.config import TrainingConfig
+from core.training.history import read_history
+from core.training.mlm import Masking, mask_words
+from core.training.training_stage import Events
+
+PART = AttentionConfig(heads=2, qk_width="half", components=3, mixing="additive")
+MODEL = ModelConfig(width=8, layers=2, ff_width=8, norm="rms", feedforward="swiglu", attention=PART)
+WORDS = 20
+
+
+def texts(count=60):
+    """Each text says one word eight times, so that a hidden one follows from those beside it."""
+    random = np.random.default_rng(0)
+    return TokenTable.from_ids([[word] * 8 for word in random.integers(FIRST, WORDS, count)])
+
+
+@pytest.fixture
+def make(tmp_path):
+    def masking(name="run", events=None, model=MODEL, tokens=None, **settings):
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        config = TrainingConfig(**{"masked_epochs": 3, "batch_size": 8, "lr": 1e-2, **settings})
+        torch.manual_seed(config.seed)
+        parts = {
+            "model": build_model(model, vocabulary=WORDS, classes=2),
+            "tokens": tokens or texts(),
+            "config": config,
+        }
+        parts |= {"history": folder / "masked.jsonl", "checkpoint": folder / "checkpoint"}
+        return Masking(**parts, device=torch.device("cpu"), events=events or Events())
+
+    return masking
+
+
+def test_shares_of_what_is_hidden_swapped_and_left():
+    torch.manual_seed(0)
+    ids = torch.randint(FIRST, 1000, (400, 100))
+    masked = mask_words(Batch(ids, torch.ones_like(ids, dtype=torch.bool)), 1000)
+    places = masked.places
+    read = masked.batch.ids[places]
+    assert places.float().mean() == pytest.approx(0.15, abs=0.006)
+    assert (read == UNKNOWN).float().mean() == pytest.approx(0.8, abs=0.02)
+    assert (read == ids[places]).float().mean() == pytest.approx(0.1, abs=0.02)
+    assert torch.equal(masked.batch.ids[~places], ids[~places])
+    assert masked.batch.ids.min() >= UNKNOWN and masked.batch.ids.max() < 1000
+
+
+def test_padding_and_unknown_words_are_never_guessed(make):
+    torch.manual_seed(0)
+    ids = torch.tensor([[UNKNOWN] * 50 + [0] * 50]).repeat(20, 1)
+    masked = mask_words(Batch(ids, ids > 0), 30)
+    assert not masked.places.any() and torch.equal(masked.batch.ids, ids)
+    job = make(tokens=TokenTable.from_ids([[UNKNOWN], []]), masked_epochs=1)
+    job.run()
+    assert read_history(job.history).select_kind("epoch")[0]["train_loss"] == 0, (
+        "without a word to guess nothing changes"
+    )
+
+
+def test_what_is_known_of_a_hidden_word_is_hidden_too():
+    torch.manual_seed(1)
+    ids = torch.full((50, 20), 5)
+    polarity, grams = torch.tensor([1.0, 0, 0]).expand(50, 20, 3), torch.tensor([7, 9]).expand(50, 20, 2)
+    masked = mask_words(Batch(ids, torch.ones_like(ids, dtype=torch.bool), polarity=polarity, grams=grams), 30)
+    hidden = masked.batch.ids == UNKNOWN
+    assert torch.equal(masked.batch.polarity[hidden], torch.full((int(hidden.sum()), 3), 1 / 3))
+    assert torch.equal(masked.batch.polarity[~masked.places], polarity[~masked.places])
+    assert not masked.batch.grams[hidden].any()
+    assert torch.equal(masked.batch.grams[~masked.places], grams[~masked.places])
+
+
+def test_the_loss_is_the_cross_entropy_of_the_hidden_words(make):
+    job, rows = make(), np.arange(16)
+    job.model.eval()
+    torch.manual_seed(7)
+    (loss,) = job._losses(rows)
+    torch.manual_seed(7)
+    whole = Batch.from_arrays(job.tokens.padded(rows))
+    masked = mask_words(whole, WORDS)
+    losses, norm = [], job.guess.norm
+    vectors = job.model.vectors(masked.batch)
+    for row, place in masked.places.nonzero().tolist():
+        inner = F.gelu(job.guess.hidden(vectors[row, place]))
+        inner = F.layer_norm(inner, (MODEL.width,), norm.weight, norm.bias)
+        scores = job.model.embedding.weight @ inner + job.guess.bias
+        losses.append(-scores.log_softmax(0)[whole.ids[row, place]].item())
+    assert len(losses) > 5 and loss.item() == pytest.approx(np.mean(losses), rel=1e-5)
+
+
+@pytest.mark.slow
+def test_words_are_learned_from_those_around(make):
+    job = make(masked_epochs=12, lr=2e-2)
+    job.run()
+    losses = [row["train_loss"] for row in read_history(job.history).select_kind("epoch")]
+    assert len(losses) == 12 and losses[0] > 2.5 and losses[-1] < 1.5
+    assert not job.model.training and job.progress.step == job.steps == 12 * 8
+
+
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_bits_also_from_a_checkpoint(make):
+    whole = make("whole")
+    whole.run()
+    with pytest.raises(Cancelled):
+        make("cut", StopAfter(11)).run()
+    rest = make("cut")
+    rest.run()
+    assert have_same_bits(whole.both, rest.both)
+    assert rows_without_time(whole.history) == rows_without_time(rest.history)
+    ended = make("cut")
+    ended._update = None  # what has ended is not done again
+    ended.run()
+    assert have_same_bits(ended.both, whole.both)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"pooling": "cls"},
+        {"attention": AttentionConfig(heads=2, window=4)},
+        {"norm_place": "post", "norm": "layer", "feedforward": "relu"},
+    ],
+)
+def test_every_kind_of_encoder_guesses(make, changes):
+    job = make(model=dataclasses.replace(MODEL, **changes), masked_epochs=1)
+    before = copy_weights(job.model)
+    job.run()
+    untouched = {name for name, tensor in job.model.named_parameters() if torch.equal(tensor, before[name])}
+    assert untouched == {name for name in before if name.startswith("head.")}
+
+
+def test_portions_have_the_gradient_of_the_whole_batch(make):
+    """Of texts of uneven lengths, among which the words to be guessed are spread unevenly."""
+    random = np.random.default_rng(0)
+    tokens = TokenTable.from_ids([random.integers(FIRST, WORDS, 1 + 3 * row).tolist() for row in range(12)])
+    found = []
+    for portions in (1, 3):
+        job = make(f"in {portions}", model=dataclasses.replace(MODEL, dropout=0.0), tokens=tokens, portions=portions)
+        torch.manual_seed(3)
+        losses = [loss for loss in job._losses(np.arange(12)) if loss.backward() is None]
+        assert len(losses) == portions
+        found.append((sum(losses).item(), {name: each.grad for name, each in job.both.named_parameters()}))
+    (whole, gradient), (sum_of_parts, added) = found
+    assert whole > 1 and sum_of_parts == pytest.approx(whole, abs=1e-6)
+    learned = {name for name, each in gradient.items() if each is not None}
+    assert learned == {name for name in gradient if not name.startswith("model.head.")}
+    assert all(torch.allclose(gradient[name], added[name], atol=1e-6) for name in learned)

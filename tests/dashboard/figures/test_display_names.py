@@ -1,0 +1,45 @@
+"""How data and numbers are written on a page."""
+
+from pathlib import Path
+
+import pytest
+
+from core.formatting import format_duration, format_number, format_plus_minus, format_signed, format_subscript
+from dashboard.figures.display_names import get_data_name, strip_store
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("built-in", "built-in"), ("/srv/runs/.data/files/ab12/tweets.csv", "tweets.csv"), ("/", "/")]
+)
+def test_data_is_called_by_its_known_name_or_its_file(name, said):
+    assert get_data_name(name) == said
+
+
+def test_only_what_lies_in_the_store_loses_its_path():
+    store = Path("/srv/runs/.data")
+    assert strip_store("/srv/runs/.data/files/ab12/tweets.csv", store) == "tweets.csv"
+    assert strip_store("/home/me/tweets.csv", store) == "/home/me/tweets.csv"
+    assert strip_store("built-in", store) == "built-in"
+
+
+@pytest.mark.parametrize(
+    ("write", "value", "words"),
+    [
+        *(
+            (format_number, -0.5, "−0.500"),
+            (format_signed, -0.5, "−0.50"),
+            (format_signed, 0.12, "+0.12"),
+            (format_subscript, 12, "₁₂"),
+        ),
+        *((format_number, -0.0, "0.000"), (format_number, -0.0001, "0.000"), (format_number, -0.001, "−0.001")),
+        *((format_duration, 9.2, "9 s"), (format_duration, 59.6, "1 min 0 s"), (format_duration, 200, "3 min 20 s")),
+        *((format_duration, 7500, "2 h 5 min"), (format_duration, -1, "0 s")),
+    ],
+)
+def test_a_number_is_written_with_a_true_minus_and_a_time_in_words(write, value, words):
+    assert write(value) == words
+
+
+def test_an_even_interval_is_a_half_width_and_a_lopsided_one_has_both_ends():
+    assert format_plus_minus(0.843, 0.819, 0.867) == "0.843 ± 0.024"
+    assert format_plus_minus(0.99, 0.95, 1.0) == "0.990 (0.950 to 1.000)"

@@ -1,0 +1,189 @@
+"""The list and the reader: which rows are sent, what is read of each, what stands there without any."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from answering import answering, right_where, texts
+
+from core.evaluation.intervals import compute_wilson
+from core.failures.code_prevalence import draw_sample, list_draws
+from core.failures.codebook import Codes, get_data_name
+from core.failures.neighbors import TrainingNeighbor
+from core.interpret.batched_attribution import DeletionAttribution
+from core.runs.store import RunStore
+from core.table_format import format_csv
+from dashboard.figures import error_list
+from dashboard.figures.error_list import (
+    ERRORS,
+    SENT,
+    Detail,
+    SentenceList,
+    build_codes_table,
+    build_sentences_table,
+    count_codes,
+)
+from dashboard.figures.row_selection import apply_query, make_facts
+from dashboard.figures.theme import LIGHT, Look
+
+
+@pytest.fixture
+def store(tmp_path):
+    return RunStore(tmp_path / "runs")
+
+
+def reading(store, select="wrong", **given):
+    """Of the run `one`."""
+    return SentenceList(apply_query(make_facts(store, store.read("one"), "test"), select, store), **given)
+
+
+def drawn(shown):
+    return ERRORS.draw(shown, Look()).data
+
+
+def test_the_surest_errors_come_first_and_own_columns_stand_beside(store):
+    labels = np.arange(6) % 2
+    sure = np.array([0.6, 0.9, 0.7, 0.8, 0.95, 0.85])
+    rows = texts(labels, id=[f"id {row}" for row in range(6)], likes=[1.0, 2.5, None, 4, 5, 6])
+    answering(store, "one", right_where(np.arange(6) == 4, labels, sure), rows)
+    data = drawn(reading(store))
+    assert [row["text"] for row in data["rows"]] == ["text 1", "text 5", "text 3", "text 2", "text 0"]
+    assert data["rows"][0]["own"] == "id id 1 · likes 2.5" and data["rows"][3]["own"] == "id id 2"
+    first = data["rows"][0]
+    assert (first["true"], first["said"], first["p"], first["wrong"]) == ("good", "bad", 0.9, True)
+    assert first["chances"] == [("bad", 0.9), ("good", 0.1)]
+
+
+@pytest.mark.slow
+def test_of_many_rows_a_part_is_sent_around_the_one_that_is_read_or_where_it_is_asked_for(store):
+    labels = np.arange(1000) % 2
+    answering(store, "one", right_where(np.zeros(1000, bool), labels), texts(labels))
+    shown = reading(store)
+    data = drawn(shown)
+    assert len(data["rows"]) == SENT and (data["start"], data["total"], data["many"]) == (0, 1000, "1\u202f000")
+    every = shown.analysis.table.frame["key"].to_numpy()[shown.analysis.places]
+    for at, start in ((0, 0), (199, 0), (200, 100), (299, 100), (700, 600), (999, 700)):
+        data = drawn(reading(store, at=every[at]))
+        assert data["start"] == start and [row["key"] for row in data["rows"]] == every[start : start + SENT].tolist()
+    asked = reading(store, at=every[0], around=300)
+    assert asked.start == 200 and asked.shown.tolist() == shown.analysis.places[200:500].tolist()
+    assert len(build_sentences_table(shown)) == 1000
+
+
+@pytest.mark.slow
+def test_the_table_has_codes_and_notes_where_there_are_any_and_guards_formulas(store):
+    labels = np.arange(4) % 2
+    answering(store, "one", right_where(np.zeros(4, bool), labels), texts(labels, note=list("wxyz")))
+    plain = build_sentences_table(reading(store))
+    assert "codes" not in plain and sorted(plain["note"]) == list("wxyz"), "own columns keep their names"
+    codes = Codes(store.folder, get_data_name(store.read("one")))
+    first, second, *_ = plain["key"]
+    for name in ("irony", "label"):
+        codes.add_code(name)
+    codes.code_rows([first], ["label", "irony"])
+    codes.write_note(first, "=1+1")
+    codes.code_rows([second], ["irony"], author="Ada")
+    codes.write_note(second, "sarcastic", author="Ada")
+    codes.write_note(second, "not at all", author="Ben")
+    table = build_sentences_table(reading(store)).set_index("key")
+    assert table["codes"].tolist() == ["irony; label", "irony", "", ""]
+    assert table["note"].tolist() == ["=1+1", "Ada: sarcastic\nBen: not at all", "", ""]
+    assert sorted(table["data:note"]) == list("wxyz")
+    assert "'=1+1" in format_csv(table)
+    seen = build_sentences_table(reading(store), codes.read_annotations("Ben"))
+    assert seen["codes"].tolist() == [""] * 4, "what others coded is hidden until Ben has coded it"
+
+
+def test_twenty_classes_name_the_likeliest_and_both_of_the_error(store):
+    classes = tuple(f"class {number:02}" for number in range(20))
+    chances = np.full((1, 20), 0.01)
+    chances[0, [3, 4, 5]] = 0.4, 0.25, 0.18
+    answering(store, "one", chances, texts([19]), classes=classes)
+    chances = drawn(reading(store))["rows"][0]["chances"]
+    assert [name for name, _ in chances] == ["class 03", "class 04", "class 05", "class 19", "16 others"]
+    assert sum(p for _, p in chances) == pytest.approx(1.0)
+
+
+def test_several_labels_say_what_is_missed_and_invented(store):
+    rows = pd.DataFrame({"text": ["one", "two"], "label": [(0, 1), ()]})
+    answering(store, "one", [[0.9, 0.3], [0.1, 0.8]], rows, classes=("late", "loud"))
+    data = drawn(reading(store))
+    found = [(row["missed"], row["invented"]) for row in data["rows"]]
+    assert data["several"] and found == [("", "loud"), ("loud", "")]
+    record = store.read("one")
+    given = ("", "loud"), ("", "", "late"), ("late",)
+    assert [error_list.choose_target(record, *each) for each in given] == ["loud", "late", ""]
+
+
+def test_no_error_and_no_row_left_are_told_apart(store):
+    labels = np.arange(40) % 2
+    answering(store, "one", right_where(np.ones(40, bool), labels), texts(labels))
+    assert drawn(reading(store))["empty"][0] == "All 40 are right"
+    assert drawn(reading(store, "text~nothing of the kind"))["empty"][0] == "No sentence is left"
+
+
+def test_words_are_coloured_by_their_push_and_neighbours_stand_below(store):
+    answering(store, "one", [[0.2, 0.8]], texts([0]), classes=("negative", "positive"))
+    shown = reading(store)
+    key = shown.analysis.table.frame["key"].iat[0]
+    pushed = DeletionAttribution("positive", ("not", "good"), (-2.0, 1.0), (False, True))
+    near, same = [TrainingNeighbor("so good", "positive", "words", 0.51239)], {"negative": 2, "positive": 1}
+    detail = Detail(pushed, near, same, among="of 2 drawn from 9")
+    said = drawn(reading(store, details={key: detail}))["details"][key]
+    assert [word["colour"] for word in said["words"]] == [LIGHT.minus_scale[5], LIGHT.plus_scale[2]]
+    about = ["push −2.00 towards positive", "push +1.00 towards positive, not in the vocabulary"]
+    assert [word["about"] for word in said["words"]] == about
+    assert said["ends"] == ["towards negative", "positive"]
+    assert said["near"] == [["so good", "positive", "words", 0.512]]
+    assert said["among"] == "of 2 drawn from 9"
+    assert said["double"] == "The same text stands in training as negative (2) and positive (1)."
+
+
+KEYS = [f"k{n:02}" for n in range(20)]
+
+
+@pytest.fixture
+def codes(tmp_path):
+    found = Codes(tmp_path, "reviews")
+    for name in ("irony", "label"):
+        found.add_code(name, f"what {name} is")
+    return found
+
+
+def shape(codes, author, keys=KEYS):
+    return count_codes(codes.coded().filter_visible(author), author, keys, list_draws(codes))
+
+
+def test_half_a_draw_has_counts_and_a_whole_one_shares(codes):
+    made = draw_sample(codes, KEYS, 8, 0, "wrong")
+    codes.code(made.keys[:6], ["irony"], author="ann")
+    half = shape(codes, "ann")
+    assert error_list.describe_coding(half).startswith("6 of 8 coded, drawn at random from 20")
+    assert [column.key for column in build_codes_table(half).marks.columns] == ["code", "n"]
+    codes.code(made.keys[6:], ["label"], author="ann")
+    table = build_codes_table(shape(codes, "ann")).marks
+    first = table.rows[0].cells
+    assert [row.id for row in table.rows] == ["irony", "label"] and first["share"] == "0.75"
+    codes.code([key for key in KEYS if key not in made.keys][:5], ["label"], author="ann")
+    beyond = build_codes_table(shape(codes, "ann")).marks.rows
+    shares = [("irony", "6", "0.75"), ("label", "2", "0.25")]  # n is of the rows that the share is of
+    assert [(row.id, row.cells["n"], row.cells["share"]) for row in beyond] == shares
+    assert (first["mark"].low, first["mark"].high) == compute_wilson(6, 8) and first["code"].title == "what irony is"
+
+
+def test_who_codes_sees_others_row_by_row_and_who_reads_sees_all(codes):
+    codes.code(KEYS, ["irony"], author="ann")
+    codes.code(KEYS[:2], ["label"], author="ben")
+    assert shape(codes, "carl").found["coded"] == 0 and shape(codes, "").found["coded"] == 20
+    codes.code(KEYS[2:4], ["irony"], author="ben")
+    some = shape(codes, "ben")
+    assert some.found["coded"] == 4 and some.pair["n"] == 4 and some.pair["same"] == 2
+    assert "κ with ann 0.00" in error_list.describe_coding(some) and len(some.pair["apart"]) == 2, (
+        "of the four that both have coded"
+    )
+
+
+def test_an_empty_book_and_an_empty_selection_have_no_rows(tmp_path, codes):
+    assert build_codes_table(shape(Codes(tmp_path, "other"), "")).marks.rows == ()
+    none = shape(codes, "", [])
+    assert error_list.describe_coding(none) == "No row is selected"
+    assert [row.cells["n"] for row in build_codes_table(none).marks.rows] == ["0", "0"]

@@ -1,0 +1,180 @@
+"""Figures of several runs: what is drawn of them, and what is said."""
+
+import json
+
+import numpy as np
+import pytest
+from answering import answering, right_where, texts
+
+from core import api
+from core.evaluation.comparison import pick_better
+from core.exceptions import InputError, NotAvailable
+from core.runs.store import RunStore
+from dashboard.figures import model_comparison
+from dashboard.figures.compare_curves import CALIBRATION, COST, LAMBDAS, MOST_TICKS, ROC, compute_log_ticks
+from dashboard.figures.compare_sentences import MAPS, MATRIX, build_cell_table, find_one_right
+from dashboard.figures.interval_table import Mark
+from dashboard.figures.model_comparison import (
+    MODELS,
+    PAIRS,
+    WHERE,
+    build_column_table,
+    build_models_table,
+    build_pairs_table,
+)
+from dashboard.figures.source import Source
+from dashboard.figures.theme import Look
+from dashboard.reader import Reader
+
+LOOK = Look()
+ROWS = 300
+LABELS = np.arange(ROWS) % 2
+RANDOM = np.random.default_rng(0)
+RIGHT = {"good": RANDOM.random(ROWS) < 0.95, "fair": RANDOM.random(ROWS) < 0.93, "poor": RANDOM.random(ROWS) < 0.6}
+PRESETS = {"good": "differential", "fair": "vanilla", "poor": "ndt-01-n2"}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    store = RunStore(tmp_path_factory.mktemp("runs"))
+    kinds = np.where(np.arange(ROWS) % 3, "long", "<b>short")
+    tickers = np.where(np.arange(ROWS) < 35, np.arange(ROWS).astype(str), "other")
+    thirds = np.char.add("part ", (np.arange(ROWS) % 3).astype(str))
+    for name, right in RIGHT.items():
+        results = {"metrics": {"test": {"accuracy": float(right.mean())}}}
+        results |= {"lambda": [[0.5], [0.25]]} if name == "good" else {}
+        rows = texts(LABELS, ticker=tickers, third=thirds, kind=kinds)
+        answering(store, name, right_where(right, LABELS), rows, preset=PRESETS[name], results=results)
+    return store
+
+
+@pytest.fixture
+def source(store):
+    def made(*runs, **choices):
+        record, *others = [store.read(run) for run in runs or RIGHT]
+        return Source(record, Reader(store), others=others, choices=choices)
+
+    return made
+
+
+def marks_of(table, column="interval"):
+    return {row.id: row.cells[column] for row in table.rows}
+
+
+@pytest.mark.slow
+def test_models_have_letters_and_colours_and_a_tie_holds_0(source):
+    table = build_models_table(MODELS.read_data(source()), LOOK).marks
+    assert [row.cells["model"].text for row in table.rows] == ["A good", "B fair", "C poor"]
+    marks = marks_of(table)
+    assert [mark.value for mark in marks.values()] == pytest.approx([right.mean() for right in RIGHT.values()])
+    assert all(mark.low < mark.value < mark.high for mark in marks.values())
+    assert len({mark.colour for mark in marks.values()}) == 3
+    shape = PAIRS.read_data(source())
+    for pair, (name, mark) in zip(shape.pairs, marks_of(build_pairs_table(shape).marks).items(), strict=True):
+        assert isinstance(mark, Mark) and mark.tie == (not pick_better(pair)) == (mark.low <= 0 <= mark.high), name
+    assert [row.id for row in build_pairs_table(shape).marks.rows] == ["A-B", "A-C", "B-C"]
+    assert shape.summary == "good and fair are better than poor; 1 of 3 pairs cannot be told apart."
+    assert shape.closest.startswith("good and fair: ") and "would be needed" in shape.closest
+
+
+@pytest.mark.slow
+def test_the_matrix_counts_who_is_right_or_what_each_says(source):
+    shape = MATRIX.read_data(source(pair="A-C"))
+    one, other = RIGHT["good"], RIGHT["poor"]
+    assert shape.counts.ravel().tolist() == [(a & b).sum() for a in (one, ~one) for b in (other, ~other)]
+    rows = build_cell_table(shape, shape.find_rows(0, 1))
+    assert rows["text"].tolist() == [f"text {row}" for row in np.flatnonzero(one & ~other)]
+    assert (rows["A"] == rows["label"]).all() and (rows["C"] != rows["label"]).all()
+    assert find_one_right(shape).tolist() == np.flatnonzero(one != other).tolist()
+    shape = MATRIX.read_data(source(pair="A-B", matrix="answers"))
+    assert shape.kinds == ("bad", "good") and shape.counts.sum() == ROWS
+    assert shape.counts[0, 1] == ((RIGHT["good"] != RIGHT["fair"]) & (RIGHT["good"] == (LABELS == 0))).sum()
+    bars = MATRIX.draw(shape, LOOK).data[0]
+    assert [list(each) for each in bars.customdata] == [[0, 0], [0, 1], [1, 0], [1, 1]]
+
+
+def test_values_of_a_column_are_a_family_and_those_of_few_rows_one_group(source):
+    shape = WHERE.read_data(source(pair="A-C", by="kind"))
+    assert {test["value"]: test["n"] for test in shape.tests} == {"long": 200, "<b>short": 100}
+    table = build_column_table(shape).marks
+    assert all(mark.tie == (mark.low <= 0 <= mark.high) for mark in marks_of(table).values())
+    first = next(test for test in shape.tests if test["value"] == "long")
+    assert first["first_value"] == pytest.approx(RIGHT["good"][np.arange(ROWS) % 3 > 0].mean())
+    shape = WHERE.read_data(source(pair="A-C", by="ticker"))
+    assert {test["value"]: test["n"] for test in shape.tests} == {"other": 265, "35 others": 35}
+    folded = next(test for test in shape.tests if test["n"] == 35)
+    assert folded["first_value"] == pytest.approx(RIGHT["good"][:35].mean())
+    assert folded["second_value"] == pytest.approx(RIGHT["poor"][:35].mean())
+
+
+def test_it_opens_by_the_column_of_fewest_values_with_enough_rows_each_or_the_label(source, monkeypatch):
+    assert WHERE.read_data(source()).column == "kind", "a ticker has a row, and there are more thirds than kinds"
+    monkeypatch.setattr(model_comparison, "ENOUGH", ROWS)
+    assert WHERE.read_data(source()).column == "label"
+
+
+def test_each_model_has_its_curves_and_its_lambdas_if_any(source):
+    assert [curve.name for curve in ROC.read_data(source()).curves] == ["A good", "B fair", "C poor"]
+    assert [name for name, _ in CALIBRATION.read_data(source()).models] == ["A good", "B fair", "C poor"]
+    bins = CALIBRATION.read_data(source()).models[0][1]
+    says = RIGHT["good"] == (LABELS == 1)  # that it is good, with a probability of 0.9
+    assert (bins[-1].n, bins[-1].true) == (says.sum(), pytest.approx((LABELS == 1)[says].mean()))
+    assert [name for _, name, _ in LAMBDAS.read_data(source())] == ["A good"]
+    with pytest.raises(NotAvailable, match="none of these models has a lambda"):
+        LAMBDAS.read_data(source("fair", "poor"))
+
+
+def test_a_logarithmic_axis_has_few_round_numbers():
+    assert compute_log_ticks([52_000, 162_000]) == [50_000, 100_000]
+    assert compute_log_ticks([52_000, 406_000]) == [50_000, 100_000, 200_000, 300_000]
+    assert compute_log_ticks([0.5, 3.8]) == [0.5, 1, 2, 3]
+    assert compute_log_ticks([17, 240]) == [20, 30, 50, 100, 200] and MOST_TICKS >= 5
+    assert compute_log_ticks([2, 90_000]) == [10, 100, 1_000, 10_000] and compute_log_ticks([100]) == [100]
+
+
+def test_costs_join_what_no_other_beats(source, store):
+    for name, parameters in zip(RIGHT, (100, 300, 50), strict=True):
+        store.update(name, parameters=parameters)
+    shape = COST.read_data(source("good", "fair"))
+    assert shape.panels == ["parameters"]
+    assert [(point.name, point.place) for point in shape.points] == [("A good", 0), ("B fair", 1), ("poor", None)]
+    best = ["A good", "B fair"] if RIGHT["fair"].mean() > RIGHT["good"].mean() else ["A good"]
+    assert [point.name for point in shape.best["parameters"]] == ["poor", *best]
+
+
+def test_costs_by_a_metric_that_all_resamples_agree_on_have_no_interval(tmp_path):
+    store = RunStore(tmp_path)
+    for name in ("good", "fair"):
+        answering(store, name, right_where(np.ones(ROWS, bool), LABELS), texts(LABELS), preset=PRESETS[name])
+    record, other = map(store.read, ("good", "fair"))
+    shape = COST.read_data(Source(record, Reader(store), others=[other], choices={"metric": "roc_auc"}))
+    assert [(point.value, point.low, point.high) for point in shape.points] == [(1.0, None, None)] * 2
+
+
+@pytest.mark.parametrize("figure", [MODELS, PAIRS, MATRIX, WHERE, ROC, CALIBRATION, LAMBDAS, COST])
+def test_one_run_alone_has_none_of_them(figure, source):
+    with pytest.raises(NotAvailable, match="name others with --against"):
+        figure.shape(source("good"))
+
+
+@pytest.mark.parametrize("figure", [MODELS, PAIRS, WHERE])
+def test_tables_of_marks_are_plain_data_and_nothing_is_markup(figure, source):
+    drawn = figure.draw(figure.shape(source(pair="A-C")), LOOK)
+    assert json.loads(json.dumps(drawn.data, allow_nan=False))["table"][0] == "table"
+    assert "<b>short" not in drawn.html("x").replace("\\u003cb>short", "")
+
+
+def test_a_pair_that_there_is_not_and_a_map_without_a_sentence_are_refused(source):
+    with pytest.raises(InputError, match="pair=A-Z: one of A-B, A-C, B-C"):
+        MATRIX.read_data(source(pair="A-Z"))
+    with pytest.raises(NotAvailable, match="a sentence is needed"):
+        MAPS.read_data(source(who="A"))
+
+
+@pytest.mark.slow
+def test_all_figures_of_two_runs_are_written_and_those_of_a_third_are_left_out(store, tmp_path):
+    result = api.figures("good", tmp_path, against=["fair"], store=store)
+    names = {each["name"] for each in result["files"]}
+    assert {"compare-models", "compare-pairs", "compare-roc", "confusion"} <= names
+    assert "sentence is needed" in result["left_out"]["compare-map-a"]
+    assert result["left_out"]["compare-map-c"] == "there is no model C, only A, B"

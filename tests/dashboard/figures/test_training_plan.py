@@ -1,0 +1,114 @@
+"""A training that is put together: its parts, its size, its time and its command line."""
+
+import shlex
+
+import pytest
+from structures import STRUCTURES
+
+from core.config import SETTINGS, compose, flatten_config, list_setting_names
+from core.models.config import READS
+from core.runs.cost_estimate import Estimate, Size
+from core.settings import GROUPS
+from dashboard.figures.training_plan import (
+    OFFERED,
+    describe_size,
+    describe_time,
+    format_millions,
+    format_setting,
+    list_shown_settings,
+    summarize_changes,
+    write_command,
+)
+
+
+def test_every_setting_is_offered_once_under_its_group():
+    offered = [name for names in list_shown_settings({}, None).values() for name in names]
+    assert set(offered) == OFFERED
+    assert len(offered) == len(set(offered))
+    model = {name for name in list_setting_names() if name.startswith("model.")}
+    assert model <= OFFERED
+    further = {"training.lambda_lr", "training.diversity", "text.lexicon", "text.lexicon_match", "text.tagger"}
+    assert OFFERED - model == further
+    assert set(list_setting_names()) >= OFFERED
+    everything = list_shown_settings({}, None)
+    assert tuple(everything) == GROUPS
+    assert all(SETTINGS[name].group == title for title, names in everything.items() for name in names)
+
+
+def offered(preset, own=(), **settings):
+    config = compose(preset, settings)
+    return {name for names in list_shown_settings(dict.fromkeys(own, "x"), config.model).values() for name in names}
+
+
+def test_what_has_no_effect_is_not_shown_unless_a_person_has_set_it():
+    plain = offered("vanilla")
+    assert "model.attention.gate" in plain and "model.attention.lexicon_gate" not in plain
+    assert "model.attention.lexicon_gate" in offered("sentiformer")
+    assert "model.attention.lexicon_gate" in offered("vanilla", ["model.attention.lexicon_gate"])
+    assert {"model.attention.constraint", "training.diversity"} <= offered("ndt-01-n3") - plain
+    assert "Lexicon" in list_shown_settings({}, compose("vanilla").model)
+    assert "Scores" not in list_shown_settings({}, compose("cnn").model)
+
+
+@pytest.mark.parametrize("preset", ["bilstm", "cnn", "tfidf-svm", "lexicon"])
+def test_a_baseline_shows_the_settings_that_its_family_reads(preset):
+    model = compose(preset).model
+    read = {f"model.{name}" for name in READS[model.family]}
+    assert {name for name in offered(preset) if name.startswith("model.")} - {"model.family"} == read
+
+
+@pytest.mark.parametrize("preset", STRUCTURES)
+def test_no_setting_that_a_preset_changes_is_hidden(preset):
+    usual = flatten_config(compose("vanilla"))
+    own = flatten_config(compose(preset))
+    changed = {name for name in OFFERED if own[name] != usual[name]}
+    assert changed <= offered(preset)
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        (Size(591_107, 1_000, "run"), "0.59 M parameters at 1\u202f000 tokens, as an earlier run counted"),
+        (Size(22_000_000, 67_000, "bound"), "22.00 M parameters at 67\u202f000 tokens at most"),
+        (Size(836_000, 3_100, "data"), "0.84 M parameters at 3\u202f100 tokens, counted in these texts"),
+        (None, "Its size is known when its n-grams are counted"),
+    ],
+)
+def test_a_size_says_what_it_rests_on(size, said):
+    assert describe_size(size) == said
+
+
+def test_a_model_is_said_by_its_parts_its_changes_and_what_came_along():
+    settings = {"model.attention.gate": "true", "model.attention.lexical": "add", "training.lr": "0.01"}
+    along = {"text.lexicon": "vader"}
+    said = summarize_changes(compose("ndt-01-n3", {**settings, **along}), settings, along)
+    assert said == (
+        "It has gate, σ added, 3 maps, λ in [0,1]. 2 changes to the preset. "
+        "With it: text.lexicon=vader, which a part reads."
+    )
+    assert summarize_changes(compose("vanilla"), {}, {}) == "It has nothing besides a plain encoder."
+
+
+CONFIG = compose("ndt-01-n3", {"training.epochs": 4})
+
+
+def test_a_time_says_what_it_rests_on_without_false_digits():
+    assert describe_time(Estimate(1000, 52.0, 0), CONFIG).endswith(
+        "a guess: nothing similar has been trained on this machine yet"
+    )
+    said = describe_time(Estimate(1000, 41.7, 2), CONFIG)
+    assert said == "About 40 s at most · 1\u202f000 steps in 4 epochs · measured on 2 earlier runs here"
+    assert "· up to 1\u202f000 steps" in describe_time(Estimate(1000, 41.7, 2, counted=False), CONFIG)
+    assert "About 4 min 0 s at most" in describe_time(Estimate(9, 228.0, 1), CONFIG)
+    assert "About 2 h 0 min at most" in describe_time(Estimate(9, 7100.0, 1), CONFIG)
+    assert "known after its first steps" in describe_time(None, CONFIG)
+    assert "in one go" in describe_time(None, compose("tfidf-logreg"))
+
+
+def test_the_command_line_does_the_same_and_values_are_written_as_typed():
+    said = write_command("my data.csv", "vanilla", {"data.name": "x", "training.lr": "0.001"}, "first")
+    parts = ["sentiscope", "train", "--data=my data.csv", "--model=vanilla", "--set=training.lr=0.001", "--name=first"]
+    assert shlex.split(said) == parts
+    assert format_setting(CONFIG, "model.attention.row_norm") == "false"
+    assert format_setting(CONFIG, "training.epochs") == "4"
+    assert (format_millions(6), format_millions(9_999), format_millions(10_000)) == ("6", "9\u202f999", "0.01 M")

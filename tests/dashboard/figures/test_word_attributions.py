@@ -1,0 +1,141 @@
+"""The words of a text with their push: what is said, in which colour, in which table."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from core.interpret.attribution import Explanation, WordAttribution
+from core.interpret.attribution_math import RankTest
+from dashboard.figures import word_attributions
+from dashboard.figures.heatmap_table import FAINTEST, AttributedWords, find_full_color
+from dashboard.figures.theme import DARK, LIGHT, Look, blend_colors
+from dashboard.figures.word_attributions import (
+    BRIEFLY,
+    SHOWN,
+    WordView,
+    build_push_table,
+    explain_answer,
+    find_positive_class,
+    make_ramps,
+)
+
+
+def record(classes=("negative", "positive"), *, task="single", ordered=False, family="encoder"):
+    model = SimpleNamespace(family=family, layered=family == "encoder")
+    return SimpleNamespace(classes=classes, task=task, ordered=ordered, config=SimpleNamespace(model=model))
+
+
+def shown(pushes: dict[str, float], *, of=None, target="positive", label="positive", unknown=(), **more):
+    """Its further fields: what is read, which tokens belong to whom, the pushes before; attention, and its test."""
+    read, belongs, before = (more.get(name) for name in ("read", "belongs", "before"))
+    of, attention, test = of or record(), more.get("attention"), more.get("test")
+    spans, start = [], 0
+    for word, push in pushes.items():
+        spans.append(WordAttribution(word, start, start + len(word), push))
+        start += len(word) + 1
+    found = Explanation(" ".join(pushes), "deletion", target, {}, 0.0, tuple(spans), None, {}, "")
+    found = found if test is None else replace(found, tests={"attention": test})
+    view = SimpleNamespace(label=label, unknown=tuple(word in unknown for word in pushes), pieces=None)
+    belongs = np.eye(len(pushes)) if belongs is None else belongs
+    most_read = attention and replace(
+        found, words=tuple(replace(word, push=size) for word, size in zip(spans, attention, strict=True))
+    )
+    return WordView(of, view, AttributedWords(found, belongs, most_read), read, "layer 1, A₀", before)
+
+
+def told(lines) -> str:
+    return "".join(text for _, text in lines)
+
+
+def test_the_word_that_holds_the_answer_up_and_the_unknown_ones_are_named():
+    line = explain_answer(shown({"splendid": 11.391, "repelled": -5.4, "x": 0.2}, unknown=("repelled",)))
+    assert told(line) == "Held up most by “splendid” (+11.39). Unknown: “repelled”, read as a blank. "
+    assert [text for kind, text in line if kind] == ["“splendid”", "Unknown: ", "“repelled”"]
+    assert (
+        told(explain_answer(shown({"not": -8.07, "good": 2.0}, label="negative"))) == "Held up most by “not” (−8.07). "
+    )
+    assert told(explain_answer(shown({"good": 2.0}, label="negative"))) == "No word speaks for negative. "
+    three = record(("bad", "so so", "fine"))
+    assert "Held up most by “a” (+1.00)" in told(explain_answer(shown({"a": 1.0}, of=three, target="bad", label="bad")))
+    assert "Pushed most towards fine by “a”" in told(
+        explain_answer(shown({"a": 1.0}, of=three, target="fine", label="bad"))
+    )
+
+
+def test_a_word_without_tokens_is_not_read_and_one_that_a_baseline_does_not_know_adds_nothing():
+    of = record(family="tfidf-logreg")
+    found = shown({"good": 1.0, "qqq": 0.0}, of=of, belongs=np.array([[1.0], [0.0]]))
+    assert "Unknown: “qqq”, adding nothing." in told(explain_answer(found))
+    assert found.unread.tolist() == [False, False]
+    found = shown({"good": 1.0, ",": 0.0}, belongs=np.array([[1.0, 0.0], [0.0, 0.0]]))
+    assert found.unread.tolist() == [False, True] and found.unknown.tolist() == [False, False]
+
+
+@pytest.mark.parametrize("tokens", [LIGHT, DARK])
+def test_blue_and_orange_mean_the_sides_and_nothing_else(tokens):
+    assert make_ramps(record(), "positive", tokens) == (tokens.plus_scale, tokens.minus_scale)
+    three = record(("negative", "neutral", "positive"))
+    assert make_ramps(three, "negative", tokens) == (tokens.minus_scale, tokens.plus_scale)
+    ramp, away = make_ramps(three, "neutral", tokens)
+    assert (ramp[0], ramp[-1], away) == (tokens.paper, tokens.right, ())  # away is hatched
+    named = make_ramps(record(("bearish", "bullish")), "bullish", tokens)
+    assert [ramp[-1] for ramp in named] == [tokens.categories[1], tokens.categories[0]]
+    assert make_ramps(record(("joy", "anger"), task="multi"), "joy", tokens)[0][1] == blend_colors(
+        tokens.paper, tokens.accent, 0.2
+    )
+
+
+def test_a_positive_push_speaks_for_the_positive_class_wherever_it_stands():
+    assert find_positive_class(record(("positive", "negative"))) == "positive"
+    assert find_positive_class(record(("bearish", "bullish"))) == "bullish"
+
+
+def test_a_chip_has_one_of_five_steps_and_hardly_any_push_is_pale():
+    data = word_attributions._draw_words(
+        shown({"a": 10.0, "b": -4.0, "c": 0.004}, read=np.array([0.2, 0.1, 0.0])), Look()
+    ).data
+    a, b, c = data["items"]
+    assert (a["colour"], b["colour"], c["colour"]) == (LIGHT.plus_scale[5], LIGHT.minus_scale[2], LIGHT.paper)
+    assert (a["push"], b["push"], c["push"]) == ("+10.00", "−4.00", "0.00")
+    assert a["about"] == "a, push +10.000 towards positive, is read 0.200"
+    assert [item["read"] for item in data["items"]] == [1.0, 0.5, 0.0]
+    assert [item["most"] for item in data["items"]] == [True, False, False]
+    assert find_full_color([1.0, -3.0]) == 3.0
+    assert find_full_color([0.001, -0.002]) == find_full_color([]) == FAINTEST
+
+
+@pytest.mark.slow
+def test_of_a_long_text_those_that_push_most_are_shown_in_their_order():
+    pushes = {f"w{i}": float(i % 70) for i in range(140)}
+    items = word_attributions._draw_words(shown(pushes), Look()).data["items"]
+    kept = [item for item in items if "word" in item]
+    words_kept = [item["word"] for item in kept]
+    assert len(kept) == SHOWN and words_kept == [word for word in pushes if word in words_kept]
+    assert sum(item["folded"] for item in items if "folded" in item) == 140 - SHOWN
+    fewer = word_attributions._draw_words(shown(pushes), Look(projector=True)).data["items"]
+    assert sum("word" in item for item in fewer) == BRIEFLY  # the picture below has to stay on the screen
+
+
+def test_the_table_has_every_word_with_its_place_and_what_it_pushed_as_trained():
+    table = build_push_table(shown({"not": -1.0, "bad": 2.0}, unknown=("bad",), read=np.array([0.25, 0.75])))
+    expected = {"word": ["not", "bad"], "start": [0, 4], "end": [3, 7], "towards": ["positive", "positive"]}
+    expected |= {"push": [-1.0, 2.0], "is read": [0.25, 0.75], "unknown": [False, True]}
+    assert table.to_dict("list") == expected
+    edited = shown({"good": 1.0, "film": 0.25}, before=np.array([2.0, -0.125]))
+    data = word_attributions.WORDS.draw(edited, Look()).data
+    assert data["items"][0]["about"] == "good, push +1.000 towards positive, as trained +2.000"
+    assert told(explain_answer(edited)).endswith("All of it as edited.")
+    assert word_attributions.WORDS.resolve_text(word_attributions.WORDS.note, edited) == "towards positive, as edited"
+    assert build_push_table(edited)["as trained"].tolist() == [2.0, -0.125]
+
+
+def test_most_read_stands_beside_most_needed_and_how_far_the_two_agree():
+    pushes, test = {"never": -2.0, "good": 1.0, "a": 0.1}, RankTest(9, -0.11, 0.77)
+    line = told(explain_answer(shown(pushes, attention=(0.1, 0.3, 0.6), test=test)))
+    agrees = "attention and deletion: inconclusive (ρ = −0.11)"
+    assert line.endswith(f"Most read “a”, most needed “never”; {agrees}. ")
+    line = told(explain_answer(shown({"never": -2.0, "good": 1.0}, attention=(0.6, 0.4))))
+    assert line.endswith("Most read “never”, the most needed word too. ")
+    assert "Most read" not in told(explain_answer(shown({"never": -2.0}, attention=(1.0,))))
