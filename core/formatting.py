@@ -7,19 +7,19 @@ NARROW = "\u202f"
 """A narrow space that does not break: between thousands, where a comma would be a decimal point to half the readers."""
 
 
-def format_count(value: int) -> str:
+def count(value: int) -> str:
     """Format `6 920`, with a narrow space between thousands."""
     return f"{value:,}".replace(",", NARROW)
 
 
-def format_whole_percent(share: float) -> str:
+def whole_percent(share: float) -> str:
     """Format a share in whole percent: `12 %`."""
     return f"{100 * share:.0f} %"
 
 
-def format_percent(share: float) -> str:
+def percent(share: float) -> str:
     """Format a share with one digit after the decimal point: `17.5 %`."""
-    return f"{format_number(100 * share, 1)} %"
+    return f"{number(100 * share, 1)} %"
 
 
 def format_exact(value: float) -> str:
@@ -27,12 +27,12 @@ def format_exact(value: float) -> str:
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
-def format_signed(value: float, digits: int = 2) -> str:
+def signed(value: float, digits: int = 2) -> str:
     """Format a difference as `+0.12`; a value that is rounded to zero has no minus."""
     return f"{value:+z.{digits}f}".replace("-", MINUS)
 
 
-def format_number(value: float, digits: int = 3) -> str:
+def number(value: float, digits: int = 3) -> str:
     """Format `−0.843`."""
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)  # + 0.0: no negative zero
 
@@ -50,16 +50,16 @@ def format_subscript(index: int) -> str:
 def format_plus_minus(value: float, low: float | None, high: float | None) -> str:
     """Format `0.843 ± 0.024`, half the interval; both ends if it is lopsided by more than a fifth; no ± without one."""
     if low is None or high is None:
-        return format_number(value)
+        return number(value)
     below, above = value - low, high - value
     if abs(below - above) > 0.2 * max(below, above, 0.005):
-        return f"{format_number(value)} ({format_number(low)} to {format_number(high)})"
-    return f"{format_number(value)} ± {format_number((high - low) / 2)}"
+        return f"{number(value)} ({number(low)} to {number(high)})"
+    return f"{number(value)} ± {number((high - low) / 2)}"
 
 
 def format_p(p: float) -> str:
     """Format a p-value: `0.078`, `< 0.001`."""
-    return "< 0.001" if p < 0.001 else format_number(p)
+    return "< 0.001" if p < 0.001 else number(p)
 
 
 def format_duration(seconds: float) -> str:

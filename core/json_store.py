@@ -20,7 +20,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from core.exceptions import RunDamaged
-from core.formatting import format_count
+from core.formatting import count
 from core.paths import read_regular
 
 T = TypeVar("T")
@@ -192,13 +192,13 @@ def refuse_unsafe(found: Any, longest: int = 0) -> None:
             parts = value.items() if isinstance(value, dict) else enumerate(value)
             waiting += [((*place, key), each) for key, each in parts]
             if longest and isinstance(value, dict) and any(len(key) > longest for key in value):
-                raise Flaw(_join_steps(place), value, f"names of at most {format_count(longest)} characters")
+                raise Flaw(_join_steps(place), value, f"names of at most {count(longest)} characters")
         elif (isinstance(value, int) and abs(value) >= _WHOLE) or (isinstance(value, float) and math.isinf(value)):
             raise Flaw(_join_steps(place), value, "a number that 64 bits hold")
         elif isinstance(value, str) and not value.isascii() and _has_lone_surrogate(value):
             raise Flaw(_join_steps(place), value, "a text of whole characters")
         elif longest and isinstance(value, str) and len(value) > longest:
-            long = f"a text of at most {format_count(longest)} characters, this has {format_count(len(value))}"
+            long = f"a text of at most {count(longest)} characters, this has {count(len(value))}"
             raise Flaw(_join_steps(place), value, long)
 
 

@@ -72,7 +72,13 @@ def _make_averages(average: str, **more: Any) -> list[Metric]:
     more["across_classes"] = True
     parts = {"precision": "Precision", "recall": "Recall", "f1": "F1"}
     return [
-        Metric(f"{part}_{average}", f"{title}, {average}", "higher", _make_measure("compute_average", part, average), **more)
+        Metric(
+            f"{part}_{average}",
+            f"{title}, {average}",
+            "higher",
+            _make_measure("compute_average", part, average),
+            **more,
+        )
         for part, title in parts.items()
     ]
 

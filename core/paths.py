@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core.exceptions import DataError
-from core.formatting import format_count
+from core.formatting import count
 
 ELSEWHERE = "elsewhere:"
 """Before the name of a file that a run from another machine was made with: it names no path of this one."""
@@ -31,7 +31,7 @@ class AllowedPaths:
 
 
 def _format_megabytes(size: int) -> str:
-    return f"{format_count(round(size / 1024**2))} MB"
+    return f"{count(round(size / 1024**2))} MB"
 
 
 class TooLarge(ValueError):

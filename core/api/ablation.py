@@ -8,7 +8,7 @@ from core import runs
 from core.api.inspection import collect_fields, describe_text, open_text
 from core.api.options import AnyText, Change, Edit, PairText, RunName, Store, Target
 from core.api.printing import say, say_edit, tabulate
-from core.formatting import format_signed
+from core.formatting import signed
 from core.runs.text_predictions import build_answer, format_answer
 from core.table_format import format_decimals
 
@@ -109,7 +109,7 @@ def print_log_odds(result: dict[str, Any]) -> None:
     say_edit(result)
     if result["note"]:
         say(result["note"])
-    say(f"{format_answer(result['prediction'])}; log-odds of {result['target']} {format_signed(result['log_odds'])}")
+    say(f"{format_answer(result['prediction'])}; log-odds of {result['target']} {signed(result['log_odds'])}")
 
 
 def draw_bars(pushes: list[float]) -> list[str]:
@@ -123,11 +123,7 @@ def print_parts(result: dict[str, Any]) -> None:
     print_log_odds(result)
     bars = draw_bars([each["zero"] for each in result["parts"]])
     rows = [
-        {
-            "part": _name_part(each, result["tokens"]),
-            **{by: format_signed(each[by], 3) for by in ("zero", "mean")},
-            "": bar,
-        }
+        {"part": _name_part(each, result["tokens"]), **{by: signed(each[by], 3) for by in ("zero", "mean")}, "": bar}
         for each, bar in zip(result["parts"], bars, strict=True)
     ]
     tabulate(rows, ("part", "zero", "mean", ""))
@@ -167,7 +163,7 @@ def print_patch(result: dict[str, Any]) -> None:
     """Print how far each place of the donor moves the log-odds."""
     print_log_odds(result)
     donor = format_answer(result["donor_prediction"])
-    say(f"donor: {donor}; log-odds of {result['target']} {format_signed(result['donor_log_odds'])}")
+    say(f"donor: {donor}; log-odds of {result['target']} {signed(result['donor_log_odds'])}")
     moved = {(each["layer"], each.get("token"), each.get("head")): each["moved"] for each in result["patches"]}
     layers = sorted({layer for layer, _, _ in moved})
     heads = sorted({head for _, _, head in moved if head is not None})
@@ -177,7 +173,7 @@ def print_patch(result: dict[str, Any]) -> None:
     places += [(a if a == b else f"{a} ← {b}", at, None) for at, (a, b) in enumerate(pairs) if at in tokens]
     places += [(f"head {head + 1}", None, head) for head in heads]
     rows = [
-        {"from the donor": name} | {f"layer {layer + 1}": format_signed(moved[layer, *at], 3) for layer in layers}
+        {"from the donor": name} | {f"layer {layer + 1}": signed(moved[layer, *at], 3) for layer in layers}
         for name, *at in places
     ]
     say("what the log-odds move by")

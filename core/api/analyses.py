@@ -9,7 +9,7 @@ from typing import Any
 from core import failures
 from core.api.options import OnProgress, RunName, Split, Store
 from core.api.printing import say, tabulate, write_ends, write_p
-from core.formatting import format_count, format_signed
+from core.formatting import count, signed
 from core.runs.store import RunStore
 
 SHIFTED = 15  # words of either side of a shift
@@ -42,7 +42,7 @@ def __getattr__(name: str) -> Callable[..., dict[str, Any]]:
 def print_shift(result: dict[str, Any]) -> None:
     """Print how well the two are separated, the measures and the words."""
     split, n = result["split"], result["n"]
-    beside = f"{format_count(n['split'])} texts of {split} beside {format_count(n['training'])} of training"
+    beside = f"{count(n['split'])} texts of {split} beside {count(n['training'])} of training"
     say(f"{result['run']} on {result['data']}: {beside}.")
     if result["left_out"]:
         say(f"{result['left_out']}.")
@@ -55,12 +55,12 @@ def print_shift(result: dict[str, Any]) -> None:
         "measure": "name",
         "training": "training",
         split: "split",
-        "difference": lambda row: format_signed(row["difference"], 3),
-        "interval": lambda row: write_ends(row["interval"], lambda end: format_signed(end, 3)),
+        "difference": lambda row: signed(row["difference"], 3),
+        "interval": lambda row: write_ends(row["interval"], lambda end: signed(end, 3)),
         "p": lambda row: write_p(row["p"]),
     }
     tabulate([*result["measures"], *shares], columns, "measure")
     for where, more in ((split, True), ("training", False)):
         found = [row for row in result["words"] if (row["log_odds"] > 0) is more][:SHIFTED]
         said = ", ".join(f"{row['words']} ({row['split']} : {row['training']})" for row in found)
-        say(f"{said or 'none'}.", head=f"More often in {where}, of {format_count(result['tried'])} tried: ")
+        say(f"{said or 'none'}.", head=f"More often in {where}, of {count(result['tried'])} tried: ")

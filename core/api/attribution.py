@@ -13,7 +13,7 @@ from core.api.options import Change, CliArgument, Edit, OnProgress, PairText, Ru
 from core.api.printing import say, tabulate, write_rho
 from core.data.findings import plural
 from core.exceptions import InputError
-from core.formatting import format_count, format_signed
+from core.formatting import count, signed
 from core.table_format import format_decimals
 
 
@@ -159,7 +159,7 @@ def _print_effects(result: dict[str, Any]) -> None:
     words = result["words"]
     bars = draw_bars([each["push"] for each in words])
     rows = [
-        {"word": each["word"], "push": format_signed(each["push"], 3)}
+        {"word": each["word"], "push": signed(each["push"], 3)}
         | ({"±": each["error"]} if "error" in each else {})
         | {"": bar}
         for each, bar in zip(words, bars, strict=True)
@@ -172,8 +172,8 @@ def _print_effects(result: dict[str, Any]) -> None:
 
 
 def _format_completeness(whole: dict[str, Any]) -> str:
-    said = f"{format_signed(whole['at_reference'])} of {whole['reference']}"
-    return f"{said}; error {format_signed(whole['error'], 3)} after {format_count(whole['steps'])} steps"
+    said = f"{signed(whole['at_reference'])} of {whole['reference']}"
+    return f"{said}; error {signed(whole['error'], 3)} after {count(whole['steps'])} steps"
 
 
 def _print_methods(result: dict[str, Any]) -> None:
@@ -206,4 +206,4 @@ def _print_methods(result: dict[str, Any]) -> None:
 
 def _format_effect(method: str, push: float) -> str:
     """Format an effect with its sign; attention has none."""
-    return format_decimals(push) if method in ("attention", "collapse") else format_signed(push, 3)
+    return format_decimals(push) if method in ("attention", "collapse") else signed(push, 3)

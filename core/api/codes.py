@@ -13,7 +13,7 @@ from core.atomic import write_named
 from core.data.findings import plural
 from core.exceptions import InputError
 from core.failures.annotator_names import has_name, name_author
-from core.formatting import format_count
+from core.formatting import count
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:
@@ -365,13 +365,10 @@ def print_codes_list(result: dict[str, Any]) -> None:
     else:
         say("No codes yet: `sentiscope codes add RUN CODE` makes one.")
     for each in result["authors"]:
-        coded = f"{format_count(each['coded'])} of {plural(result['n'], 'row')} coded, {plural(each['notes'], 'note')}"
+        coded = f"{count(each['coded'])} of {plural(result['n'], 'row')} coded, {plural(each['notes'], 'note')}"
         say(f"{coded}.", head=f"{_name_author(each['author'])}: ")
     for each in result["draws"]:
-        say(
-            f"{format_count(each['n'])} of {format_count(each['of'])}, seed {each['seed']}: {each['said']}",
-            head="Drawn: ",
-        )
+        say(f"{count(each['n'])} of {count(each['of'])}, seed {each['seed']}: {each['said']}", head="Drawn: ")
     for each in result["history"][:HISTORY]:
         undone = " (taken back)" if each["undone"] else ""
         say(f"{each['said']}{undone}, {_name_author(each['author'])}, {each['time']}", head="Changed: ")
@@ -403,9 +400,7 @@ print_codes_undo = make_printer(lambda r: f"Taken back: {r['undone']}.")
 
 def print_codes_draw(result: dict[str, Any]) -> None:
     """Print the keys of the drawn rows."""
-    say(
-        f"{format_count(result['n'])} of {format_count(result['of'])} drawn with seed {result['seed']}: {result['said']}"
-    )
+    say(f"{count(result['n'])} of {count(result['of'])} drawn with seed {result['seed']}: {result['said']}")
     for key in result["keys"]:
         say(key)
 
@@ -413,12 +408,7 @@ def print_codes_draw(result: dict[str, Any]) -> None:
 def print_codes_rates(result: dict[str, Any]) -> None:
     """Print a row for each code."""
     say(f"{result['selection']} {result['said']}")
-    columns: dict[str, Any] = {
-        "code": "code",
-        "n": lambda each: format_count(each["n"]),
-        "share": "share",
-        "95 %": "interval",
-    }
+    columns: dict[str, Any] = {"code": "code", "n": lambda each: count(each["n"]), "share": "share", "95 %": "interval"}
     if not result["complete"]:
         del columns["share"], columns["95 %"]
     if result["codes"]:
@@ -427,7 +417,7 @@ def print_codes_rates(result: dict[str, Any]) -> None:
 
 def print_codes_kappa(result: dict[str, Any]) -> None:
     """Print kappa, and a row for each code."""
-    say(f"{plural(result['n'], 'row')} coded by both, {format_count(result['same'])} alike: {_write_kappa(result)}.")
+    say(f"{plural(result['n'], 'row')} coded by both, {count(result['same'])} alike: {_write_kappa(result)}.")
     if result["codes"]:
         names = {name: name for name in ("code", "first", "second", "both")}
         tabulate(result["codes"], {**names, "kappa": _write_kappa}, "code")

@@ -9,7 +9,7 @@ from core import evaluation, failures, runs
 from core.api.options import AnyRun, CliArgument, Store, get_names, get_store, make_map_option
 from core.api.printing import say, tabulate, write_ends, write_p
 from core.exceptions import InputError
-from core.formatting import format_count, format_signed
+from core.formatting import count, signed
 from core.metrics import format_title
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
@@ -70,7 +70,7 @@ def _add_slices(
 
 def print_compare(result: dict[str, Any]) -> None:
     """Print a finding for each metric, the models, and the tests."""
-    say(f"{result['data']}, {result['split']}, n = {format_count(result['n'])}")
+    say(f"{result['data']}, {result['split']}, n = {count(result['n'])}")
     metrics = list(result["runs"][0]["metrics"])
     for metric in metrics:
         own = [pair for pair in result["pairs"] if pair["metric"] == metric]
@@ -120,8 +120,8 @@ def _print_tests(tests: Sequence[Mapping[str, Any]], letters: Mapping[str, str],
     columns: dict[str, Any] = {
         "pair": lambda each: f"{letters[each['first']]} − {letters[each['second']]}",
         **{name: name for name in more},
-        "difference": lambda each: format_signed(each["difference"], 3),
-        "interval": lambda each: write_ends(each["interval"], lambda end: format_signed(end, 3)),
+        "difference": lambda each: signed(each["difference"], 3),
+        "interval": lambda each: write_ends(each["interval"], lambda end: signed(end, 3)),
         "p, Holm": lambda each: write_p(each["p_holm"]),
         "verdict": lambda each: evaluation.comparison.describe_pair(each, letters),
     }

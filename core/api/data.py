@@ -17,7 +17,7 @@ from core.data.findings import plural
 from core.data.sources import SOURCES
 from core.evaluation.baseline_schema import VERSION, BaselineResults
 from core.fingerprint import hash_value
-from core.formatting import format_count
+from core.formatting import count
 from core.runs.analyses import Analysis, Offer
 from core.runs.background_jobs import Tell
 from core.runs.configuration import configure
@@ -148,7 +148,7 @@ def print_data_check(result: dict[str, Any]) -> None:
         return
     if not result["files"]:
         _print_decisions(result["decisions"])
-    splits = ", ".join(f"{name} {format_count(rows)}" for name, rows in result["splits"].items())
+    splits = ", ".join(f"{name} {count(rows)}" for name, rows in result["splits"].items())
     say(f"{result['data']} can be used: {plural(len(result['classes']), 'class')}; rows: {splits}.")
     known = {found["message"] for file in result["files"] for found in file.get("findings", ())}
     for note in result["notes"]:

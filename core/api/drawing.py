@@ -11,7 +11,7 @@ from core.api import options as arguments
 from core.api.options import Against, AnyRun, CliArgument, OnProgress, RunName, Split, Store, get_names, split_names
 from core.api.printing import say, tabulate
 from core.exceptions import NotAvailable
-from core.formatting import format_count
+from core.formatting import count
 from core.runs.store import RunStore
 
 
@@ -126,6 +126,6 @@ def print_figures(result: dict[str, Any]) -> None:
 def print_report(result: dict[str, Any]) -> None:
     """Print the file, and how much each section holds."""
     megabytes = f"{result['bytes'] / 1e6:.1f} MB"
-    say(f"{result['file']}: {megabytes}, n = {format_count(result['n'])} {result['split']} sentences")
+    say(f"{result['file']}: {megabytes}, n = {count(result['n'])} {result['split']} sentences")
     for each in result["sections"]:
-        say(f"{each['title']}: {format_count(each['n'])}")
+        say(f"{each['title']}: {count(each['n'])}")

@@ -13,7 +13,7 @@ from core.api.printing import say, tabulate, write_ends, write_points
 from core.atomic import write_named
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
-from core.formatting import format_count
+from core.formatting import count
 from core.models.capabilities import HEAD, list_capabilities
 from core.runs.store import RunStore
 from core.table_format import format_csv, format_decimals
@@ -199,14 +199,12 @@ def print_groups(result: dict[str, Any]) -> None:
         say(f"{result['reason']}.", head="No groups: ")
         return
     none = result["none"]
-    found = f"{plural(len(result['groups']), 'group')} of {format_count(result['least'])} sentences or more"
-    say(
-        f"{result['run']} on {result['split']}: {found}; {format_count(none['n'])} of {format_count(result['looked_at'])} in none."
-    )
+    found = f"{plural(len(result['groups']), 'group')} of {count(result['least'])} sentences or more"
+    say(f"{result['run']} on {result['split']}: {found}; {count(none['n'])} of {count(result['looked_at'])} in none.")
     rows = [*result["groups"], {**none, "name": "no group"}]
     columns: dict[str, Any] = {
         "group": "name",
-        "sentences": lambda each: format_count(each["n"]),
+        "sentences": lambda each: count(each["n"]),
         "errors": lambda each: f"{write_points(each['rate'])} %" if each["n"] else "",
         "interval": lambda each: write_ends(each["interval"], write_points) if each["n"] else "",
     }
@@ -215,8 +213,8 @@ def print_groups(result: dict[str, Any]) -> None:
 
 def print_layers(result: dict[str, Any]) -> None:
     """Print a row for each stage."""
-    of = "" if result["n"] == result["of"] else f" of {format_count(result['of'])}"
-    say(f"{result['run']} on {result['split']}, n = {format_count(result['n'])}{of}, {result['neighbours']} neighbours")
+    of = "" if result["n"] == result["of"] else f" of {count(result['of'])}"
+    say(f"{result['run']} on {result['split']}, n = {count(result['n'])}{of}, {result['neighbours']} neighbours")
     tabulate(result["stages"], {"stage": "name", "silhouette": "silhouette", "purity": "purity"}, "stage")
     say(f"{format_decimals(result['chance'])}.", head="Purity of neighbours drawn at random: ")
     if result["reason"]:
@@ -235,11 +233,11 @@ def print_neighbours(result: dict[str, Any]) -> None:
 def _print_common(result: dict[str, Any]) -> None:
     """Print the training sentences that are near to most of a selection."""
     of = f"{plural(result['n'], 'sentence')} of {result['split']} ({result['said']})"
-    say(f"{of}, among {format_count(result['among'])}.", head="Nearest in training to ")
+    say(f"{of}, among {count(result['among'])}.", head="Nearest in training to ")
     shares = (f"{100 * result[name]:.0f} %" for name in ("true_share", "said_share"))
     say("Of the {} nearest of each, {} have its true label, {} what the run says.".format(result["each"], *shares))
     near: dict[str, Any] = {
-        "near to": lambda each: format_count(each["near"]),
+        "near to": lambda each: count(each["near"]),
         "cosine": "likeness",
         "label": "label",
         "text": "text",

@@ -11,7 +11,7 @@ from core.api.printing import say, tabulate, write_ends, write_p, write_points
 from core.atomic import write_named
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
-from core.formatting import format_count, format_signed, format_whole_percent
+from core.formatting import count, signed, whole_percent
 from core.metrics import format_title, get_metric
 from core.runs.store import RunStore
 from core.table_format import format_csv, format_decimals
@@ -177,17 +177,12 @@ def _print_labels(result: dict[str, Any]) -> None:
     if result["left_out"]:
         say(f"{result['left_out']}.", head="No label is doubted: ")
     else:
-        of = ", ".join(
-            f"{format_count(result['likely'][split])} of {format_count(n)} in {split}"
-            for split, n in result["n"].items()
-        )
+        of = ", ".join(f"{count(result['likely'][split])} of {count(n)} in {split}" for split, n in result["n"].items())
         say(f"{of}.", head="Labels that are likely wrong: ")
     if rows := result["rows"][:SHOWN]:
         tabulate(rows, _name_columns("split", "key", "truth", "likelier", "p_truth", "text"), "key")
     if len(result["rows"]) > SHOWN:
-        say(
-            f"The first {SHOWN} of {format_count(len(result['rows']))} of which another label is likelier; --json has all."
-        )
+        say(f"The first {SHOWN} of {count(len(result['rows']))} of which another label is likelier; --json has all.")
     for each in result["conflicts"][:MARKS]:
         labels = ", ".join(f"{name} {number}" for name, number in each["labels"].items())
         say(f"{each['text']} ({labels})", head="One text, several labels: ")
@@ -203,10 +198,7 @@ def _print_tags(result: dict[str, Any]) -> None:
         tabulate(values, {"value": "rule", **RISK}, "value")
     for each in result["slices"][:MARKS]:
         more = "" if each["ratio"] is None else f", {each['ratio']:.1f} times as often as the rest"
-        say(
-            f"{each['said']}: {format_count(each['wrong'])} of {format_count(each['n'])}{more}.",
-            head="Goes wrong more often: ",
-        )
+        say(f"{each['said']}: {count(each['wrong'])} of {count(each['n'])}{more}.", head="Goes wrong more often: ")
     if nowhere := [each["tag"] for each in result["tags"] if not each["n"]]:
         say(f"No text has: {', '.join(nowhere)}.")
     for why in dict.fromkeys(result["absent"].values()):
@@ -215,10 +207,10 @@ def _print_tags(result: dict[str, Any]) -> None:
 
 
 RISK: dict[str, Any] = {
-    "rows": lambda row: format_count(row["n"]),
-    "selected": lambda row: format_count(row["selected"]),
+    "rows": lambda row: count(row["n"]),
+    "selected": lambda row: count(row["selected"]),
     "errors": lambda row: f"{write_points(row['rate'])} %",
-    "excess": lambda row: "" if row["excess"] is None else format_signed(row["excess"], 1),
+    "excess": lambda row: "" if row["excess"] is None else signed(row["excess"], 1),
     "risk ratio": lambda row: "" if row["ratio"] is None else f"{row['ratio']:.2f}",
     "interval": lambda row: _write_ratios(row["ratio_interval"]),
     "p (Holm)": lambda row: write_p(row["p_holm"]),
@@ -239,8 +231,8 @@ def _print_marks(result: dict[str, Any]) -> None:
         "marks the selection": "name",
         "V": lambda each: f"{each['v']:.2f}",
         "value": "value",
-        "selected": lambda each: format_whole_percent(each["share"]),
-        "the rest": lambda each: format_whole_percent(each["rest_share"]),
+        "selected": lambda each: whole_percent(each["share"]),
+        "the rest": lambda each: whole_percent(each["rest_share"]),
         "p (Holm)": lambda each: write_p(each["p_holm"]),
     }
     if rows := result["marks"][:MARKS]:
@@ -258,7 +250,7 @@ def print_slices(result: dict[str, Any]) -> None:
     columns: dict[str, Any] = {
         "slice": "name",
         "split": "split",
-        "rows": lambda each: "" if each["n"] is None else format_count(each["n"]),
+        "rows": lambda each: "" if each["n"] is None else count(each["n"]),
         "errors": lambda each: "" if each["rate"] is None else f"{write_points(each['rate'])} %",
         "interval": lambda each: "" if each["rate"] is None else write_ends(each["interval"], write_points),
         "− others": lambda each: "" if each["difference"] is None else f"{100 * each['difference']:+.1f}",

@@ -25,7 +25,7 @@ from core.cache import cache_folder
 from core.data.findings import plural
 from core.exceptions import InputError
 from core.fingerprint import get_file_version, hash_value
-from core.formatting import format_count, format_signed
+from core.formatting import count, signed
 from core.metrics import METRICS
 from core.runs.analyses import Analysis, Offer
 from core.runs.background_jobs import Tell
@@ -180,7 +180,7 @@ def print_evaluate(result: dict[str, Any]) -> None:
     if result["task"] == "tokens":
         _print_spans(result)
         return
-    say(f"{result['run']} on {result['data']}, {result['split']}, n = {format_count(result['n'])}")
+    say(f"{result['run']} on {result['data']}, {result['split']}, n = {count(result['n'])}")
     for note in result["notes"]:
         say(note)
     if result["task"] == "multi":
@@ -189,7 +189,7 @@ def print_evaluate(result: dict[str, Any]) -> None:
         _print_metrics(result)
         columns = [f"predicted {label}" for label in result["labels"]]
         counts = [
-            {"true": label, **dict(zip(columns, map(format_count, row), strict=True))}
+            {"true": label, **dict(zip(columns, map(count, row), strict=True))}
             for label, row in zip(result["labels"], result["confusion"], strict=True)
         ]
         tabulate(counts, ("true", *columns))
@@ -202,7 +202,7 @@ def print_evaluate(result: dict[str, Any]) -> None:
     _print_costs(result.get("costs", {}))
     if pair := result.get("against"):
         chance = f"p {'' if pair['p'] < 0.001 else '= '}{write_p(pair['p'])}"
-        say(f"{pair['verdict']} ({pair['metric']} {format_signed(pair['difference'], 3)}, {chance})", head="Against: ")
+        say(f"{pair['verdict']} ({pair['metric']} {signed(pair['difference'], 3)}, {chance})", head="Against: ")
     for sentence in result["warnings"]:
         say(sentence, head="Note: ")
 
@@ -213,8 +213,8 @@ def _print_costs(costs: Mapping[str, Any]) -> None:
         "class": "class",
         "a miss costs": lambda found: f"{found['ratio']:g}",
         "threshold": "threshold",
-        "misses": lambda found: format_count(found["false_negatives"]),
-        "false positives": lambda found: format_count(found["false_positives"]),
+        "misses": lambda found: count(found["false_negatives"]),
+        "false positives": lambda found: count(found["false_positives"]),
         "cost": "cost",
         "95 % interval": "interval",
         "at 0.5": "cost_at_half",
@@ -228,7 +228,7 @@ def _print_metrics(result: dict[str, Any]) -> None:
     yardsticks = {} if "left_out" in result["yardsticks"] else result["yardsticks"]
     _print_metric_table(result, {model: found["metrics"] for model, found in yardsticks.items()})
     if unseen := result["unseen"]:
-        say(f"Without the rows seen in training, n = {format_count(unseen['n'])}:")
+        say(f"Without the rows seen in training, n = {count(unseen['n'])}:")
         _print_metric_table(unseen, {})
 
 
@@ -252,7 +252,7 @@ def _print_reasons(left_out: dict[str, str]) -> None:
 def _print_groups(by: dict[str, Any], metric: str) -> None:
     columns: dict[str, Any] = {
         by["column"]: "value",
-        "rows": lambda row: format_count(row["n"]),
+        "rows": lambda row: count(row["n"]),
         metric: lambda row: row["metrics"].get(metric),
         "95 % interval": lambda row: row["intervals"].get(metric),
     }
@@ -280,7 +280,7 @@ def _print_multilabel(result: dict[str, Any]) -> None:
 
 def _print_spans(result: dict[str, Any]) -> None:
     """Print the metrics, each type, and how many of its spans are right."""
-    about = f"n = {format_count(result['n'])}, {plural(result['words'], 'word')}"
+    about = f"n = {count(result['n'])}, {plural(result['words'], 'word')}"
     say(f"{result['run']} on {result['data']}, {result['split']}, {about}")
     for note in result["notes"]:
         say(note)
@@ -290,9 +290,9 @@ def _print_spans(result: dict[str, Any]) -> None:
     _print_metric_table(titled, {})
     counted = ("right", "wrong type", "wrong border", "missed", "spurious")
     types = [
-        {"type": kind, "spans": format_count(int(row["support"]))}
+        {"type": kind, "spans": count(int(row["support"]))}
         | {part: row[part] for part in ("precision", "recall", "f1")}
-        | {name: format_count(int(row[name])) for name in counted}
+        | {name: count(int(row[name])) for name in counted}
         for kind, row in result["per_type"].items()
     ]
     tabulate(types, ("type", "spans", "precision", "recall", "f1", *counted))

@@ -11,7 +11,7 @@ from core.api.printing import say, tabulate, write_rho
 from core.api.runs import runs_predictions
 from core.data.findings import plural
 from core.exceptions import InputError, NotAvailable
-from core.formatting import MINUS, format_count, format_percent, format_whole_percent
+from core.formatting import MINUS, count, percent, whole_percent
 from core.models.capabilities import list_capabilities
 from core.runs import faithfulness_files
 from core.runs.store import RunStore
@@ -133,7 +133,7 @@ def _test_sentence(store: RunStore, run: str, text: str, methods: tuple[str, ...
     )
     notes = reader.write_notes(text, reader.tokenizer.encode(text))
     if words > most:
-        notes.append(f"Tested are the first {most} of {format_count(words)} words.")
+        notes.append(f"Tested are the first {most} of {count(words)} words.")
     found = [interpret.faithfulness.measure_sentence(reader, text, each, target) for each in methods]
     return {
         "run": run,
@@ -184,15 +184,15 @@ def _describe_method(
 def print_agreement(result: dict[str, Any]) -> None:
     """Print a row for each method."""
     kind = "wrong text" if result["wrong"] else "text"
-    of = f" of {format_count(result['found'])}" * (result["drawn"] < result["found"])
+    of = f" of {count(result['found'])}" * (result["drawn"] < result["found"])
     say(f"{result['run']}, {result['split']}: {plural(result['drawn'], kind)}{of}; each method against deletion")
     columns: dict[str, Any] = {
         "method": "method",
-        "same word first": lambda each: f"{format_count(each['same'])} of {format_count(each['texts'])}",
-        "": lambda each: format_whole_percent(each["same"] / each["texts"]) if each["texts"] else "",
-        "by chance": lambda each: "–" if each["chance"] is None else format_percent(each["chance"]),
+        "same word first": lambda each: f"{count(each['same'])} of {count(each['texts'])}",
+        "": lambda each: whole_percent(each["same"] / each["texts"]) if each["texts"] else "",
+        "by chance": lambda each: "–" if each["chance"] is None else percent(each["chance"]),
         "mean ρ": lambda each: write_rho(each["rho"]),
-        "over": lambda each: format_count(each["ranked"]),
+        "over": lambda each: count(each["ranked"]),
     }
     tabulate(result["methods"], columns)
 

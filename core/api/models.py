@@ -8,7 +8,7 @@ from core import preset_catalog
 from core.api.options import CliArgument
 from core.api.printing import say, tabulate
 from core.exceptions import ConfigError, InputError
-from core.formatting import format_count
+from core.formatting import count
 from core.models.finetuning_recipes import FINE_TUNINGS
 from core.models.presets import PAPERS
 from core.preset_catalog import CLASSES, VOCABULARY
@@ -105,14 +105,14 @@ def print_presets(result: dict[str, Any]) -> None:
     if "presets" not in result:
         _print_preset(result)
         return
-    rows = [{**each, "parameters": format_count(each["parameters"])} for each in result["presets"]]
+    rows = [{**each, "parameters": count(each["parameters"])} for each in result["presets"]]
     tabulate(rows, ("name", "parameters", "line", "source"))
-    say(f"parameters with {format_count(result['vocabulary'])} tokens and {result['classes']} classes")
+    say(f"parameters with {count(result['vocabulary'])} tokens and {result['classes']} classes")
 
 
 def _print_preset(result: dict[str, Any]) -> None:
     say(f": {result['line']}", head=result["name"])
-    said = f"{format_count(result['parameters'])} with {format_count(result['vocabulary'])} tokens and {result['classes']} classes"
+    said = f"{count(result['parameters'])} with {count(result['vocabulary'])} tokens and {result['classes']} classes"
     for what, value in (("paper", result["title"]), ("source", result["source"]), ("parameters", said)):
         say(f"{what}: {value}")
     recipe = " ".join(f"--set {key}={value}" for key, value in result["settings"].items())
@@ -121,7 +121,7 @@ def _print_preset(result: dict[str, Any]) -> None:
     rows = []
     for part in result["diagram"]:
         times = f"{part['times']} x " if part["times"] > 1 else ""
-        rows.append({**part, "parameters": f"{times}{format_count(part['parameters'])}" if part["parameters"] else ""})
+        rows.append({**part, "parameters": f"{times}{count(part['parameters'])}" if part["parameters"] else ""})
         rows += [{"part": f"  {term['name']}", "detail": term["detail"]} for term in part["terms"]]
     tabulate(rows, ("part", "detail", "parameters"))
     say("")
@@ -175,7 +175,7 @@ def print_backbones_check(result: dict[str, Any]) -> None:
         return
     say(
         f" can be used: {result['kind']}, {result['layers']} layers of {result['heads']} heads, width "
-        f"{format_count(result['width'])}, {format_count(result['vocabulary'])} tokens, texts up to {format_count(result['longest'])}.",
+        f"{count(result['width'])}, {count(result['vocabulary'])} tokens, texts up to {count(result['longest'])}.",
         head=result["name"],
     )
     for file, digest in result["digests"].items():

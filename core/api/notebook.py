@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from core import interpret
-from core.formatting import format_count
+from core.formatting import count
 from core.table_format import format_cell
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def describe_run(shown: Mapping[str, Any]) -> str:
     if "config" in shown:
         words += [
             f"{shown['described']} on {shown['config']['data']['name']}",
-            f"{format_count(shown['parameters'])} parameters" if shown["parameters"] else "",
+            f"{count(shown['parameters'])} parameters" if shown["parameters"] else "",
             f"{shown['seconds']:.0f} s of training" if shown["seconds"] else "",
         ]
     return ", ".join([word for word in words if word]) + (f": {shown['reason']}" if shown["reason"] else "")

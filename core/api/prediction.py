@@ -12,7 +12,7 @@ from core.api.options import Pair as SecondText
 from core.api.printing import say, say_edit, tabulate
 from core.data.findings import plural
 from core.exceptions import InputError
-from core.formatting import format_count
+from core.formatting import count
 from core.interpret.trace_summary import is_mostly_unknown, warn_unknown
 from core.runs.record import refuse_passages
 from core.runs.store import RunStore
@@ -97,7 +97,7 @@ def print_predict(result: dict[str, Any]) -> None:
     for warning in result.get("differences", {}).get("warnings", ()):
         say(warning, head="Warning: ")
     if "to" in result:
-        say(f"{format_count(result['rows'])} texts of the column '{result['text']}' classified into {result['to']}")
+        say(f"{count(result['rows'])} texts of the column '{result['text']}' classified into {result['to']}")
         return
     rows = _add_passages(predictions)
     if result["task"] == "multi":
@@ -114,20 +114,20 @@ def _print_unknown(predictions: list[dict[str, Any]]) -> None:
         for each in found:
             say(warn_unknown(each["unknown"]))
     elif found:
-        many = f"{plural(len(found), 'text')} of {format_count(len(predictions))}"
+        many = f"{plural(len(found), 'text')} of {count(len(predictions))}"
         say(f"Half of the words or more are unknown to the run in {many}: rows {_name_rows(found)}")
 
 
 def _print_cut(predictions: list[dict[str, Any]]) -> None:
     """Print which predictions rest on the beginning of their text only."""
     if found := [each for each in predictions if each["cut"]]:
-        many = f"{plural(len(found), 'text')} of {format_count(len(predictions))}"
+        many = f"{plural(len(found), 'text')} of {count(len(predictions))}"
         where = f"row{'s' if len(found) > 1 else ''} {_name_rows(found)}"
         say(f"Only the beginning of {many} was read ({where}); 'read' and 'cut' count tokens")
 
 
 def _name_rows(found: list[dict[str, Any]]) -> str:
-    return ", ".join(format_count(each["row"]) for each in found[:NAMED]) + (" …" if len(found) > NAMED else "")
+    return ", ".join(count(each["row"]) for each in found[:NAMED]) + (" …" if len(found) > NAMED else "")
 
 
 def _add_passages(predictions: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from core.formatting import NARROW, format_signed, format_whole_percent
+from core.formatting import NARROW, signed, whole_percent
 from core.table_format import format_decimals
 
 # Printed as it is: a run may be called :x:, and a text may hold [red].
@@ -51,7 +51,7 @@ def make_listener() -> Callable[[str, float | None], None]:
     def print_progress(what: str, share: float | None) -> None:
         """Print the progress unless the line is that before."""
         nonlocal last
-        line = what if share is None else f"{what}: {format_whole_percent(share)}"
+        line = what if share is None else f"{what}: {whole_percent(share)}"
         if line != last:
             say(line, console=err)
         last = line
@@ -76,7 +76,7 @@ def write_p(p: float | None) -> str:
 
 def write_rho(rho: float | None) -> str:
     """Write a correlation; a dash where there is none."""
-    return "–" if rho is None else format_signed(rho).lstrip("+")
+    return "–" if rho is None else signed(rho).lstrip("+")
 
 
 def write_points(share: float) -> str:

@@ -12,7 +12,7 @@ from core.api.options import CliArgument, RunName, Runs, Store
 from core.api.printing import tabulate
 from core.data.dataset import TEST
 from core.exceptions import RunDamaged
-from core.formatting import format_count, shorten_text
+from core.formatting import count, shorten_text
 from core.runs import training_jobs
 from core.runs.configuration import train_command
 from core.runs.efficiency import measure_costs, read_efficiency
@@ -164,7 +164,7 @@ def print_runs_measure(result: dict[str, Any]) -> None:
     """Print the costs of each run."""
     columns: dict[str, Any] = {
         "run": "run",
-        "parameters": lambda found: format_count(found["parameters"]),
+        "parameters": lambda found: count(found["parameters"]),
         "training s": lambda found: f"{found['seconds']:.0f}",
         "one text ms": lambda found: f"{found['one']:.2f}",
         "batch ms per text": "batch",

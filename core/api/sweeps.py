@@ -16,7 +16,7 @@ from core.api.printing import make_printer, say, tabulate
 from core.api.progress import format_time_left
 from core.atomic import write_text
 from core.exceptions import InputError, RunDamaged
-from core.formatting import format_count
+from core.formatting import count
 from core.recipes import NAMES
 from core.runs import sweep as planned
 from core.runs import sweep_drive as driving
@@ -220,7 +220,7 @@ def print_sweeps_show(result: dict[str, Any]) -> None:
                 "TF-IDF": _format_mean(row["yardstick"].get(first["name"])),
                 "difference": _format_difference(row["versus_yardstick"].get(first["name"])),
                 "to baseline": _format_difference(row["versus_baseline"].get(first["name"])),
-                "parameters": "" if row["parameters"] is None else format_count(row["parameters"]),
+                "parameters": "" if row["parameters"] is None else count(row["parameters"]),
                 "seconds": "" if seconds is None else f"{seconds['mean']:.0f}",
             }
         )

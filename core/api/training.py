@@ -13,7 +13,7 @@ from core.api.printing import say, tabulate
 from core.data.config import join_list
 from core.data.sources import SOURCES
 from core.exceptions import DataError, InputError
-from core.formatting import format_count, format_whole_percent
+from core.formatting import count, whole_percent
 from core.papers.reported_results import find_counterpart
 from core.recipes import NAMES
 from core.runs.configuration import configure_with_recipe
@@ -210,12 +210,12 @@ def summarize_run(record: RunRecord) -> dict[str, Any]:
 
 def describe_start(start: Mapping[str, Any]) -> str:
     """Describe the copied weights of a training: from which run, how many, and new parts."""
-    words = [f"{format_count(start['words'])} words"] if start["words"] else []
+    words = [f"{count(start['words'])} words"] if start["words"] else []
     # The part of the model that a tensor belongs to: `layers.1.attention.query.weight` → `query`.
     names = (name.split(".") for name in (*start["partly"], *start["fresh"]))
     parts = [name[-2] if len(name) > 2 else name[0] for name in names]
     new = f"; new, in whole or in part: {', '.join(dict.fromkeys(words + parts))}" if words + parts else ""
-    return f"'{start['run']}': {format_whole_percent(start['numbers'] / start['of'])} of the numbers copied{new}"
+    return f"'{start['run']}': {whole_percent(start['numbers'] / start['of'])} of the numbers copied{new}"
 
 
 def tabulate_scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:

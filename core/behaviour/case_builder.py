@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from core.behaviour.suite import LONGEST, MOST_CASES, MOST_CHARACTERS, Polarity, SuiteCase, SuiteTest
 from core.behaviour.suite_format import EDITS, Edit, Slots, WrittenTest
-from core.formatting import format_count
+from core.formatting import count
 from core.json_store import Flaw
 
 _SLOT = re.compile(r"\{(\w+)\}")
@@ -42,15 +42,13 @@ class SuiteSize:
         """Count fillings before they are made; Flaw if the suite has too many."""
         self.fillings += fillings
         if self.fillings > MOST_FILLINGS:
-            raise Flaw("most", most, f"lower it: the suite comes to more than {format_count(MOST_FILLINGS)} fillings")
+            raise Flaw("most", most, f"lower it: the suite comes to more than {count(MOST_FILLINGS)} fillings")
 
     def count_characters(self, cases: Sequence[SuiteCase], most: int) -> None:
         """Count the characters of cases; Flaw if the suite has too many."""
         self.characters += sum(len(text) for case in cases for text in case.texts)
         if self.characters > MOST_CHARACTERS:
-            raise Flaw(
-                "most", most, f"lower it: the suite comes to more than {format_count(MOST_CHARACTERS)} characters"
-            )
+            raise Flaw("most", most, f"lower it: the suite comes to more than {count(MOST_CHARACTERS)} characters")
 
 
 def build_test(written: WrittenTest, shared: Slots, made: SuiteSize) -> SuiteTest:
@@ -72,7 +70,7 @@ def build_test(written: WrittenTest, shared: Slots, made: SuiteSize) -> SuiteTes
             for case in cases:
                 found.setdefault((*case.texts, case.group), replace(case, template=template))
         if len(found) > MOST_CASES:  # before all of a monster is made
-            raise Flaw("most", written.most, f"lower it: the test comes to more than {format_count(MOST_CASES)} cases")
+            raise Flaw("most", written.most, f"lower it: the test comes to more than {count(MOST_CASES)} cases")
     if not found:
         raise Flaw("edits", list(written.edits), "an edit that changes at least one of the texts")
     return SuiteTest(
@@ -219,9 +217,7 @@ def fill_template(template: str, chosen: Mapping[str, str]) -> str:
     parts = _SLOT.split(template)  # a slot's name at every second place
     parts[1::2] = [chosen[name] for name in parts[1::2]]
     if sum(map(len, parts)) > LONGEST:
-        raise Flaw(
-            "", None, f"with its slots filled '{template:.40}…' has more than {format_count(LONGEST)} characters"
-        )
+        raise Flaw("", None, f"with its slots filled '{template:.40}…' has more than {count(LONGEST)} characters")
     return "".join(parts)
 
 

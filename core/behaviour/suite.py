@@ -13,7 +13,7 @@ from typing import Literal, get_args
 
 from core.exceptions import DataError
 from core.fingerprint import hash_value
-from core.formatting import format_count
+from core.formatting import count
 
 Polarity = Literal["negative", "neutral", "positive"]
 POLARITIES: tuple[Polarity, ...] = get_args(Polarity)
@@ -99,7 +99,7 @@ def check_suite(suite: Suite, *, file: str) -> Suite:
         names.add(test.name)
     refuse_too_many(suite.size, file=file)
     if sum(len(text) for test in suite.tests for case in test.cases for text in case.texts) > MOST_CHARACTERS:
-        said = f"its texts have more than {format_count(MOST_CHARACTERS)} characters together; take some tests out"
+        said = f"its texts have more than {count(MOST_CHARACTERS)} characters together; take some tests out"
         raise DataError(said, file=file)
     return suite
 
@@ -107,5 +107,5 @@ def check_suite(suite: Suite, *, file: str) -> Suite:
 def refuse_too_many(cases: int, *, file: str) -> None:
     """Refuse too many cases with a DataError."""
     if cases > MOST_CASES:
-        said = f"it comes to more than {format_count(MOST_CASES)} cases; take some tests out, or lower their `most`"
+        said = f"it comes to more than {count(MOST_CASES)} cases; take some tests out, or lower their `most`"
         raise DataError(said, file=file)

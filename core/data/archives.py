@@ -19,7 +19,7 @@ from core.data.dataset import TRAIN
 from core.data.findings import Finding, name_sheets, shorten
 from core.data.folders import TABLES, ClassTexts, ZipFolder
 from core.exceptions import DataError
-from core.formatting import format_count
+from core.formatting import count
 
 GZIP, ZIP = b"\x1f\x8b", b"PK\x03\x04"
 _FIRST = ("all", "train", "training", "data")
@@ -124,15 +124,13 @@ def _open_archive(data: bytes, file: str) -> Iterator[tuple[zipfile.ZipFile, lis
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = [each for each in archive.infolist() if not each.is_dir() and not _is_hidden(each.filename)]
             if len(members) > _MOST_MEMBERS:
-                raise DataError(
-                    f"an archive of {format_count(len(members))} files; unpack it and give the folder", file=file
-                )
+                raise DataError(f"an archive of {count(len(members))} files; unpack it and give the folder", file=file)
             for each in members:
                 parts = PurePosixPath(each.filename.replace("\\", "/")).parts
                 if {"..", "/"} & set(parts):
                     raise DataError(f"the path `{shorten(each.filename)}` leads out of the archive", file=file)
                 if len(parts) > _DEEPEST:
-                    raise DataError(f"an archive of {format_count(len(parts))} folders in each other", file=file)
+                    raise DataError(f"an archive of {count(len(parts))} folders in each other", file=file)
             yield archive, members
     except DataError:
         raise
@@ -178,7 +176,7 @@ def _list_tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipI
         raise DataError("an OpenDocument file; save its table as .xlsx or CSV", file=file)
     above = Counter(name.parent.name for name in names if name.suffix.casefold() in (".txt", "") and name.parent.name)
     if len(above) > 1 and (number := sum(above.values())) > len(members) // 2:
-        said = f"{format_count(number)} text files in the folders {', '.join(map(shorten, list(above)[:6]))}"
+        said = f"{count(number)} text files in the folders {', '.join(map(shorten, list(above)[:6]))}"
         raise DataError(f"an archive of {said}; unpack it and give the folder", file=file)
     found = [(member, name) for member, name in zip(members, names, strict=True) if _is_table(name)]
     if not found:
@@ -188,7 +186,7 @@ def _list_tables(members: list[zipfile.ZipInfo], file: str) -> list[zipfile.ZipI
     plain = [name for _, name in found if name.suffix.casefold() == ".txt"]
     if len(plain) == len(found) > 1 and not any(_rank_table(name)[1:] < (len(_FIRST), 1) for name in plain):
         said = ", ".join(f"`{shorten(str(name))}`" for name in plain[:4])
-        said = f"{format_count(len(plain))} text files ({said})"
+        said = f"{count(len(plain))} text files ({said})"
         raise DataError(f"an archive of {said}; unpack it and give the folder", file=file)
     return [member for member, _ in found]
 

@@ -13,7 +13,7 @@ import pandas as pd
 from core.data.decoding import replace_surrogates
 from core.data.limits import make_error
 from core.exceptions import DataError
-from core.formatting import format_count
+from core.formatting import count
 
 ERRORS = frozenset(
     "#N/A #NAME? #REF! #VALUE! #DIV/0! #NULL! #NUM! #SPILL! #CALC! #FIELD! #BLOCKED! #CONNECT! #BUSY! #UNKNOWN! "
@@ -71,7 +71,7 @@ def check_cell(value: Any, longest: int, *, file: str, row: int, field: str) -> 
     """Return a cell that is safe to work with; refuse one that is too long or too deeply nested."""
     if isinstance(value, str):
         if len(value) > longest:
-            found = f"the cell has {format_count(len(value))} characters"
+            found = f"the cell has {count(len(value))} characters"
             raise make_error(found, "characters", file=file, row=row, field=replace_surrogates(field))
         return replace_surrogates(value)
     inside = [value]

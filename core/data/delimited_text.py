@@ -13,7 +13,7 @@ from core.data import limits
 from core.data.config import QuotingKind
 from core.data.table_head import HEADER_ROWS, TableHead, find_head, is_repeated_header, is_usual
 from core.exceptions import DataError
-from core.formatting import format_count
+from core.formatting import count
 
 DELIMITERS = ("\t", ",", ";", "|", "|||", "::")
 NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "blank", "": "none"}
@@ -101,7 +101,7 @@ def parse_table(text: str, delimiter: str = "", header: str = "", quoting: str =
     head = find_head(rows[: HEADER_ROWS + 20], width, header)
     if not (head.named or header) and rows and 1 < len(rows[0]) != width and is_usual(rows[0]):
         raise DataError(
-            f"the header has {format_count(len(rows[0]))} fields and most rows {format_count(width)}; put texts that hold the "
+            f"the header has {count(len(rows[0]))} fields and most rows {count(width)}; put texts that hold the "
             "delimiter into double quotes, or name another one with data.delimiter",
             file=file,
         )
@@ -135,7 +135,7 @@ def parse_rows(lines: Iterable[str], like: ParsedTable, *, file: str = "") -> It
             continue
         if len(row) != len(like.columns):
             raise DataError(
-                f"has {format_count(len(row))} fields and the others {format_count(len(like.columns))}; put texts that hold the "
+                f"has {count(len(row))} fields and the others {count(len(like.columns))}; put texts that hold the "
                 "delimiter into double quotes, or name another one with data.delimiter",
                 file=file,
                 row=number,
@@ -307,9 +307,7 @@ def _check_rows(rows: Iterable[list[str]], file: str) -> Iterator[list[str]]:
             limits.check_shape(number, -(-cells // number), file=file)
         longest = max(map(len, row))
         if longest > allowed.characters:
-            raise limits.make_error(
-                f"a cell has {format_count(longest)} characters", "characters", file=file, row=number
-            )
+            raise limits.make_error(f"a cell has {count(longest)} characters", "characters", file=file, row=number)
         yield row
 
 

@@ -20,7 +20,7 @@ from core.data.findings import Finding, RawTable, name_sheets, plural, shorten
 from core.data.reading_decisions import describe_head, find_left_out
 from core.data.table_head import HEADER_ROWS, TableHead, find_head, is_repeated_header
 from core.exceptions import DataError
-from core.formatting import format_count
+from core.formatting import count
 
 _MOST_PACKED = 200
 """Unpacked bytes for each packed one, beyond which a large part is no sheet that somebody filled."""
@@ -118,7 +118,7 @@ def _find_second_table(places: list[int], rows: list[list[Any]], starts: list[in
         if start > head.begin and below.named and below.cells != head.cells and max(map(len, below.cells)) <= _LONGEST:
             names = " | ".join(filter(None, below.cells))
             message = (
-                f"a second table may begin in row {format_count(places[start])} ({shorten(names)}); its "
+                f"a second table may begin in row {count(places[start])} ({shorten(names)}); its "
                 f"{plural(len(rows) - start, 'row')} read with the others: if so, put it on a sheet of its own"
             )
             return [Finding("second-table", "warning", len(rows) - start, message)]
@@ -227,12 +227,12 @@ def _check_size(archive: zipfile.ZipFile, file: str) -> None:
     parts = archive.infolist()
     size = sum(part.file_size for part in parts)
     if size > limits.get_limits().size * limits.MEGABYTE:
-        raise limits.make_error(f"it unpacks to {format_count(size // limits.MEGABYTE)} MB", "size", file=file)
+        raise limits.make_error(f"it unpacks to {count(size // limits.MEGABYTE)} MB", "size", file=file)
     for part in parts:
         if part.file_size > max(_LARGE_PART, _MOST_PACKED * part.compress_size):
             ratio = part.file_size // max(1, part.compress_size)
             raise DataError(
-                f"the part {part.filename} is packed {format_count(ratio)} to 1, as no filled sheet is; save the table as CSV",
+                f"the part {part.filename} is packed {count(ratio)} to 1, as no filled sheet is; save the table as CSV",
                 file=file,
             )
 
@@ -255,7 +255,7 @@ def _read_rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tup
         width = max(width, len(row))
         if width > allowed.columns:
             raise limits.make_error(
-                f"row {format_count(place)} of the sheet has {format_count(filled)} columns", "columns", file=file
+                f"row {count(place)} of the sheet has {count(filled)} columns", "columns", file=file
             )
         limits.check_shape(len(rows), width, file=file)
         errors.update(n for n, cell in enumerate(row) if isinstance(cell, str) and cell in ERRORS)

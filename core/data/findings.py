@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from core.exceptions import DataError
-from core.formatting import format_count
+from core.formatting import count
 from core.text.graphemes import clip_text
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def plural(number: int, noun: str) -> str:
     """Format a number with its noun: `1 row`, `1 200 rows`, `3 classes`."""
     if number == 1:
         return f"1 {noun}"
-    return f"{format_count(number)} {noun}{'es' if noun.endswith('s') else 's'}"
+    return f"{count(number)} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
 def shorten(word: str, most: int = 60) -> str:

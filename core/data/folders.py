@@ -20,7 +20,7 @@ from core.data.findings import ReadingDecision, plural, shorten
 from core.data.labels import sort_names
 from core.data.reading_decisions import describe_encodings
 from core.exceptions import DataError
-from core.formatting import format_count
+from core.formatting import count
 
 SPLITS = {TRAIN: (TRAIN, "training"), VALIDATION: (VALIDATION, "valid", "val", "dev"), TEST: (TEST, "testing")}
 """Names of folders that mean a split; something may stand before them: `20news-bydate-train`."""
@@ -239,7 +239,7 @@ def read_folders(found: ClassFolders, file: str, encoding: str = "") -> ClassTex
     words, most = [each.text.strip() or None for each in decoded.values()], limits.get_limits().characters
     for name, each in decoded.items():
         if len(each.text) > most:
-            raise limits.make_error(f"a text has {format_count(len(each.text))} characters", "characters", file=name)
+            raise limits.make_error(f"a text has {count(len(each.text))} characters", "characters", file=name)
     decisions, of_encoding = describe_encodings(decoded)
     frame = pd.DataFrame({"split": [each[0] for each in rows], "text": words, "label": [each[1] for each in rows]})
     classes = tuple(sorted({name for classes in found.splits.values() for name in classes}))
@@ -285,9 +285,7 @@ def _is_unlabeled(folder: TextFolder) -> bool:
 def _list_classes(folder: TextFolder) -> dict[str, TextFolder]:
     found = [each for each in folder.list_folders() if not _is_unlabeled(each) and _is_text_folder(each)]
     if len(found) > _MOST_CLASSES:
-        raise DataError(
-            f"{format_count(len(found))} folders of texts, too many to be classes", file=folder.place.name or None
-        )
+        raise DataError(f"{count(len(found))} folders of texts, too many to be classes", file=folder.place.name or None)
     return {name_class(each.place.name): each for each in found}
 
 

@@ -20,7 +20,7 @@ from core.data.findings import Finding, RawTable, name_sheets, plural, shorten
 from core.data.parquet import apply_class_names, read_viewer_classes
 from core.data.table_head import HEADER_ROWS, has_header, make_column_names, make_unique
 from core.exceptions import DataError
-from core.formatting import format_count
+from core.formatting import count
 
 _NAMED_JSON = (".json", ".jsonl", ".ndjson")
 _DEEPEST = 4
@@ -157,7 +157,7 @@ def _parse_text(text: str, reading: _ReadState) -> tuple[Any] | None:
         return (rows,)
     if reading.file.lower().endswith(_NAMED_JSON):
         # Counted from 1, as editors do; `row` would be taken for a row of the table.
-        where = f"line {format_count(wrong.lineno)}, character {format_count(wrong.colno)}"
+        where = f"line {count(wrong.lineno)}, character {count(wrong.colno)}"
         raise DataError(f"is not valid JSON: {wrong.msg} ({where})", file=reading.file)
     return None
 
@@ -211,7 +211,7 @@ def _parse_sequence(text: str, reading: _ReadState) -> list[Any] | None:
         except (RecursionError, ValueError) as error:
             if not rows:
                 return None
-            line = format_count(text.count("\n", 0, getattr(error, "pos", place)) + 1)
+            line = count(text.count("\n", 0, getattr(error, "pos", place)) + 1)
             raise DataError(f"is not valid JSON in line {line}: {error}"[:300], file=reading.file) from None
         rows.append(row)
     return rows
@@ -256,7 +256,7 @@ def _read_lists(whole: Row, reading: _ReadState) -> list[Row] | None:
         return [{"text": text, "label": name} for name, texts in whole.items() for text in texts]
     sizes = {key: len(each) for key, each in whole.items()}
     if len(set(sizes.values())) > 1:
-        said = ", ".join(f"`{_format_key(key)}` {format_count(size)}" for key, size in list(sizes.items())[:5])
+        said = ", ".join(f"`{_format_key(key)}` {count(size)}" for key, size in list(sizes.items())[:5])
         raise DataError(f"lists of different lengths are no columns of one table: {said}", file=reading.file)
     return [dict(zip(whole, cells, strict=True)) for cells in zip(*whole.values(), strict=True)]
 
@@ -301,9 +301,7 @@ def _choose_list(whole: Row, reading: _ReadState) -> list[Any] | None:
     firsts = {path: (rows[0], *rows[0].values()) for path, rows in found.items()}
     most = max(found, key=lambda path: (any(map(has_text, firsts[path])), len(found[path])))
     reading.where = reading.part if reading.part in found else most
-    others = [
-        f"`{_format_key(path)}` ({format_count(len(rows))})" for path, rows in found.items() if path != reading.where
-    ]
+    others = [f"`{_format_key(path)}` ({count(len(rows))})" for path, rows in found.items() if path != reading.where]
     if others:
         message = f"the {plural(len(found[reading.where]), 'object')}{reading.describe_place()} are read; left out: "
         reading.add_finding("sheets", len(others), f"{message}{', '.join(others[:8])}; data.sheet names another list")
@@ -435,7 +433,7 @@ def _build_frame(rows: list[Row], file: str) -> pd.DataFrame:
         keys.update(dict.fromkeys(row))
         if len(keys) > limits.get_limits().columns:
             raise limits.make_error(
-                f"the rows have {format_count(len(keys))} different keys", "columns", file=file, row=number
+                f"the rows have {count(len(keys))} different keys", "columns", file=file, row=number
             )
     if not keys:
         raise DataError("the list holds no rows", file=file)

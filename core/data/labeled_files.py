@@ -26,15 +26,7 @@ from core.data.dataset import TRAIN, WHOLE, Task
 from core.data.delimited_text import NAMES
 from core.data.findings import Finding, RawTable, ReadingDecision, join_decisions, plural, refuse_findings, shorten
 from core.data.folders import SPLIT_NAMES, DiskFolder, find_split_files, read_classes
-from core.data.labels import (
-    WITHHELD,
-    LabelNames,
-    find_form,
-    list_labels,
-    read_label_names,
-    rename_labels,
-    sort_names,
-)
+from core.data.labels import WITHHELD, LabelNames, find_form, list_labels, read_label_names, rename_labels, sort_names
 from core.data.reading_decisions import describe_columns, describe_rows
 from core.data.row_cleaning import clean_rows, examine_rows, find_alike, refuse_quoted
 from core.data.table_reader import ReadingSettings, guard_table, read_table

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core.exceptions import ConfigError, DataError
-from core.formatting import format_count
+from core.formatting import count
 from core.paths import TooLarge, open_regular, read_regular
 
 VARIABLE = "SENTISCOPE_LIMITS"
@@ -65,7 +65,7 @@ def make_error(
     unit = {"memory": "MB of memory", "size": "MB", "characters": "characters in a cell"}.get(name, name)
     how = f" ({part})" if part else ""
     return DataError(
-        f"{found}; at most {format_count(most)} {unit} are read. Use a part of it{how}, or raise the limit where Sentiscope "
+        f"{found}; at most {count(most)} {unit} are read. Use a part of it{how}, or raise the limit where Sentiscope "
         f"is started: {VARIABLE}={name}=…",
         file=file,
         row=row,
@@ -92,7 +92,7 @@ def _convert_errors(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise DataError("no such file", file=str(path)) from None
     except TooLarge as error:
-        raise make_error(f"the file has {format_count(error.size // MEGABYTE)} MB", "size", file=path.name) from None
+        raise make_error(f"the file has {count(error.size // MEGABYTE)} MB", "size", file=path.name) from None
     except ValueError as error:
         raise DataError(str(error), file=str(path)) from None
     except OSError as error:
@@ -103,7 +103,7 @@ def check_shape(rows: int, columns: int, *, file: str) -> None:
     """Refuse a table of more rows, columns or cells than allowed."""
     limits = get_limits()
     if columns > limits.columns:
-        raise make_error(f"the table has {format_count(columns)} columns", "columns", file=file)
+        raise make_error(f"the table has {count(columns)} columns", "columns", file=file)
     if rows > limits.rows:
         raise make_error("the table has more rows", "rows", file=file)
     if rows * columns > limits.cells:

@@ -14,7 +14,7 @@ from core.atomic import convert_os_errors, write_bytes
 from core.data.dataset import TRAIN
 from core.data.findings import plural
 from core.exceptions import DataError
-from core.formatting import format_count
+from core.formatting import count
 from core.paths import resolve_path
 from core.text.config import TextConfig
 from core.text.normalization import make_text_keys
@@ -97,7 +97,7 @@ def drop_learned(
         who = "the run that this training starts from, or its teacher, learned from"
         if left < min(LEAST_ROWS, len(rows) / 2):
             raise DataError(
-                f"{who} {format_count(number)} of {plural(len(rows), 'row')} of the {split} split, and {format_count(left)} are too "
+                f"{who} {count(number)} of {plural(len(rows), 'row')} of the {split} split, and {count(left)} are too "
                 f"few to judge by: {LEAST_ROWS} or half must be left. Cut the rows as that run did (data.seed, "
                 "data.split, data.folds), or start from a run that has not read them"
             )

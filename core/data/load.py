@@ -31,7 +31,7 @@ from core.data.row_cleaning import clean_rows, examine_classes
 from core.data.sources import LIFE, SOURCES, DataSource, split_mixture
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import hash_value
-from core.formatting import format_count, format_whole_percent
+from core.formatting import count, whole_percent
 from core.paths import refuse_elsewhere, resolve_path
 
 _AT_ONCE = 10_000
@@ -379,7 +379,7 @@ def _split_fold(given: Splits, config: DataConfig, source: DataSource | None) ->
     rows = pd.concat([given[name] for name in (WHOLE, TRAIN, VALIDATION) if name in given], ignore_index=True)
     held, rest = splits.select_fold(_get_strata(rows), config.folds, config.fold, config.seed)
     made, _ = _split_train({TRAIN: _take_rows(rows, rest), TEST: _take_rows(rows, held)}, config, source)
-    sizes = "/".join(format_count(len(made[name])) for name in (TRAIN, VALIDATION, TEST))
+    sizes = "/".join(count(len(made[name])) for name in (TRAIN, VALIDATION, TEST))
     where = f"fold {config.fold} (of 0 to {config.folds - 1})"
     notes = [f"{plural(len(rows), 'row')}: {where} is the test split; {sizes}, stratified, seed {config.seed}"]
     if TEST in given:
@@ -401,7 +401,7 @@ def _split_three_ways(
     rows: pd.DataFrame, shares: tuple[float, float, float], config: DataConfig, what: str
 ) -> tuple[Splits, list[str]]:
     parts = _divide_rows(rows, lambda strata: splits.cut_three_parts(strata, shares, config.seed), config)
-    sizes = "/".join(format_count(len(part)) for part in parts)
+    sizes = "/".join(count(len(part)) for part in parts)
     cut = f"cut {'/'.join(f'{share:g}' for share in shares)} into {sizes}, stratified, seed {config.seed}"
     return dict(zip((TRAIN, VALIDATION, TEST), parts, strict=True)), [f"{what} ({plural(len(rows), 'row')}) {cut}"]
 
@@ -410,7 +410,7 @@ def _split_train(given: Splits, config: DataConfig, source: DataSource | None) -
     share, seed = source.validation_share if source else 0.1, config.seed
     size = round(share * len(given[TRAIN]))
     rest, validation = _divide_rows(given[TRAIN], lambda strata: splits.cut_rows(strata, size, seed)[::-1], config)
-    taken = f"{plural(len(validation), 'row')} ({format_whole_percent(share)})"
+    taken = f"{plural(len(validation), 'row')} ({whole_percent(share)})"
     note = f"no validation split: {taken} of train taken, stratified, seed {seed}"
     return {TRAIN: rest, VALIDATION: validation, TEST: given[TEST]}, [note]
 
@@ -418,7 +418,7 @@ def _split_train(given: Splits, config: DataConfig, source: DataSource | None) -
 def _split_validation(given: Splits, config: DataConfig) -> tuple[Splits, list[str]]:
     half, seed = len(given[VALIDATION]) // 2, config.seed
     validation, test = _divide_rows(given[VALIDATION], lambda strata: splits.cut_rows(strata, half, seed), config)
-    sizes = f"{format_count(len(validation))} and {format_count(len(test))}"
+    sizes = f"{count(len(validation))} and {count(len(test))}"
     note = f"no test split: validation halved into {sizes}, stratified, seed {seed}"
     return {TRAIN: given[TRAIN], VALIDATION: validation, TEST: test}, [note]
 
@@ -429,7 +429,7 @@ def _limit_train(train: pd.DataFrame, config: DataConfig, places: Sequence[int])
         raise ConfigError(f"data.limit={config.limit}: at least {len(places)}, one training row for each class")
     strata = _get_strata(_replace_numbers(train, dict(enumerate(places))))
     chosen, _ = splits.cut_rows(strata, config.limit, config.seed)
-    note = f"train cut from {format_count(len(train))} to {format_count(config.limit)} rows, stratified, seed {config.seed}"
+    note = f"train cut from {count(len(train))} to {count(config.limit)} rows, stratified, seed {config.seed}"
     return _take_rows(train, chosen), note
 
 

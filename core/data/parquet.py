@@ -19,7 +19,7 @@ from core.data import limits
 from core.data.findings import Finding, shorten
 from core.data.table_head import make_unique
 from core.exceptions import DataError
-from core.formatting import format_count
+from core.formatting import count
 
 _BATCH = 4_096
 _DEEPEST = 3
@@ -155,9 +155,7 @@ def _check_words(column: pa.ChunkedArray | pa.Array, name: str, file: str) -> No
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         longest = pc.max(pc.utf8_length(column)).as_py() or 0
         if longest > limits.get_limits().characters:
-            raise limits.make_error(
-                f"a cell has {format_count(longest)} characters", "characters", file=file, field=name
-            )
+            raise limits.make_error(f"a cell has {count(longest)} characters", "characters", file=file, field=name)
 
 
 def _check_claims(metadata: pq.FileMetaData, file: str) -> list[str]:
@@ -166,7 +164,7 @@ def _check_claims(metadata: pq.FileMetaData, file: str) -> list[str]:
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     size = sum(group.column(n).total_uncompressed_size for group in groups for n in range(metadata.num_columns))
     if size > limits.get_limits().size * limits.MEGABYTE:
-        raise limits.make_error(f"it unpacks to {format_count(size // limits.MEGABYTE)} MB", "size", file=file)
+        raise limits.make_error(f"it unpacks to {count(size // limits.MEGABYTE)} MB", "size", file=file)
     leaves = [metadata.schema.column(number) for number in range(metadata.num_columns)]
     return [
         leaf.path

@@ -16,7 +16,7 @@ from core.data.findings import plural, shorten
 from core.data.sources.published_layouts import OWN_LAYOUT, PublishedLayout
 from core.data.stream import AT_ONCE
 from core.exceptions import DataError
-from core.formatting import format_count
+from core.formatting import count
 
 Row = tuple[str | None, ...]
 """A text, its label as in the file, the further columns."""
@@ -56,7 +56,7 @@ class PublishedSplit:
         said = [f"{self.name}: {plural(self.left_out, 'row')} without a text left out"] if self.left_out else []
         whole, rows = self.layout.rows.get(self.name), self.rows + self.left_out
         if whole and whole != rows:
-            said.append(f"{self.name}: {plural(rows, 'row')}, and {format_count(whole)} are published")
+            said.append(f"{self.name}: {plural(rows, 'row')}, and {count(whole)} are published")
         return said
 
 
@@ -105,7 +105,7 @@ def _read_table(split: PublishedSplit) -> Iterator[Row]:
         text, label, *more = (None if place is None else row[place] or None for place in places)
         if text and len(text) > longest:
             raise limits.make_error(
-                f"a cell has {format_count(len(text))} characters", "characters", file=path.name, row=number
+                f"a cell has {count(len(text))} characters", "characters", file=path.name, row=number
             )
         text = text.replace("\\n", "\n") if text and layout.escaped else text
         yield text, _name_class(label, split, path, number), *more
@@ -168,7 +168,7 @@ def _read_text(path: Path, encoding: str, newline: str) -> Iterator[str]:
             yield from lines
         except UnicodeDecodeError:
             row = _find_wrong_line(path, encoding)
-            raise DataError(f"is not {encoding.upper()}: see line {format_count(row)}", file=path.name) from None
+            raise DataError(f"is not {encoding.upper()}: see line {count(row)}", file=path.name) from None
 
 
 def _find_wrong_line(path: Path, encoding: str) -> int:

@@ -23,7 +23,7 @@ from core.data.labels import find_form
 from core.data.mojibake import find_garbled
 from core.data.table_head import TableHead
 from core.exceptions import DataError
-from core.formatting import format_count
+from core.formatting import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -231,7 +231,7 @@ def describe_rows(findings: Sequence[Finding], kept: int, rows: int) -> list[Rea
     ]
     if kept < rows:
         reasons = "; ".join(each.message for each in findings if each.message.endswith("left out"))
-        decisions.append(ReadingDecision("rows", f"{format_count(kept)} of {format_count(rows)} rows", proof=reasons))
+        decisions.append(ReadingDecision("rows", f"{count(kept)} of {count(rows)} rows", proof=reasons))
     return decisions
 
 
@@ -259,7 +259,7 @@ def _report_table(parsed: ParsedTable) -> list[Finding]:
     if parsed.joined:
         message = (
             f"a quote is out of place, and {plural(len(parsed.joined), 'row')} may hold the next one too (first: row "
-            f"{format_count(parsed.joined[0])}); double the quotes inside of texts, or name the quoting with data.quoting"
+            f"{count(parsed.joined[0])}); double the quotes inside of texts, or name the quoting with data.quoting"
         )
         found.append(Finding("joined-rows", "warning", len(parsed.joined), message))
     line = "the first line names the delimiter and is no row"

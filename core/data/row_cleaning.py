@@ -16,7 +16,7 @@ from core.data.findings import Finding, list_finding, plural, shorten
 from core.data.labels import WHOLE_NUMBER, is_several, list_labels, map_label_columns, read_labels
 from core.data.mojibake import WRITINGS
 from core.exceptions import DataError
-from core.formatting import format_count
+from core.formatting import count
 from core.text.text_pairs import join_pair, replace_sign, split_pair
 
 MOST_CLASSES = 200
@@ -84,7 +84,7 @@ def examine_rows(rows: pd.DataFrame, *, to_train: bool = True, column: str = "")
     conflicts = int((repeated.groupby("text")["label"].nunique() > 1).sum())
     long = int((rows["text"].str.len() > LONG_TEXT).sum())
     more = "different labels" if is_several(rows["label"]) else "more than one label"
-    cut = f"of more than {format_count(LONG_TEXT)} characters (cut at text.max_length tokens)"
+    cut = f"of more than {count(LONG_TEXT)} characters (cut at text.max_length tokens)"
     repeats = f"{plural(again, 'row')} repeat{'s' if again == 1 else ''} an earlier text (kept)"
     return [
         *list_finding("duplicate", "note", again, repeats),
@@ -199,7 +199,7 @@ def _describe_labels(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> 
     sizes = labels.map(len)
     many, none = int((sizes > 1).sum()), int((sizes == 0).sum())
     message = f"several labels per text, {written}: {plural(many, 'row')} with more than one, "
-    message += f"{sizes.mean():.2f} on average" + (f", {format_count(none)} with none" if none else "")
+    message += f"{sizes.mean():.2f} on average" + (f", {count(none)} with none" if none else "")
     hint = "; if each cell is one label, say so with data.separator" if layout.mark else ""
     return [Finding("several-labels", "note", many, message + hint)]
 
@@ -211,7 +211,7 @@ def _find_too_many(counts: pd.Series, rows: int, column: str) -> list[Finding]:
     if len(counts) <= most and not (rows >= 20 and len(counts) > rows / 2):
         return []
     what = "numbers, so it is a quantity rather than a class" if numeric else "values, so it is not a class"
-    message = f"the label column has {format_count(len(counts))} different {what}; name another one with data.label"
+    message = f"the label column has {count(len(counts))} different {what}; name another one with data.label"
     return [Finding("too-many-classes", "refused", len(counts), message)]
 
 

@@ -22,7 +22,7 @@ from core.data.json_table import is_json, read_json
 from core.data.parquet import apply_class_names, parse_parquet, read_class_names
 from core.data.reading_decisions import describe_encoding, describe_sheet, describe_table
 from core.exceptions import DataError
-from core.formatting import format_count
+from core.formatting import count
 
 _LEAF = re.compile(r"\((\d+) ([^()]+)\)")
 _TREE = re.compile(r"\(\d+ \(.*\)\s*|\(\d+ [^()]+\)\s*")
@@ -186,7 +186,7 @@ def _parse_text(text: str, file: str, settings: TableSettings) -> RawTable:
     every = len(parsed.rows) + len(parsed.ragged)
     if len(parsed.ragged) > 0.2 * every:
         raise DataError(
-            f"{format_count(len(parsed.ragged))} of {format_count(every)} rows have another number of fields than the rest; "
+            f"{count(len(parsed.ragged))} of {count(every)} rows have another number of fields than the rest; "
             "put texts that hold the delimiter into double quotes, or name another one with data.delimiter",
             file=file,
             row=parsed.ragged[0],

@@ -21,7 +21,7 @@ from core.atomic import convert_os_errors, make_temporary_path, write_bytes, wri
 from core.data.config import READING, DataConfig
 from core.exceptions import InputError, RunDamaged, StorageError
 from core.fingerprint import hash_value
-from core.formatting import format_count
+from core.formatting import count
 from core.paths import resolve_path
 
 LONGEST_NAME = 80
@@ -72,7 +72,7 @@ def _check_room(files: Path, size: int) -> None:
     for quota, found in ((limits.UPLOADS, len(sizes) + 1), (limits.UPLOADS_MB, (sum(sizes) + size) / 1e6)):
         if found > quota():
             raise InputError(
-                f"this server keeps at most {format_count(quota())} {quota.what} ({quota.variable}), and this one would be "
+                f"this server keeps at most {count(quota())} {quota.what} ({quota.variable}), and this one would be "
                 "too much; files that nothing uses are cleared away when the server starts a day later"
             )
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from core.evaluation.significance import ALPHA, POWER, Draws, PairedDifference, Run, ScorePair, compare_classifiers
-from core.formatting import format_count
+from core.formatting import count
 from core.lazy_imports import scipy
 from core.metrics import Metric, get_metric
 
@@ -300,7 +300,7 @@ def join_names(names: Sequence[str]) -> str:
 
 def round_rows(rows: int) -> str:
     """Round the number of rows needed to two digits, since the difference is not known more exactly."""
-    return format_count(round(rows, 2 - len(str(rows))))
+    return count(round(rows, 2 - len(str(rows))))
 
 
 def assign_letters(names: Sequence[str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from core.data.dataset import Task
 from core.evaluation.intervals import compute_intervals
 from core.evaluation.metrics import evaluate
 from core.exceptions import InputError
-from core.formatting import format_count, format_exact
+from core.formatting import count, format_exact
 
 MOST = 30  # values with a group of their own
 FEWEST = 10  # rows that a group needs for that
@@ -43,7 +43,7 @@ def group_rows(column: pd.Series) -> RowGroups:
     rare = [name for name in rows.index if name not in set(own)]
     if len(rare) == 1 and len(own) < MOST:
         own, rare = [*own, *rare], []
-    names = (*own, f"{format_count(len(rare))} rare values") if rare else tuple(own)
+    names = (*own, f"{count(len(rare))} rare values") if rare else tuple(own)
     place = {name: number for number, name in enumerate(own)}
     places = words.map(lambda name: place.get(name, len(own))).to_numpy(np.int64)
     return RowGroups(names, places, len(rare), int(rows[rare].sum()))

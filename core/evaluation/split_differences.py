@@ -28,7 +28,7 @@ import numpy as np
 from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset
 from core.evaluation.comparison import apply_holm
 from core.evaluation.intervals import compute_newcombe, compute_wilson
-from core.formatting import format_count, format_percent, format_signed
+from core.formatting import count, percent, signed
 from core.lazy_imports import scipy
 from core.text.words import is_bare_mark, split_words
 
@@ -167,7 +167,7 @@ def find_differences(
         "left_out": "",
     }
     if min(len(first.texts), len(other.texts)) < FEWEST:
-        few = f"{format_count(len(other.texts))} texts beside {format_count(len(first.texts))} of {known}"
+        few = f"{count(len(other.texts))} texts beside {count(len(first.texts))} of {known}"
         return {**found, "left_out": f"{few}: too few to compare, {FEWEST} are needed"}
     rng = np.random.default_rng(0)
     measures: dict[str, tuple[SampleDifference, str]] = {}
@@ -254,7 +254,7 @@ def _compare_words(
         np.array([sum(word not in known for word in words) / len(words) for words in side if words]) for side in sides
     )
     if min(len(one), len(two)) >= FEWEST:
-        found["words"] = _compare_permuted(one, two, rng), format_count(len(rest))
+        found["words"] = _compare_permuted(one, two, rng), count(len(rest))
     return found
 
 
@@ -342,8 +342,8 @@ def _describe_row(row: dict[str, Any], name: str, known: str, *, predicted: bool
         words = f"typically {row['other']:.0f} words, not {row['training']:.0f}"
         ends = f"95 % interval {1 + low:.2f} to {1 + high:.2f} times as long; {row['test']}"
         return f"{compared} has {longer} texts: {words} ({ends})."
-    other, usual = format_percent(row["other"]), format_percent(row["training"])
-    ends = f"95 % interval {format_signed(100 * low, 1)} to {format_signed(100 * high, 1)} points; {row['test']}"
+    other, usual = percent(row["other"]), percent(row["training"])
+    ends = f"95 % interval {signed(100 * low, 1)} to {signed(100 * high, 1)} points; {row['test']}"
     if kind == "labels":
         labels = "predicted labels" if predicted else "labels"
         return f"{compared} has other {labels}: {row['about']} {other}, not {usual} ({ends})."

@@ -20,7 +20,7 @@ from core import limits
 from core.exceptions import InputError, StorageError
 from core.failures.annotator_names import name_author
 from core.fingerprint import get_file_version
-from core.formatting import format_count
+from core.formatting import count
 
 FILE = "codes.sqlite"
 BUSY_S = 30.0
@@ -288,7 +288,7 @@ def _check_room(connection: sqlite3.Connection) -> None:
     )
     if (pages - free) * size > limits.CODES_MB() * 1_000_000:
         raise InputError(
-            f"this server keeps at most {format_count(limits.CODES_MB())} {limits.CODES_MB.what} "
+            f"this server keeps at most {count(limits.CODES_MB())} {limits.CODES_MB.what} "
             f"({limits.CODES_MB.variable}); this was not written down"
         )
 

@@ -21,7 +21,7 @@ from core.failures.predictions_table import PredictionTable, read_table
 from core.failures.report import compute_rate
 from core.failures.split_analysis import cache_array
 from core.fingerprint import hash_file
-from core.formatting import format_count
+from core.formatting import count
 from core.runs.predictions import list_embedded_splits, read_vectors
 from core.runs.record import EMBEDDINGS, EVALUATION
 from core.runs.store import RunStore
@@ -81,7 +81,7 @@ def find_clusters(store: RunStore, run: str, split: str = "") -> tuple[Predictio
     least = max(LEAST, len(rows) // SHARE)
     reason = ""
     if len(rows) < FEWEST:
-        reason = f"of {format_count(len(rows))} sentences there are no groups to look for; {FEWEST} would be enough"
+        reason = f"of {count(len(rows))} sentences there are no groups to look for; {FEWEST} would be enough"
     elif not np.isfinite(vectors).all():
         reason = "some vectors are not finite numbers: this training has diverged"
     if reason:

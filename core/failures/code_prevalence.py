@@ -19,7 +19,7 @@ from core.failures.annotator_names import clean_author
 from core.failures.codebook import Codes
 from core.failures.row_annotations import Annotations, Code
 from core.fingerprint import hash_value
-from core.formatting import format_count
+from core.formatting import count
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,7 @@ def draw_sample(
 ) -> Draw:
     """Draw rows of a selection at random and store the draw, or return the stored one; InputError for too many."""
     if not 0 < n <= len(keys):
-        raise InputError(
-            f"{format_count(n)} at random of {plural(len(keys), 'row')}: draw 1 to {format_count(max(1, len(keys)))}"
-        )
+        raise InputError(f"{count(n)} at random of {plural(len(keys), 'row')}: draw 1 to {count(max(1, len(keys)))}")
     found = list_draws(codes)
     name = hash_value({"keys": sorted(keys), "n": n, "seed": seed})[:16]
     if kept := next((each for each in found if each.id == name), None):
@@ -66,7 +64,7 @@ def draw_sample(
         "population": " ".join(keys),
     }
     row |= {"seed": seed, "said": said, "run": run, "author": author, "time": get_timestamp()}
-    with codes.ledger.begin_change(codes.data, author, f"{format_count(n)} drawn at random: {said}") as change:
+    with codes.ledger.begin_change(codes.data, author, f"{count(n)} drawn at random: {said}") as change:
         change.put_row("draws", row)
     return _build_draw(row)
 
@@ -182,13 +180,13 @@ def _make_rate(code: Code, n: int, hits: int, of: int) -> dict[str, Any]:
 
 
 def _describe_sample(sample: Sample, read: int, complete: bool) -> str:
-    rows, of = format_count(len(sample.keys)), format_count(sample.of)
+    rows, of = count(len(sample.keys)), count(sample.of)
     if not sample.keys:
         return "No row is selected."
     if sample.draw is None:
         if complete:
             return "All are coded." if len(sample.keys) > 1 else "It is coded."
-        return f"{format_count(read)} of {rows} coded. Shares are told of all of them or of a random draw."
+        return f"{count(read)} of {rows} coded. Shares are told of all of them or of a random draw."
     if complete:
         return f"{plural(len(sample.keys), 'row')} of {of}, drawn at random and coded."
-    return f"{format_count(read)} of {rows} coded, drawn at random from {of}. Shares are told when all of them are."
+    return f"{count(read)} of {rows} coded, drawn at random from {of}. Shares are told when all of them are."

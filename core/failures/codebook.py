@@ -15,7 +15,7 @@ from core.exceptions import InputError
 from core.failures.annotation_store import Change, Ledger, get_timestamp
 from core.failures.annotator_names import clean_author, clean_code_name, clean_text, has_name, match_name
 from core.failures.row_annotations import Annotations, Code
-from core.formatting import format_count
+from core.formatting import count
 from core.paths import ELSEWHERE
 from core.runs.record import RunRecord
 
@@ -223,7 +223,7 @@ class Codes:
         left = [row["code"] for row in change.read_rows("codings", data=self.data) if row["code"] not in book]
         if left:
             name = min(left)
-            have = "1 sentence has" if left.count(name) == 1 else f"{format_count(left.count(name))} sentences have"
+            have = "1 sentence has" if left.count(name) == 1 else f"{count(left.count(name))} sentences have"
             raise InputError(f"{said!r:.80} cannot be undone: {have} the code {name!r} by now, which would be gone")
 
     def transfer_visitor(self, visitor: str, author: str) -> bool:

@@ -15,7 +15,7 @@ from core.failures.predictions_table import PredictionTable
 from core.failures.query import Clause
 from core.failures.risk_ratio import TAGGED, collect_rates, report_found_slices
 from core.failures.tags import BY_DEFINITION, TableTags, describe_tag
-from core.formatting import format_count
+from core.formatting import count
 
 
 def report_errors(
@@ -88,7 +88,7 @@ def describe_result(table: PredictionTable, clauses: Sequence[Clause], chosen: n
         return f"All {of} are right."
     if not number:
         return f"No sentence is left of {of}: {asked}. Take a clause out."
-    return f"{format_count(number)} of {of}: {asked}."
+    return f"{count(number)} of {of}: {asked}."
 
 
 def to_records(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -32,7 +32,7 @@ from core.failures.query import IDS, RANGE, Clause
 from core.failures.row_annotations import Annotations
 from core.failures.tags import BY_DEFINITION, TableTags, name_tag
 from core.fingerprint import hash_value
-from core.formatting import format_count
+from core.formatting import count
 from core.runs.store import RunStore
 
 FOLDER = ".selections"  # beside the runs
@@ -77,9 +77,7 @@ def store_picked(store: RunStore, group: PickedRows) -> str:
         except FileNotFoundError:
             content = json.dumps(group._to_dict(), ensure_ascii=False, separators=(",", ":"))
             if len(content.encode("utf-8", "replace")) > limits.SELECTED_MB() * 1_000_000:
-                allowed = (
-                    f"{format_count(limits.SELECTED_MB())} {limits.SELECTED_MB.what} ({limits.SELECTED_MB.variable})"
-                )
+                allowed = f"{count(limits.SELECTED_MB())} {limits.SELECTED_MB.what} ({limits.SELECTED_MB.variable})"
                 raise InputError(f"this server keeps at most {allowed}; select fewer, or select by rules") from None
             write_text(path, content)
             _clear_old(path.parent)

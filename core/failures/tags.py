@@ -16,7 +16,7 @@ from core.failures.predictions_table import PredictionTable, build_table, read_p
 from core.failures.split_analysis import cache_array
 from core.failures.training_index import MOST, NEIGHBOURS, TrainingRows, find_conflicts, find_near_duplicates
 from core.fingerprint import hash_file, hash_value
-from core.formatting import format_count
+from core.formatting import count
 from core.metrics import get_metric
 from core.runs.predictions import explain_lacking_texts, list_evaluated_splits
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
@@ -80,7 +80,7 @@ ABOUT = {
     "lexicon disagrees": "the words of the lexicon add up to the polarity opposite to the true class",
     "near duplicate": "a training text shares four of five of all different words, or more",
     "neighbours conflict": f"most of the {NEIGHBOURS} nearest training texts in embedding space have another label "
-    f"(among {format_count(MOST)} at most)",
+    f"(among {count(MOST)} at most)",
     "low margin": f"the margin is below {LOW_MARGIN}",
     "unsure under dropout": f"read {mc_dropout.READINGS} times with dropout left on, the answer is another in "
     f"{mc_dropout.FLIPS:.0%} of them or more, or its probability has a standard deviation of {mc_dropout.SPREAD} or more",

@@ -15,7 +15,7 @@ from core.evaluation.split_differences import split_plain_words, to_class_matrix
 from core.exceptions import NotAvailable
 from core.failures.split_analysis import cache_array
 from core.fingerprint import hash_file
-from core.formatting import format_count
+from core.formatting import count
 from core.runs.background_jobs import Tell
 from core.runs.record import TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore
@@ -145,7 +145,7 @@ class TrainingRows:
         def predict_vectors() -> np.ndarray:
             """Predict the vectors of the rows."""
             texts = [self.texts[row] for row in self.rows]
-            self.tell(f"reading {format_count(len(texts))} training texts", None)
+            self.tell(f"reading {count(len(texts))} training texts", None)
             return runs.load.load_run(self._store, self.record.run).predict(texts).pooled.astype(np.float32)
 
         folder = self._store.get_path(self.record.run)

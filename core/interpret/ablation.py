@@ -14,7 +14,7 @@ from typing import Literal
 import torch
 
 from core.exceptions import InputError
-from core.formatting import format_count
+from core.formatting import count
 from core.interpret.explain_context import ExplainContext
 from core.interpret.gradients import TOKENS
 from core.interpret.sentence_view import CLASS_TOKEN
@@ -104,7 +104,7 @@ def silence_parts(reader: ExplainContext, text: str, target: str = "") -> Ablati
 def _write_note(reader: ExplainContext, text: str, encoding: Encoding) -> str:
     notes, kept = reader.write_notes(text, encoding), len(encoding.tokens)
     if kept > MOST_TOKENS and "gates" in reader.model.provides:
-        notes.append(f"Gates are closed of the first {format_count(MOST_TOKENS)} of {format_count(kept)} tokens.")
+        notes.append(f"Gates are closed of the first {count(MOST_TOKENS)} of {count(kept)} tokens.")
     return " ".join(notes)
 
 

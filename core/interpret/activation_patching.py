@@ -13,7 +13,7 @@ from typing import Literal
 import torch
 
 from core.exceptions import InputError
-from core.formatting import format_count
+from core.formatting import count
 from core.interpret.attribution_math import compute_log_odds
 from core.interpret.explain_context import ExplainContext
 from core.interpret.gradients import TOKENS
@@ -110,7 +110,7 @@ def patch_activations(reader: ExplainContext, text: str, donor: str, target: str
 def _check_lengths(ours: Encoding, theirs: Encoding) -> None:
     if len(ours.tokens) == len(theirs.tokens):
         return
-    read = (f"{format_count(len(each.tokens))}: {' | '.join(each.tokens):.{READ_AS}}" for each in (ours, theirs))
+    read = (f"{count(len(each.tokens))}: {' | '.join(each.tokens):.{READ_AS}}" for each in (ours, theirs))
     raise InputError("the texts differ in their number of tokens. The first has {}; the second {}".format(*read))
 
 
@@ -129,13 +129,9 @@ def _iterate_places(
 def _write_note(reader: ExplainContext, encoding: Encoding) -> str:
     notes = []
     if cut := encoding.truncated:
-        notes.append(
-            f"The model reads the first {format_count(len(encoding.tokens))} tokens; {format_count(cut)} are cut off."
-        )
+        notes.append(f"The model reads the first {count(len(encoding.tokens))} tokens; {count(cut)} are cut off.")
     if len(encoding.tokens) > MOST_TOKENS:
-        notes.append(
-            f"Patched are the first {format_count(MOST_TOKENS)} of {format_count(len(encoding.tokens))} tokens."
-        )
+        notes.append(f"Patched are the first {count(MOST_TOKENS)} of {count(len(encoding.tokens))} tokens.")
     if reader.mix_weight is not None:
         notes.append("TF-IDF is mixed into the answer: its part stays that of the first text.")
     return " ".join(notes)

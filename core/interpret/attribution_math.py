@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from core.data.dataset import Task
-from core.formatting import format_count, format_number
+from core.formatting import count, number
 from core.lazy_imports import scipy
 
 TINY = float(np.finfo(np.float32).tiny)
@@ -128,10 +128,10 @@ class RankTest(NamedTuple):
             return f"{first} and {second}: no verdict below {LEAST_TESTED} words"
         if self.p is None or self.rho is None:
             return f"{first} and {second}: no verdict, one gives all words the same number"
-        p = "p < 0.001" if self.p < 0.001 else f"p = {format_number(self.p)}"
+        p = "p < 0.001" if self.p < 0.001 else f"p = {number(self.p)}"
         said = ": inconclusive" if self.verdict == "inconclusive" else f" {self.verdict}"
-        more = "" if brief else f", {p}, {format_count(self.words)} words"
-        return f"{first} and {second}{said} (ρ = {format_number(self.rho, 2)}{more})"
+        more = "" if brief else f", {p}, {count(self.words)} words"
+        return f"{first} and {second}{said} (ρ = {number(self.rho, 2)}{more})"
 
 
 def compare_ranks(first: np.ndarray, second: np.ndarray) -> RankTest:

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 
 from core.exceptions import InputError
-from core.formatting import format_count
+from core.formatting import count
 from core.interpret.attribution_math import compute_log_odds
 from core.interpret.background_thread import choose_batch_size
 from core.interpret.explain_context import ExplainContext
@@ -212,7 +212,7 @@ def search_flip(
             "a change at a token (g: a gate, n: a piece of a word) cannot follow words that are replaced; leave it out"
         )
     if not 1 <= readings <= MOST_READINGS:
-        raise InputError(f"readings {readings}: from 1 to {format_count(MOST_READINGS)}")
+        raise InputError(f"readings {readings}: from 1 to {count(MOST_READINGS)}")
     return _FlipSearch(reader, text, target, readings, stopped).iterate_states()
 
 
@@ -363,7 +363,7 @@ class _FlipSearch:
     def _write_note(self, words: int) -> str:
         notes = self.reader.write_notes(self.typed, self.reader.tokenizer.encode(self.typed))
         if words > len(self.deletions):
-            notes.append(f"Moves are of the first {format_count(len(self.deletions))} of {format_count(words)} words.")
+            notes.append(f"Moves are of the first {count(len(self.deletions))} of {count(words)} words.")
         return " ".join(notes)
 
 

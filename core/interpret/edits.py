@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.exceptions import InputError
-from core.formatting import format_number, format_subscript
+from core.formatting import format_subscript, number
 from core.interpret.trace_summary import LearnedLambdas, get_lambda_range, get_learned_lambdas
 from core.models.attention_config import Lexical
 from core.models.capabilities import list_capabilities
@@ -144,10 +144,10 @@ class Edits:
         others = "other " * bool(self.lambdas)
         return {
             "lambdas": [
-                (f"l{at + 1}c{i}:{value:g}", f"λ{format_subscript(i)} of layer {at + 1} = {format_number(value, 2)}")
+                (f"l{at + 1}c{i}:{value:g}", f"λ{format_subscript(i)} of layer {at + 1} = {number(value, 2)}")
                 for at, i, value in self.lambdas
             ],
-            "factor": [(f"l:{self.factor:g}", f"all {others}λ × {format_number(self.factor, 2)}")] * (self.factor != 1),
+            "factor": [(f"l:{self.factor:g}", f"all {others}λ × {number(self.factor, 2)}")] * (self.factor != 1),
             "heads": [
                 (f"h{at + 1}.{head + 1}{how}", f"head {head + 1} of layer {at + 1} {HOW[how]}")
                 for (at, head), how in self._list_silenced("heads")
@@ -166,12 +166,11 @@ class Edits:
             "gates": [
                 (
                     f"g{at + 1}.{token + 1}:{value:g}",
-                    f"gate of token {token + 1} in layer {at + 1} = {format_number(value, 2)}",
+                    f"gate of token {token + 1} in layer {at + 1} = {number(value, 2)}",
                 )
                 for at, token, value in self.gates
             ],
-            "strength": [(f"s:{self.lexical:g}", f"lexical term × {format_number(self.lexical, 2)}")]
-            * (self.lexical != 1),
+            "strength": [(f"s:{self.lexical:g}", f"lexical term × {number(self.lexical, 2)}")] * (self.lexical != 1),
             "lexical": [
                 (f"s{at + 1}{how}", f"lexical term of layer {at + 1} {HOW[how]}")
                 for at, how in self._list_silenced("lexical")
@@ -224,7 +223,7 @@ class Editable:
     @property
     def has(self) -> str:
         """Return what can be changed and how to write it."""
-        several, low, high = self.components > 1, format_number(self.low, 1), format_number(self.high, 1)
+        several, low, high = self.components > 1, number(self.low, 1), number(self.high, 1)
         found = (
             (self.layers, f"layers 1 to {self.layers} with heads 1 to {self.heads} (h1.1)"),
             (several, f"components 0 to {self.components - 1} (c1.0, m1.1.0)"),

@@ -12,7 +12,7 @@ import torch
 from core.data.dataset import Task
 from core.evaluation.prediction import Predictions
 from core.exceptions import InputError
-from core.formatting import format_count
+from core.formatting import count
 from core.interpret.background_thread import OnProgress, ignore_progress
 from core.interpret.gradients import Target
 from core.interpret.sentence_view import SentenceView
@@ -138,8 +138,8 @@ class ExplainContext:
         """Return sentences about unknown words and truncated tokens of a text."""
         notes = [warn_unknown(self.tokenizer.compute_unknown_share(text))]
         if cut := encoding.truncated:
-            kept = format_count(len(encoding.tokens))
-            notes.append(f"The model reads the first {kept} tokens; {format_count(cut)} at the end are cut off.")
+            kept = count(len(encoding.tokens))
+            notes.append(f"The model reads the first {kept} tokens; {count(cut)} at the end are cut off.")
         return list(filter(None, notes))
 
     def name_probabilities(self, said: Predictions) -> dict[str, float]:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from core.evaluation.prediction import Predictions
 from core.exceptions import InputError
-from core.formatting import format_count
+from core.formatting import count
 from core.interpret import attribution_math
 from core.interpret.attribution_math import RankTest, compare_ranks
 from core.interpret.explain_context import ExplainContext
@@ -135,9 +135,7 @@ class ExplainedText:
         """Return a note on unknown words, truncation and words that are left out."""
         notes, every = self.reader.write_notes(self.text, self.encoding), find_word_spans(self.text)
         if len(every) > len(self.words):
-            notes.append(
-                f"Explained are the first {format_count(len(self.words))} of {format_count(len(every))} words."
-            )
+            notes.append(f"Explained are the first {count(len(self.words))} of {count(len(every))} words.")
         return " ".join(notes)
 
     def _compute_shapley(self) -> Pushes:

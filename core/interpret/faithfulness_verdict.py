@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from core.formatting import format_whole_percent
+from core.formatting import whole_percent
 from core.json_store import Count, Figure
 
 POINTS = 11  # Of a curve
@@ -106,7 +106,7 @@ does not look at the weights. A model of random weights is explained as exactly 
 right answers, so that explanations of it are illustrations at most.
 """
 MEANING = (
-    f"Evidence: words in the order of the method beat {format_whole_percent(THRESHOLDS['insertion'].evidence)} of random "
+    f"Evidence: words in the order of the method beat {whole_percent(THRESHOLDS['insertion'].evidence)} of random "
     "orders, and every other test is passed. It does not mean that the method names the decisive word."
 )
 """What the verdict *evidence* says, wherever it is shown."""

@@ -10,7 +10,7 @@ import torch
 
 from core.evaluation.prediction import get_device
 from core.exceptions import InputError, NotAvailable
-from core.formatting import format_count, format_number
+from core.formatting import count, number
 from core.interpret.cell_formulas import Array, Dot, Largest, Rule, Sum, to_float64
 from core.interpret.encoder_stages import copy_to_float64, stack_windows, yield_encoder_stages
 from core.interpret.explain_context import ExplainContext
@@ -243,7 +243,7 @@ def compute_stages(
     encoder = model if isinstance(model, EncoderClassifier) else None
     if max(len(encoding.tokens), encoder.fill if encoder else 0) > MOST_TOKENS:
         raise NotAvailable(
-            f"a text of more than {format_count(MOST_TOKENS)} tokens is too long for its steps; type a shorter one"
+            f"a text of more than {count(MOST_TOKENS)} tokens is too long for its steps; type a shorter one"
         )
     said = reader.predict_texts([text], reader.intervene)
     tokens, read = list(encoding.tokens), batch
@@ -302,8 +302,8 @@ def _check_answer(computed: Array, own: Array, classes: tuple[str, ...]) -> None
     worst = int(np.abs(computed - own).argmax())
     if not abs(computed[worst] - own[worst]) <= TOLERANCE:
         raise NotAvailable(
-            f"Steps computes P({classes[worst]}) = {format_number(float(computed[worst]), 4)}, but the model answers "
-            f"{format_number(float(own[worst]), 4)}: Steps does not know every part of this model, so it shows nothing"
+            f"Steps computes P({classes[worst]}) = {number(float(computed[worst]), 4)}, but the model answers "
+            f"{number(float(own[worst]), 4)}: Steps does not know every part of this model, so it shows nothing"
         )
 
 
@@ -319,7 +319,7 @@ def _build_tokens(
         words, columns = tuple((names[tag],) for tag in read.tags[0].tolist()), ("id", "part of speech")
     matrix = StageMatrix(r"\mathrm{id}", ids[:, None].astype(float), tokens, columns, "count", words=words)
     what = "n-grams, words and pairs of them," if counted else "pieces,"
-    reading = f"The text becomes {what} each with its number in a vocabulary of {format_count(size)}."
+    reading = f"The text becomes {what} each with its number in a vocabulary of {count(size)}."
     if not counted and UNKNOWN in encoding.ids:
         reading += f" Number {UNKNOWN} is for all that the vocabulary lacks."
     formula = r"\mathrm{text} \to t_1,\dots,t_T"

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from core.exceptions import InputError
-from core.formatting import format_count
+from core.formatting import count
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,15 +63,13 @@ def fill_template(text: str, insert: str = FILLER, most: int | None = None) -> t
     """
     template, pieces = TEMPLATES.get(text, text), _split_pieces(insert)
     if max(len(template), len(insert)) > LONGEST:
-        raise InputError(f"a template and what is put in have at most {format_count(LONGEST)} characters each")
+        raise InputError(f"a template and what is put in have at most {count(LONGEST)} characters each")
     if (many := template.count(PLACE)) != 1:
         found = "there is none" if not many else f"there are {many}"
         raise InputError(f"template '{template:.80}': mark one place with {PLACE}; {found}")
     plain, bare = _split_negation(template)
     if most is not None and not 0 <= most <= len(pieces):
-        raise InputError(
-            f"{format_count(most)} pieces: from 0 to {len(pieces)}, as many as are put in; give more to put in"
-        )
+        raise InputError(f"{count(most)} pieces: from 0 to {len(pieces)}, as many as are put in; give more to put in")
     filled = list(accumulate(pieces[:most], lambda before, piece: f"{before} {piece}".strip(), initial=""))
     return tuple(
         FilledTemplate(
@@ -87,7 +85,7 @@ def _split_pieces(insert: str) -> list[str]:
     if not pieces:
         raise InputError("there is nothing to put in: give words, or pieces with | between")
     if len(pieces) > MOST_PIECES:
-        raise InputError(f"{format_count(len(pieces))} pieces to put in: at most {MOST_PIECES}")
+        raise InputError(f"{count(len(pieces))} pieces to put in: at most {MOST_PIECES}")
     return pieces
 
 

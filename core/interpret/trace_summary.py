@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.formatting import format_whole_percent
+from core.formatting import whole_percent
 from core.models.attention_config import LAMBDA_RANGES, AttentionConfig
 
 if TYPE_CHECKING:
@@ -70,4 +70,4 @@ def warn_unknown(share: float | None) -> str:
         return ""
     if share == 1:
         return "The run knows no word of this text."
-    return f"{format_whole_percent(share)} of the words are unknown to the run."
+    return f"{whole_percent(share)} of the words are unknown to the run."

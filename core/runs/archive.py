@@ -27,7 +27,7 @@ from core.data import sandbox
 from core.data.config import join_list
 from core.data.sources import is_registered
 from core.exceptions import DataError, InputError, NotAvailable, RunDamaged
-from core.formatting import format_count
+from core.formatting import count
 from core.paths import ELSEWHERE, HERE, read_regular, resolve_path
 from core.runs.backbone_weights import BACKBONE, BackboneRecord, strip_location
 from core.runs.record import (
@@ -335,7 +335,7 @@ def _check_quota(store: RunStore, landing: Path) -> None:
             before += int(mark.read_bytes())
     if before + size > limits.IMPORTED_MB() * 1_000_000:
         raise InputError(
-            f"this server takes in at most {format_count(limits.IMPORTED_MB())} {limits.IMPORTED_MB.what} "
-            f"({limits.IMPORTED_MB.variable}), and {format_count(before // 1_000_000)} are here; delete some first"
+            f"this server takes in at most {count(limits.IMPORTED_MB())} {limits.IMPORTED_MB.what} "
+            f"({limits.IMPORTED_MB.variable}), and {count(before // 1_000_000)} are here; delete some first"
         )
     write_text(landing / IMPORTED, str(size))

@@ -20,7 +20,7 @@ import safetensors
 from core.config import SETTINGS
 from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
 from core.fingerprint import hash_file
-from core.formatting import format_count
+from core.formatting import count
 from core.json_store import parse_json, read_tree
 from core.models.presets import PRESETS
 from core.paths import ELSEWHERE, read_regular
@@ -438,4 +438,4 @@ def describe_backbone(backbone: Backbone) -> dict[str, Any]:
 
 def format_size(size: int) -> str:
     """Format bytes for a person."""
-    return f"{format_count(round(size / 1e6))} MB"
+    return f"{count(round(size / 1e6))} MB"

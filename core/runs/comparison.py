@@ -20,7 +20,7 @@ from core.evaluation.metrics import explain_left_out, list_defined
 from core.evaluation.scores import Scores
 from core.evaluation.significance import Draws, Run, ScorePair
 from core.exceptions import InputError, SentiscopeError
-from core.formatting import format_count
+from core.formatting import count
 from core.metrics import USUAL, format_title, get_metric, refuse_unknown
 from core.runs.comparison_data import (
     MOST_VALUES,
@@ -270,7 +270,7 @@ def _fold_rare(places: dict[Run, dict[str, np.ndarray]], column: str) -> dict[Ru
     rare = {value for value, n in rows.items() if n < FEWEST}
     if len(rare) < 2:
         return places
-    name = f"{format_count(len(rare))} others"
+    name = f"{count(len(rare))} others"
     return {
         run: {value: each for value, each in found.items() if value not in rare}
         | {name: np.sort(np.concatenate([each for value, each in found.items() if value in rare]))}
@@ -290,7 +290,7 @@ def _group_by_value(answers: Answers, column: str) -> dict[str, np.ndarray]:
         raise InputError(f"--by {column}: these rows have no such column; they have {there}")
     values = sorted(set(found))
     if len(values) > MOST_VALUES:
-        raise InputError(f"--by {column}: {format_count(len(values))} values; name a column with at most {MOST_VALUES}")
+        raise InputError(f"--by {column}: {count(len(values))} values; name a column with at most {MOST_VALUES}")
     return {value: np.flatnonzero(found == value) for value in values}
 
 

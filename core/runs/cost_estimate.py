@@ -13,7 +13,7 @@ import psutil
 from core.config import RunConfig, compose
 from core.data.findings import plural
 from core.exceptions import ConfigError
-from core.formatting import format_count
+from core.formatting import count
 from core.models.config import ModelConfig
 from core.models.model_description import count_parameters, list_parts
 from core.runs import queue
@@ -234,7 +234,7 @@ def describe_shortcuts(preset: str, config: RunConfig, rows: int | None = None) 
     """Yield a sentence for each cost of training less than the preset does; `rows`: without limit, if known."""
     own, chosen, limit = compose(preset).training, config.training, config.data.limit
     if config.model.by_steps and chosen.epochs < own.epochs:
-        epochs = f"{plural(chosen.epochs, 'epoch')} in place of the {format_count(own.epochs)} of {preset}"
+        epochs = f"{plural(chosen.epochs, 'epoch')} in place of the {count(own.epochs)} of {preset}"
         if chosen.lr > own.lr:
             yield f"{epochs}, at a higher learning rate: fewer epochs can do with that, compare on validation."
         else:
@@ -243,9 +243,9 @@ def describe_shortcuts(preset: str, config: RunConfig, rows: int | None = None) 
                 f"Try training.lr={2 * chosen.lr:g} or {4 * chosen.lr:g} as well, and choose on validation."
             )
     if limit and rows is None:
-        yield f"At most {format_count(limit)} training rows are used; nobody has counted these yet."
+        yield f"At most {count(limit)} training rows are used; nobody has counted these yet."
     elif limit and rows is not None and rows > limit:
-        yield f"At most {format_count(limit)} training rows: fewer known words, and a lower score than all of them would give."
+        yield f"At most {count(limit)} training rows: fewer known words, and a lower score than all of them would give."
 
 
 @dataclass(frozen=True)

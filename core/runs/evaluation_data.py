@@ -22,7 +22,7 @@ from core.data.labels import WITHHELD, is_several, to_natural_key
 from core.data.load import load_dataset, resolve_data_path
 from core.data.sources import is_registered
 from core.exceptions import InputError
-from core.formatting import format_count
+from core.formatting import count
 from core.runs.record import RunRecord, refuse_tagged
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def read_evaluation_data(record: RunRecord, wanted: DataRequest) -> EvaluationDa
     if idle := [old for old in wanted.rename if find_same_name(old, list(there)) is None]:
         notes = (*notes, f"no row has the label {', '.join(map(repr, idle))}, which is to be renamed or left out")
     if wanted.limit and wanted.limit < len(rows):
-        notes = (*notes, f"{format_count(wanted.limit)} of {plural(len(rows), 'row')}, stratified, seed 0")
+        notes = (*notes, f"{count(wanted.limit)} of {plural(len(rows), 'row')}, stratified, seed 0")
         rows = _limit_rows(rows, record, wanted.limit)
     if wanted.passage:
         notes = (*notes, f"read in passages of {plural(wanted.passage, 'word')} at most, whose log-odds are averaged")

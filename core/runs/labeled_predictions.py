@@ -15,7 +15,7 @@ from core.data.dataset import encode_targets
 from core.evaluation.scores import HALF, Scores, build_scores
 from core.evaluation.significance import ScorePair
 from core.exceptions import InputError
-from core.formatting import format_count
+from core.formatting import count
 from core.metrics import TUNED, get_metric
 from core.runs.predictions import read_predictions, refuse_misfit
 from core.runs.record import EVALUATION, LABEL, PREDICTIONS, PROBABILITY, RunRecord
@@ -151,8 +151,8 @@ def _align_rows(first: Answers, other: Answers) -> Answers:
     common = sum((Counter(ours) & Counter(theirs)).values())
     if common < max(len(ours), len(theirs)):
         raise InputError(
-            f"{_name_pair(first, other)} were not tested on the same rows: {format_count(len(ours))} and {format_count(len(theirs))}, "
-            f"{format_count(common) if common else 'none'} in common{_explain_rows(first.record, other.record)}. Compare them "
+            f"{_name_pair(first, other)} were not tested on the same rows: {count(len(ours))} and {count(len(theirs))}, "
+            f"{count(common) if common else 'none'} in common{_explain_rows(first.record, other.record)}. Compare them "
             f"on one file: `sentiscope compare {first.record.run} {other.record.run} --data FILE`"
         )
     places: dict[tuple[str, bytes], list[int]] = {}

@@ -21,7 +21,7 @@ from core.evaluation.intervals import compute_intervals, list_class_intervals
 from core.evaluation.prediction import Predictions
 from core.evaluation.scores import HALF
 from core.exceptions import InputError, NotAvailable, SentiscopeError
-from core.formatting import format_count, format_whole_percent
+from core.formatting import count, whole_percent
 from core.interpret.trace_summary import is_mostly_unknown
 from core.metrics import METRICS
 from core.runs import train_overlap
@@ -146,16 +146,14 @@ def list_warnings(measured: Mapping[str, Any]) -> list[str]:
         way = "A smaller --passage" if cut["passages"] else "--passage WORDS"
         whole = f" {way} reads them whole, part by part." if cut["in_passages"] else ""
         found.append(
-            f"{rows} {is_longer} longer than {format_count(cut['most'])} tokens; the run reads the beginning only.{whole}"
+            f"{rows} {is_longer} longer than {count(cut['most'])} tokens; the run reads the beginning only.{whole}"
         )
     if unknown := measured["unknown_words"]["rows"]:
         rows = f"{plural(unknown, 'text')} ({_format_share(measured['unknown_words']['share'])})"
         found.append(f"{rows} {'has' if unknown == 1 else 'have'} half of the words or more unknown to the run.")
     if folded := measured.get("by", {}).get("folded_values"):
         rows = plural(measured["by"]["folded_rows"], "row")
-        found.append(
-            f"{format_count(folded)} values of '{measured['by']['column']}' with few rows ({rows}) stand together."
-        )
+        found.append(f"{count(folded)} values of '{measured['by']['column']}' with few rows ({rows}) stand together.")
     return found
 
 
@@ -197,7 +195,7 @@ def _explain_temperature(told: Mapping[str, Any]) -> str:
         return ""
     rows = plural(told["rows"], "validation row")
     if told["rows"] < LEAST:
-        there = format_count(told["rows"])
+        there = count(told["rows"])
         return f"Probabilities are as trained: a temperature takes {LEAST} rows of validation, and there are {there}."
     name = "ece" if "ece" in told["as_trained"] else "loss"
     errors = (f"{told[each][name]:.3f}" for each in ("calibrated", "as_trained") if name in told[each])
@@ -355,11 +353,11 @@ def _describe_unseen(unseen: Mapping[str, Any] | None, measured: Mapping[str, An
     whole = (measured.get("tuned") or measured)["metrics"][name]
     ends = " to ".join(f"{100 * each:.1f}" for each in unseen["intervals"].get(name, ()))
     said = f"{METRICS[name].title} is {100 * unseen['metrics'][name]:.1f} %{ends and f' ({ends})'}"
-    return f" {said} on the other {format_count(unseen['n'])}, and {100 * whole:.1f} % on all."
+    return f" {said} on the other {count(unseen['n'])}, and {100 * whole:.1f} % on all."
 
 
 def _format_share(share: float) -> str:
-    return "less than 1 %" if share < 0.005 else format_whole_percent(share)
+    return "less than 1 %" if share < 0.005 else whole_percent(share)
 
 
 def measure_doubt(
@@ -388,7 +386,7 @@ def measure_doubt(
         "rows": rows,
         "near": near,
         "prior": dict(zip(loaded.record.classes, prior, strict=True)),
-        "note": f"Of {plural(rows, 'text')} of made-up words {format_whole_percent(near)} are answered within "
+        "note": f"Of {plural(rows, 'text')} of made-up words {whole_percent(near)} are answered within "
         f"{NEAR_PRIOR:.2f} of the class prior ({like}).",
     }
 

@@ -21,7 +21,7 @@ from core.atomic import convert_os_errors, write_text
 from core.config import RunConfig, compose
 from core.data.sources import suggest_settings
 from core.exceptions import ConfigError, DataError, InputError, NotAvailable, RunDamaged
-from core.formatting import format_count
+from core.formatting import count
 from core.models.presets import find_paper
 from core.recipes import AppliedRecipe, apply_recipe
 from core.runs.backbones import add_backbone_sizes
@@ -76,7 +76,7 @@ class Plan:
             raise ConfigError(f"{both[0]}: either in the grid or fixed, not both")
         runs = self.cells * len(self.seeds) * max(1, self.folds)
         if runs > MOST_MEMBERS:
-            raise InputError(f"{format_count(runs)} runs are more than a sweep may have ({format_count(MOST_MEMBERS)})")
+            raise InputError(f"{count(runs)} runs are more than a sweep may have ({count(MOST_MEMBERS)})")
 
     @property
     def cells(self) -> int:
@@ -315,5 +315,5 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     if "," in text:
         return seeds
     if not 1 <= seeds[0] <= MOST_MEMBERS:
-        raise ConfigError(f"--seeds {text}: 1 to {format_count(MOST_MEMBERS)} seeds")
+        raise ConfigError(f"--seeds {text}: 1 to {count(MOST_MEMBERS)} seeds")
     return tuple(range(seeds[0]))

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from core.exceptions import RunDamaged
-from core.formatting import format_count
+from core.formatting import count
 from core.paths import open_regular
 
 Kept = Literal["float32", "float16", "int8"]
@@ -78,8 +78,8 @@ def check_size(path: Path, numbers: int) -> None:
         raise RunDamaged(f"{path}: cannot be read: its list of tensors has more than {LARGEST_HEADER // 1024**2} MB")
     if size < numbers:
         raise RunDamaged(
-            f"{path}: cannot be read: by its settings the model has {format_count(numbers)} numbers, and the file has "
-            f"{format_count(size)} bytes"
+            f"{path}: cannot be read: by its settings the model has {count(numbers)} numbers, and the file has "
+            f"{count(size)} bytes"
         )
 
 

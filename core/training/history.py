@@ -23,7 +23,7 @@ import msgspec
 from core import json_store
 from core.atomic import convert_os_errors, write_text
 from core.exceptions import RunDamaged
-from core.formatting import format_count
+from core.formatting import count
 from core.json_store import Count, Figure, Seconds
 from core.paths import read_regular
 
@@ -105,7 +105,7 @@ def read_history(path: Path) -> History:
     try:
         content = read_regular(path, LARGEST)
         if content.count(b"\n") > MOST_LINES:
-            raise ValueError(f"it has more than {format_count(MOST_LINES)} lines")
+            raise ValueError(f"it has more than {count(MOST_LINES)} lines")
     except FileNotFoundError:
         return History([], 0)
     except (OSError, ValueError) as error:

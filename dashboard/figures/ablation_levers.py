@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from core.formatting import format_number, format_signed, format_subscript
+from core.formatting import format_subscript, number, signed
 from core.interpret.edits import LARGEST, STRONGEST, Editable, Edits, get_text_editable
 from core.interpret.trace_summary import LearnedLambdas, get_learned_lambdas
 from core.runs.record import RunRecord
@@ -104,7 +104,7 @@ def describe_lambda(shown: Levers, at: int, component: int) -> Cells:
     return {
         "part": f"l{at + 1}c{component}",
         "label": f"λ{format_subscript(component)}",
-        "about": f"λ{format_subscript(component)} of layer {at + 1}, learned {format_number(own, 2)}{mean}",
+        "about": f"λ{format_subscript(component)} of layer {at + 1}, learned {number(own, 2)}{mean}",
         **{"low": shown.allowed.low, "high": shown.allowed.high, "step": STEP},
         "learned": round(own, 2),
         "value": round(own * shown.edits.factor if now is None else now, 2),
@@ -150,7 +150,7 @@ def describe_gate(shown: Levers, token: int, word: str) -> Cells:
     trained = float(own[token])
     return {
         "part": f"g{at + 1}.{token + 1}",
-        "about": f"gate of {word} in layer {at + 1}, trained {format_number(trained, 2)}",
+        "about": f"gate of {word} in layer {at + 1}, trained {number(trained, 2)}",
         **{"low": 0.0, "high": 1.0, "step": STEP, "learned": round(trained, 2)},
         "value": round(float(now[token]), 2),
         "moved": shown.edits.get_gate(at, token) is not None,
@@ -204,7 +204,7 @@ class _Painter:
         behind = ":mean" if self.shown.mean else ""
         cell = {
             "parts": dict(zip(keys, silent or [f"{key}{behind}" for key in keys], strict=True)),
-            "push": how or (f"{0:.{self.digits}f}" if plain else format_signed(push, self.digits)),
+            "push": how or (f"{0:.{self.digits}f}" if plain else signed(push, self.digits)),
             **shade_push(push, self.top, self.ramps, self.tokens),
             "off": bool(how),
             "about": self._describe_part(name, part, self.before.get(place), how),
@@ -213,14 +213,14 @@ class _Painter:
 
     def _describe_part(self, name: str, part: PartEffect, trained: PartEffect | None, how: str) -> str:
         shown, target = self.shown, self.shown.parts.target
-        as_trained = f", as trained {format_signed(shown.get_effect(trained), 3)}" if trained else ""
+        as_trained = f", as trained {signed(shown.get_effect(trained), 3)}" if trained else ""
         does = f"put {name} at its mean" if shown.mean else f"silence {name}"
         if how:
             return f"{does}, {'at its mean' if how == MEAN else how} now{as_trained}"
-        push = f"{does}, push {format_signed(shown.get_effect(part), 3)} towards {target}{as_trained}"
+        push = f"{does}, push {signed(shown.get_effect(part), 3)} towards {target}{as_trained}"
         if shown.mean:
-            return f"{push}, against nothing {format_signed(part.zero, 3)}"
-        return f"{push}, against its mean {format_signed(part.mean, 3)}"
+            return f"{push}, against nothing {signed(part.zero, 3)}"
+        return f"{push}, against its mean {signed(part.mean, 3)}"
 
 
 def _describe_silence(place: Any, off: Container[Any], level: Container[Any]) -> str:
@@ -254,7 +254,7 @@ def _write_legend(shown: Levers, top: float) -> str:
         start = ", box start" if any(curve.start is not None for curve in shown.curves.curves) else ""
         curves = f"; curves: P({target}) from 0 to 1, dot now, long tick learned{start}, short tick zero"
     lost = "when the part says at every word the mean of what it says" if shown.mean else "without the part"
-    scale = f"log-odds of {target} lost {lost}, full colour {format_number(top, 1)}{curves}"
+    scale = f"log-odds of {target} lost {lost}, full colour {number(top, 1)}{curves}"
     return ". ".join(filter(None, (scale, shown.parts.note)))
 
 
@@ -327,9 +327,7 @@ def _build_gate_grid(shown: Levers, paint: _Painter) -> Cells:
             silent = round(float(gates[tokens[0] : len(shown.parts.tokens)].mean()), 4)
         for token, word in words.items():
             key, by_hand = f"g{at + 1}.{token + 1}", shown.edits.get_gate(at, token)
-            how = (
-                "" if by_hand is None else "off" if by_hand == 0 else format_number(by_hand, paint.digits) * shown.mean
-            )
+            how = "" if by_hand is None else "off" if by_hand == 0 else number(by_hand, paint.digits) * shown.mean
             name = f"the gate of {word} in layer {at + 1}"
             cells += paint.make_cells([key], name, how, "gate", at, token=token, silent=[f"{key}:{silent:g}"])
         rows.append({"label": f"layer {at + 1}", "of": at + 1, "cells": cells})

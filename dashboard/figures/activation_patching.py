@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from core.exceptions import NotAvailable
-from core.formatting import format_signed
+from core.formatting import signed
 from core.runs.record import RunRecord
 from dashboard.figures.attention_heads import read_attention
 from dashboard.figures.drawing import Component
@@ -71,7 +71,7 @@ def _draw_patches(shown: Patching, look: Look) -> Component:
     def draw_cell(name: str, layer: int, token: int | None, head: int | None) -> Cell:
         """Return the cell of a patched place."""
         push = moved[layer, token, head]
-        about = f"{name}, layer {layer + 1}: log-odds of {found.target} {format_signed(push, 3)}"
+        about = f"{name}, layer {layer + 1}: log-odds of {found.target} {signed(push, 3)}"
         return make_push_cell(push, top, ramps, about, t)
 
     rows = [
@@ -80,7 +80,7 @@ def _draw_patches(shown: Patching, look: Look) -> Component:
     ]
     heads = [{"name": f"layer {layer + 1}", "about": "what this layer gives"} for layer in layers]
     lines = [
-        f"Log-odds of {found.target}: {format_signed(found.log_odds)} as it is, {format_signed(found.donor_log_odds)} of the second "
+        f"Log-odds of {found.target}: {signed(found.log_odds)} as it is, {signed(found.donor_log_odds)} of the second "
         "sentence.",
         *filter(None, [found.note]),
     ]

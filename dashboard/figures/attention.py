@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.formatting import format_number, format_subscript
+from core.formatting import format_subscript, number
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.theme import Look, build_template, make_sequential_scale, make_two_sided_scale
 
@@ -252,7 +252,7 @@ def _make_colorbar(top: float, signed: bool, label: str, look: Look) -> dict[str
         "outlinewidth": 0,
         "ticks": "",
         "tickvals": ticks,
-        "ticktext": [format_number(tick, 2) if tick else "0" for tick in ticks],
+        "ticktext": [number(tick, 2) if tick else "0" for tick in ticks],
         "tickfont": {"size": look.scale_size(14), "color": look.tokens.muted},
     }
 
@@ -280,7 +280,7 @@ def draw_coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> 
             {"x": [0, mean], "y": [name, name], "mode": "lines", "line": stem, "hoverinfo": "skip"},
             {"x": values, "y": [name] * len(values), "mode": "markers", "marker": dot, "hovertemplate": hover},
         ]
-        text, end = f"{format_number(mean, 2)}{'' if one else ' on average'}", float(values.max()) if mean >= 0 else 0
+        text, end = f"{number(mean, 2)}{'' if one else ' on average'}", float(values.max()) if mean >= 0 else 0
         notes.append({"x": end, "y": name, "xanchor": "left", "xshift": 10, "text": text, "font": {"color": t.ink}})
     low = min([0.0, *(float(values.min()) for *_, values in lines)])
     high = max([0.0, *(float(values.max()) for *_, values in lines)])

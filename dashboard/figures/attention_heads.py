@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.exceptions import NotAvailable
-from core.formatting import format_count, format_whole_percent
+from core.formatting import count, whole_percent
 from core.interpret.edits import UNCHANGED, Edits
 from dashboard.figures.attention import (
     SCALES,
@@ -37,7 +37,7 @@ def read_attention(source: Source) -> SentenceView:
     if not view.layers:
         raise NotAvailable(f"{source.record.preset} has no attention to look into")
     if view.too_long:
-        raise NotAvailable(f"a text of {format_count(len(view.tokens))} tokens is too long for maps of all pairs")
+        raise NotAvailable(f"a text of {count(len(view.tokens))} tokens is too long for maps of all pairs")
     return view
 
 
@@ -275,9 +275,7 @@ class Lines:
         length = len(self.shown.view.tokens)
         if length <= WINDOW:
             return ""
-        return (
-            f" Tokens {self.first + 1} to {self.first + WINDOW} of {format_count(length)}; the maps show all of them."
-        )
+        return f" Tokens {self.first + 1} to {self.first + WINDOW} of {count(length)}; the maps show all of them."
 
 
 def _draw_lines(lines: Lines, look: Look) -> Component:
@@ -294,7 +292,7 @@ def _draw_lines(lines: Lines, look: Look) -> Component:
         "hint": "Point at a word, or reach it with Tab and the arrow keys.",
         "about": []
         if taken is None
-        else [f"its components cancel {format_whole_percent(share)} of their weight" for share in taken],
+        else [f"its components cancel {whole_percent(share)} of their weight" for share in taken],
     }
     return Component("head_view", data, look)
 
@@ -302,12 +300,8 @@ def _draw_lines(lines: Lines, look: Look) -> Component:
 def _write_lines_reading(lines: Lines) -> str:
     sign, taken = lines.shown.sign, lines.shown.cancelled
     if taken is not None:
-        ends = (
-            f" ({format_whole_percent(taken.min())} to {format_whole_percent(taken.max())} by head)"
-            if len(taken) > 1
-            else ""
-        )
-        sign += f" In the sum {format_whole_percent(taken.mean())} of the components’ weight cancels{ends}."
+        ends = f" ({whole_percent(taken.min())} to {whole_percent(taken.max())} by head)" if len(taken) > 1 else ""
+        sign += f" In the sum {whole_percent(taken.mean())} of the components’ weight cancels{ends}."
     return f"Width and ink are weight.{sign} The numbered squares show and hide heads.{lines.window}"
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
-from core.formatting import format_count, format_number, format_signed
+from core.formatting import count, number, signed
 from core.runs.record import RunRecord
 from core.text.graphemes import quote_text
 from dashboard.figures.display_names import escape_text
@@ -104,7 +104,7 @@ def list_checks(shown: MethodComparison) -> list[str]:
         if whole := found.completeness:
             unit = "orders" if name == "shapley" else "steps"
             lines.append(
-                f"{NAMES[name].capitalize()}: completeness error {format_signed(whole.error, 3)} after {format_count(whole.steps)} "
+                f"{NAMES[name].capitalize()}: completeness error {signed(whole.error, 3)} after {count(whole.steps)} "
                 f"{unit}, from {whole.reference}."
             )
     reasons: dict[str, list[str]] = {}
@@ -122,7 +122,7 @@ def _draw_methods(shown: MethodComparison, look: Look) -> Component:
         {"name": shown.first.words[place].word, "cells": [cells[place] for cells in columns]} for place in shown.shown
     ]
     hidden = len(shown.first.words) - len(rows)
-    lines = [f"… {format_count(hidden)} more words, which push less."] * bool(hidden) + list_checks(shown)
+    lines = [f"… {count(hidden)} more words, which push less."] * bool(hidden) + list_checks(shown)
     heads = [{"name": NAMES[name], "about": ABOUT[name]} for name in by]
     return draw_heatmap(heads, rows, f"words by method, push towards {shown.first.target}", lines, look)
 
@@ -133,10 +133,10 @@ def _draw_cells(method: str, found: Explanation, ramps: Ramps, t: Tokens) -> Ite
     for word in found.words:
         about = f"{word.word}, {NAMES[found.method]}: "
         if method in READ:
-            yield make_ink_cell(word.push, ink, f"{about}is read {format_number(word.push, 3)}", t)
+            yield make_ink_cell(word.push, ink, f"{about}is read {number(word.push, 3)}", t)
         else:
-            error = "" if word.error is None else f" ± {format_number(word.error, 3)}"
-            yield make_push_cell(word.push, colour, ramps, f"{about}{format_signed(word.push, 3)}{error}", t)
+            error = "" if word.error is None else f" ± {number(word.error, 3)}"
+            yield make_push_cell(word.push, colour, ramps, f"{about}{signed(word.push, 3)}{error}", t)
 
 
 def build_methods_table(shown: MethodComparison) -> pd.DataFrame:
@@ -185,7 +185,7 @@ def describe_top_words(shown: MethodComparison) -> str:
     if most is None:
         return ""
     if most.same:
-        chance = f"a random word would be in 1 of {format_count(len(words))}"
+        chance = f"a random word would be in 1 of {count(len(words))}"
         return f"The most read word, {quote_text(words[most.read].word)}, is the most needed one; {chance}."
     return f"Most read is {quote_text(words[most.read].word)}, most needed {quote_text(words[most.needed].word)}."
 
@@ -217,7 +217,7 @@ def _draw_scatter(shown: MethodComparison, look: Look) -> go.Figure:
         textfont={"size": look.scale_size(14), "color": t.ink},
         cliponaxis=False,
         hovertext=[
-            f"{escape_text(word.word)}<br>is read {format_number(float(read[place]), 3)}<br>push {format_signed(word.push, 3)}"
+            f"{escape_text(word.word)}<br>is read {number(float(read[place]), 3)}<br>push {signed(word.push, 3)}"
             for place, word in enumerate(words)
         ],
         hovertemplate="%{hovertext}<extra></extra>",
@@ -234,7 +234,7 @@ READ_NEEDED = Figure(
     "Most read against most needed",
     compare_attention,
     _draw_scatter,
-    note=lambda shown: f"{format_count(len(shown.first.words))} words" + (", as edited" if shown.edited else ""),
+    note=lambda shown: f"{count(len(shown.first.words))} words" + (", as edited" if shown.edited else ""),
     reading=lambda shown: (
         f"{shown.agreed}{describe_top_words(shown)} Where reading explained the answer, words would lie on a rising line; "
         f"diamonds push away from {shown.first.target}."

@@ -13,7 +13,7 @@ from core.behaviour.failure_rates import TOLERATED
 from core.behaviour.outcomes import SuitePrediction, SuiteResult
 from core.behaviour.report import build_report
 from core.behaviour.suite import SuiteCase, SuiteTest
-from core.formatting import format_count, format_number
+from core.formatting import count, number
 from dashboard.figures.drawing import DataTable
 from dashboard.figures.drawing import TableColumn as TableColumn
 from dashboard.figures.figure import Figure
@@ -59,7 +59,7 @@ def join_names(names: Sequence[str]) -> str:
     """List names: `a, b and c`; of more than three, how many more."""
     first, more = list(names[:NAMED]), len(names) - NAMED
     if more > 0:
-        return f"{', '.join(first)} and {format_count(more)} more"
+        return f"{', '.join(first)} and {count(more)} more"
     return " and ".join(filter(None, (", ".join(first[:-1]), first[-1]))) if first else ""
 
 
@@ -73,13 +73,13 @@ def summarize_rates(behaved: BehaviorResults) -> tuple[str, str]:
     fails = [each["capability"] for each in kinds["fails"]]
     said = f"{run} passes {len(kinds['passes'])} of {len(asked)} capabilities"
     said += f", but fails {join_names(fails)}." if fails else " and clearly fails none."
-    rates = [format_number(_get_rate(each["rates"][run]), 2) for each in kinds["fails"][:NAMED]]
+    rates = [number(_get_rate(each["rates"][run]), 2) for each in kinds["fails"][:NAMED]]
     behind = (
         [f"{'Failure rates there' if len(rates) > 1 else 'Failure rate there'}: {join_names(rates)}."] if rates else []
     )
     if still_open := len(kinds["open"]):
         are = "is undecided: its interval includes" if still_open == 1 else "are undecided: their intervals include"
-        behind.append(f"{format_count(still_open)} {are} {TOLERATED:g}.")
+        behind.append(f"{count(still_open)} {are} {TOLERATED:g}.")
     return said, " ".join([*behind, *_describe_differences(behaved)])
 
 
@@ -103,9 +103,9 @@ def count_contrast_sets(behaved: BehaviorResults) -> str:
             if rate["consistency"]:
                 sets[name][0] += rate["consistency"]["right"]
                 sets[name][1] += rate["consistency"]["groups"]
-    told = [f"{name} {format_count(right)}" for name, (right, groups) in sets.items() if groups]
+    told = [f"{name} {count(right)}" for name, (right, groups) in sets.items() if groups]
     groups = max((groups for _, groups in sets.values()), default=0)
-    return f"Contrast sets right as a whole, of {format_count(groups)}: {', '.join(told)}." if told else ""
+    return f"Contrast sets right as a whole, of {count(groups)}: {', '.join(told)}." if told else ""
 
 
 def build_rates_marks(behaved: BehaviorResults, tokens: Tokens) -> Marks:
@@ -138,18 +138,18 @@ def build_rates_marks(behaved: BehaviorResults, tokens: Tokens) -> Marks:
 def _build_cells(
     name: str, must: str, cases: int, rates: Mapping[str, Mapping[str, Any]], tokens: Tokens
 ) -> dict[str, Cell]:
-    found: dict[str, Cell] = {"capability": TextCell(name), "must": must, "cases": format_count(cases)}
+    found: dict[str, Cell] = {"capability": TextCell(name), "must": must, "cases": count(cases)}
     for run, rate in rates.items():
         if rate["rate"] is None:
             found[f"rate {run}"] = TextCell("–", title=f"{run} has no class that could be right: it is not asked")
             continue
         low, high = rate["interval"]
-        failed = f"{format_count(rate['failed'])} of {format_count(rate['n'])} fail"
-        said = f"{format_number(rate['rate'], 2)}, 95 % interval {format_number(low, 2)} to {format_number(high, 2)}, {failed}"
+        failed = f"{count(rate['failed'])} of {count(rate['n'])} fail"
+        said = f"{number(rate['rate'], 2)}, 95 % interval {number(low, 2)} to {number(high, 2)}, {failed}"
         sure = rate["verdict"] == "fails"
         colour = tokens.wrong if sure else tokens.right
         found[f"mark {run}"] = Mark(rate["rate"], low, high, rate["verdict"] == "open", colour, said=said)
-        found[f"rate {run}"] = TextCell(format_number(rate["rate"], 2), strong=sure, title=said)
+        found[f"rate {run}"] = TextCell(number(rate["rate"], 2), strong=sure, title=said)
     return found
 
 
@@ -258,9 +258,9 @@ def _sum_expected(answer: SuitePrediction, case: SuiteCase) -> float:
 def _write_answer(answer: SuitePrediction, case: SuiteCase) -> str:
     """Write the probability of the expected answer; without an expectation, the answer with its own."""
     if case.expected:
-        return format_number(_sum_expected(answer, case), 2)
+        return number(_sum_expected(answer, case), 2)
     chance = answer.probabilities.get(answer.side, 0.0) if answer.side else 0.0
-    return f"{answer.label} {format_number(chance, 2)}"
+    return f"{answer.label} {number(chance, 2)}"
 
 
 def _draw_failures(found: FailingCases, look: Look) -> DataTable:
@@ -278,7 +278,7 @@ FAILING = Figure(
     lambda found: f"Failing: {found.name}",
     None,
     _draw_failures,
-    note=lambda found: f"{format_count(len(found.cases))} of {format_count(found.asked)} fail for {found.run}",
+    note=lambda found: f"{count(len(found.cases))} of {count(found.asked)} fail for {found.run}",
     reading="Under each run: how likely it finds the expected answer; where the answer must not change, its answers.",
     tables=lambda found: {"Failing": build_failures_table(found).drop(columns="text")},
 )

@@ -15,7 +15,7 @@ from core.evaluation.costs import compute_cost, evaluate_threshold
 from core.evaluation.intervals import compute_wilson
 from core.evaluation.metrics import count_changed, evaluate
 from core.exceptions import NotAvailable
-from core.formatting import format_count, format_number
+from core.formatting import count, number
 from core.training.temperature import as_trained
 from dashboard.figures import thresholding
 from dashboard.figures.decisions import (
@@ -82,7 +82,7 @@ def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Lo
         error_y=make_whiskers(
             [each.true for each in bins], [each.interval for each in bins], look.scale_size(1.4), t.ink
         ),
-        customdata=[[format_number(each.claimed), format_count(each.n)] for each in bins],
+        customdata=[[number(each.claimed), count(each.n)] for each in bins],
         hovertemplate="claimed %{customdata[0]}<br>came true %{y:.3f}<br>n = %{customdata[1]}<extra></extra>",
     )
     draw_dotted_line(figure, (0, 1), look)
@@ -91,7 +91,7 @@ def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Lo
             x=(each.low + each.high) / 2,
             y=1.03,
             yanchor="bottom",
-            text=format_count(each.n),
+            text=count(each.n),
             font={"size": look.scale_size(14)},
         )
     draw_threshold_line(figure, threshold, look)
@@ -130,13 +130,13 @@ def _read_calibration(source: Source) -> Reliability:
         decision = thresholding.decide_report(source, replace(report, probabilities=before))
     errors, towards = "", ""
     if task != "multi":
-        now, then = (format_number(evaluate(report.labels, each)["ece"]) for each in (report.probabilities, before))
+        now, then = (number(evaluate(report.labels, each)["ece"]) for each in (report.probabilities, before))
         errors = f": calibration error {now}, as trained {then}"
     if scaling.prior:
         few = count_changed(report.probabilities, task, scaling)
         towards = " towards the class prior"
-        errors += f"; {format_count(few)} {'answer is' if few == 1 else 'answers are'} another one"
-    told = f"temperature {format_number(scaling.temperature, 2)}{towards}{errors}"
+        errors += f"; {count(few)} {'answer is' if few == 1 else 'answers are'} another one"
+    told = f"temperature {number(scaling.temperature, 2)}{towards}{errors}"
     about = (TOWARDS_EACH if task == "multi" else TOWARDS) if scaling.prior else TEMPERATURE
     return Reliability(decision, compute_bins(decision), told, (about,) if task == "multi" else (about, BINNED))
 
@@ -167,9 +167,7 @@ CALIBRATION = Figure(
     how=lambda shape: " ".join([HOW, *shape.about]),
     options=(*thresholding.OPTIONS, PROBABILITIES),
     tables=lambda shape: {"Calibration": build_bin_table(shape.bins)},
-    sizes=lambda shape: {
-        f"{format_number(each.low, 1)} to {format_number(each.high, 1)}": each.n for each in shape.bins
-    },
+    sizes=lambda shape: {f"{number(each.low, 1)} to {number(each.high, 1)}": each.n for each in shape.bins},
 )
 
 
@@ -248,17 +246,17 @@ def _draw_costs(costs: CostCurves, look: Look) -> go.Figure:
 
 def _write_reading(costs: CostCurves) -> str:
     here = costs.here
-    where = f"At {format_number(costs.threshold, 2)}{', the cheapest on validation,' if costs.chosen else ''}"
+    where = f"At {number(costs.threshold, 2)}{', the cheapest on validation,' if costs.chosen else ''}"
     return (
-        f"{where} {format_count(here['false_negatives'])} misses and {format_count(here['false_positives'])} false positives cost "
-        f"{format_number(here['cost'])} per sentence{_write_interval(here['interval'])}; at 0.50 it would be "
-        f"{format_number(here['cost_at_half'])}. Dotted: {costs.name} is predicted always, or never, whichever is cheaper"
+        f"{where} {count(here['false_negatives'])} misses and {count(here['false_positives'])} false positives cost "
+        f"{number(here['cost'])} per sentence{_write_interval(here['interval'])}; at 0.50 it would be "
+        f"{number(here['cost_at_half'])}. Dotted: {costs.name} is predicted always, or never, whichever is cheaper"
         f"{'.' if costs.split == VALIDATION else '; grey: validation.'}"
     )
 
 
 def _write_interval(ends: Sequence[float] | None) -> str:
-    return f" ({format_number(ends[0])} to {format_number(ends[1])})" if ends else ""
+    return f" ({number(ends[0])} to {number(ends[1])})" if ends else ""
 
 
 def build_cost_table(costs: CostCurves) -> pd.DataFrame:
@@ -272,9 +270,7 @@ COSTS = Figure(
     "Cost by threshold",
     _read_costs,
     _draw_costs,
-    note=lambda costs: (
-        f"n = {format_count(costs.here['n'])}, a miss of {costs.name} costs {costs.ratio:g} false positives"
-    ),
+    note=lambda costs: f"n = {count(costs.here['n'])}, a miss of {costs.name} costs {costs.ratio:g} false positives",
     reading=_write_reading,
     how="A false positive costs 1, a false negative (a miss) the chosen ratio; the sum is divided by the sentences. "
     "The threshold is the one that costs least on validation (of calibrated probabilities 1 / (1 + ratio); Elkan "

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from core.evaluation.nearest_neighbors import NEIGHBOURS
 from core.evaluation.projection import Projection, ProjectionConfig
 from core.exceptions import NotAvailable
-from core.formatting import format_count, format_number
+from core.formatting import count, number
 from core.models.capabilities import HEAD
 from core.runs.layers import Layers
 from dashboard.figures.display_names import escape_text
@@ -81,13 +81,13 @@ def draw_silhouettes(spaces: Sequence[Spectrum], colours: Sequence[str], look: L
             figure.add_scatter(x=samples, y=heights, col=column, **area)
             middle: dict[str, Any] = {"mode": "lines", "line": {"color": t.ink, "width": 2}, "hoverinfo": "skip"}
             figure.add_scatter(x=[mean, mean], y=ends, col=column, **middle)
-            names.append(f"{escape_text(name)} <b>{format_number(mean)}</b><br>n = {format_count(len(samples))}")
+            names.append(f"{escape_text(name)} <b>{number(mean)}</b><br>n = {count(len(samples))}")
             middles.append(sum(ends) / 2)
             base += len(samples) + gap
         for name, height in zip(names, spread_labels(middles, 0.42 * (n + gap * len(names)) / len(names)), strict=True):
             figure.add_annotation(x=-0.99, y=height, align="left", text=name, **left)
         figure.add_vline(x=space.overall, line={"color": t.ink, "width": 1.2, "dash": "dot"}, col=column)
-        figure.add_annotation(x=space.overall, y=base, xshift=6, text=f"all {format_number(space.overall)}", **left)
+        figure.add_annotation(x=space.overall, y=base, xshift=6, text=f"all {number(space.overall)}", **left)
         figure.add_vline(x=0, line={"color": t.ink, "width": 1}, col=column)
     figure.update_xaxes(range=[-1, 1], tickvals=[-1, -0.5, 0, 0.5, 1], title="silhouette")
     figure.update_yaxes(showticklabels=False, showgrid=False, range=[-gap, n + gap * (len(colours) + 1)])
@@ -173,7 +173,7 @@ def draw_depths(shown: Depths, look: Look) -> go.Figure:
             x=places,
             y=values,
             mode="lines+markers+text",
-            text=[format_number(value, 2) for value in values],
+            text=[number(value, 2) for value in values],
             textposition="top center",
             textfont={"color": colour, "size": look.scale_size(13)},
             cliponaxis=False,
@@ -204,7 +204,7 @@ def build_depths_table(shown: Depths) -> pd.DataFrame:
 
 
 def _write_sample_size(n: int, total: int) -> str:
-    return f"n = {format_count(n)}" + ("" if n == total else f" of {format_count(total)}, a stratified sample")
+    return f"n = {count(n)}" + ("" if n == total else f" of {count(total)}, a stratified sample")
 
 
 def _write_reading(shown: Depths) -> str:

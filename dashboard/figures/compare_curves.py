@@ -12,7 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
-from core.formatting import format_count, format_number, format_subscript
+from core.formatting import count, format_subscript, number
 from core.metrics import format_title, get_metric
 from core.runs.efficiency import Efficiency
 from dashboard.figures.calibration import Bin, build_bin_table, compute_bins
@@ -82,7 +82,7 @@ ROC = Figure(
     "ROC",
     _read_rankings,
     lambda shape, look: draw_roc(shape.curves, look),
-    note=lambda shape: f"{shape.about} against the rest, n = {format_count(shape.n)}, area under the curve",
+    note=lambda shape: f"{shape.about} against the rest, n = {count(shape.n)}, area under the curve",
     reading="How many of the class are found against how many others are taken for it; the ring is a threshold of 0.5.",
     how="Of a model with several seeds the first run is drawn.",
     options=(CLASS,),
@@ -117,7 +117,7 @@ def draw_reliabilities(shape: Reliabilities, look: Look) -> go.Figure:
             mode="lines+markers",
             line={"color": own, "width": look.scale_size(2.4)},
             marker={"color": own, "size": look.scale_size(7)},
-            customdata=[[format_number(each.claimed), format_count(each.n)] for each in bins],
+            customdata=[[number(each.claimed), count(each.n)] for each in bins],
             hovertemplate=f"{escape_text(name)}<br>claimed %{{customdata[0]}}<br>came true %{{y:.3f}}"
             "<br>n = %{customdata[1]}<extra></extra>",
         )
@@ -133,7 +133,7 @@ CALIBRATION = Figure(
     "Calibration",
     _read_reliabilities,
     draw_reliabilities,
-    note=lambda shape: f"{shape.about}, n = {format_count(shape.n)}",
+    note=lambda shape: f"{shape.about}, n = {count(shape.n)}",
     reading="Of what a model gives 0.8, eight in ten should be so: its line should lie on the dotted one.",
     how="Ten bins of the probability, each at its mean. Of a model with several seeds the first run is drawn.",
     options=(CLASS,),
@@ -181,7 +181,7 @@ def draw_lambdas(shape: Lambdas, look: Look) -> go.Figure:
             )
             end = next(value for value in reversed(values) if value is not None)
             letter = name.partition(" ")[0]
-            ends.append((end, f"{escape_text(letter)} λ{format_subscript(component + 1)} {format_number(end)}", own))
+            ends.append((end, f"{escape_text(letter)} λ{format_subscript(component + 1)} {number(end)}", own))
     extent = max(end for end, _, _ in ends) - min(0.0, min(end for end, _, _ in ends))
     for y, (_, text, own) in zip(spread_labels([end for end, _, _ in ends], 0.08 * extent), ends, strict=True):
         figure.add_annotation(x=layers, y=y, xanchor="left", xshift=12, text=text, font={"color": own})
@@ -355,14 +355,14 @@ def _draw_points(figure: Panels, at: dict[str, int], points: Sequence[Point], na
         marker={"color": colours, "size": look.scale_size(11 if compared else 9)},
         error_y=make_whiskers(values, ends, look.scale_size(1.2), t.muted) if compared else None,
         customdata=[
-            [escape_text(point.name), _format_amount(point.costs[name]), format_number(point.value)] for point in points
+            [escape_text(point.name), _format_amount(point.costs[name]), number(point.value)] for point in points
         ],
         hovertemplate=f"%{{customdata[0]}}<br>%{{customdata[1]}} {COSTS[name]}<br>%{{customdata[2]}}<extra></extra>",
     )
 
 
 def _format_amount(value: float) -> str:
-    return format_count(round(value)) if value >= 10 else format_number(value, 2)
+    return count(round(value)) if value >= 10 else number(value, 2)
 
 
 def build_costs_table(shape: CostComparison) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from core.evaluation.scores import label_names
 from core.exceptions import NotAvailable
-from core.formatting import format_count, format_number
+from core.formatting import count, number
 from core.runs.comparison_data import match_runs
 from core.runs.labeled_predictions import Answers
 from dashboard.figures.attention import MapRow, draw_map_grid, find_top_weight
@@ -58,13 +58,13 @@ def _read_map(source: Source) -> ModelMap:
     name, view = f"{letter} {sides[letter].name}", views[letter]
     said, chance = max(view.probabilities.items(), key=lambda known: known[1])
     if not view.layers:
-        raise NotAvailable(f"{name} has no attention: it says {said} ({format_number(chance, 2)})")
+        raise NotAvailable(f"{name} has no attention: it says {said} ({number(chance, 2)})")
     if not view.layers[-1].combined.size:
         raise NotAvailable(f"{name}: the sentence is too long for maps, or the model knows no word of it")
     last = {key: each.layers[-1].combined for key, each in views.items() if each.layers}
     means = {key: weights.mean(0) for key, weights in last.items() if weights.size}
     top = find_top_weight([MapRow("", each) for each in means.values()])
-    return ModelMap(name, f"{said} {format_number(chance, 2)}", view.tokens, means[letter], len(view.layers), top)
+    return ModelMap(name, f"{said} {number(chance, 2)}", view.tokens, means[letter], len(view.layers), top)
 
 
 MAPS = Figure(
@@ -138,11 +138,7 @@ class AgreementMatrix:
             return (("both right", f"only {a} right"), (f"only {b} right", "both wrong"))[one][other]
         rows = self.find_rows(one, other)
         hits = [int(right[rows].sum()) for right in self.right]
-        return (
-            f"{format_count(hits[0])} right"
-            if one == other
-            else f"{a} right {format_count(hits[0])}, {b} {format_count(hits[1])}"
-        )
+        return f"{count(hits[0])} right" if one == other else f"{a} right {count(hits[0])}, {b} {count(hits[1])}"
 
 
 CELLS = Option(
@@ -188,9 +184,9 @@ def draw_matrix(shape: AgreementMatrix, look: Look) -> go.Figure:
         columns,
         colour=lambda i, j: _color_cell(shape, i, j, look),
         words=lambda i, j: (
-            f"<b style='font-size:1.5em'>{format_count(int(shape.counts[i, j]))}</b><br>{shape.write_cell_note(i, j)}"
+            f"<b style='font-size:1.5em'>{count(int(shape.counts[i, j]))}</b><br>{shape.write_cell_note(i, j)}"
         ),
-        hover=lambda i, j: f"{escape_text(shape.describe_cell(i, j))}: {format_count(int(shape.counts[i, j]))}",
+        hover=lambda i, j: f"{escape_text(shape.describe_cell(i, j))}: {count(int(shape.counts[i, j]))}",
         height=360,
     )
 
@@ -240,7 +236,7 @@ MATRIX = Figure(
     lambda shape: f"{shape.names[0]} against {shape.names[1]}",
     read_matrix,
     draw_matrix,
-    note=lambda shape: ", ".join(filter(None, (f"n = {format_count(len(shape.first))}", shape.seed))),
+    note=lambda shape: ", ".join(filter(None, (f"n = {count(len(shape.first))}", shape.seed))),
     reading=lambda shape: (
         "Only where one alone is right do the two differ: McNemar's test counts these rows and no others."
         if shape.about_right

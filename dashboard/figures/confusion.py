@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.formatting import format_count, format_number
+from core.formatting import count, number
 from dashboard.figures import thresholding
 from dashboard.figures.decisions import BARS, TICKS, Decision, Integers, draw_threshold_line, write_sample_size
 from dashboard.figures.display_names import escape_text
@@ -45,10 +45,7 @@ def draw_confidence(
         hover = f"%{{x:.2f}}<br>{name}: %{{y}}<extra></extra>"
         figure.add_bar(x=middles, y=values, width=0.92 / BARS, marker=marker, hovertemplate=hover)
     draw_threshold_line(figure, threshold, look)
-    labels = (
-        (f"right {format_count(int(right.sum()))}", t.muted, 0.0),
-        (f"wrong {format_count(int(wrong.sum()))}", t.wrong, 0.3),
-    )
+    labels = ((f"right {count(int(right.sum()))}", t.muted, 0.0), (f"wrong {count(int(wrong.sum()))}", t.wrong, 0.3))
     for text, colour, x in labels:
         corner: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom"}
         figure.add_annotation(x=x, y=1, text=text, font={"color": colour}, **corner)
@@ -71,16 +68,14 @@ def draw_confusion(
         names,
         colour=lambda i, j: _color_cell(strengths[i, j], i == j, look),
         words=lambda i, j: _write_cell(int(counts[i, j]), shares[i, j], normalised),
-        hover=lambda i, j: f"true {names[i]}, predicted {names[j]}: {format_count(int(counts[i, j]))}",
+        hover=lambda i, j: f"true {names[i]}, predicted {names[j]}: {count(int(counts[i, j]))}",
         height=430,
         titles=("true", "predicted"),
     )
 
 
 def _write_cell(cell: int, share: float, normalised: bool) -> str:
-    large, small = (
-        (format_number(share), format_count(cell)) if normalised else (format_count(cell), format_number(share))
-    )
+    large, small = (number(share), count(cell)) if normalised else (count(cell), number(share))
     return f"<b style='font-size:1.6em'>{large}</b><br>{small}"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from core.exceptions import NotAvailable
-from core.formatting import format_number, format_signed
+from core.formatting import number, signed
 from core.interpret.attribution_math import compute_log_odds
 from dashboard.figures.drawing import DataTable, TableColumn
 from dashboard.figures.figure import Figure
@@ -53,8 +53,8 @@ def describe_difference(now: Source, other: Source, name: str = "") -> str:
         for view, source in ((mine, now), (theirs, other))
     ]
     said = (
-        f"P({about}) {format_number(p)} against {format_number(before)}{f' {name}' if name else ''}: {format_signed(p - before, 3)}; "
-        f"log-odds {format_signed(odds[0])} against {format_signed(odds[1])}: {format_signed(odds[0] - odds[1])}."
+        f"P({about}) {number(p)} against {number(before)}{f' {name}' if name else ''}: {signed(p - before, 3)}; "
+        f"log-odds {signed(odds[0])} against {signed(odds[1])}: {signed(odds[0] - odds[1])}."
     )
     return said if mine.label == theirs.label else f"{said} The answer is {mine.label} instead of {theirs.label}."
 

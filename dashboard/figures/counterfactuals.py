@@ -14,7 +14,7 @@ import pandas as pd
 
 from core.data.findings import plural
 from core.failures.counter_examples import CounterExample, ExamplePrediction, build_table
-from core.formatting import format_count, format_number
+from core.formatting import count, number
 from core.text.graphemes import quote_text
 from dashboard.figures.drawing import NOTHING, DataTable, TableColumn
 from dashboard.figures.figure import Figure
@@ -58,13 +58,13 @@ def write_progress(search: SearchSession) -> str:
     best = "no other answer yet"
     if found.flip:
         best = f"another answer after {plural(len(found.flip.moves), 'move')}, proof under way"
-    return f"{format_count(found.readings)} of at most {format_count(found.allowed.readings)} texts read · {best}"
+    return f"{count(found.readings)} of at most {count(found.allowed.readings)} texts read · {best}"
 
 
 def write_verdict(search: SearchSession) -> tuple[str, str]:
     """Write the result of a finished search: a heading and a sentence."""
     found, flips = search.found, search.flips
-    read = f"Texts read: {format_count(found.readings)}."
+    read = f"Texts read: {count(found.readings)}."
     early = f"The search was stopped. {read}" if search.stopped else read
     if not flips:
         if found.verdict == "none, proven":
@@ -179,7 +179,7 @@ def get_page_link(link: str) -> str:
 def _write_answer(answer: ExamplePrediction) -> str:
     if answer.breaks is None or answer.p_label is None:
         return f"{NOTHING} {answer.said}"
-    return f"{'✕' if answer.breaks else '✓'} {answer.said}, {format_number(answer.p_label, 2)}"
+    return f"{'✕' if answer.breaks else '✓'} {answer.said}, {number(answer.p_label, 2)}"
 
 
 def _draw_examples(shown: ClassList, look: Look) -> DataTable:
@@ -194,10 +194,8 @@ def _draw_examples(shown: ClassList, look: Look) -> DataTable:
 
 def _write_note(shown: ClassList) -> str:
     wrong, known = shown.breaking
-    kept = f"{format_count(shown.total)} kept" + (
-        f", the last {format_count(len(shown.rows))}" * (len(shown.rows) < shown.total)
-    )
-    return f"{kept} · {shown.run} is wrong on {format_count(wrong)} of {format_count(known)} today" if known else kept
+    kept = f"{count(shown.total)} kept" + (f", the last {count(len(shown.rows))}" * (len(shown.rows) < shown.total))
+    return f"{kept} · {shown.run} is wrong on {count(wrong)} of {count(known)} today" if known else kept
 
 
 COUNTER_EXAMPLES: Figure[ClassList] = Figure(

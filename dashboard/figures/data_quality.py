@@ -14,7 +14,7 @@ from core.exceptions import NotAvailable
 from core.failures.analyses.shift import DatasetShift
 from core.failures.label_errors import LabelErrors, list_suspect_rows
 from core.failures.split_analysis import SplitAnalysis
-from core.formatting import format_count, format_number, format_p, format_signed
+from core.formatting import count, format_p, number, signed
 from core.runs.analyses import Found
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import DataTable, TableColumn
@@ -45,7 +45,7 @@ def read_label_errors(source: Source) -> Mapping[str, Any]:
 
 def _count_likely(found: Mapping[str, Any]) -> str:
     each = zip(found["likely"].items(), found["n"].values(), strict=True)
-    return ", ".join(f"{format_count(likely)} of {format_count(n)} in {split}" for (split, likely), n in each)
+    return ", ".join(f"{count(likely)} of {count(n)} in {split}" for (split, likely), n in each)
 
 
 def build_conflicts_table(found: Mapping[str, Any]) -> pd.DataFrame:
@@ -100,7 +100,7 @@ class SplitShift:
             return f"Nothing is told: {self.found['left_out']}."
         auc, split = self.found["auc"], self.split
         low, high = auc["interval"]
-        said = f"AUC {format_number(auc['value'], 2)} ({format_number(low, 2)} to {format_number(high, 2)}), where 0.50 is a guess"
+        said = f"AUC {number(auc['value'], 2)} ({number(low, 2)} to {number(high, 2)}), where 0.50 is a guess"
         if low > 0.5:
             return f"A classifier of words tells {split} from training: {said}."
         return f"A classifier of words cannot tell {split} from training: {said}."
@@ -139,17 +139,17 @@ def _draw_numbers(shown: SplitShift, look: Look) -> DataTable:
     names, rows = ["Training", shown.split.capitalize(), "Difference", "95 % interval", "p"], []
     for each in build_shift_table(shown).to_dict("records"):
         one = math.isnan(each["training"])  # AUC is of both at once
-        value = format_number if one else format_signed
+        value = number if one else signed
         ends = f"{value(each['low'], 3)} to {value(each['high'], 3)}"
-        means = ["" if one else format_number(each[name]) for name in ("training", "split")]
+        means = ["" if one else number(each[name]) for name in ("training", "split")]
         rows.append((each["measure"], *means, value(each["difference"], 3), ends, format_p(each["p"])))
     table = pd.DataFrame(rows, columns=["Measure", *names])
     return DataTable(table, dict.fromkeys(names, TableColumn(alignment="right")), narrow=True)
 
 
 def _mark_odds(each: Mapping[str, Any]) -> Mark:
-    ends = f"{format_number(each['low'], 2)} to {format_number(each['high'], 2)}"
-    said = f"log-odds {format_signed(each['log_odds'])} ({ends}), p after Holm {format_p(each['p_holm'])}"
+    ends = f"{number(each['low'], 2)} to {number(each['high'], 2)}"
+    said = f"log-odds {signed(each['log_odds'])} ({ends}), p after Holm {format_p(each['p_holm'])}"
     return Mark(each["log_odds"], each["low"], each["high"], said=said)
 
 
@@ -160,10 +160,10 @@ def build_words_table(shown: SplitShift) -> IntervalTable:
     return IntervalTable(
         f"Words and phrases that {shown.split} or training has in more texts",
         (
-            columns.make_name_column("words", "Words", "words", "10rem", words="words"),
-            columns.make_count_column("split", shown.split, "split", "5rem"),
-            columns.make_count_column("training", "training", "training", "5rem", soft=True),
-            columns.make_interval_column("odds", "log-odds", _mark_odds, partial(make_axis, zero=0.0, signed=True)),
+            columns.name("words", "Words", "words", "10rem", words="words"),
+            columns.count("split", shown.split, "split", "5rem"),
+            columns.count("training", "training", "training", "5rem", soft=True),
+            columns.interval("odds", "log-odds", _mark_odds, partial(make_axis, zero=0.0, signed=True)),
             columns.make_csv_columns("log_odds", "low", "high", "p_holm"),
         ),
         found,
@@ -180,7 +180,7 @@ SHIFT: Figure[SplitShift] = Figure(
     read_shift,
     _draw_numbers,
     note=lambda shown: (
-        f"{format_count(shown.found['n']['split'])} of {shown.split} beside {format_count(shown.found['n']['training'])} of training"
+        f"{count(shown.found['n']['split'])} of {shown.split} beside {count(shown.found['n']['training'])} of training"
     ),
     reading=lambda shown: (
         f"Difference: {shown.split} less training. Unknown: words of a text that no (other) training text has."
@@ -199,7 +199,7 @@ SHIFT_WORDS: Figure[SplitShift] = make_interval_figure(
     read_shift,
     build_words_table,
     "Shift words",
-    note=lambda shown: f"{len(shown.found['words'])} of {format_count(shown.found['tried'])} tried",
+    note=lambda shown: f"{len(shown.found['words'])} of {count(shown.found['tried'])} tried",
     reading=lambda shown: (
         f"Bar: 95 % interval; to the right, more texts of {shown.split} have it. Click one to read its sentences."
         if shown.found["words"]

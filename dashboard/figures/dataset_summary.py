@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from core.data.dataset import TEST
 from core.evaluation.intervals import compute_wilson
-from core.formatting import format_count, format_number, format_plus_minus
+from core.formatting import count, format_plus_minus, number
 from core.text.graphemes import clip_text
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import DataTable, TableColumn
@@ -78,9 +78,7 @@ def format_split_table(table: pd.DataFrame) -> pd.DataFrame:
         if pd.isna(cell):
             return ""
         return (
-            format_percent(float(cell))
-            if name in ("unknown", "cut", "inside a training text")
-            else format_count(round(cell))
+            format_percent(float(cell)) if name in ("unknown", "cut", "inside a training text") else count(round(cell))
         )
 
     columns = {name: [write_cell(name, cell) for cell in table[name]] for name in map(str, table) if name != "split"}
@@ -152,8 +150,8 @@ def build_cardinality_table(card: Mapping[str, Any]) -> pd.DataFrame:
         return pd.DataFrame()
     most = max(int(size) for found in splits.values() for size in found["rows"])
     rows = [
-        {"split": name, "labels per text": format_number(found["mean"], 2)}
-        | {f"with {size}": format_count(found["rows"].get(str(size), 0)) for size in range(most + 1)}
+        {"split": name, "labels per text": number(found["mean"], 2)}
+        | {f"with {size}": count(found["rows"].get(str(size), 0)) for size in range(most + 1)}
         for name, found in splits.items()
     ]
     return pd.DataFrame(rows)
@@ -170,9 +168,9 @@ def build_scores_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.
             title = split.capitalize()
             row[title] = format_plus_minus(mean, *compute_wilson(mean * n, n))
             if len(accuracies) > 1:
-                row[f"{title}, seeds"] = f"{format_number(min(accuracies))} to {format_number(max(accuracies))}"
+                row[f"{title}, seeds"] = f"{number(min(accuracies))} to {number(max(accuracies))}"
             if part.get("unseen words") is not None:
-                row["Unseen words"] = format_number(part["unseen words"])
+                row["Unseen words"] = number(part["unseen words"])
         found.append(row)
     table = pd.DataFrame(found).fillna("")  # an empty cell would read "None"
     first = [name for name in ("Model", "Seeds", "Epochs", "Test", "Test, seeds", "Unseen words") if name in table]
@@ -210,7 +208,7 @@ SPLIT_COLUMNS = {
 
 def _describe_vocabulary(card: Mapping[str, Any]) -> str:
     known = card["vocabulary"]
-    return f"vocabulary of {format_count(known['size'])} {'words' if known['tokenizer'] == 'word' else 'pieces'}"
+    return f"vocabulary of {count(known['size'])} {'words' if known['tokenizer'] == 'word' else 'pieces'}"
 
 
 SPLITS = Figure[Mapping[str, Any]](
@@ -270,7 +268,7 @@ def draw_classes(balance: Balance, look: Look) -> go.Figure:
             cliponaxis=False,
             textfont={"color": t.ink, "size": look.scale_size(14)},
             hovertext=[
-                f"{escape_text(split)}, {name}<br>{format_count(n)} rows, {format_percent(part)}"
+                f"{escape_text(split)}, {name}<br>{count(n)} rows, {format_percent(part)}"
                 for name, n, part in zip(names, rows, parts, strict=True)
             ],
             hovertemplate="%{hovertext}<extra></extra>",
@@ -325,7 +323,7 @@ def draw_lengths(shown: LengthHistogram, look: Look) -> go.Figure:
         width=[(high - low) * 0.94 for low, high in bins],
         offset=0,
         marker={"color": t.accent, "opacity": 0.75, "line": {"width": 0}},
-        hovertext=[f"{name} tokens<br>{format_count(n)} texts" for name, n in zip(names, rows, strict=True)],
+        hovertext=[f"{name} tokens<br>{count(n)} texts" for name, n in zip(names, rows, strict=True)],
         hovertemplate="%{hovertext}<extra></extra>",
     )
     top, right, end = max(heights, default=1.0) or 1.0, float(edges[-1]), shown.longest
@@ -349,7 +347,7 @@ LENGTHS = Figure[LengthHistogram](
     "Lengths",
     None,
     draw_lengths,
-    note=lambda shown: f"{shown.split}, n = {format_count(shown.about['rows'])}",
+    note=lambda shown: f"{shown.split}, n = {count(shown.about['rows'])}",
     reading="How long texts are before they are cut; the last bar also holds everything longer.",
     how="Unless a setting says otherwise, a model reads as many tokens as the 99th percentile of the training texts, "
     "between 16 and 256. Bins differ in width by one token, so the height is texts per token of length.",
@@ -397,7 +395,7 @@ MEASURED = Figure[RecordedScores](
     "What models reach",
     None,
     draw_phenomena,
-    note=lambda shown: f"measured on {shown.date}, test n = {format_count(shown.n)}",
+    note=lambda shown: f"measured on {shown.date}, test n = {count(shown.n)}",
     reading=(
         "Accuracy on the test sentences of each phenomenon, what TF-IDF gets wrong on top. In the table, ± is half of "
         "the 95 % interval over the sentences of a split, at the mean over the seeds."

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from core.evaluation.intervals import Bands, compute_bands, compute_class_intervals, compute_wilson
 from core.evaluation.metrics import compute_confusion
 from core.evaluation.scores import HALF
-from core.formatting import format_count
+from core.formatting import count
 from core.runs.predictions import refuse_misfit
 from core.runs.record import LABEL, PROBABILITY
 from dashboard.figures.subplots import Panels
@@ -224,7 +224,7 @@ def build_class_metrics(decision: Decision) -> pd.DataFrame:
 
 def write_sample_size(decision: Decision) -> str:
     """Write the number of texts behind the figures of a decision."""
-    return f"n = {format_count(len(decision.rows))}"
+    return f"n = {count(len(decision.rows))}"
 
 
 def name_small_samples(sizes: Mapping[str, int]) -> str:

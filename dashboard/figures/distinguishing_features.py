@@ -14,7 +14,7 @@ from core.failures.keywords import LEAST_Z, Keyword
 from core.failures.query import WORD, Clause
 from core.failures.report import list_clause_names
 from core.failures.tags import CONSEQUENCES, name_tag
-from core.formatting import format_count, format_number, format_signed
+from core.formatting import count, number, signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Component
 from dashboard.figures.error_rates import write_tag
@@ -52,7 +52,7 @@ def get_rule(each: Keyword) -> str:
 
 def _mark_odds(each: Keyword) -> Mark:
     low, high = each.interval
-    said = f"log-odds {format_signed(each.log_odds)} ({format_number(low, 2)} to {format_number(high, 2)}), z {format_number(each.z, 1)}"
+    said = f"log-odds {signed(each.log_odds)} ({number(low, 2)} to {number(high, 2)}), z {number(each.z, 1)}"
     return Mark(each.log_odds, low, high, said=said)
 
 
@@ -61,10 +61,10 @@ def build_words_table(shown: OverrepresentedWords) -> IntervalTable:
     return IntervalTable(
         "Words and phrases that the selection has more often",
         (
-            columns.make_name_column("words", "Words", "words", "32%", words="words"),
-            columns.make_count_column("selected", "here", "selected", "3.2rem"),
-            columns.make_count_column("rest", "elsewhere", "rest", "5rem", soft=True),
-            columns.make_interval_column("odds", "log-odds", _mark_odds, partial(make_axis, zero=0.0, signed=True)),
+            columns.name("words", "Words", "words", "32%", words="words"),
+            columns.count("selected", "here", "selected", "3.2rem"),
+            columns.count("rest", "elsewhere", "rest", "5rem", soft=True),
+            columns.interval("odds", "log-odds", _mark_odds, partial(make_axis, zero=0.0, signed=True)),
             columns.make_csv_columns(log_odds="log_odds", z="z"),
         ),
         shown.found,
@@ -81,8 +81,8 @@ OVERUSED: Figure[OverrepresentedWords] = make_interval_figure(
     build_words_table,
     "Words",
     note=lambda shown: (
-        f"{format_count(len(shown.analysis.places))} selected against "
-        f"{format_count(len(shown.analysis.table) - len(shown.analysis.places))} others"
+        f"{count(len(shown.analysis.places))} selected against "
+        f"{count(len(shown.analysis.table) - len(shown.analysis.places))} others"
     ),
     reading=lambda shown: (
         "Bar: 95 % interval of how much likelier the words are here, in log-odds."
@@ -137,21 +137,19 @@ def build_columns_table(shown: SelectionFeatures) -> IntervalTable:
     def mark_share(row: Mapping[str, Any]) -> Mark:
         """Mark the share of the selection against that of the rest."""
         share, rest = row["share"], row["rest_share"]
-        said = f"{format_number(share, 2)} of the selection, {format_number(rest, 2)} of the rest"
+        said = f"{number(share, 2)} of the selection, {number(rest, 2)} of the rest"
         return Mark(share, min(share, rest), max(share, rest), not is_significant(row), reference=rest, said=said)
 
     return IntervalTable(
         "Columns and tags that mark the selection",
         (
-            columns.make_name_column("name", "Column or tag", write_name, "12rem", name="name"),
+            columns.name("name", "Column or tag", write_name, "12rem", name="name"),
             columns.make_csv_columns("kind", "v", "p", "p_holm", "value"),
-            columns.make_count_column("n", "here", "selected", "3.6rem", csv="selected"),
-            columns.make_interval_column(
+            columns.count("n", "here", "selected", "3.6rem", csv="selected"),
+            columns.interval(
                 "share", "share", mark_share, lambda marks: Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"))
             ),
-            columns.make_text_column(
-                "v", "V", lambda row: TextCell(format_number(row["v"], 2), strong=is_significant(row)), "3.4rem"
-            ),
+            columns.text("v", "V", lambda row: TextCell(number(row["v"], 2), strong=is_significant(row)), "3.4rem"),
             columns.make_csv_columns("share", "rest", "rest_share"),
         ),
         shown.found,
@@ -276,11 +274,11 @@ def _draw_clouds(shown: Outcomes, look: Look) -> Component:
                 "id": shown.make_id(name, each.words),
                 "words": each.words,
                 "rem": round(rems[name][at], 3),
-                "said": f"log-odds {format_signed(each.log_odds)}, {format_count(each.selected)} here, {format_count(each.rest)} elsewhere",
+                "said": f"log-odds {signed(each.log_odds)}, {count(each.selected)} here, {count(each.rest)} elsewhere",
             }
             for at, each in ((order[place], found[order[place]]) for place in arrange_words(range(len(order))))
         ]
-        title = f"{name.capitalize()}s: {format_count(shown.sizes[name])}"
+        title = f"{name.capitalize()}s: {count(shown.sizes[name])}"
         clouds.append({"title": title, "words": words, "colour": t.ink if true == said else t.wrong})
     colours = {name: getattr(t, name) for name in ("paper", "panel", "ink", "muted", "grid", "accent")}
     return Component("cloud", {"clouds": clouds, "picked": shown.picked, "colours": colours}, look)

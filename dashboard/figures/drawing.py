@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import plotly.graph_objects as go
 
-from core.formatting import format_count, format_number
+from core.formatting import count, number
 from dashboard.figures.theme import SANS, Look, make_config
 
 if TYPE_CHECKING:
@@ -131,8 +131,8 @@ def _format_cell(value: Any, decimals: int | None) -> str:
     if value is None or value != value:
         return NOTHING
     if isinstance(value, Integral) and not isinstance(value, bool):
-        return format_count(int(value))
-    return format_number(float(value), 3 if decimals is None else decimals) if isinstance(value, Real) else str(value)
+        return count(int(value))
+    return number(float(value), 3 if decimals is None else decimals) if isinstance(value, Real) else str(value)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from core.evaluation.intervals import compute_wilson
 from core.exceptions import NotAvailable
 from core.failures.clusters import NONE, FoundGroups, build_table
 from core.failures.predictions_table import PredictionTable
-from core.formatting import format_count, format_number
+from core.formatting import count, number
 from dashboard.figures import interval_table as columns
 from dashboard.figures.figure import Figure, make_interval_figure
 from dashboard.figures.interval_table import IntervalTable, Mark, make_axis
@@ -61,20 +61,18 @@ def build_groups_table(shown: EmbeddingClusters) -> IntervalTable:
     def mark_rate(row: Mapping[str, Any]) -> Mark:
         """Mark the error rate of a group with its interval."""
         rate, low, high = (100 * row[key] for key in ("rate", "low", "high"))
-        said = f"{format_number(rate, 1)} % wrong ({format_number(low, 1)} to {format_number(high, 1)} %)"
+        said = f"{number(rate, 1)} % wrong ({number(low, 1)} to {number(high, 1)} %)"
         return Mark(rate, low, high, tie=row["low"] <= overall <= row["high"], said=said)
 
     return IntervalTable(
         "Groups of sentences in embedding space",
         (
-            columns.make_name_column("name", "Words that mark it", "group", "17rem", group="group"),
+            columns.name("name", "Words that mark it", "group", "17rem", group="group"),
             columns.make_csv_columns("words"),
-            columns.make_count_column("n", "sentences", "n", "5.4rem"),
-            columns.make_text_column(
-                "share", "of all", lambda row: f"{100 * row['n'] / total:.0f} %", "4rem", soft=True, opt=True
-            ),
-            columns.make_interval_column("rate", "wrong", mark_rate, partial(make_axis, zero=0.0, ends=(0.0, 100.0))),
-            columns.make_text_column("wrong", "% wrong", lambda row: format_number(100 * row["rate"], 1), "5.4rem"),
+            columns.count("n", "sentences", "n", "5.4rem"),
+            columns.text("share", "of all", lambda row: f"{100 * row['n'] / total:.0f} %", "4rem", soft=True, opt=True),
+            columns.interval("rate", "wrong", mark_rate, partial(make_axis, zero=0.0, ends=(0.0, 100.0))),
+            columns.text("wrong", "% wrong", lambda row: number(100 * row["rate"], 1), "5.4rem"),
             columns.make_csv_columns("wrong", "rate", "low", "high"),
         ),
         rows,
@@ -86,9 +84,7 @@ def build_groups_table(shown: EmbeddingClusters) -> IntervalTable:
 
 def _explain_groups(shown: EmbeddingClusters) -> str:
     if not shown.found.groups:
-        return (
-            f"No group: nowhere {format_count(shown.found.least)} sentences lie close together, apart from the others."
-        )
+        return f"No group: nowhere {count(shown.found.least)} sentences lie close together, apart from the others."
     return (
         "Bar: 95 % interval of the share that is wrong; a ring: it holds the share of all, so the group is not told "
         "apart from them. Pick a group to select its sentences."
@@ -102,9 +98,7 @@ MAP_GROUPS: Figure[EmbeddingClusters] = make_interval_figure(
     read_groups,
     build_groups_table,
     "Groups",
-    note=lambda shown: (
-        f"n = {format_count(len(shown.found.rows))}, {format_count(len(shown.found.none))} of them in no group"
-    ),
+    note=lambda shown: f"n = {count(len(shown.found.rows))}, {count(len(shown.found.none))} of them in no group",
     reading=_explain_groups,
     how="HDBSCAN (Campello, Moulavi and Sander 2013) on the vectors that the model's head reads, not on a map: a group "
     "has ten sentences or one of a hundred, whichever is more, and half of all at most; what is nowhere dense enough "

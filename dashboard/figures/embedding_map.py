@@ -16,7 +16,7 @@ from core.evaluation.projection import Density
 from core.exceptions import InputError
 from core.failures.clusters import FoundGroups
 from core.failures.dates import cut_quarters, parse_dates
-from core.formatting import format_count
+from core.formatting import count
 from core.runs.record import LABEL
 from core.text.graphemes import clip_text
 from dashboard.figures.decisions import COLUMN, PHENOMENON, PREDICTED
@@ -274,7 +274,7 @@ def _make_hover(shown: Sequence[str], at: Sequence[int] | NDArray[np.integer]) -
 
 
 def _format_name(name: str, n: int, look: Look) -> str:
-    return f"{name} <span style='color:{look.tokens.muted}'>n = {format_count(n)}</span>"
+    return f"{name} <span style='color:{look.tokens.muted}'>n = {count(n)}</span>"
 
 
 def _draw_density(figure: go.Figure, density: Density, look: Look) -> None:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from core.exceptions import NotAvailable
 from core.failures.neighbors import LOOKED_AT, SharedNeighbors, find_neighbors, find_row, find_surrounding
-from core.formatting import format_count, format_whole_percent
+from core.formatting import count, whole_percent
 from core.models.capabilities import HEAD
 from core.text.graphemes import quote_text
 from dashboard.figures.drawing import DataTable, TableColumn
@@ -77,9 +77,9 @@ def find_shared_nearest(source: Source, places: np.ndarray | Sequence[int], said
 
 def _write_note(shown: NearestSentences) -> str:
     space = "what the head reads" if shown.space == HEAD else shown.space
-    sample = f", {format_count(LOOKED_AT)} of them looked at" if shown.n > LOOKED_AT else ""
-    of = quote_text(shown.of, LONGEST) if shown.n == 1 else f"{format_count(shown.n)} selected{sample}"
-    return f"{of}, among {format_count(shown.total)}{'' if shown.n == 1 else ' others'}, in the space of {space}"
+    sample = f", {count(LOOKED_AT)} of them looked at" if shown.n > LOOKED_AT else ""
+    of = quote_text(shown.of, LONGEST) if shown.n == 1 else f"{count(shown.n)} selected{sample}"
+    return f"{of}, among {count(shown.total)}{'' if shown.n == 1 else ' others'}, in the space of {space}"
 
 
 SEVERAL = {"near": TableColumn("Near to", "Selected sentences that have it among their ten nearest", width=80)}
@@ -143,8 +143,8 @@ def find_training_neighbors(source: Source) -> TrainingNeighbors:
 def describe_labels(shown: TrainingNeighbors) -> str:
     """Describe how often the training neighbours have the true label, and the predicted one."""
     found = shown.common
-    of = f"Of the {found.each} nearest training sentences of each, {format_whole_percent(found.true)} have its true label"
-    return f"{of} and {format_whole_percent(found.said)} what the run says of it."
+    of = f"Of the {found.each} nearest training sentences of each, {whole_percent(found.true)} have its true label"
+    return f"{of} and {whole_percent(found.said)} what the run says of it."
 
 
 MAP_COMMON: Figure[TrainingNeighbors] = Figure(
@@ -153,9 +153,7 @@ MAP_COMMON: Figure[TrainingNeighbors] = Figure(
     "Nearest in training",
     find_training_neighbors,
     lambda shown, look: DataTable(shown.common.found[list(TRAINING_COLUMNS)], TRAINING_COLUMNS),
-    note=lambda shown: (
-        f"{format_count(shown.common.n)} selected, among {format_count(shown.common.among)} training sentences"
-    ),
+    note=lambda shown: f"{count(shown.common.n)} selected, among {count(shown.common.among)} training sentences",
     reading=describe_labels,
     how="Each selected sentence has its ten nearest training sentences, by cosine of what the model's head reads; a "
     "training sentence counts once for every selected one that has it among its ten. Nothing is averaged before: the "

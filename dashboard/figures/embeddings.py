@@ -20,7 +20,7 @@ from core.evaluation.projection import (
 )
 from core.exceptions import InputError, NotAvailable
 from core.failures.clusters import FoundGroups
-from core.formatting import format_count, format_number
+from core.formatting import count, number
 from core.models.capabilities import EMBEDDING, HEAD, list_capabilities, list_spaces
 from core.runs.projections import MapFiles
 from core.text.graphemes import clip_text, wrap_bidi
@@ -51,7 +51,7 @@ def write_hover_texts(points: pd.DataFrame) -> list[str]:
     if len(points) > HOVERED:
         return []
     return [
-        f"{wrap_bidi(clip_text(text, WORDS))} · is {label}, predicted {answer} ({format_number(chance)})"
+        f"{wrap_bidi(clip_text(text, WORDS))} · is {label}, predicted {answer} ({number(chance)})"
         for text, label, answer, chance in points[["text", "label", "predicted", "probability"]].itertuples(index=False)
     ]
 
@@ -271,9 +271,9 @@ def _draw_map(shown: SentenceMap, look: Look) -> go.Figure:
 
 def _write_note(shown: SentenceMap) -> str:
     n = len(shown.made.rows)
-    of = "" if n == shown.total else f" of {format_count(shown.total)}, a stratified sample, seed {shown.config.seed}"
+    of = "" if n == shown.total else f" of {count(shown.total)}, a stratified sample, seed {shown.config.seed}"
     space = f"{shown.config.space}, " * bool(shown.config.space)
-    return f"{space}n = {format_count(n)}{of}, colour: {shown.colour}"
+    return f"{space}n = {count(n)}{of}, colour: {shown.colour}"
 
 
 def _explain_method(shown: SentenceMap) -> str:

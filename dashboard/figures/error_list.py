@@ -19,7 +19,7 @@ from core.failures.predictions_table import SEVERAL
 from core.failures.row_annotations import Annotations, compare_authors
 from core.failures.selection import ORDERS
 from core.failures.tags import name_tag
-from core.formatting import format_count, format_exact, format_number, format_signed
+from core.formatting import count, format_exact, number, signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
@@ -144,11 +144,7 @@ def read_details(loaded: LoadedRun | None, shown: RowSelection, keys: Sequence[s
         lone = f"No nearest training sentences: {error}."
         return {key: Detail(each, lone=lone) for key, each in zip(at, words, strict=True)}
     of = shown.known.tagged.training
-    among = (
-        f"of {format_count(len(of.rows))} drawn from {format_count(len(of.texts))}"
-        if len(of.rows) < len(of.texts)
-        else ""
-    )
+    among = f"of {count(len(of.rows))} drawn from {count(len(of.texts))}" if len(of.rows) < len(of.texts) else ""
     found = zip(words, near, same, strict=True)
     return {key: Detail(*each, among=among) for key, each in zip(at, found, strict=True)}
 
@@ -166,7 +162,7 @@ def _draw_reader(reading: SentenceList, look: Look) -> Component:
         "orders": _list_orders(shown),
         "start": reading.start,
         "total": many,
-        "many": format_count(many),
+        "many": count(many),
         "rows": _build_rows(shown, places),
         "details": {key: _build_detail(each, table.record, t) for key, each in reading.details.items()},
         "several": table.task == "multi",
@@ -229,13 +225,13 @@ def _list_orders(shown: RowSelection) -> list[tuple[str, str]]:
 def describe_empty_list(shown: RowSelection) -> tuple[str, str, str]:
     """Write the title and text of an empty list, and a button to the least sure rows; empty: there is no button."""
     if (group := shown.selected.group) and group.texts:
-        title = f"{format_count(len(group.texts))} sentences that are none of {shown.table.split}"
+        title = f"{count(len(group.texts))} sentences that are none of {shown.table.split}"
         return title, "They stand below; Sentence in the bar opens the one that is looked at.", ""
     if not (rules := find_other_rules(shown)):
         return "No sentence is left", "Take the last word out of the sentence above.", ""
-    title = f"All {format_count(len(shown.table))} are right"
+    title = f"All {count(len(shown.table))} are right"
     if shown.table.wrong.any():
-        title = f"All {format_count(int(np.all([*rules.values()], axis=0).sum()))} of these are right"
+        title = f"All {count(int(np.all([*rules.values()], axis=0).sum()))} of these are right"
     text = "There is no error to read; the sentences of the lowest margin come next to one."
     return title, text, "Lowest margin first"
 
@@ -297,7 +293,7 @@ def _color_name(colour: str, t: Tokens) -> str:
 
 
 def _build_detail(detail: Detail, record: RunRecord, t: Tokens) -> dict[str, Any]:
-    labels = [f"{name} ({format_count(number)})" for name, number in detail.same.items()]
+    labels = [f"{name} ({count(number)})" for name, number in detail.same.items()]
     double = f"The same text stands in training as {' and '.join(labels)}." if labels else ""
     found: dict[str, Any] = {"near": [[*each[:3], round(each.likeness, 3)] for each in detail.near]}
     found |= {"double": double, "lone": detail.lone, "among": detail.among, "later": detail.later}
@@ -308,13 +304,13 @@ def _build_words(pushed: DeletionAttribution, record: RunRecord, t: Tokens) -> d
     towards, away = ramps = make_ramps(record, pushed.target, t)
     top, words = find_full_color(pushed.pushes), []
     for word, push, unknown in zip(pushed.words, pushed.pushes, pushed.unknown, strict=True):
-        about = f"push {format_signed(push)} towards {pushed.target}" + (", not in the vocabulary" if unknown else "")
+        about = f"push {signed(push)} towards {pushed.target}" + (", not in the vocabulary" if unknown else "")
         words.append({"word": word, "about": about, "unknown": unknown, **shade_push(push, top, ramps, t)})
     other = next((name for name in record.classes if name != pushed.target), "")
     two = record.task == "single" and len(record.classes) == 2
     ends = [f"towards {other}" if two else "away" if away else "away (hatched), towards", pushed.target]
     ramp = [*reversed(away[1:]), *towards] if away else list(towards)
-    full = f"Full colour: a push of {format_number(top, 1)}"
+    full = f"Full colour: a push of {number(top, 1)}"
     return {"words": words, "full": full, "ends": ends, "ramp": ramp, "unknown": any(pushed.unknown)}
 
 
@@ -347,7 +343,7 @@ ERRORS = Figure(
     lambda source: SentenceList(select_rows(source)),
     _draw_reader,
     note=lambda reading: (
-        f"{format_count(len(reading.analysis.places))} of {format_count(len(reading.analysis.table))}, {reading.analysis.description}"
+        f"{count(len(reading.analysis.places))} of {count(len(reading.analysis.table))}, {reading.analysis.description}"
     ),
     reading="Colour: what the log-odds lose without the word. Dashed: a word that the model does not know.",
     options=(SELECT, ORDER),
@@ -402,9 +398,7 @@ def describe_coding(shape: CodesShape) -> str:
     said = [str(shape.found["said"]).removesuffix(".")]
     if (pair := shape.pair) and pair["kappa"] is not None:
         low, high = pair["interval"]
-        kappa = (
-            f"{format_number(pair['kappa'], 2)} ({format_number(low, 2)} to {format_number(high, 2)}), n = {pair['n']}"
-        )
+        kappa = f"{number(pair['kappa'], 2)} ({number(low, 2)} to {number(high, 2)}), n = {pair['n']}"
         said.append(f"κ with {name_author(pair['second'])} {kappa}")
     return " · ".join(said)
 
@@ -418,7 +412,7 @@ def build_codes_table(shape: CodesShape) -> IntervalTable:
 
     def write_count(row: Mapping[str, Any]) -> str:
         """Write the count of a code."""
-        return format_count(row["n"] if row["hits"] is None else row["hits"])  # of the rows that the share is of
+        return count(row["n"] if row["hits"] is None else row["hits"])  # of the rows that the share is of
 
     def write_share(row: Mapping[str, Any]) -> str:
         """Write the share of a code; empty where it is not known."""
@@ -428,15 +422,8 @@ def build_codes_table(shape: CodesShape) -> IntervalTable:
         """Mark the share of a code with its interval."""
         return Mark(row["share"], *(row["interval"] or (None, None)))
 
-    drawn = [
-        columns.make_name_column("code", "Code", write_code),
-        columns.make_text_column("n", "n", write_count, "3rem"),
-    ]
+    drawn = [columns.name("code", "Code", write_code), columns.text("n", "n", write_count, "3rem")]
     if shape.found["complete"]:
-        drawn.append(columns.make_text_column("share", "share", write_share, "3.6rem", soft=True))
-        drawn.append(
-            columns.make_interval_column(
-                "mark", "95 %", mark_share, partial(make_axis, ends=(0.0, 1.0), zero=0.0), "45%"
-            )
-        )
+        drawn.append(columns.text("share", "share", write_share, "3.6rem", soft=True))
+        drawn.append(columns.interval("mark", "95 %", mark_share, partial(make_axis, ends=(0.0, 1.0), zero=0.0), "45%"))
     return IntervalTable("codes", drawn, shape.found["codes"], "code", height=1.75)

@@ -12,7 +12,7 @@ from core.failures.query import RANGE
 from core.failures.risk_ratio import LEAST, FoundSlice, FoundSlices, collect_rates, format_rules, search_slices
 from core.failures.selection import describe_selection
 from core.failures.tags import BY_DEFINITION, CONSEQUENCES, MODELS, WITH, describe_tag, name_tag
-from core.formatting import format_count, format_number, format_percent, format_signed
+from core.formatting import count, number, percent, signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.figure import Figure, make_interval_figure
 from dashboard.figures.filtering import select_rows
@@ -73,10 +73,10 @@ def mark_ratio(row: Mapping[str, Any]) -> Mark:
         return Mark()
     most = math.log2(FARTHEST)
     low, high = row["ratio_interval"]
-    value = "no errors elsewhere" if row["ratio"] is None else format_number(row["ratio"], 2)
-    to = "and more" if high is None else f"to {format_number(high, 2)}"
-    p = "< 0.001" if row["p_holm"] < 0.001 else f"= {format_number(row['p_holm'])}"
-    said = f"{value} ({format_number(low, 2)} {to}), p after Holm {p}"
+    value = "no errors elsewhere" if row["ratio"] is None else number(row["ratio"], 2)
+    to = "and more" if high is None else f"to {number(high, 2)}"
+    p = "< 0.001" if row["p_holm"] < 0.001 else f"= {number(row['p_holm'])}"
+    said = f"{value} ({number(low, 2)} {to}), p after Holm {p}"
     return Mark(
         _clip_log(row["ratio"], most), _clip_log(low, most), _clip_log(high, most), not row["differs"], said=said
     )
@@ -121,8 +121,8 @@ def build_rates_table(found: ErrorRates) -> IntervalTable:
     def write_excess(row: Mapping[str, Any]) -> str:
         """Write the excess errors, or the errors where there are counts only."""
         if few:
-            return format_count(row["wrong"])
-        return "" if _is_consequence(row) or row["excess"] is None else format_signed(row["excess"], 0)
+            return count(row["wrong"])
+        return "" if _is_consequence(row) or row["excess"] is None else signed(row["excess"], 0)
 
     def mark_risk(row: Mapping[str, Any]) -> Mark:
         """Mark the risk ratio; nothing for a tag that follows from errors."""
@@ -131,16 +131,14 @@ def build_rates_table(found: ErrorRates) -> IntervalTable:
     return IntervalTable(
         "Tags and values of columns, with the risk of an error",
         (
-            columns.make_name_column("name", "Tag or column", _name_tag, "36%", rule="tag"),
-            columns.make_count_column("n", "n", "n", "3.4rem"),
+            columns.name("name", "Tag or column", _name_tag, "36%", rule="tag"),
+            columns.count("n", "n", "n", "3.4rem"),
             columns.make_csv_columns("wrong"),
-            columns.make_text_column(
-                "rate", "wrong", lambda row: format_percent(row["rate"]), "4.7rem", soft=True, rate="rate"
-            ),
+            columns.text("rate", "wrong", lambda row: percent(row["rate"]), "4.7rem", soft=True, rate="rate"),
             columns.make_csv_columns(low="interval.0", high="interval.1", rest_n="rest.n", rest_wrong="rest.wrong"),
             columns.make_csv_columns("excess", "ratio"),
-            *([] if few else [columns.make_interval_column("ratio", "risk ratio", mark_risk, build_ratio_axis)]),
-            columns.make_text_column("excess", "wrong" if few else "excess", write_excess, "4rem"),
+            *([] if few else [columns.interval("ratio", "risk ratio", mark_risk, build_ratio_axis)]),
+            columns.text("excess", "wrong" if few else "excess", write_excess, "4rem"),
             columns.make_csv_columns(ratio_low="ratio_interval.0", ratio_high="ratio_interval.1", p="p"),
             columns.make_csv_columns("p_holm", "differs"),
         ),
@@ -206,19 +204,13 @@ def build_slices_table(shown: SplitSlices) -> IntervalTable:
     return IntervalTable(
         "Slices that go wrong more often",
         (
-            columns.make_name_column(
-                "name", "Slice", lambda each: describe_selection(each.clauses), "36%", rules=format_rules
-            ),
-            columns.make_count_column("n", "n", "risk.n", "3.4rem"),
+            columns.name("name", "Slice", lambda each: describe_selection(each.clauses), "36%", rules=format_rules),
+            columns.count("n", "n", "risk.n", "3.4rem"),
             columns.make_csv_columns(wrong="risk.wrong"),
-            columns.make_text_column(
-                "rate", "wrong", lambda each: format_percent(each.risk.rate), "4.7rem", soft=True, rate="risk.rate"
-            ),
+            columns.text("rate", "wrong", lambda each: percent(each.risk.rate), "4.7rem", soft=True, rate="risk.rate"),
             columns.make_csv_columns(excess="risk.excess", ratio="risk.ratio", low="interval.0", high="interval.1"),
-            columns.make_interval_column(
-                "ratio", "risk ratio", lambda each: mark_ratio(_to_risk_row(each)), build_ratio_axis
-            ),
-            columns.make_text_column("excess", "excess", lambda each: format_signed(each.risk.excess, 0), "4rem"),
+            columns.interval("ratio", "risk ratio", lambda each: mark_ratio(_to_risk_row(each)), build_ratio_axis),
+            columns.text("excess", "excess", lambda each: signed(each.risk.excess, 0), "4rem"),
             columns.make_csv_columns(p_holm="p_holm"),
         ),
         shown.found.slices,
@@ -233,7 +225,7 @@ SLICED: Figure[SplitSlices] = make_interval_figure(
     lambda source: find_slices(select_rows(source)),
     build_slices_table,
     "Slices",
-    note=lambda shown: f"{len(shown.found.slices)} of {format_count(shown.found.tried)} tried",
+    note=lambda shown: f"{len(shown.found.slices)} of {count(shown.found.tried)} tried",
     reading=lambda shown: (
         "Each survives the correction for all that were tried; a pair is worse than either of its parts."
         if shown.found.slices
@@ -293,11 +285,11 @@ def suggest_steps(shown: RowSelection, tags: ErrorRates, slices: SplitSlices) ->
             found.append(NextStep(advice, evidence, ("wrong", *rules)))
     sure = shown.known.found_tags.get("sure and wrong")
     if sure is not None and sure.any():
-        evidence = f"{format_count(int(sure.sum()))} are wrong with a probability of 0.9 or more"
+        evidence = f"{count(int(sure.sum()))} are wrong with a probability of 0.9 or more"
         advice = "Read the surest errors first: doubtful labels stand among them"
         found.append(NextStep(advice, evidence, ("tag=sure and wrong",)))
     return found[:MOST]
 
 
 def _compare_shares(rate: float, n: int, rest: float) -> str:
-    return f"{format_percent(rate)} of {format_count(n)} are wrong, {format_percent(rest)} of the others"
+    return f"{percent(rate)} of {count(n)} are wrong, {percent(rest)} of the others"

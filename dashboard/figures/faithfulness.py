@@ -12,7 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
-from core.formatting import format_count, format_number
+from core.formatting import count, number
 from core.interpret.faithfulness_verdict import (
     MEANING,
     POINTS,
@@ -83,16 +83,16 @@ def _build_cell(name: str, found: MethodMeasurements, said: Verdict) -> TextCell
         return TextCell("", NOT_ASKED if outcome is None else outcome)
     if outcome is None:
         about = f"{limit.asks}: {_format_interval(held)}; it does not count for {found.method}"
-        return TextCell("", format_number(held.value, 2), title=about)
+        return TextCell("", number(held.value, 2), title=about)
     side = "below" if limit.small else "above"
-    title = f"{limit.asks}: {_format_interval(held)}; {outcome}: passed {side} {format_number(limit.evidence, 2)}"
-    half = f"±{format_number((held.high - held.low) / 2, 2)}"
-    return TextCell(f"{SIGNS[outcome]} {format_number(held.value, 2)}", half, strong=outcome == "passed", title=title)
+    title = f"{limit.asks}: {_format_interval(held)}; {outcome}: passed {side} {number(limit.evidence, 2)}"
+    half = f"±{number((held.high - held.low) / 2, 2)}"
+    return TextCell(f"{SIGNS[outcome]} {number(held.value, 2)}", half, strong=outcome == "passed", title=title)
 
 
 def _format_interval(held: Number) -> str:
-    value, low, high = (format_number(each, 2) for each in (held.value, held.low, held.high))
-    return f"{value}, 95 % interval {low} to {high}, n = {format_count(held.n)}"
+    value, low, high = (number(each, 2) for each in (held.value, held.low, held.high))
+    return f"{value}, 95 % interval {low} to {high}, n = {count(held.n)}"
 
 
 def build_methods_table(shown: FaithfulnessResults) -> IntervalTable:
@@ -110,10 +110,10 @@ def build_methods_table(shown: FaithfulnessResults) -> IntervalTable:
     return IntervalTable(
         "methods and what each test came to",
         (
-            columns.make_name_column("method", "Method", lambda found: TextCell(found.method), "5.3rem"),
-            columns.make_name_column("verdict", "Verdict", show_verdict, "6rem"),
+            columns.name("method", "Method", lambda found: TextCell(found.method), "5.3rem"),
+            columns.name("verdict", "Verdict", show_verdict, "6rem"),
             *(
-                columns.make_name_column(name, title, make_cell_writer(name), "7.1rem" if name == longest else "")
+                columns.name(name, title, make_cell_writer(name), "7.1rem" if name == longest else "")
                 for name, title in TESTS.items()
             ),
         ),
@@ -171,7 +171,7 @@ BELIEF = Figure(
     "May I believe it",
     read_faithfulness,
     lambda shown, look: build_component(build_methods_table(shown).marks, look),
-    note=lambda shown: f"{format_count(shown.found.sentences)} validation sentences, as trained",
+    note=lambda shown: f"{count(shown.found.sentences)} validation sentences, as trained",
     reading=_write_reading,
     how=HOW,
     tables=lambda shown: {"Belief": build_results_table(shown)},
@@ -248,15 +248,15 @@ def _write_curves_reading(shown: MethodCurves) -> str:
     areas, method = shown.measured.areas, shown.measured.method
     said = f"{shown.verdict[:1].upper()}{shown.verdict[1:]}. "
     said += (
-        f"Area under the words put back {format_number(areas['insertion'].value, 2)}, in random order "
-        f"{format_number(areas['random'].value, 2)}: the higher, the better"
+        f"Area under the words put back {number(areas['insertion'].value, 2)}, in random order "
+        f"{number(areas['random'].value, 2)}: the higher, the better"
     )
     if "deletion" in areas:
-        said += f"; under the words taken out {format_number(areas['deletion'].value, 2)}: the lower, the better."
+        said += f"; under the words taken out {number(areas['deletion'].value, 2)}: the lower, the better."
     else:
         said += f". {method.capitalize()} is not judged by words taken out."
     if shown.measured.agreement:
-        others = ", ".join(f"{name} {format_number(rho.value, 2)}" for name, rho in shown.measured.agreement.items())
+        others = ", ".join(f"{name} {number(rho.value, 2)}" for name, rho in shown.measured.agreement.items())
         said += f" Rank agreement with other methods: {others}."
     return said
 
@@ -277,7 +277,7 @@ ALONG = Figure(
     "Words put back and taken out",
     read_curves,
     _draw_curves,
-    note=lambda shown: f"{shown.measured.method}, n = {format_count(shown.n)}",
+    note=lambda shown: f"{shown.measured.method}, n = {count(shown.n)}",
     reading=_write_curves_reading,
     how="The probability of the class that the whole sentence is given, while its words come back into their places, "
     "or go, those first that push most towards it. Mean over sentences, 95 % interval (bootstrap); dashed: "

@@ -13,7 +13,7 @@ from core.failures.facets import CODES, OUTCOME, TAG, Facet, count_options
 from core.failures.predictions_table import SEVERAL, PredictionTable
 from core.failures.query import Clause
 from core.failures.selection import ORDERS, describe_selection
-from core.formatting import format_count
+from core.formatting import count
 from dashboard.figures.drawing import Component
 from dashboard.figures.row_selection import RowSelection
 from dashboard.figures.source import FREE, Option, Source
@@ -240,7 +240,7 @@ def _build_id_word(
 
 
 def _make_option(value: str, label: str, n: int) -> dict[str, Any]:
-    return {"value": value, "label": label, "n": n, "said": format_count(n)}
+    return {"value": value, "label": label, "n": n, "said": count(n)}
 
 
 def _count_rows(

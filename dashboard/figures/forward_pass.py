@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from core.formatting import format_count, format_subscript
+from core.formatting import count, format_subscript
 from core.models.capabilities import list_capabilities
 from dashboard.figures.attention_heads import LAYER
 from dashboard.figures.drawing import Component
@@ -97,7 +97,7 @@ class StageView:
         many = max(len(matrix.rows) for stage in self.steps.stages for matrix in stage.matrices)
         if many <= DRAWN:
             return ""
-        return f"Drawn are the first {DRAWN} of {format_count(many)} tokens; all of them are computed."
+        return f"Drawn are the first {DRAWN} of {count(many)} tokens; all of them are computed."
 
 
 def _draw_stages(shown: StageView, look: Look) -> Component:
@@ -141,7 +141,7 @@ def _describe_matrix(matrix: StageMatrix) -> dict[str, Any]:
     seen, score = values[np.isfinite(values)], matrix.kind == "score"
     return {
         "name": write_mathml(matrix.name),
-        "note": f"{columns} of {format_count(wide)}" if columns < wide and dimensions else "",
+        "note": f"{columns} of {count(wide)}" if columns < wide and dimensions else "",
         "rows": list(matrix.rows[:rows]),
         "columns": list(matrix.columns[:columns]),
         "beside": list(matrix.columns[wide:]),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.formatting import format_number, format_signed
+from core.formatting import number, signed
 from core.interpret.attribution_math import TopWords, find_top_words
 from dashboard.figures.drawing import Component
 from dashboard.figures.theme import Look, Tokens, choose_text_color, shade_ink
@@ -56,7 +56,7 @@ def shade_push(push: float, top: float, ramps: Ramps, t: Tokens) -> Cell:
 
 def write_push(push: float) -> str:
     """Write a push with its sign; one that is nearly zero has none."""
-    return format_signed(push) if abs(push) >= 0.005 else "0.00"
+    return signed(push) if abs(push) >= 0.005 else "0.00"
 
 
 def draw_heatmap(heads: list[Cell], rows: list[Cell], label: str, lines: list[str], look: Look) -> Component:
@@ -73,5 +73,5 @@ def make_push_cell(push: float, top: float, ramps: Ramps, about: str, t: Tokens)
 def make_ink_cell(value: float, top: float, about: str, t: Tokens) -> Cell:
     """Return the cell of a number without a side: the larger in size, the more ink."""
     colour = shade_ink(t, abs(value), top)
-    drawn = {"text": format_number(value, 2), "colour": colour, "ink": choose_text_color(t, colour)}
+    drawn = {"text": number(value, 2), "colour": colour, "ink": choose_text_color(t, colour)}
     return {**drawn, "away": value < 0, "about": about}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
-from core.formatting import format_number
+from core.formatting import number
 from dashboard.figures.drawing import Component, Node, make_node, read_asset, write_node
 from dashboard.figures.interval_table import Axis, Cell, IntervalColumn, IntervalRow, Mark, Marks, Picture, TextCell
 from dashboard.figures.theme import Look
@@ -253,10 +253,10 @@ def _draw_mark(mark: Mark, axis: Axis) -> Node | None:
 
 def _draw_parts(mark: Mark, axis: Axis) -> Iterator[Node]:
     if mark.value is not None and mark.value < axis.low:
-        yield make_node("span", f"\u2039 {format_number(mark.value)}", class_="edge low")
+        yield make_node("span", f"\u2039 {number(mark.value)}", class_="edge low")
         return
     if mark.value is not None and mark.value > axis.high:
-        yield make_node("span", f"{format_number(mark.value)} \u203a", class_="edge high")
+        yield make_node("span", f"{number(mark.value)} \u203a", class_="edge high")
         return
     if mark.low is not None and mark.high is not None:
         start, end = axis.to_percent(mark.low), axis.to_percent(mark.high)
@@ -268,9 +268,9 @@ def _draw_parts(mark: Mark, axis: Axis) -> Iterator[Node]:
 
 
 def _describe_mark(mark: Mark) -> str:
-    value = "" if mark.value is None else format_number(mark.value)
+    value = "" if mark.value is None else number(mark.value)
     known = mark.low is not None and mark.high is not None
-    ends = f"95 % interval {format_number(mark.low or 0)} to {format_number(mark.high or 0)}" if known else ""
-    dots = "runs " + ", ".join(map(format_number, mark.dots)) if mark.dots else ""
-    ring = f"yardstick {format_number(mark.reference)}" if mark.reference is not None else ""
+    ends = f"95 % interval {number(mark.low or 0)} to {number(mark.high or 0)}" if known else ""
+    dots = "runs " + ", ".join(map(number, mark.dots)) if mark.dots else ""
+    ring = f"yardstick {number(mark.reference)}" if mark.reference is not None else ""
     return ", ".join(filter(None, (value, ends, dots, ring)))

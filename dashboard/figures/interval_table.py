@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from core.formatting import format_count
+from core.formatting import count as count_words
 from dashboard.figures.drawing import Node
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def _format_tick(tick: float, step: float, signed: bool) -> str:
 
 
 Value = str | Callable[[Any], Any]
-"""What is taken of an entry: a function, or a path of keys, places and attributes, such as `make_interval_column.0`."""
+"""What is taken of an entry: a function, or a path of keys, places and attributes, such as `interval.0`."""
 
 
 def _get_value(entry: Any, value: Value) -> Any:
@@ -227,12 +227,12 @@ class ColumnSpec:
     axis: Callable[[Sequence[Mark]], Axis] | None = None
 
 
-def make_name_column(key: str, title: str, cell: Value, width: str = "", **csv: Value) -> ColumnSpec:
+def name(key: str, title: str, cell: Value, width: str = "", **csv: Value) -> ColumnSpec:
     """Make a column with the name of a row, or another text on the left."""
     return ColumnSpec(csv, IntervalColumn(key, title, width), lambda entry: _get_value(entry, cell))
 
 
-def make_text_column(
+def text(
     key: str, title: str, cell: Value, width: str, *, soft: bool = False, opt: bool = False, **csv: Value
 ) -> ColumnSpec:
     """Make a column of numbers that are formatted by `cell`, on the right."""
@@ -240,15 +240,13 @@ def make_text_column(
     return ColumnSpec(csv, column, lambda entry: _get_value(entry, cell))
 
 
-def make_count_column(
-    key: str, title: str, value: Value, width: str, *, soft: bool = False, csv: str = ""
-) -> ColumnSpec:
+def count(key: str, title: str, value: Value, width: str, *, soft: bool = False, csv: str = "") -> ColumnSpec:
     """Make a column of counts, which the CSV calls `csv` or like its key."""
     column = IntervalColumn(key, title, width, number=True, soft=soft)
-    return ColumnSpec({csv or key: value}, column, lambda entry: format_count(_get_value(entry, value)))
+    return ColumnSpec({csv or key: value}, column, lambda entry: count_words(_get_value(entry, value)))
 
 
-def make_interval_column(
+def interval(
     key: str,
     title: str,
     mark: Callable[[Any], Mark],

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
-from core.formatting import format_number, format_signed, format_subscript
+from core.formatting import format_subscript, number, signed
 from core.interpret.edits import Edits
 from dashboard.figures.attention_heads import read_attention
 from dashboard.figures.display_names import escape_text
@@ -105,10 +105,10 @@ def _explain_curves(shown: LambdaBench) -> str:
     found = shown.found
     *each, every = found.curves
     most = max(each, key=lambda curve: max(curve.probabilities) - min(curve.probabilities))
-    span = f"{format_number(min(most.probabilities), 2)} to {format_number(max(most.probabilities), 2)}"
+    span = f"{number(min(most.probabilities), 2)} to {number(max(most.probabilities), 2)}"
     assert most.layer is not None and most.component is not None
     where = f"λ{format_subscript(most.component)} of layer {most.layer + 1}"
-    zero = f"{format_number(every.get_point(0.0)[1], 2)} where every λ is 0"
+    zero = f"{number(every.get_point(0.0)[1], 2)} where every λ is 0"
     others = "as they were changed" if shown.edits else "as learned"
     half = " Dotted: P = 0.5, where the answer turns." if shown.half else ""
     return (
@@ -135,7 +135,7 @@ def _join_names(curve: LambdaCurve, value: float) -> str:
 
 def _write_note(shown: LambdaBench) -> str:
     said = shown.found.curves[0]
-    return f"towards {shown.found.target}, P {format_number(said.get_point(said.now)[1])}, log-odds {format_signed(said.get_point(said.now)[0])}"
+    return f"towards {shown.found.target}, P {number(said.get_point(said.now)[1])}, log-odds {signed(said.get_point(said.now)[0])}"
 
 
 LAMBDA_BENCH = Figure(

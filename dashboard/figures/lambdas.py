@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.config import RunConfig
-from core.formatting import format_count, format_number, format_signed, format_subscript
+from core.formatting import count, format_subscript, number, signed
 from core.models.capabilities import list_capabilities
 from core.papers.reported_results import Counterpart, explain_unmatched, find_counterpart
 from core.runs.record import RunRecord
@@ -88,16 +88,16 @@ def build_final_table(
         row: dict[str, object] = {
             "Layer": place[0] + 1,
             "λ": f"λ{format_subscript(place[1])}",
-            "At the start": format_number(line[0], 4),
-            "This run": format_number(value, 4),
+            "At the start": number(line[0], 4),
+            "This run": number(value, 4),
         }
         if len(seeds) > 1:
             values = [part[place] for part in seeds if place in part]
-            row[f"Mean over {len(seeds)} seeds"] = format_number(sum(values) / len(values), 4)
-            row["Range"] = f"{format_number(min(values), 4)} to {format_number(max(values), 4)}"
+            row[f"Mean over {len(seeds)} seeds"] = number(sum(values) / len(values), 4)
+            row["Range"] = f"{number(min(values), 4)} to {number(max(values), 4)}"
             value = sum(values) / len(values)
         if place in paper:
-            row |= {"Reported": format_number(paper[place], 4), "Difference": format_signed(value - paper[place], 4)}
+            row |= {"Reported": number(paper[place], 4), "Difference": signed(value - paper[place], 4)}
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -112,10 +112,8 @@ def describe_change(track: Track) -> str:
     layer, component = max(changes, key=lambda place: changes[place])
     most, where = changes[layer, component], f"λ{format_subscript(component)} of layer {layer + 1}"
     if most < HARDLY:
-        return (
-            f"λ hardly moved: by {format_number(most, 4)} at most ({where}), less than {HARDLY:g} of the first map's 1."
-        )
-    return f"λ moved by up to {format_number(most, 3)} ({where}); the first map weighs 1."
+        return f"λ hardly moved: by {number(most, 4)} at most ({where}), less than {HARDLY:g} of the first map's 1."
+    return f"λ moved by up to {number(most, 3)} ({where}); the first map weighs 1."
 
 
 def describe_start(record: RunRecord) -> str:
@@ -267,12 +265,7 @@ def _draw_panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Sc
     values = scale_line(focus.curves.lambdas[place], scale)
     draw_line(x, values, focus.run, t.accent, size(3))
     _name_line(
-        figure,
-        x[-1],
-        values[-1],
-        format_signed(values[-1], 4) if scale == "change" else format_number(values[-1], 4),
-        look,
-        at,
+        figure, x[-1], values[-1], signed(values[-1], 4) if scale == "change" else number(values[-1], 4), look, at
     )
 
 
@@ -287,7 +280,7 @@ def _draw_reported(figure: Panels, value: float, start: float, look: Look, at: A
     figure.add_hline(y=value, line={"color": look.tokens.ink, "width": 1, "dash": "dot"}, **at)
     side: dict[str, Any] = {"xanchor": "left", "xshift": 4, "yanchor": "bottom" if value > start else "top"}
     font = {"color": look.tokens.muted}
-    figure.add_annotation(x=0, y=value, text=f"reported {format_number(value, 4)}", font=font, **side, **at)
+    figure.add_annotation(x=0, y=value, text=f"reported {number(value, 4)}", font=font, **side, **at)
 
 
 def _draw_losses(figure: Panels, tracks: Sequence[Track], look: Look, at: At) -> None:
@@ -306,7 +299,7 @@ def _draw_losses(figure: Panels, tracks: Sequence[Track], look: Look, at: At) ->
         )
     if focus.epoch:
         last = focus.validation_loss[-1]
-        _name_line(figure, focus.epoch[-1], last, format_number(last), look, at)
+        _name_line(figure, focus.epoch[-1], last, number(last), look, at)
 
 
 def _make_transparent(colour: str) -> str:
@@ -381,7 +374,7 @@ COURSE = Figure(
     "Course of lambda",
     read_course,
     lambda course, look: draw_course(course.tracks, look, course.scale, course.reported),
-    note=lambda course: course.scale + (f", {format_count(len(course.tracks))} runs" if len(course.tracks) > 1 else ""),
+    note=lambda course: course.scale + (f", {count(len(course.tracks))} runs" if len(course.tracks) > 1 else ""),
     reading=lambda course: f"{describe_change(course.tracks[0])} {COURSE_READING[course.scale]}",
     how="Lambda is logged with the training loss. The band spans the smallest and largest value over runs that differ"
     " only in their seed, the dashed line is their mean. The validation loss below has the same axis.",

@@ -10,7 +10,7 @@ from typing import Any
 
 from core.data.config import DataConfig
 from core.data.dataset import TEST, Task
-from core.formatting import NARROW, format_duration, format_number, format_plus_minus, format_signed, shorten_text
+from core.formatting import NARROW, format_duration, format_plus_minus, number, shorten_text, signed
 from core.metrics import METRICS, TUNED, USUAL, format_title, get_metric, list_metrics
 from core.runs.efficiency import Efficiency
 from core.runs.record import SHOWN, RunRecord
@@ -220,10 +220,10 @@ def compare_baseline(board: Board) -> str:
         return ""
     values = [entry.value for entry in measured if entry.value is not None]
     better = sum((value > limit) == board.best_high and value != limit for value in values)
-    best = format_signed(values[0] - limit, 3)
+    best = signed(values[0] - limit, 3)
     if len(values) == 1:
-        return f"TF-IDF reaches {format_number(limit)}; the difference is {best}."
-    side = f"{'above' if board.best_high else 'below'} TF-IDF ({format_number(limit)})"
+        return f"TF-IDF reaches {number(limit)}; the difference is {best}."
+    side = f"{'above' if board.best_high else 'below'} TF-IDF ({number(limit)})"
     if not better:
         return f"None of the {len(values)} models is {side}."
     how_many = f"{better} of {len(values)} models {'is' if better == 1 else 'are'}"
@@ -278,7 +278,7 @@ def build_models_table(
     shared = make_axis(spans, leaves_out="low" if board.best_high else "high")
     lambdas = {entry.id: curves[entry.record.run].lambdas for entry in board.entries if entry.record.run in curves}
     top = max((find_largest_change([*each.values()]) for each in lambdas.values()), default=0.0)
-    about = f"change of each λ since the start, by layer and component; full height {format_number(top, 3)}"
+    about = f"change of each λ since the start, by layer and component; full height {number(top, 3)}"
     lines = {
         id: draw_sparkline([*each.values()], [layer for layer, _ in each], tokens, top) for id, each in lambdas.items()
     }
@@ -286,7 +286,7 @@ def build_models_table(
     rows = [_build_row(board, entry, marks.get(entry.id), courses.get(entry.id)) for entry in board.entries]
     if yardstick is not None:
         ahead = [entry for entry in board.measured if (entry.value > yardstick) == board.best_high]  # type: ignore[operator]
-        told, name = format_number(yardstick), TextCell("TF-IDF", small="yardstick")
+        told, name = number(yardstick), TextCell("TF-IDF", small="yardstick")
         drawn = Mark(yardstick, tie=True, said=f"TF-IDF {told}")
         cells: dict[str, Cell] = {"model": name, "value": told, "mark": drawn}
         rows.insert(len(ahead), IntervalRow("yardstick", cells, picks=False, ticks=False))
@@ -339,7 +339,7 @@ def _build_child(board: Board, record: RunRecord) -> IntervalRow:
     name = f"seed {seed}" + (f", fold {fold}" if fold >= 0 else "")
     cells: dict[str, Cell] = {"model": TextCell(name, small=record.run), **_format_costs(record)}
     if value is not None:
-        cells |= {"value": format_number(value), "mark": Mark(dots=(value,), said=format_number(value))}
+        cells |= {"value": number(value), "mark": Mark(dots=(value,), said=number(value))}
     return IntervalRow(record.run, cells)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from core.exceptions import NotAvailable
-from core.formatting import format_number
+from core.formatting import number
 from core.runs.record import RunRecord
 from dashboard.figures.drawing import DataTable, TableColumn
 from dashboard.figures.figure import Figure
@@ -24,12 +24,12 @@ NEUTRAL_TOKENS = "neutral tokens"
 def build_number_table(scalars: Mapping[str, Sequence[float]], gates: Sequence[Sequence[float]] = ()) -> pd.DataFrame:
     """Return a row for each learned number: its sign, its meaning, its value (by layer where there are several)."""
     rows = [
-        (*NUMBERS[name], ", ".join(format_number(value, 3) for value in values))
+        (*NUMBERS[name], ", ".join(number(value, 3) for value in values))
         for name, values in scalars.items()
         if name in NUMBERS
     ]
     if gates:
-        said = ", ".join(f"{format_number(mean, 2)} ± {format_number(deviation, 2)}" for mean, deviation in gates)
+        said = ", ".join(f"{number(mean, 2)} ± {number(deviation, 2)}" for mean, deviation in gates)
         rows.append(("gate", "mean and deviation over tokens of validation texts, by layer", said))
     return pd.DataFrame(rows, columns=["number", "what it is", "learned"])
 

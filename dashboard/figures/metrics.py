@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from core.evaluation.intervals import METHOD, compute_wilson
 from core.evaluation.metrics import compute_confusion, describe_absent
 from core.exceptions import NotAvailable
-from core.formatting import format_count, format_number, format_plus_minus
+from core.formatting import count, format_plus_minus, number
 from core.metrics import METRICS as DEFINED
 from dashboard.figures import multilabel, results, thresholding
 from dashboard.figures.confusion import build_confusion_table, draw_confusion
@@ -69,7 +69,7 @@ METRICS = Figure(
     "All metrics",
     _read_metrics,
     _draw_metrics,
-    note=lambda shown: f"n = {format_count(shown.n)}",
+    note=lambda shown: f"n = {count(shown.n)}",
     reading=lambda shown: (
         "From and to are the ends of the 95 % interval."
         + (" Tuned: at the thresholds chosen on validation." if "tuned" in shown.table else "")
@@ -94,7 +94,7 @@ def _draw_classes(shown: Classes, look: Look) -> DataTable:
         value, low, high = row[part], row[f"{part}, low"], row[f"{part}, high"]
         if value != value:
             return NOTHING
-        return format_plus_minus(value, low, high) if low == low else format_number(value)
+        return format_plus_minus(value, low, high) if low == low else number(value)
 
     rows = shown.table.to_dict("records")
     words = {part: [format_interval(row, part) for row in rows] for part in PARTS}
@@ -111,7 +111,7 @@ CLASSES = Figure(
         source.read_once(thresholding.read_decision).threshold,
     ),
     _draw_classes,
-    note=lambda shown: f"at {format_number(shown.threshold, 2)}, 95 %",
+    note=lambda shown: f"at {number(shown.threshold, 2)}, 95 %",
     reading="Precision: of those predicted as the class, how many are. Recall: of those that are, how many are "
     "predicted. ± is half of the 95 % interval.",
     how=f"F1 is the harmonic mean of precision and recall. Intervals: {METHOD}; where one is lopsided, both ends stand "
@@ -162,9 +162,7 @@ def draw_phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
         hovertemplate="%{y}<br>accuracy %{x:.3f}<br>n = %{customdata}<extra></extra>",
     )
     for name, n in zip(names, table["n"], strict=True):
-        figure.add_annotation(
-            x=1.02, y=name, xanchor="left", text=format_count(int(n)), font={"size": look.scale_size(14)}
-        )
+        figure.add_annotation(x=1.02, y=name, xanchor="left", text=count(int(n)), font={"size": look.scale_size(14)})
     figure.update_xaxes(title="accuracy, n at the right", range=[0, 1.1], tickvals=TICKS, showgrid=True)
     figure.update_yaxes(showgrid=False, tickfont={"color": t.ink})
     figure.update_layout(margin={"t": 8})
@@ -196,7 +194,7 @@ PHENOMENA = Figure(
     "Phenomena",
     _read_phenomena,
     lambda kinds, look: draw_phenomena(kinds.table[::-1], look),
-    note=lambda kinds: f"n = {format_count(kinds.n)}, the worst on top",
+    note=lambda kinds: f"n = {count(kinds.n)}, the worst on top",
     reading="Whiskers: 95 % interval (Wilson). Ring: TF-IDF with logistic regression, known on test. Grey: fewer than "
     "30 sentences.",
     how="Each sentence has one phenomenon, its hardest; right is what is right at the threshold.",
@@ -271,7 +269,7 @@ def _draw_evaluated(measured: Evaluated, look: Look) -> DataTable:
 
 
 def _describe_size(measured: Evaluated) -> str:
-    return f"n = {format_count(measured['n'])}"
+    return f"n = {count(measured['n'])}"
 
 
 ELSEWHERE_METRICS = Figure[Evaluated](

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from core.evaluation import intervals
 from core.evaluation.comparison import METHOD, assign_letters, describe_pair, pick_better, round_rows, summarize_pairs
 from core.exceptions import InputError, NotAvailable
-from core.formatting import format_count, format_number, format_p, format_plus_minus, format_signed
+from core.formatting import count, format_p, format_plus_minus, number, signed
 from core.metrics import TUNED, USUAL, format_title, get_metric, select_metrics, select_thresholded
 from core.runs.comparison import compare_by_column
 from core.runs.comparison_data import SLICE
@@ -63,9 +63,9 @@ class Comparison:
         if not found or len(self.pairs) == 1:
             return ""
         pair = found[0]
-        difference = f"{pair['first']} and {pair['second']}: {format_signed(pair['difference'], 3)}"
+        difference = f"{pair['first']} and {pair['second']}: {signed(pair['difference'], 3)}"
         rows = f"about {round_rows(pair['rows_needed'])} would be needed to find a difference of this size"
-        return f"{difference} on the same {format_count(self.found['n'])} sentences; {rows}."
+        return f"{difference} on the same {count(self.found['n'])} sentences; {rows}."
 
 
 def list_metrics(source: Source) -> list[str]:
@@ -136,7 +136,7 @@ def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
 
     def write_seeds(row: Mapping[str, Any]) -> str:
         """Write the number of seeds or folds, and their deviation."""
-        spread = "" if row["deviation"] is None else f" ± {format_number(row['deviation'])}"
+        spread = "" if row["deviation"] is None else f" ± {number(row['deviation'])}"
         return f"{len(row['folds'] or row['seeds'])}{spread}"
 
     def mark_mean(row: Mapping[str, Any]) -> Mark:
@@ -149,16 +149,16 @@ def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
     return IntervalTable(
         "Models",
         (
-            columns.make_name_column("model", "Model", write_model, "42%", model="name"),
+            columns.name("model", "Model", write_model, "42%", model="name"),
             columns.make_csv_columns(preset=lambda row: f"{row['model']} {row['mixture']}".strip()),
             columns.make_csv_columns(runs=lambda row: len(row["runs"]), metric=lambda row: shape.metric),
-            columns.make_text_column(
+            columns.text(
                 "value", format_title(shape.metric), write_value, "7.6rem", mean="mean", deviation="deviation"
             ),
-            columns.make_interval_column(
+            columns.interval(
                 "interval", "", mark_mean, partial(make_axis, leaves_out="low"), low="interval.0", high="interval.1"
             ),
-            *([columns.make_text_column("seeds", seeds, write_seeds, "6rem", soft=True, opt=True)] if several else []),
+            *([columns.text("seeds", seeds, write_seeds, "6rem", soft=True, opt=True)] if several else []),
         ),
         rows,
         "name",
@@ -167,9 +167,9 @@ def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
 
 
 def _mark_difference(test: Test) -> Mark:
-    said = format_signed(test["difference"], 3)
+    said = signed(test["difference"], 3)
     if ends := test["interval"]:
-        said += f", {format_signed(ends[0], 3)} to {format_signed(ends[1], 3)} at its Holm step"
+        said += f", {signed(ends[0], 3)} to {signed(ends[1], 3)} at its Holm step"
     said = f"{test['value']}: {said}, p after Holm {format_p(test['p_holm'])}" if "value" in test else said
     low, high = ends or (None, None)
     return Mark(test["difference"], low, high, tie=not pick_better(test), said=said)
@@ -206,12 +206,12 @@ def build_pairs_table(shape: Comparison) -> IntervalTable:
     return IntervalTable(
         "Differences",
         (
-            columns.make_name_column("pair", "Pair", write_pair, "3.7rem"),
-            columns.make_text_column("difference", "", lambda pair: format_signed(pair["difference"], 3), "3.9rem"),
-            columns.make_interval_column("interval", "", _mark_difference, _AXIS),
-            columns.make_text_column("p", "p, Holm", lambda pair: format_p(pair["p_holm"]), "4.5rem", soft=True),
-            columns.make_text_column("rows", "rows needed", write_rows, "6rem", soft=True),
-            columns.make_name_column("verdict", "", write_verdict, "10.4rem"),
+            columns.name("pair", "Pair", write_pair, "3.7rem"),
+            columns.text("difference", "", lambda pair: signed(pair["difference"], 3), "3.9rem"),
+            columns.interval("interval", "", _mark_difference, _AXIS),
+            columns.text("p", "p, Holm", lambda pair: format_p(pair["p_holm"]), "4.5rem", soft=True),
+            columns.text("rows", "rows needed", write_rows, "6rem", soft=True),
+            columns.name("verdict", "", write_verdict, "10.4rem"),
             _build_csv(shape.pairs),
         ),
         shape.pairs,
@@ -242,7 +242,7 @@ PAIRS = Figure(
         build_pairs_table(shape).marks, look, picked=shape.picked, picks=len(shape.pairs) > 1
     ),
     note=lambda shape: (
-        f"{format_count(len(shape.pairs))} {'pair' if len(shape.pairs) == 1 else 'pairs'}, paired, p after Holm"
+        f"{count(len(shape.pairs))} {'pair' if len(shape.pairs) == 1 else 'pairs'}, paired, p after Holm"
     ),
     reading=lambda shape: (
         "An interval that leaves out 0 says that the two differ; a ring on grey is a tie, and rows needed is how many "
@@ -338,16 +338,12 @@ def build_column_table(shape: ColumnComparison) -> IntervalTable:
     return IntervalTable(
         f"Differences by {shape.column}",
         (
-            columns.make_name_column("value", shape.column.capitalize(), write_value, "10.5rem"),
-            columns.make_text_column("n", "n", lambda test: format_count(test["n"]), "3.6rem", soft=True),
-            columns.make_text_column(
-                "first", one, lambda test: format_number(test["first_value"], 2), "3.2rem", soft=True
-            ),
-            columns.make_text_column(
-                "second", other, lambda test: format_number(test["second_value"], 2), "3.2rem", soft=True
-            ),
-            columns.make_text_column("difference", "", lambda test: format_signed(test["difference"]), "4rem"),
-            columns.make_interval_column("interval", f"‹ {left} better · {right} better ›", _mark_difference, _AXIS),
+            columns.name("value", shape.column.capitalize(), write_value, "10.5rem"),
+            columns.text("n", "n", lambda test: count(test["n"]), "3.6rem", soft=True),
+            columns.text("first", one, lambda test: number(test["first_value"], 2), "3.2rem", soft=True),
+            columns.text("second", other, lambda test: number(test["second_value"], 2), "3.2rem", soft=True),
+            columns.text("difference", "", lambda test: signed(test["difference"]), "4rem"),
+            columns.interval("interval", f"‹ {left} better · {right} better ›", _mark_difference, _AXIS),
             _build_csv(shape.tests),
         ),
         shape.tests,

@@ -10,7 +10,7 @@ from html import escape
 import pandas as pd
 
 from core.exceptions import NotAvailable
-from core.formatting import format_count
+from core.formatting import count
 from core.models.model_description import ModelPart, list_parts
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
@@ -87,7 +87,7 @@ def _write_sentences(parts: Sequence[ModelPart]) -> Iterator[str]:
 def _write_size(part: ModelPart, form: str) -> str:
     if not part.parameters:
         return ""
-    each = format_count(part.parameters)
+    each = count(part.parameters)
     return form.format(f"{part.times} × {each}" if part.times > 1 else each)
 
 
@@ -191,7 +191,7 @@ DIAGRAM = Figure(
     "Parts",
     _read_parts,
     _draw_component,
-    note=lambda made: f"{format_count(sum(part.parameters * part.times for part in made.parts))} parameters",
+    note=lambda made: f"{count(sum(part.parameters * part.times for part in made.parts))} parameters",
     reading="From top to bottom, as a text passes. In colour: what this attention has besides plain attention. "
     "A line on the left goes around a part, and is added to what comes out of it.",
     tables=lambda made: {"Parts": build_parts_table(made.parts)},

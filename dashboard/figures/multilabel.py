@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from core.evaluation.metrics import evaluate_classes
 from core.evaluation.scores import HALF, label_names
 from core.exceptions import NotAvailable
-from core.formatting import format_count
+from core.formatting import count
 from core.metrics import select_metrics
 from core.runs.record import RunRecord
 from dashboard.figures.decisions import FEW, TICKS, Decision, Floats, SplitPredictions
@@ -135,7 +135,7 @@ def draw_labels(labels: Labels, look: Look) -> go.Figure:
             hovertemplate=f"%{{y}}, {where}<br>F1 %{{x:.3f}}<br>n = %{{customdata}}<extra></extra>",
         )
     for name, n in zip(names, sizes, strict=True):
-        figure.add_annotation(x=1.02, y=name, xanchor="left", text=format_count(n), font={"size": look.scale_size(14)})
+        figure.add_annotation(x=1.02, y=name, xanchor="left", text=count(n), font={"size": look.scale_size(14)})
     figure.update_xaxes(title="F1, n at the right", range=[-0.02, 1.1], tickvals=TICKS, showgrid=True)
     figure.update_yaxes(showgrid=False, tickfont={"color": t.ink})
     figure.update_layout(margin={"t": 8}, showlegend=False)

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from core.behaviour.polarity import choose_plotted_class
 from core.exceptions import NotAvailable
-from core.formatting import format_number
+from core.formatting import number
 from core.interpret.negation_templates import FILLER, PLACE, TEMPLATES, FilledTemplate, fill_template
 from core.runs.record import RunRecord
 from dashboard.figures.display_names import escape_text
@@ -108,7 +108,7 @@ def draw_distance(shape: Distance, look: Look) -> go.Figure:
                 hovertemplate=f"{escape_text(run)}{what}<br>%{{customdata}}<br>{chance} %{{y:.3f}}<extra></extra>",
             )
         end = float(found.probabilities[-1])
-        ends.append((end, f"{escape_text(run)} {format_number(end, 2)}", own))
+        ends.append((end, f"{escape_text(run)} {number(end, 2)}", own))
     for y, (_, text, own) in zip(spread_labels([end for end, _, _ in ends], 0.08), ends, strict=True):
         figure.add_annotation(x=x[-1], y=y, xanchor="left", xshift=12, text=text, font={"color": own})
     if shape.half:

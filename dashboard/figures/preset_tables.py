@@ -11,7 +11,7 @@ import pandas as pd
 
 from core import preset_catalog
 from core.api.models import list_backbone_recipes
-from core.formatting import format_count
+from core.formatting import count
 from core.models.config import Family, ModelConfig
 from core.models.model_description import count_parameters, list_features
 from core.models.presets import PAPERS, PRESETS
@@ -51,9 +51,7 @@ class Sizes(NamedTuple):
 
 
 USUAL = Sizes(
-    preset_catalog.VOCABULARY,
-    preset_catalog.CLASSES,
-    f"{format_count(preset_catalog.VOCABULARY)} tokens and two classes",
+    preset_catalog.VOCABULARY, preset_catalog.CLASSES, f"{count(preset_catalog.VOCABULARY)} tokens and two classes"
 )
 
 
@@ -62,7 +60,7 @@ def read_sizes(record: RunRecord | None) -> Sizes | None:
     if record is None or not record.vocabulary or len(record.classes) < 2:
         return None
     data = get_data_name(record.config.data.name)
-    words = f"{format_count(record.vocabulary)} tokens and {len(record.classes)} classes of {data}, as in {record.run}"
+    words = f"{count(record.vocabulary)} tokens and {len(record.classes)} classes of {data}, as in {record.run}"
     if record.preset in PRESETS and record.config.model != PRESETS[record.preset].model:
         words += f"; {record.preset} with the layers, heads and widths of that run"
     return Sizes(record.vocabulary, len(record.classes), words, record.preset, record.config.model)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.data.dataset import Task
-from core.formatting import format_number, format_plus_minus
+from core.formatting import format_plus_minus, number
 from core.metrics import METRICS
 from core.models.capabilities import list_capabilities
 from core.runs.record import RunRecord
@@ -75,7 +75,7 @@ def build_run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
         row = {"run": record.run, "status": record.status}
         row |= {"data": "" if record.status == "damaged" else get_data_name(record.config.data.name)}
         row |= {"model": record.described, "accuracy": accuracy}
-        rows.append(row | {"tfidf": format_number(found.yardstick) if found and found.yardstick is not None else ""})
+        rows.append(row | {"tfidf": number(found.yardstick) if found and found.yardstick is not None else ""})
     return pd.DataFrame(rows)
 
 

@@ -15,7 +15,7 @@ from core.evaluation.intervals import CURVES, Band
 from core.evaluation.metrics import compute_pr_curve, compute_roc_curve
 from core.evaluation.scores import SingleLabelScores, compute_precision_area, compute_roc_area, count_positives
 from core.exceptions import NotAvailable
-from core.formatting import format_count, format_number
+from core.formatting import count, number
 from dashboard.figures import thresholding
 from dashboard.figures.decisions import (
     TICKS,
@@ -141,7 +141,7 @@ def _draw_curves(
             x=1 if names_at == "right" else 0,
             y=0.04 + gap * (len(curves) - 1 - i),
             xanchor=names_at,
-            text=f"{name} <b>{format_number(curve.area)}</b>",
+            text=f"{name} <b>{number(curve.area)}</b>",
             font={"color": colour},
         )
         if curve.at is not None:
@@ -193,7 +193,7 @@ ROC = Figure(
     "ROC",
     lambda source: _read_ranking(source, compute_roc, "roc"),
     lambda ranking, look: draw_roc(ranking.curves, look),
-    note=lambda ranking: f"n = {format_count(ranking.n)}, area under the curve",
+    note=lambda ranking: f"n = {count(ranking.n)}, area under the curve",
     reading="How many of a class are found (recall) against how many others are taken for it, over all thresholds; "
     "dotted: guessing, ring: the threshold.",
     how="Each class against all others. The area is the chance that a sentence of the class gets a higher probability"
@@ -208,7 +208,7 @@ PR = Figure(
     "Precision and recall",
     lambda source: _read_ranking(source, compute_pr, "pr"),
     lambda ranking, look: draw_pr(ranking.curves, look),
-    note=lambda ranking: f"n = {format_count(ranking.n)}, average precision",
+    note=lambda ranking: f"n = {count(ranking.n)}, average precision",
     reading="Of those predicted as the class, how many are (precision), against how many of it are found; ring: the "
     "threshold.",
     how="Unlike ROC it shows what a rare class costs. The number is the average precision: the mean over recall gained."

@@ -11,7 +11,7 @@ import pandas as pd
 from core.evaluation.intervals import METHOD
 from core.exceptions import NotAvailable
 from core.failures.slices import FEW
-from core.formatting import format_count, format_number, format_signed
+from core.formatting import count, number, signed
 from core.metrics import format_title
 from dashboard.figures.figure import Figure
 from dashboard.figures.interval_drawing import build_component
@@ -85,16 +85,14 @@ def _build_row(shown: SavedSlices, each: Mapping[str, Any], *, unfolds: bool) ->
     about = f"{name}: {each['said']}. {each['lacks']}"
     cells: dict[str, Cell] = {"name": TextCell("all sentences") if whole else TextCell(name, small=small, title=about)}
     if each["n"] is not None:
-        cells["n"] = format_count(each["n"])
+        cells["n"] = count(each["n"])
         for metric, mark, text in ((shown.first, "right", "rate"), (shown.second, "f1", "value")):
             cells |= _mark_value(mark, text, each["metrics"][metric], each["intervals"][metric], tie=whole)
         if each["difference"] is not None:
-            low, high = (format_signed(-end, 2) for end in reversed(each["difference_interval"]))
+            low, high = (signed(-end, 2) for end in reversed(each["difference_interval"]))
             few = f" Fewer than {FEW} sentences say little." if each["n"] < FEW else ""
-            told = (
-                f"Of the other sentences {format_number(1 - each['others'], 2)} are right; 95 %: {low} to {high}.{few}"
-            )
-            cells["others"] = TextCell(format_signed(-each["difference"], 2), "few" if few else "", title=told)
+            told = f"Of the other sentences {number(1 - each['others'], 2)} are right; 95 %: {low} to {high}.{few}"
+            cells["others"] = TextCell(signed(-each["difference"], 2), "few" if few else "", title=told)
     children = _build_class_rows(each) if unfolds and each["n"] else ()
     return IntervalRow(name, cells, children=children, picks=bool(each["n"]) and not whole)
 
@@ -105,9 +103,9 @@ def _build_class_rows(each: Mapping[str, Any]) -> tuple[IntervalRow, ...]:
         ends = each["per_class_intervals"][label]
         precise = "never said"
         if found["precision"] is not None:
-            low, high = (format_number(end, 2) for end in ends["precision"])
-            precise = f"precision {format_number(found['precision'], 2)} ({low} to {high})"
-        cells: dict[str, Cell] = {"name": TextCell(label, small=precise), "n": format_count(found["support"])}
+            low, high = (number(end, 2) for end in ends["precision"])
+            precise = f"precision {number(found['precision'], 2)} ({low} to {high})"
+        cells: dict[str, Cell] = {"name": TextCell(label, small=precise), "n": count(found["support"])}
         cells |= _mark_value("right", "rate", found["recall"], ends["recall"], tie=True)
         cells |= _mark_value("f1", "value", found["f1"], ends["f1"], tie=True)
         rows.append(IntervalRow(f"{each['name']}{CLASS}{label}", cells, picks=found["support"] > 0))
@@ -121,7 +119,7 @@ def _mark_value(
     if value is None:
         return {}
     low, high = ends or (None, None)
-    return {mark: Mark(value, low, high, tie=tie), text: format_number(value)}
+    return {mark: Mark(value, low, high, tie=tie), text: number(value)}
 
 
 def build_slice_table(shown: SavedSlices) -> pd.DataFrame:
@@ -167,7 +165,7 @@ SAVED: Figure[SavedSlices] = Figure(
     "Slices",
     read_slices,
     lambda shown, look: build_component(draw_slice_table(shown), look, picks=True),
-    note=lambda shown: f"{len(shown.slices)} saved, n = {format_count(shown.whole['n'])}",
+    note=lambda shown: f"{len(shown.slices)} saved, n = {count(shown.whole['n'])}",
     reading=_explain_slices,
     how="What the run says as it was evaluated, whatever the threshold above. A slice by rules is asked of each run "
     "anew; one of sentences that were chosen one by one has the same sentences everywhere. "

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.formatting import format_count, format_number, format_signed
+from core.formatting import count, number, signed
 from core.interpret.edits import UNCHANGED, Edits
 from core.interpret.trace_summary import average_attention
 from core.runs.record import RunRecord
@@ -70,8 +70,8 @@ def choose_watched_class(view: SentenceView) -> str:
 def describe_special(view: SentenceView, layer: int) -> str:
     """Describe the places in the maps of one layer (0-based) that are no words."""
     if view.filled:
-        weight = format_number(float(view.average_padding_weight(layer).mean()), 2)
-        places = f"{format_count(view.filled)} places of padding, weight {weight} (mean over readers and heads)"
+        weight = number(float(view.average_padding_weight(layer).mean()), 2)
+        places = f"{count(view.filled)} places of padding, weight {weight} (mean over readers and heads)"
         return (
             f"{view.tokens[-1]}: {places}, which this model reads as text. Its column is their sum, its row their mean."
         )
@@ -90,15 +90,15 @@ def compare_views(first: SentenceView, second: SentenceView) -> tuple[str, str]:
     a, b = _read_words(first), _read_words(second)
     if a == b and (first.filled or 0) != (second.filled or 0):
         behind = f"the first {_describe_padding(first)}, the second {_describe_padding(second)}"
-        return "The two models read padding differently", f"Both read the same {format_count(len(a))} tokens, {behind}."
+        return "The two models read padding differently", f"Both read the same {count(len(a))} tokens, {behind}."
     if a == b and first.unknown == second.unknown:
-        return "", f"Both models read the same {format_count(len(a))} tokens."
+        return "", f"Both models read the same {count(len(a))} tokens."
     if a == b:
         lost = (_list_unknown(view) for view in (first, second))
         return "The two vocabularies differ", "Unknown to the first: {}. Unknown to the second: {}.".format(*lost)
     said = [
-        f"the {name} reads {format_count(len(_read_words(view)))} tokens"
-        + (f" and cuts {format_count(view.truncated)} off" if view.truncated else "")
+        f"the {name} reads {count(len(_read_words(view)))} tokens"
+        + (f" and cuts {count(view.truncated)} off" if view.truncated else "")
         for name, view in (("first", first), ("second", second))
     ]
     return "The two models cut the text differently", f"{said[0].capitalize()}, {said[1]}: places do not correspond."
@@ -109,7 +109,7 @@ def _read_words(view: SentenceView) -> tuple[str, ...]:
 
 
 def _describe_padding(view: SentenceView) -> str:
-    return f"with {format_count(view.filled)} places of padding behind them" if view.filled else "without padding"
+    return f"with {count(view.filled)} places of padding behind them" if view.filled else "without padding"
 
 
 def _list_unknown(view: SentenceView) -> str:
@@ -122,9 +122,7 @@ def describe_difference(before: SentenceView, now: SentenceView, what: str = "an
     """Write `P(positive) 0.828, +0.087 against the model as trained`, and whether the answer (`what`) is another."""
     name = choose_watched_class(before)
     p = now.probabilities[name]
-    said = (
-        f"P({name}) {format_number(p)}, {format_signed(p - before.probabilities[name], 3)} against the model as trained"
-    )
+    said = f"P({name}) {number(p)}, {signed(p - before.probabilities[name], 3)} against the model as trained"
     return said if now.label == before.label else f"{said}; the {what} is {now.label} instead of {before.label}"
 
 

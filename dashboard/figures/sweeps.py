@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.evaluation.significance import METHOD
-from core.formatting import format_count, format_duration, format_number, format_signed
+from core.formatting import count, format_duration, number, signed
 from core.runs.sweep import STATES, TOGETHER, Plan, State
 from core.runs.sweep_drive import SweepState
 from core.text.graphemes import clip_text
@@ -42,12 +42,12 @@ WORDS: dict[State, str] = {"waiting": "not begun", "running": "training"}
 def describe_counts(found: SweepState) -> str:
     """Write `3 done, 2 training, 7 not begun`."""
     present = sorted((each for each in STATES if found.counts[each]), key=lambda each: each != "done")
-    return ", ".join(f"{format_count(found.counts[each])} {WORDS.get(each, each)}" for each in present)
+    return ", ".join(f"{count(found.counts[each])} {WORDS.get(each, each)}" for each in present)
 
 
 def describe_time_left(found: SweepState) -> str:
     """Say how long the rest takes."""
-    unknown = f"{format_count(found.unknown)} runs whose time nobody has measured" if found.unknown else ""
+    unknown = f"{count(found.unknown)} runs whose time nobody has measured" if found.unknown else ""
     if not found.seconds_left:
         return unknown and f"without an estimate: {unknown}"
     return f"about {format_duration(found.seconds_left)}" + (f", and {unknown}" if unknown else "")
@@ -85,7 +85,7 @@ def build_table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
         if table["baseline"]:
             line["to baseline"] = _format_difference(row["versus_baseline"].get(first["name"]))
         line |= {each["title"]: _format_summary(row["metrics"].get(each["name"])) for each in others}
-        line["parameters"] = "" if row["parameters"] is None else format_count(row["parameters"])
+        line["parameters"] = "" if row["parameters"] is None else count(row["parameters"])
         line["time"] = "" if seconds is None else format_duration(seconds["mean"])
         rows.append(line)
     return pd.DataFrame(rows)
@@ -126,18 +126,14 @@ def _format_summary(summary: Mapping[str, Any] | None) -> str:
 
 
 def _format_mean(mean: float, deviation: float | None) -> str:
-    return format_number(mean) + ("" if deviation is None else f" ± {format_number(deviation)}")
+    return number(mean) + ("" if deviation is None else f" ± {number(deviation)}")
 
 
 def _format_difference(found: Mapping[str, Any] | None) -> str:
     if found is None:
         return ""
-    interval = (
-        f" ({format_signed(found['low'], 3)} to {format_signed(found['high'], 3)})"
-        if found.get("low") is not None
-        else ""
-    )
-    return f"{format_signed(found['difference'], 3)}{interval}{' *' if found.get('significant') else ''}"
+    interval = f" ({signed(found['low'], 3)} to {signed(found['high'], 3)})" if found.get("low") is not None else ""
+    return f"{signed(found['difference'], 3)}{interval}{' *' if found.get('significant') else ''}"
 
 
 @dataclass(frozen=True)
@@ -221,7 +217,7 @@ TABLE = Figure[pd.DataFrame](
     "Table",
     None,
     _draw_table,
-    note=lambda rows: f"{format_count(len(rows))} cells",
+    note=lambda rows: f"{count(len(rows))} cells",
     reading=(
         "± is the sample deviation of the runs. Behind a difference stands its 95 % interval; a star marks one that is "
         f"significant at 5 %. {METHOD}"

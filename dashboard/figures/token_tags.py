@@ -16,7 +16,7 @@ from core.data.conll import OUTSIDE
 from core.data.findings import plural
 from core.evaluation.span_metrics import KINDS, SpanMatch, SpanScores, WordSpan, decode_spans
 from core.exceptions import NotAvailable
-from core.formatting import format_count, format_number
+from core.formatting import count, number
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.drawing import Component, DataTable, TableColumn
 from dashboard.figures.figure import Figure
@@ -85,10 +85,10 @@ def summarize_spans(rows: TaggedRows) -> tuple[str, str]:
     The numbers of errors add up to the labelled spans that are not right; spurious spans have no label and stand apart.
     """
     ends = rows.outcomes
-    head = f"{format_count(ends['right'])} of {format_count(rows.labeled)} spans are found with their type and both borders"
+    head = f"{count(ends['right'])} of {count(rows.labeled)} spans are found with their type and both borders"
     wrong = [kind for kind in sorted(_WORDS, key=lambda kind: -ends[kind]) if ends[kind]]
-    listed = ", ".join(f"{format_count(ends[kind])} {_WORDS[kind]}" for kind in wrong)
-    rest = [f"The other {format_count(rows.labeled - ends['right'])}: {listed}."] if wrong else []
+    listed = ", ".join(f"{count(ends[kind])} {_WORDS[kind]}" for kind in wrong)
+    rest = [f"The other {count(rows.labeled - ends['right'])}: {listed}."] if wrong else []
     if spurious := ends["spurious"]:
         rest.append(f"{plural(spurious, 'predicted span')} {'has' if spurious == 1 else 'have'} no label.")
     return head, " ".join(rest) or "No span is missed, and none is added."
@@ -157,7 +157,7 @@ def _draw_sentences(shown: FilteredSentences, look: Look) -> Component:
             lines.insert(0, _build_line("label", words, decode_spans(row["label"]), of_label))
         sentences.append({"row": int(row["row"]), "lines": lines})
     left = len(shown.places) - len(first)
-    more = f"{format_count(left)} more: narrow the filter, or take the table" if left else ""
+    more = f"{count(left)} more: narrow the filter, or take the table" if left else ""
     return _build_component(sentences, rows.kinds, look, more)
 
 
@@ -186,7 +186,7 @@ def _build_line(
         outcome = outcomes.get(span, "")
         about = f"{span.kind}, {outcome}" if outcome else span.kind
         likely = [chance for chance in chances[span.first : span.end] if chance is not None]
-        about += f", least sure word {format_number(min(likely))}" if likely else ""
+        about += f", least sure word {number(min(likely))}" if likely else ""
         wrong = outcome if outcome not in ("", "right") else ""
         text = " ".join(words[span.first : span.end])
         parts.append({"text": text, "kind": span.kind, "wrong": wrong, "about": about})
@@ -297,7 +297,7 @@ def _draw_chances(said: TaggedText, look: Look) -> go.Figure:
                 if value >= 0.005:
                     ground = blend_colors(t.paper, t.ink, float(value))
                     font = {"size": look.scale_size(13), "color": choose_text_color(t, ground)}
-                    figure.add_annotation(x=x, y=y, text=format_number(float(value), 2), showarrow=False, font=font)
+                    figure.add_annotation(x=x, y=y, text=number(float(value), 2), showarrow=False, font=font)
     return figure
 
 
@@ -314,7 +314,7 @@ TAG_SENTENCES = Figure(
     "Sentences",
     _filter_sentences,
     _draw_sentences,
-    note=lambda shown: f"{format_count(len(shown.places))} of {format_count(len(shown.rows.table))}, {shown.what}",
+    note=lambda shown: f"{count(len(shown.places))} of {count(len(shown.rows.table))}, {shown.what}",
     reading="Labels above what the model says; one line where both agree. A dashed frame is what went wrong, named "
     "behind the span.",
     how=f"{_MEASURE} Of what is left, spans of the same words are *wrong type*, spans with a word in common "
@@ -338,7 +338,7 @@ TAG_TYPES = Figure(
             **{kind: TableColumn(kind.capitalize()) for kind in KINDS},
         },
     ),
-    note=lambda rows: f"{format_count(rows.labeled)} spans in {format_count(len(rows.table))} sentences",
+    note=lambda rows: f"{count(rows.labeled)} spans in {count(len(rows.table))} sentences",
     reading="A span of another type counts for the type of its label.",
     how=f"{_MEASURE} Precision, recall and F1 as conlleval and seqeval have them.",
     tables=lambda rows: {"Types": build_type_table(rows)},
@@ -350,7 +350,7 @@ TAG_ERRORS = Figure(
     "Errors by kind",
     read_tagged_rows,
     _draw_errors,
-    note=lambda rows: f"{format_count(sum(rows.outcomes[kind] for kind in WRONG))} spans",
+    note=lambda rows: f"{count(sum(rows.outcomes[kind] for kind in WRONG))} spans",
     reading="Each part of a bar is a type of span.",
     tables=lambda rows: {"Errors by kind": build_type_table(rows)[["type", *WRONG]]},
 )
@@ -368,7 +368,7 @@ TAG_CHANCES = Figure(
     "Probability of each tag",
     _tag_typed_text,
     _draw_chances,
-    note=lambda typed: f"{format_count(len(typed.words))} words",
+    note=lambda typed: f"{count(len(typed.words))} words",
     reading="The more ink, the likelier the tag. A column without ink is a word that the model has not read.",
     how="Softmax over the tags at the first token of each word; words are what stands between blanks.",
     tables=lambda typed: {"Probabilities": build_chance_table(typed)},

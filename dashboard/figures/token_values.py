@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.exceptions import NotAvailable
-from core.formatting import format_number
+from core.formatting import number
 from core.text.lexicon import NEUTRAL, name_triples
 from core.text.pos_tags import TAGS
 from dashboard.figures import attention_heads
@@ -154,7 +154,7 @@ def draw_token_rows(
         layout["shapes"] = [pattern] if pattern else []
     else:
         layout["annotations"] = [
-            {"x": x, "y": y, "text": format_number(float(value), 2)}
+            {"x": x, "y": y, "text": number(float(value), 2)}
             | {"font": {"size": size(13), "color": choose_text_color(t, colour(t, float(z[y, x]), top))}}
             for (y, x), value in np.ndenumerate(values)
         ]

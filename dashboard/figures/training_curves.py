@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from core.data.findings import plural
 from core.exceptions import NotAvailable
-from core.formatting import format_number, format_subscript
+from core.formatting import format_subscript, number
 from dashboard.figures.figure import Figure
 from dashboard.figures.source import Source
 from dashboard.figures.subplots import Panels, make_whiskers
@@ -61,7 +61,7 @@ def draw_learning(curves: Curves, look: Look) -> go.Figure:
         )
     if len(curves.validation_loss) > 1:
         best = min(range(len(curves.validation_loss)), key=lambda i: curves.validation_loss[i])
-        at, text = curves.epoch[best], f"lowest {format_number(curves.validation_loss[best])}"
+        at, text = curves.epoch[best], f"lowest {number(curves.validation_loss[best])}"
         figure.add_vline(x=at, line={"color": t.ink, "width": 1, "dash": "dot"})
         corner: dict[str, Any] = {"yref": "y domain", "xanchor": "left", "yanchor": "top", "xshift": 6}
         figure.add_annotation(x=at, y=0.99, text=text, font={"color": t.ink}, **corner)

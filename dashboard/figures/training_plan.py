@@ -8,7 +8,7 @@ from typing import Any
 
 from core.config import SETTINGS, RunConfig, explain_idle, to_dict
 from core.data.counterexample_snapshot import NAME
-from core.formatting import format_count, format_duration
+from core.formatting import count, format_duration
 from core.models.config import ModelConfig
 from core.models.model_description import list_features
 from core.recipes import RECIPES, AppliedRecipe
@@ -33,12 +33,12 @@ def describe_size(size: Size | None) -> str:
     if size is None:
         return "Its size is known when its n-grams are counted"
     rest = {"run": ", as an earlier run counted", "data": ", counted in these texts", "bound": " at most"}[size.counted]
-    return f"{format_millions(size.parameters)} parameters at {format_count(size.vocabulary)} tokens{rest}"
+    return f"{format_millions(size.parameters)} parameters at {count(size.vocabulary)} tokens{rest}"
 
 
 def format_millions(parameters: int) -> str:
     """Write `0.41 M`; below ten thousand the number itself."""
-    return f"{parameters / 1e6:.2f} M" if parameters >= 10_000 else format_count(parameters)
+    return f"{parameters / 1e6:.2f} M" if parameters >= 10_000 else count(parameters)
 
 
 def summarize_changes(config: RunConfig, own: Mapping[str, str], along: Mapping[str, Any]) -> str:
@@ -62,7 +62,7 @@ def describe_time(found: Estimate | None, config: RunConfig) -> str:
         return "How long it takes is known after its first steps: nobody has counted these texts yet."
     basis = {0: "a guess: nothing similar has been trained on this machine yet", 1: "measured on an earlier run here"}
     about = basis.get(found.runs, f"measured on {found.runs} earlier runs here")
-    steps = f"{'' if found.counted else 'up to '}{format_count(found.steps)} steps in {config.training.epochs} epochs"
+    steps = f"{'' if found.counted else 'up to '}{count(found.steps)} steps in {config.training.epochs} epochs"
     unit = 5 if found.seconds < 120 else 60 if found.seconds < 3600 else 600  # no more digits than an estimate has
     seconds = max(unit, unit * round(found.seconds / unit))
     return f"About {format_duration(seconds)} at most · {steps} · {about}"

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.formatting import format_number, format_signed
+from core.formatting import number, signed
 from core.runs.record import RunRecord
 from core.text.graphemes import detect_direction, quote_text
 from dashboard.figures.attention_heads import LAYER, MAP, get_map
@@ -146,7 +146,7 @@ def explain_answer(shown: WordView) -> list[tuple[str, str]]:
         line = [
             ("", f"{start} "),
             ("strong", quote_text(found.words[place].word)),
-            ("", f" ({format_signed(pushes[place])}). "),
+            ("", f" ({signed(pushes[place])}). "),
         ]
     elif len(pushes):
         line = [("", f"No word speaks for {said if two else shown.target}. ")]
@@ -205,7 +205,7 @@ def _draw_words(shown: WordView, look: Look) -> Component:
             "ends": [others, f"towards {found.target}"],
             "ramp": [*reversed(away[1:]), *towards] if away else list(towards),
             "away": "" if away else others,
-            "push": f"log-odds lost without the word, full colour {format_number(top, 1 if top >= 1 else 2)}",
+            "push": f"log-odds lost without the word, full colour {number(top, 1 if top >= 1 else 2)}",
             "read": f"ink: how much it is read ({shown.setting})" if read is not None else "",
             "unknown": "not in the vocabulary" if shown.unknown.any() else "",
             "unread": "not read" if shown.unread.any() else "",
@@ -236,9 +236,9 @@ def _list_items(
         push = float(pushes[place])
         unknown, unread = bool(shown.unknown[place]), bool(shown.unread[place])
         share = None if read is None else float(read[place])
-        about = [f"{word.word}, push {format_signed(push, 3)} towards {found.target}"]
-        about += [] if shown.before is None else [f"as trained {format_signed(float(shown.before[place]), 3)}"]
-        about += [] if share is None else [f"is read {format_number(share, 3)}"]
+        about = [f"{word.word}, push {signed(push, 3)} towards {found.target}"]
+        about += [] if shown.before is None else [f"as trained {signed(float(shown.before[place]), 3)}"]
+        about += [] if share is None else [f"is read {number(share, 3)}"]
         about += ["not in the vocabulary"] * unknown + ["not read by this model"] * unread
         yield {
             "word": word.word,

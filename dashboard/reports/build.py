@@ -24,7 +24,7 @@ from plotly.offline import get_plotlyjs
 import core
 from core.atomic import write_named
 from core.exceptions import InputError
-from core.formatting import format_count
+from core.formatting import count
 from core.runs.archive import remove_paths
 from core.runs.record import RunRecord, refuse_tagged
 from core.runs.store import RunStore
@@ -245,7 +245,7 @@ class _Parts(ABC):
         self.found = ReportData(told=self.told)
         self.table = reading.read_tagged_rows(self.record, self.split).table  # what the first run says of the split
         self.n = len(self.table.frame)
-        self.facts = [f"{format_count(self.n)} {self.split} sentences of {Path(self.record.config.data.name).name}"]
+        self.facts = [f"{count(self.n)} {self.split} sentences of {Path(self.record.config.data.name).name}"]
         self.rows: dict[str, Any] = {}
         self.no_paths = False
         self._done = 0
@@ -301,7 +301,7 @@ class _Parts(ABC):
         self.rows = {"columns": columns, "n": n, "file": file}
         words = "Search, choose and sort; the CSV has the rows that are left, in their order."
         if not kept.whole:
-            part = f"{format_count(n)} of {format_count(kept.of)}"
+            part = f"{count(n)} of {count(kept.of)}"
             words += f" This file holds {part} rows, what is wrong first: more would make it too large."
         place = '<div id="rows"></div><noscript>The table of predictions needs JavaScript.</noscript>'
         return Section("predictions", "Predictions", n, "sentences", write_paragraph(words) + place)
@@ -327,7 +327,7 @@ class _Run(_Parts):
         for name, title, pages, more in PARTS:
             markup = self.draw_figures([*list_page_figures(pages, LIST), *more], self.source)
             if name == "errors" and not self.table.wrong.any():
-                markup = write_notice("Nothing is wrong", f"All {format_count(self.n)} sentences are right.")
+                markup = write_notice("Nothing is wrong", f"All {count(self.n)} sentences are right.")
                 self._drop_figures(list_page_figures(pages, LIST))
             if markup:
                 yield Section(name, title, *self._count_contents(name), markup)
@@ -349,7 +349,7 @@ class _Run(_Parts):
     def _count_contents(self, name: str) -> tuple[int, str]:
         tables = len({"behaviour", "belief"} & set(self.found.figures))
         sizes = {
-            "errors": (int(self.table.wrong.sum()), f"of {format_count(self.n)} sentences wrong"),
+            "errors": (int(self.table.wrong.sum()), f"of {count(self.n)} sentences wrong"),
             "learning": (self.record.results.get("steps", 0), "steps of training"),
             "model": (self.record.parameters, "parameters"),
             "behaviour": (tables, "table" if tables == 1 else "tables"),

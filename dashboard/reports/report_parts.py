@@ -10,7 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from core.exceptions import InputError, NotAvailable, RunDamaged
-from core.formatting import format_count
+from core.formatting import count
 from core.table_format import BOM, format_csv
 from dashboard.figures.drawing import Component, DataTable, Drawing, Node, make_node, read_asset, write_node
 from dashboard.figures.figure import Figure
@@ -63,7 +63,7 @@ class Section:
     @property
     def note(self) -> str:
         """Return the note behind the heading: how much the section holds."""
-        return f"{format_count(self.n)} {self.of}"
+        return f"{count(self.n)} {self.of}"
 
 
 def write_paragraph(words: str, kind: str = "") -> str:
@@ -175,9 +175,7 @@ def _write_drawing(light: Drawing, dark: Drawing, found: ReportData, name: str, 
     """Write what the figure shows: a place for a chart, a table, or a component."""
     if isinstance(light, go.Figure) and isinstance(dark, go.Figure):
         if (bars := _count_points(light, "bar")) > MOST_BARS:
-            return write_node(
-                make_node("p", f"{format_count(bars)} bars are too many for a file; their numbers stand below.")
-            )
+            return write_node(make_node("p", f"{count(bars)} bars are too many for a file; their numbers stand below."))
         words, other = (_serialize_chart(each) for each in (light, dark))
         found.charts[name] = {"light": words, "dark": compute_difference(words, other), "config": make_config(name)}
         style = f"height:{int(words['layout'].get('height') or HEIGHT)}px"

@@ -19,7 +19,7 @@ from core.failures.predictions_table import PredictionTable
 from core.failures.query import Clause
 from core.failures.report import describe_result
 from core.failures.row_annotations import Annotations, compare_authors
-from core.formatting import format_count, format_duration, format_number
+from core.formatting import count, format_duration, number
 from core.models.presets import PRESETS
 from core.runs.configuration import train_command
 from core.runs.record import RunRecord
@@ -63,7 +63,7 @@ def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Se
         "Machine": f"{record.device}, {plural(record.threads, 'thread')}" if record.device else "",
         "Versions": ", ".join(f"{name} {version}" for name, version in record.versions.items()),
         "Parameters": format_millions(record.parameters) if record.parameters else "",
-        "Vocabulary": f"{format_count(record.vocabulary)}, texts cut at {format_count(record.max_length)} tokens",
+        "Vocabulary": f"{count(record.vocabulary)}, texts cut at {count(record.max_length)} tokens",
         "Started from": config.training.start,
         "Sweep": record.parent,
         "Fingerprint of the data": record.data_fingerprint,
@@ -81,7 +81,7 @@ def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Se
 
 def _shorten_names(names: tuple[str, ...]) -> str:
     shown = ", ".join(names[:MOST_CLASSES])
-    return shown if len(names) <= MOST_CLASSES else f"{shown} and {format_count(len(names) - MOST_CLASSES)} more"
+    return shown if len(names) <= MOST_CLASSES else f"{shown} and {count(len(names) - MOST_CLASSES)} more"
 
 
 def write_settings(record: RunRecord) -> Section:
@@ -98,11 +98,9 @@ def write_settings(record: RunRecord) -> Section:
     if own:
         first = write_table("What differs from the preset", ("Setting", "Value", "Preset", "What it is"), changed)
     rest = fold_markup(
-        f"All {format_count(len(every))}", write_table("All settings", ("Setting", "Value", "What it is"), every)
+        f"All {count(len(every))}", write_table("All settings", ("Setting", "Value", "What it is"), every)
     )
-    return Section(
-        "settings", "Settings", len(values), f"settings, {format_count(len(own))} not the preset’s", first + rest
-    )
+    return Section("settings", "Settings", len(values), f"settings, {count(len(own))} not the preset’s", first + rest)
 
 
 def _format_value(value: Any) -> str:
@@ -138,8 +136,7 @@ def write_data_card(
 def _write_absent_data(record: RunRecord, judged: PredictionTable, why: str) -> str:
     has = judged.true.sum(0).tolist()
     rows = [
-        (label, format_count(n), format_percent(n / max(1, len(judged))))
-        for label, n in zip(judged.classes, has, strict=True)
+        (label, count(n), format_percent(n / max(1, len(judged)))) for label, n in zip(judged.classes, has, strict=True)
     ]
     known = write_facts({"Data": get_data_name(record.config.data.name), "Fingerprint": record.data_fingerprint})
     known += "".join(write_paragraph(note, "soft") for note in record.data_notes)
@@ -150,7 +147,7 @@ def _write_absent_data(record: RunRecord, judged: PredictionTable, why: str) -> 
 def _write_counts(record: RunRecord, dataset: Dataset, found: ReportData) -> str:
     """Write the splits and classes of a data set as the page Data shows them."""
     if sum(int(rows["text"].str.len().sum()) for rows in dataset.splits.values()) > AT_ONCE:
-        rows = [(split, format_count(len(frame))) for split, frame in dataset.splits.items()]
+        rows = [(split, count(len(frame))) for split, frame in dataset.splits.items()]
         words = "Lengths and repeats are not counted in a report of so many texts; the page Data shows them."
         return write_table("Splits", ("Split", "Rows"), rows, ("Rows",)) + write_paragraph(words, "soft")
     card = data.card.build_card(dataset, record.config.text)
@@ -195,7 +192,7 @@ def read_session(reading: ReportReader, record: RunRecord, named: str, table: Pr
         return Session(coded, wrong, describe_result(table, (Clause("wrong"),), table.wrong), known)
     if draw := next((each for each in known if each.id == named), None):
         drawn = set(draw.keys)
-        about = f"{format_count(len(draw.keys))} of {format_count(len(draw.population))} drawn with seed {draw.seed}"
+        about = f"{count(len(draw.keys))} of {count(len(draw.population))} drawn with seed {draw.seed}"
         found = Session(coded, tuple(key for key in keys if key in drawn), about, known, draw.said)
     elif named == codes.data or named in coded.authors:
         by, who = (coded, "anybody") if named == codes.data else (coded.select_author(named), named)
@@ -232,13 +229,10 @@ def _write_codebook(found: Session, counted: dict[str, Any], shown: PredictionTa
     rows: list[dict[str, str | Node]] = []
     for each in counted["codes"]:
         code = about[each["code"]]
-        row: dict[str, str | Node] = {"Code": code.name, "Sentences": format_count(each["n"])}
+        row: dict[str, str | Node] = {"Code": code.name, "Sentences": count(each["n"])}
         if counted["complete"]:
             low, high = each["interval"]
-            row |= {
-                "Share": format_number(each["share"]),
-                "95 % interval": f"{format_number(low)} to {format_number(high)}",
-            }
+            row |= {"Share": number(each["share"]), "95 % interval": f"{number(low)} to {number(high)}"}
         if told:  # the first sentences of the session that have it
             coded = [text[key] for key in found.keys if code.name in found.coded.get_codes(key)][:EXAMPLES]
             given = dict.fromkeys(filter(None, (code.example, *coded)))
@@ -255,7 +249,7 @@ def _write_authors(found: Session) -> str:
     names = sorted({*coded.authors, *(name for each in coded.notes.values() for name in each)})
     kinds = coded.given, coded.notes
     rows = [
-        (name_author(name), *(format_count(sum(name in kind.get(key, {}) for key in keys)) for kind in kinds))
+        (name_author(name), *(count(sum(name in kind.get(key, {}) for key in keys)) for kind in kinds))
         for name in names
     ]
     return write_table("Who coded", ("Author", "Coded", "Notes"), rows, ("Coded", "Notes")) if rows else ""
@@ -271,8 +265,8 @@ def _write_kappa(found: Session) -> str:
         kappa = "not defined"
         if pair["interval"]:
             low, high = pair["interval"]
-            kappa = f"{format_number(pair['kappa'], 2)} ({format_number(low, 2)} to {format_number(high, 2)})"
+            kappa = f"{number(pair['kappa'], 2)} ({number(low, 2)} to {number(high, 2)})"
         both = f"{name_author(first)} and {name_author(second)}"
-        rows.append((both, format_count(pair["n"]), format_count(pair["same"]), kappa))
+        rows.append((both, count(pair["n"]), count(pair["same"]), kappa))
     columns = ("Authors", "Coded by both", "Alike", "Cohen’s κ (95 %)")
     return write_table("Agreement", columns, rows, columns[1:]) if rows else ""

@@ -19,7 +19,7 @@ from core.data.yaml_tree import LARGEST
 from core.exceptions import InputError, SentiscopeError
 from core.failures.counter_examples import CounterExample, ExamplePrediction, remove_example
 from core.fingerprint import hash_value
-from core.formatting import format_count
+from core.formatting import count
 from core.runs import background_jobs
 from core.runs.record import RunRecord
 from dashboard import access, selection, state
@@ -47,7 +47,7 @@ LOOK_AGAIN = 5.0  # seconds between two looks for counter-examples that others h
 def show_examples_link() -> None:
     """Show a link to the list of counter-examples further down, if there are any."""
     if n := len(data.list_examples()):
-        said = "1 counter-example" if n == 1 else f"{format_count(n)} counter-examples"
+        said = "1 counter-example" if n == 1 else f"{count(n)} counter-examples"
         st.html(
             f'<p class="s-cap"><a href="#{make_anchor(COUNTER_EXAMPLES.name)}" target="_self">{said} of the class</a></p>'
         )
@@ -144,7 +144,7 @@ def show_page() -> None:
         pick_suite(record, [])
         export_bar("behave", show_examples(record, []), figures=False)
         return
-    size = f"{len(suite.tests)} tests, {len(suite.capabilities)} capabilities, {format_count(suite.size)} cases"
+    size = f"{len(suite.tests)} tests, {len(suite.capabilities)} capabilities, {count(suite.size)} cases"
     show_header("Behave", QUESTION, list_facts(record, (suite.name, size)))
     others = [one for one in data.list_loadable_runs() if one.run != record.run and can_be_asked(one)]
     beside = pick_suite(record, others)

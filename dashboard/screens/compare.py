@@ -13,7 +13,7 @@ import streamlit as st
 from core import failures
 from core.exceptions import InputError, NotAvailable, RunDamaged, SentiscopeError
 from core.fingerprint import hash_value
-from core.formatting import format_count
+from core.formatting import count
 from core.runs.record import RunRecord
 from core.runs.seed_groups import group_runs
 from dashboard import selection, state
@@ -100,7 +100,7 @@ def show_page() -> None:
     with head:
         name = get_data_name(source.sides.data)
         show_header(
-            TITLE, QUESTION, [(f"n = {format_count(n)}", f"the same {split} sentences"), (name, f"{len(records)} runs")]
+            TITLE, QUESTION, [(f"n = {count(n)}", f"the same {split} sentences"), (name, f"{len(records)} runs")]
         )
     _show_comparison(source)
 
@@ -273,7 +273,7 @@ def show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
     cell = find_cell(shape.first, shape.second, rows)
     mark_cell(state.MATRIX, cell if now else None, len(shape.kinds))
     with st.container(key="selection"):
-        show_selection(f"{format_count(len(rows))} {'sentence' if len(rows) == 1 else 'sentences'}", said)
+        show_selection(f"{count(len(rows))} {'sentence' if len(rows) == 1 else 'sentences'}", said)
     if not len(rows):
         return
     shown = rows[:MOST_ROWS]

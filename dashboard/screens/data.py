@@ -20,7 +20,7 @@ from core.data.dataset import TEST, TRAIN, Dataset
 from core.data.findings import plural
 from core.data.sources import SOURCES, is_registered
 from core.exceptions import DataError, NotAvailable
-from core.formatting import format_count
+from core.formatting import count
 from core.text.config import TextConfig
 from dashboard import access, state
 from dashboard.data import data, dataset_cards
@@ -124,7 +124,7 @@ def _show_dataset(option: DatasetOption, actions: st.delta_generator.DeltaGenera
     export_bar("data", {**tables, "Texts": lambda: rows}, figures=bool(card))
     n = sum(map(len, dataset.splits.values()))
     what = {"single": "classes", "multi": "labels, several per text", "tokens": "tags, one for each word"}[dataset.task]
-    return [(dataset.name, f"{len(dataset.classes)} {what}"), (f"n = {format_count(n)}", "labelled texts")]
+    return [(dataset.name, f"{len(dataset.classes)} {what}"), (f"n = {count(n)}", "labelled texts")]
 
 
 def _read_again(option: DatasetOption, setting: str, value: str, _word: str) -> None:

@@ -22,7 +22,7 @@ from core.data.delimited_text import QUOTINGS
 from core.data.findings import ReadingDecision, plural, shorten
 from core.data.labeled_files import FileReport
 from core.exceptions import SentiscopeError
-from core.formatting import format_count
+from core.formatting import count
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.screens.data_rows import show_labels
@@ -137,7 +137,7 @@ def confirm_file(file: str, key: str, look: Look, keep: Callable[[DataConfig], D
         with st.container(key="use-bar", horizontal=True, vertical_alignment="center", gap="medium"):
             use = partial(_use_file, keep, config)
             st.button("Use this file", type="primary", key="use-data", on_click=use, disabled=bool(lacking))
-            shares = ", ".join(f"{name} ({format_count(rows)})" for name, rows in classes.items())
+            shares = ", ".join(f"{name} ({count(rows)})" for name, rows in classes.items())
             show_caption(lacking or f"{plural(len(classes), 'class')}: {shares}")
 
     def choose_value(setting: str, _value: str, word: str) -> None:

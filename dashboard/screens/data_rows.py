@@ -17,7 +17,7 @@ from core.data.config import DataConfig, join_list
 from core.data.dataset import Dataset
 from core.data.labels import WITHHELD
 from core.failures.selection import Selection
-from core.formatting import format_count
+from core.formatting import count
 from core.runs.record import RunRecord
 from core.text.graphemes import clip_text, detect_direction
 from core.text.tokenizer import Tokenizer
@@ -93,7 +93,7 @@ def show_rows(rows: pd.DataFrame) -> tuple[pd.DataFrame, int] | None:
         first = (number - 1) * PAGE_ROWS
         shown = rows.iloc[first : first + PAGE_ROWS].reset_index(drop=True)
         show_caption(
-            f"Rows {format_count(first + 1)} to {format_count(first + len(shown))} of {format_count(len(rows))}. Choose one to open it."
+            f"Rows {count(first + 1)} to {count(first + len(shown))} of {count(len(rows))}. Choose one to open it."
         )
     event = show_table(
         shown.assign(text=[clip_text(text, SHOWN_CHARACTERS) for text in shown["text"]]),
@@ -113,7 +113,7 @@ def show_text(rows: pd.DataFrame, place: int, tokenizer: Tokenizer) -> None:
     text = str(rows["text"].iloc[place])
     changes, pieces = trace_preparation(text, tokenizer)
     with st.container(key="selection", horizontal=True, vertical_alignment="center"):
-        show_heading("From text to tokens", "steps", note=f"{format_count(len(pieces))} tokens")
+        show_heading("From text to tokens", "steps", note=f"{count(len(pieces))} tokens")
         if st.button("Try it on the Sentence page", icon=":material/notes:", type="tertiary", key="try-sentence"):
             _look_inside(rows, place)
     steps = [("as it stands", text), *changes]
@@ -128,9 +128,7 @@ def show_text(rows: pd.DataFrame, place: int, tokenizer: Tokenizer) -> None:
     unknown, cut = (any(getattr(piece, name) for piece in pieces) for name in ("unknown", "cut"))
     if unknown or cut:
         st.html(KEY[0].format(unknown=KEY[1] if unknown else "", cut=KEY[2] if cut else ""))
-    beyond = (
-        f" The first {SHOWN_TOKENS} of {format_count(len(pieces))} are drawn." if len(pieces) > SHOWN_TOKENS else ""
-    )
+    beyond = f" The first {SHOWN_TOKENS} of {count(len(pieces))} are drawn." if len(pieces) > SHOWN_TOKENS else ""
     show_caption(STEPS + beyond)
 
 

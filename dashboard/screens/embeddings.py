@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.exceptions import NotAvailable, RunDamaged
-from core.formatting import format_count
+from core.formatting import count
 from core.models.capabilities import list_capabilities
 from core.runs.record import RunRecord
 from dashboard import selection, state
@@ -64,9 +64,7 @@ def show_page() -> None:
         data.get_map_files(record.run, source.split, read_map_config(source)),
     )
     with head:
-        show_header(
-            "Embeddings", QUESTION, list_facts(record, (f"n = {format_count(len(points))}", source.split)), low=True
-        )
+        show_header("Embeddings", QUESTION, list_facts(record, (f"n = {count(len(points))}", source.split)), low=True)
     if why := data.explain_no_texts(record):
         show_finding("There are no texts to read", f"{why}.")
     if len(points) < FEW:

@@ -11,7 +11,7 @@ import streamlit as st
 from core.evaluation.projection import NAMES, NEIGHBOURS
 from core.exceptions import NotAvailable, RunDamaged
 from core.failures.selection import Selection
-from core.formatting import format_count
+from core.formatting import count
 from core.models.capabilities import list_capabilities
 from core.runs import background_jobs
 from core.runs.projections import MapFiles
@@ -79,18 +79,16 @@ def show_matches(source: Source, shown: SentenceMap, points: pd.DataFrame) -> No
     if not shown.find:
         return
     every, here = int(find_matches(points, shown.find).sum()), len(shown.found_rows)
-    what = f"{format_count(every)} of {format_count(len(points))} sentences contain “{shown.find}”"
+    what = f"{count(every)} of {count(len(points))} sentences contain “{shown.find}”"
     if not every:
         show_finding(
             "Nothing found", f"No sentence of this split contains “{shown.find}”; letter case does not matter."
         )
         return
     with st.container(key="map-found", horizontal=True, vertical_alignment="center", gap="medium"):
-        show_selection(
-            what, f"{format_count(here)} of them on this map, each in a ring" if here < every else "each in a ring"
-        )
+        show_selection(what, f"{count(here)} of them on this map, each in a ring" if here < every else "each in a ring")
         take = partial(selection.select_rules, source.record, Selection((f"text~{shown.find}",), source.split))
-        st.button(f"Select {format_count(every)}", key="select-found", on_click=take)
+        st.button(f"Select {count(every)}", key="select-found", on_click=take)
 
 
 def place_typed(record: RunRecord, shown: SentenceMap, text: str) -> tuple[PlacedSentence | None, str]:
@@ -178,10 +176,10 @@ def show_neighbors(source: Source, near: NearestSentences | None) -> dict[str, p
     if near is None:
         return {}
     show(MAP_NEIGHBOURS, near)
-    of = quote_text(near.of, QUOTED) if near.n == 1 else f"{format_count(near.n)}: {near.of}"
+    of = quote_text(near.of, QUOTED) if near.n == 1 else f"{count(near.n)}: {near.of}"
     rows = near.found["row"].tolist()
     take = partial(selection.choose_rows, source.record, source.split, rows, f"nearest to {of}")
-    st.button(f"Select these {format_count(len(rows))}", key="select-near", on_click=take)
+    st.button(f"Select these {count(len(rows))}", key="select-near", on_click=take)
     return MAP_NEIGHBOURS.build_tables(near)
 
 
@@ -203,9 +201,9 @@ def show_near_training(source: Source, now: SelectedTexts | None) -> dict[str, p
     show(MAP_COMMON, near)
     found = near.common.found
     texts, labels = found["text"].tolist(), found["label"].tolist()
-    about = f"nearest in training to {format_count(len(now))}: {now.words}"
+    about = f"nearest in training to {count(len(now))}: {now.words}"
     take = partial(selection.choose_sentences, source.record, texts, labels, about)
-    st.button(f"Select these {format_count(len(texts))}", key="select-training", on_click=take)
+    st.button(f"Select these {count(len(texts))}", key="select-training", on_click=take)
     return MAP_COMMON.build_tables(near)
 
 
@@ -218,14 +216,12 @@ def _rerun_when_tagged(source: Source) -> None:
 def offer_map(files: MapFiles, sentences: int, damage: str = "") -> None:
     """Show an offer to compute a map, its progress, or why it failed."""
     name, failed = NAMES[files.config.method], background_jobs.read_job(files).status == "failed"
-    if show_job(files, "compute-map", f"{name} map of {format_count(sentences)} sentences"):
+    if show_job(files, "compute-map", f"{name} map of {count(sentences)} sentences"):
         return
     if damage:
         show_problem(f"This {name} map is damaged", f"{damage}\nCompute it again; nothing else is touched.")
     elif not failed:
-        what = (
-            f"{name} places {format_count(sentences)} sentences so that neighbours stay neighbours. {files.offer.takes}"
-        )
+        what = f"{name} places {count(sentences)} sentences so that neighbours stay neighbours. {files.offer.takes}"
         st.html(f'<div class="s-empty"><b>There is no {name} map of this split yet</b><span>{what}</span></div>')
     with st.container(horizontal=True, horizontal_alignment="center"):
         show_start_button(files, "compute-map", "Compute the map again" if damage or failed else "", primary=True)

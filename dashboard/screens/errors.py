@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.exceptions import InputError, SentiscopeError
 from core.failures.selection import parse_selection
-from core.formatting import format_count
+from core.formatting import count
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
@@ -40,8 +40,8 @@ def show_page() -> None:
         return
     split = _get_split(splits)
     table = data.read_tagged_rows(record, split).table
-    wrong = f"{split} · {format_count(int(table.wrong.sum()))} wrong"
-    show_header("Errors", QUESTION, list_facts(record, (f"n = {format_count(len(table))}", wrong)), low=True)
+    wrong = f"{split} · {count(int(table.wrong.sum()))} wrong"
+    show_header("Errors", QUESTION, list_facts(record, (f"n = {count(len(table))}", wrong)), low=True)
     if why := data.explain_no_texts(record):
         show_finding("There are no texts to read", f"{why}.")
     there, why_not = False, ""

@@ -21,7 +21,7 @@ from core.failures.codebook import KEYS, Codes
 from core.failures.query import CODED, NOTED, is_code_rule
 from core.failures.row_annotations import Annotations, Code
 from core.failures.selection import PickedRows, Selection, parse_selection, store_picked
-from core.formatting import format_count
+from core.formatting import count
 from core.text.graphemes import quote_text
 from dashboard import selection, state
 from dashboard.data import data
@@ -65,7 +65,7 @@ def show_codes(shown: RowSelection, coded: Annotations, everything: Annotations)
     show_codebook(codes, coded, keys)
     if hidden := everything.count_hidden(coded, keys):
         show_caption(
-            f"Others have coded {format_count(hidden)} of these that you have not: what they say shows when you have coded it."
+            f"Others have coded {count(hidden)} of these that you have not: what they say shows when you have coded it."
         )
 
 
@@ -92,9 +92,7 @@ def list_sessions(shown: RowSelection) -> dict[str, Any]:
     now = ""
     for each in known:
         if rows & set(each.keys):
-            found[each.id] = (
-                f"{format_count(len(each.keys))} drawn from {format_count(len(each.population))}: {each.said}"
-            )
+            found[each.id] = f"{count(len(each.keys))} drawn from {count(len(each.population))}: {each.said}"
             now = now or (each.id if selected == set(each.keys) else "")
     return {"sessions": found, "now": now}
 
@@ -147,7 +145,7 @@ def _set_code_rule(name: str) -> Selection:
 def _offer_draw(codes: Codes, shown: RowSelection, keys: list[str]) -> None:
     n = min(MANY, len(keys))
     st.button(
-        f"Code {format_count(n)} drawn at random",
+        f"Code {count(n)} drawn at random",
         key="codes-draw",
         disabled=n == 0,
         on_click=partial(_draw_rows, codes, shown, keys, n),
@@ -159,7 +157,7 @@ def _draw_rows(codes: Codes, shown: RowSelection, keys: list[str], n: int) -> No
     """Draw rows at random and select them; a callback."""
     with state.store_refusal(state.CODES_REFUSED):
         made = draw_sample(codes, keys, n, 0, shown.description, run=shown.table.record.run, author=state.get_author())
-        about = f"{format_count(n)} drawn at random from {format_count(len(keys))}, {shown.description}"
+        about = f"{count(n)} drawn at random from {count(len(keys))}, {shown.description}"
         selection.choose_keys(shown.table.record, shown.table.split, made.keys, about, at=0, by_outcome=True)
         state.set_value(state.REDRAW, True)
 
@@ -167,7 +165,7 @@ def _draw_rows(codes: Codes, shown: RowSelection, keys: list[str], n: int) -> No
 def _offer_code_all(codes: Codes, shown: RowSelection, coded: Annotations, keys: list[str]) -> None:
     """Offer to give one code to all selected sentences, or to take it from them."""
     with st.popover(
-        f"Code all {format_count(len(keys))}", type="tertiary", key="codes-all", disabled=not (keys and coded.book)
+        f"Code all {count(len(keys))}", type="tertiary", key="codes-all", disabled=not (keys and coded.book)
     ):
         name = st.selectbox(
             "Code", [code.name for code in coded.book], key=state.get_widget_key("codes-all-which"), width=260
@@ -177,7 +175,7 @@ def _offer_code_all(codes: Codes, shown: RowSelection, coded: Annotations, keys:
         with st.container(horizontal=True):
             for label, off in (("Give it to all", False), ("Take it from all", True)):
                 act = partial(code_selected, codes, shown, keys, name, off=off)
-                hint = f"Of the {format_count(len(keys))} selected sentences, as one change"
+                hint = f"Of the {count(len(keys))} selected sentences, as one change"
                 st.button(label, key=f"codes-all-{off}", on_click=act, help=hint)
 
 
@@ -185,7 +183,7 @@ def _offer_disagreed(shown: RowSelection, shape: CodesShape) -> None:
     """Offer to select the sentences that two authors coded differently."""
     pair = shape.pair
     if pair and pair["apart"]:
-        label = f"The {format_count(len(pair['apart']))} coded differently"
+        label = f"The {count(len(pair['apart']))} coded differently"
         st.button(label, key="codes-apart", type="tertiary", on_click=partial(_select_disagreed, shown, pair))
 
 
@@ -365,9 +363,9 @@ def show_draws(shown: RowSelection, coded: Annotations, known: list[Draw]) -> No
             return
         for each in known[:LAST]:
             done = sum(state.get_author() in coded.given.get(key, {}) for key in each.keys)
-            of, split = f"{format_count(len(each.population))}: {each.said}", _find_split(shown, each)
+            of, split = f"{count(len(each.population))}: {each.said}", _find_split(shown, each)
             st.button(
-                f"{format_count(done)} of {format_count(len(each.keys))} coded, drawn from {escape_label(of)}",
+                f"{count(done)} of {count(len(each.keys))} coded, drawn from {escape_label(of)}",
                 key=f"codes-draw-{each.id}",
                 type="tertiary",
                 disabled=not split,
@@ -389,7 +387,7 @@ def _find_split(shown: RowSelection, draw: Draw) -> str:
 
 def resume_draw(shown: RowSelection, coded: Annotations, draw: Draw, split: str) -> None:
     """Select a draw, at its first sentence that is not coded; a callback."""
-    about = f"{format_count(len(draw.keys))} drawn at random from {format_count(len(draw.population))}, {draw.said}"
+    about = f"{count(len(draw.keys))} drawn at random from {count(len(draw.population))}, {draw.said}"
     first = next((at for at, key in enumerate(draw.keys) if state.get_author() not in coded.given.get(key, {})), 0)
     selection.choose_keys(shown.table.record, split, draw.keys, about, at=first, by_outcome=True)
     state.set_value(state.REDRAW, True)

@@ -17,7 +17,7 @@ from core.failures.facets import find_clause, parse_search
 from core.failures.query import Clause, parse_rules
 from core.failures.selection import Selection, parse_selection
 from core.failures.tags import MODELS, WITH, name_tag
-from core.formatting import format_count
+from core.formatting import count
 from core.runs import background_jobs
 from core.runs.record import RunRecord
 from core.text.graphemes import quote_text
@@ -254,7 +254,7 @@ def show_label_errors(source: Source) -> dict[str, pd.DataFrame]:
             f"{quote_text(each['text'], 80)} ({', '.join(f'{name} {n}' for name, n in each['labels'].items())})"
             for each in twice[:DOUBLES]
         )
-        more = f" and {format_count(len(twice) - DOUBLES)} more" if len(twice) > DOUBLES else ""
+        more = f" and {count(len(twice) - DOUBLES)} more" if len(twice) > DOUBLES else ""
         show_caption(f"The same text with several labels: {named}{more}.")
     return DOUBTED.build_tables(found) if found["rows"] else {}
 
@@ -302,7 +302,7 @@ def _offer_selections(source: Source, found: Mapping[str, Any]) -> None:
     with st.container(key="doubted-selects", horizontal=True, gap="medium"):
         for place, (words, n, choose) in enumerate(offers):
             if n:
-                label, key = f"Select the {format_count(n)} {words}", f"select-doubted-{place}"
+                label, key = f"Select the {count(n)} {words}", f"select-doubted-{place}"
                 st.button(label, key=key, type="tertiary", on_click=choose)
 
 

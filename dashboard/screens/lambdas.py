@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.exceptions import NotAvailable
-from core.formatting import format_count
+from core.formatting import count
 from core.models.capabilities import list_capabilities
 from core.runs.record import RunRecord
 from dashboard import state
@@ -49,7 +49,7 @@ def show_page() -> None:
     others = [one for one in data.list_runs() if one.run != record.run and has_lambda(one)]
     seeds = find_other_seeds(record, others)
     many = "seeds of these settings" if seeds else "seed of these settings"
-    show_header("Lambdas", QUESTION, list_facts(record, (format_count(1 + len(seeds)), many)))
+    show_header("Lambdas", QUESTION, list_facts(record, (count(1 + len(seeds)), many)))
     state.reset_on_change(state.COMPARED, record.run, seeds)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         choose_option(SCALE, Source(record, data))
@@ -85,7 +85,7 @@ def _show_lambdas(record: RunRecord) -> None:
         return
     for name, lines in shown.skipped.items():
         show_problem(
-            f"Of the history of {name}, {format_count(lines)} {'line' if lines == 1 else 'lines'} cannot be read",
+            f"Of the history of {name}, {count(lines)} {'line' if lines == 1 else 'lines'} cannot be read",
             "What they held is left out of the curves; the run itself is not affected.",
         )
     _show_notes(record, shown.tracks)

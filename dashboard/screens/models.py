@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core import preset_catalog
-from core.formatting import NARROW, format_count
+from core.formatting import NARROW, count
 from core.models.model_description import list_parts
 from core.models.presets import PAPERS, PRESETS
 from core.preset_catalog import find_nearest
@@ -41,11 +41,7 @@ OWN, FIXED = "of the run", "usual"
 def show_page() -> None:
     """Show the table of presets, then the chosen model."""
     records = data.list_runs()
-    show_header(
-        "Models",
-        QUESTION,
-        [(format_count(len(PRESETS)), "models"), (format_count(len(PAPERS) - 1), "papers and baselines")],
-    )
+    show_header("Models", QUESTION, [(count(len(PRESETS)), "models"), (count(len(PAPERS) - 1), "papers and baselines")])
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         name = pick_preset(MODEL)
         sizes = _pick_sizes(next((one for one in records if one.run == state.get_run()), None))

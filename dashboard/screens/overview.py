@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from core.formatting import format_count, format_number
+from core.formatting import count, number
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
@@ -71,15 +71,13 @@ def _list_facts(records: Sequence[RunRecord], shown: Sequence[Board]) -> list[tu
     if not records:
         return []
     done = [record for record in records if record.status == "done"]
-    counts = [
-        (format_count(len(records)), f"{'runs' if len(records) > 1 else 'run'}, {format_count(len(done))} finished")
-    ]
+    counts = [(count(len(records)), f"{'runs' if len(records) > 1 else 'run'}, {count(len(done))} finished")]
     if len(shown) != 1 or not shown[0].measured:
         return counts
     (board,) = shown
     rows = {entry.record.progress.get("rows", {}).get("train", 0) for entry in board.measured}
     alike = rows.pop() if len(rows) == 1 else 0
-    return [(board.name, f"{format_count(alike)} training sentences" if alike else ""), *counts]
+    return [(board.name, f"{count(alike)} training sentences" if alike else ""), *counts]
 
 
 def _test_ties(shown: Sequence[Board]) -> None:
@@ -116,12 +114,8 @@ def _suggest_step(records: list[RunRecord]) -> tuple[str, str, str, str, str]:
         )
     text, found = "Type a sentence.", read_headline(best)
     if found:
-        right = f"gets {format_number(found.value)} of the test sentences right"
-        said = (
-            right
-            if best.task == "single"
-            else f"reaches a macro F1 of {format_number(found.value)} on the test sentences"
-        )
+        right = f"gets {number(found.value)} of the test sentences right"
+        said = right if best.task == "single" else f"reaches a macro F1 of {number(found.value)} on the test sentences"
         text = f"It {said}. Type one that it gets wrong."
     return f"Try to fool {best.preset}", text, "Type a sentence", "sentence", best.run
 

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.formatting import format_count, shorten_text
+from core.formatting import count, shorten_text
 from core.runs.archive import export_run, import_run, import_zip
 from core.runs.record import SHOWN, RunRecord
 from dashboard import state
@@ -55,7 +55,7 @@ def show_board(board: Board, metrics: Mapping[str, str], *, alone: bool) -> None
 def _show_head(board: Board, metrics: Mapping[str, str], *, alone: bool) -> DeltaGenerator:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         n = data.count_test_rows(board.measured[0].record) if board.measured else 0
-        note = f"n = {format_count(n)} test sentences, best first" if n else ""
+        note = f"n = {count(n)} test sentences, best first" if n else ""
         show_heading("Models" if alone else board.name, f"models-{board.name}", note=note, about=HOW)
         _pick_order(metrics)
         return st.container(horizontal=True, vertical_alignment="center", width="content")

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from core.exceptions import NotAvailable
-from core.formatting import format_count, format_number
+from core.formatting import count, number
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
@@ -67,7 +67,7 @@ def show_page() -> None:
     report = source.report
     n = len(report.examples)
     with head:
-        show_header("Performance", QUESTION, list_facts(record, (f"n = {format_count(n)}", f"{split} sentences")))
+        show_header("Performance", QUESTION, list_facts(record, (f"n = {count(n)}", f"{split} sentences")))
     if why := data.explain_no_texts(record):
         show_finding("There are no texts to read", f"{why}.")
     if n < FEW:
@@ -108,14 +108,10 @@ def _show_accuracy(decision: Decision) -> None:
             "No sentence gets an answer", "Every top probability lies below the threshold; move it to the left."
         )
         return
-    who = (
-        f"{format_count(answered)} of {format_count(decision.total)} sentences get an answer; "
-        if decision.positive is None
-        else ""
-    )
-    right = f"{format_count(int(decision.correct.sum()))} of {format_count(answered)} right"
-    accuracy = f"accuracy {format_number(share)} ({format_number(low)} to {format_number(high)})"
-    show_caption(f"At {format_number(decision.threshold, 2)}: {who}{right}, {accuracy}.")
+    who = f"{count(answered)} of {count(decision.total)} sentences get an answer; " if decision.positive is None else ""
+    right = f"{count(int(decision.correct.sum()))} of {count(answered)} right"
+    accuracy = f"accuracy {number(share)} ({number(low)} to {number(high)})"
+    show_caption(f"At {number(decision.threshold, 2)}: {who}{right}, {accuracy}.")
 
 
 def _show_confusion(source: Source, decision: Decision) -> dict[str, pd.DataFrame]:

@@ -11,7 +11,7 @@ from core import runs
 from core.api.evaluation import Evaluation
 from core.data import uploads
 from core.exceptions import SentiscopeError
-from core.formatting import format_count
+from core.formatting import count
 from core.runs.record import RunRecord
 from dashboard import access, state
 from dashboard.data import data
@@ -130,7 +130,7 @@ def _pick_classes(record: RunRecord, offered: DatasetLabels) -> dict[str, str | 
         },
         key=state.get_widget_key(f"elsewhere-labels-{record.run}-{offered.split}-{'-'.join(offered.labels)[:80]}"),
     )
-    show_caption(f"{format_count(offered.rows)} labelled rows, split {offered.split}. Click a class to change it.")
+    show_caption(f"{count(offered.rows)} labelled rows, split {offered.split}. Click a class to change it.")
     named = zip(edited["label"], edited["class"], strict=True)
     return {str(label): None if pd.isna(name) else str(name) for label, name in named}
 

@@ -15,7 +15,7 @@ import streamlit as st
 from core.exceptions import NotAvailable, SentiscopeError
 from core.failures.selection import Selection
 from core.failures.slices import LONGEST, remove_slice, rename_slice
-from core.formatting import format_count, format_number
+from core.formatting import count, number
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data
@@ -74,7 +74,7 @@ def select_bar(source: Source, decision: Decision) -> None:
         wrong = bool(points[0]["curve_number"])
         inside = np.minimum((decision.score * BARS).astype(int), BARS - 1) == place
         rows = decision.rows[inside & (decision.correct != wrong)]
-        ends = f"{format_number(place / BARS, 2)} to {format_number((place + 1) / BARS, 2)}"
+        ends = f"{number(place / BARS, 2)} to {number((place + 1) / BARS, 2)}"
         about = f"{'wrong' if wrong else 'right'}, {decision.score_name} {ends}{_format_threshold(decision)}"
     selection.choose_rows(source.record, source.split, rows, about, by=BAR, by_outcome=True)
 
@@ -114,9 +114,9 @@ def offer_outcomes(source: Source, decision: Decision) -> None:
         if len(wrong):
             rules = ("wrong",) if source.record.task == "single" else ()
             act = partial(take, wrong, f"wrong{_format_threshold(decision)}", rules=rules, by_outcome=True)
-            st.button(f"Select the {format_count(len(wrong))} wrong", type="tertiary", key="select-wrong", on_click=act)
+            st.button(f"Select the {count(len(wrong))} wrong", type="tertiary", key="select-wrong", on_click=act)
         if len(silent):
-            label = f"Select the {format_count(len(silent))} without an answer"
+            label = f"Select the {count(len(silent))} without an answer"
             act = partial(take, silent, f"no answer{_format_threshold(decision)}")
             st.button(label, type="tertiary", key="select-silent", on_click=act)
 
@@ -129,7 +129,7 @@ def _make_rule(source: Source, decision: Decision, column: str, place: int) -> s
 
 
 def _format_threshold(decision: Decision) -> str:
-    return f" at {format_number(decision.threshold, 2)}"
+    return f" at {number(decision.threshold, 2)}"
 
 
 WHICH, RENAMED = "slice-which", "slice-renamed"
@@ -238,7 +238,7 @@ def _show_label(source: Source, choice: str) -> None:
         label = pick_option(thresholding.RULE, source, label="Label", width=220)
         exact = pick_threshold(source, f"{source.record.run}, {label}, {choice}")
     if choice == multilabel.TUNED and not source.get_choice(thresholding.COST):
-        show_caption(f"Chosen on validation: {format_number(exact)}.")
+        show_caption(f"Chosen on validation: {number(exact)}.")
 
 
 def show_all_metrics(source: Source) -> dict[str, pd.DataFrame]:

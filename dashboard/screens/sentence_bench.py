@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.exceptions import NotAvailable
-from core.formatting import format_count
+from core.formatting import count
 from core.interpret.edits import UNCHANGED, Editable, Edits
 from core.models.capabilities import list_capabilities
 from core.text.graphemes import clip_text, wrap_bidi
@@ -80,8 +80,8 @@ def show_more_maps(source: Source) -> None:
     view = source.view
     if view.truncated:
         show_finding(
-            f"The last {format_count(view.truncated)} tokens were cut off",
-            f"This model reads {format_count(source.record.max_length)} tokens at most. Not read: "
+            f"The last {count(view.truncated)} tokens were cut off",
+            f"This model reads {count(source.record.max_length)} tokens at most. Not read: "
             f"“{wrap_bidi(clip_text(view.cut, QUOTED))}”.",
         )
     show_finding("Attention is not an explanation", NOTE)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.formatting import format_number
+from core.formatting import number
 from core.interpret.edits import Edits
 from core.runs.record import RunRecord
 from core.text.graphemes import clip_text, wrap_bidi
@@ -166,4 +166,4 @@ def _restore_state(tried: TriedSentence) -> None:
 def _format_state(tried: TriedSentence) -> str:
     text = wrap_bidi(clip_text(tried.text, QUOTED))
     about = "; ".join(filter(None, (tried.run, tried.changed)))
-    return f"{text} — {tried.answer} {format_number(tried.chance)} ({about})"
+    return f"{text} — {tried.answer} {number(tried.chance)} ({about})"

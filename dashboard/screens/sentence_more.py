@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.exceptions import InputError, NotAvailable
-from core.formatting import format_count, format_number
+from core.formatting import count, number
 from core.interpret.edits import Edits
 from core.interpret.negation_templates import FILLER, PLACE, TEMPLATES
 from core.interpret.negation_templates import LONGEST as LONGEST_TEMPLATE
@@ -176,7 +176,7 @@ def _list_tokens(trained: SentenceView) -> dict[str, pd.DataFrame]:
 def _explain_no_inside(record: RunRecord, view: SentenceView) -> None:
     if view.too_long:
         show_finding(
-            f"A text of {format_count(len(view.tokens))} tokens is too long for maps",
+            f"A text of {count(len(view.tokens))} tokens is too long for maps",
             "Each token sees only its neighbours and a few others here, so a map of all pairs would be nearly empty. "
             "Type a shorter text to see maps.",
         )
@@ -242,7 +242,7 @@ def show_mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: S
     """Show the parts of a mixed prediction side by side; nothing if it has only one."""
     if trained.mix is None or view.mix is None:
         return
-    about = MIXTURE.format(format_number(record.temperature, 2))
+    about = MIXTURE.format(number(record.temperature, 2))
     show_heading("What the answer is made of", "mix", note=record.mixture, about=about)
     _show_mixed_parts(record, trained.mix if edits else None, view.mix, view)
     state.set_value(KEY, not edits.unmixed)
@@ -371,7 +371,7 @@ def _format_prediction(record: RunRecord, chances: np.ndarray) -> str:
     limits = record.tuned_thresholds or {}
     several = [place for place, name in enumerate(record.classes) if chances[place] > limits.get(name, 0.5)]
     shown = several if record.task == "multi" and several else [int(chances.argmax())]
-    return ", ".join(f"{record.classes[place]} {format_number(float(chances[place]), 2)}" for place in shown)
+    return ", ".join(f"{record.classes[place]} {number(float(chances[place]), 2)}" for place in shown)
 
 
 def show_methods(source: Source) -> dict[str, pd.DataFrame]:

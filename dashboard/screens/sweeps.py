@@ -12,7 +12,7 @@ import streamlit as st
 from core import runs as run_files
 from core.exceptions import RunDamaged, SentiscopeError
 from core.fingerprint import hash_value
-from core.formatting import format_count
+from core.formatting import count
 from core.models.presets import PRESETS
 from core.runs import sweep, sweep_drive
 from core.runs.sweep import Plan, parse_grid
@@ -39,9 +39,7 @@ POLL_SECONDS = 2.0
 def show_page() -> None:
     """Show a form, then the chosen sweep."""
     names = sweep.list_names(data.store())
-    show_header(
-        "Sweeps", QUESTION, [(format_count(len(names)), "sweep" if len(names) == 1 else "sweeps")] if names else []
-    )
+    show_header("Sweeps", QUESTION, [(count(len(names)), "sweep" if len(names) == 1 else "sweeps")] if names else [])
     with st.expander("New sweep", expanded=not names, icon=":material/add:"):
         show_form()
     missing = state.get_bound(state.SWEEP)
@@ -94,7 +92,7 @@ def _show_sweep(plan: Plan) -> None:
         baseline = st.selectbox("Compare with", labels, index=None, placeholder="TF-IDF only", **bound)
     cells = figures.list_chart_cells(whole, named[title])
     if cells:
-        show(figures.MEMBERS, figures.Members(cells, title, f"{format_count(found.counts['done'])} runs"))
+        show(figures.MEMBERS, figures.Members(cells, title, f"{count(found.counts['done'])} runs"))
     table = data.build_sweep_table(plan, version, (named[title],), baseline or "")
     frame, runs = figures.build_table_frame(table), figures.build_member_frame(whole)
     show(figures.TABLE, frame)
@@ -128,7 +126,7 @@ def _show_progress(plan: Plan, ended: int, live: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="large"):
         with st.container():
             left = f" · {figures.describe_time_left(found)} left" if figures.describe_time_left(found) else ""
-            title = f"{format_count(found.counts['done'])} of {format_count(found.total)} runs are done"
+            title = f"{count(found.counts['done'])} of {count(found.total)} runs are done"
             show_progress(
                 title,
                 f"{figures.describe_counts(found)}{left}{' · you may close this tab' if going else ''}",
@@ -185,9 +183,9 @@ def show_form() -> None:
         if not text:
             show_problem("These choices do not fit together", str(error))
         return
-    cells = f"{format_count(plan.cells)} cells × {format_count(len(plan.seeds))} seeds"
-    folds = f" × {format_count(plan.folds)} folds" if plan.folds else ""
-    show_caption(f"{cells}{folds} = {format_count(found.total)} runs · {figures.describe_time_left(found)}.")
+    cells = f"{count(plan.cells)} cells × {count(len(plan.seeds))} seeds"
+    folds = f" × {count(plan.folds)} folds" if plan.folds else ""
+    show_caption(f"{cells}{folds} = {count(found.total)} runs · {figures.describe_time_left(found)}.")
     st.code(figures.write_command(plan, access.format_name), language=None, wrap_lines=True)
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.data.conll import OUTSIDE
 from core.exceptions import NotAvailable, SentiscopeError
-from core.formatting import format_count
+from core.formatting import count
 from core.metrics import select_metrics
 from core.runs.record import RunRecord
 from dashboard import state
@@ -56,7 +56,7 @@ def _show_metrics(record: RunRecord, splits: list[str]) -> None:
     split = state.get_bound(SPLIT)
     source = Source(record, data, split=split if split in splits else "", text=state.get_bound(state.TEXT))
     rows = token_tags.read_tagged_rows(source)
-    size = f"{format_count(len(rows.table))} sentences, {format_count(rows.labeled)} spans"
+    size = f"{count(len(rows.table))} sentences, {count(rows.labeled)} spans"
     show_header("Tokens", QUESTION, list_facts(record, (source.split, size)))
     with st.container(key="tags-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
         state.set_option(SPLIT, splits, source.split)
@@ -96,8 +96,8 @@ def _show_typed_part(record: RunRecord) -> None:
         unread = sum(chance is None for chance in shown.of_tags)
         if unread:
             show_finding(
-                f"{format_count(unread)} of {format_count(len(shown.words))} words were not read",
-                f"This run reads {format_count(record.max_length)} tokens at most; what stands behind them is taken for O.",
+                f"{count(unread)} of {count(len(shown.words))} words were not read",
+                f"This run reads {count(record.max_length)} tokens at most; what stands behind them is taken for O.",
             )
     except SentiscopeError as error:
         show_error(error)

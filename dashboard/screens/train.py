@@ -10,7 +10,7 @@ import streamlit as st
 from core.data.counterexample_snapshot import NAME
 from core.data.lineage import NAME as LINEAGE
 from core.exceptions import SentiscopeError
-from core.formatting import format_count, format_duration, format_number, format_plus_minus
+from core.formatting import count, format_duration, format_plus_minus, number
 from core.runs import training_jobs
 from core.runs.record import RunRecord
 from dashboard import state
@@ -129,7 +129,7 @@ def show_queue(records: Sequence[RunRecord], beside: str = "") -> None:
     others = sorted((one for one in live if one.run != beside), key=lambda one: (one.status != "running", one.created))
     if not others:
         return
-    show_heading("Queue", "queue", note=f"{format_count(len(live))} running or waiting")
+    show_heading("Queue", "queue", note=f"{count(len(live))} running or waiting")
     for record in others:
         place = training_jobs.get_queue_position(records, record.run)
         with st.container(key=f"queued-{record.run}", horizontal=True, vertical_alignment="center", gap="small"):
@@ -170,14 +170,12 @@ def _describe_progress(record: RunRecord, curves: Curves) -> tuple[str, str, flo
 def _show_metrics(record: RunRecord, curves: Curves) -> None:
     if found := read_headline(record):
         rest = "intervals and the TF-IDF yardstick follow" if found.low is None else "the TF-IDF yardstick follows"
-        show_caption(f"Test {found.name} {format_number(found.value)}; {rest}.")
+        show_caption(f"Test {found.name} {number(found.value)}; {rest}.")
     elif curves.epoch:
-        spread = "".join(
-            f" ({format_number(low)} to {format_number(high)})" for low, high in curves.validation_range[-1:]
-        )
+        spread = "".join(f" ({number(low)} to {number(high)})" for low, high in curves.validation_range[-1:])
         show_caption(
-            f"After epoch {len(curves.epoch)}: validation loss {format_number(curves.validation_loss[-1])}, "
-            f"{curves.metric} {format_number(curves.validation_metric[-1])}{spread}."
+            f"After epoch {len(curves.epoch)}: validation loss {number(curves.validation_loss[-1])}, "
+            f"{curves.metric} {number(curves.validation_metric[-1])}{spread}."
         )
 
 
@@ -214,7 +212,7 @@ def show_outcome(record: RunRecord) -> None:
 def _describe_resume(record: RunRecord) -> str:
     if not data.has_checkpoint(record.run) or not record.progress.get("steps"):
         return record.reason
-    done, steps = format_count(int(record.progress["step"])), format_count(int(record.progress["steps"]))
+    done, steps = count(int(record.progress["step"])), count(int(record.progress["steps"]))
     same = f"`sentiscope train --resume {record.run}`"
     return f"It stands at step {done} of {steps}. “Resume” continues there, as does {same}."
 
@@ -222,9 +220,7 @@ def _describe_resume(record: RunRecord) -> str:
 def _show_result(record: RunRecord) -> None:
     if found := read_headline(record):
         said = format_plus_minus(found.value, found.low, found.high)
-        beside = (
-            f"; TF-IDF with logistic regression {format_number(found.yardstick)}" if found.yardstick is not None else ""
-        )
+        beside = f"; TF-IDF with logistic regression {number(found.yardstick)}" if found.yardstick is not None else ""
         show_caption(f"Test {found.name} {said}{beside}.")
     for note in record.data_notes:
         if note.startswith((NAME, LINEAGE)):
@@ -243,7 +239,7 @@ def _show_figures(curves: Curves, skipped: int) -> None:
         show(LAMBDAS, curves)
     if skipped:
         left_out = "They were left out of the curves; the run itself is not affected."
-        show_problem(f"{format_count(skipped)} lines of the history cannot be read", left_out)
+        show_problem(f"{count(skipped)} lines of the history cannot be read", left_out)
 
 
 show_page()

@@ -13,7 +13,7 @@ from core.config import SETTINGS, RunConfig, compose, explain_idle, find_missing
 from core.data.counterexample_snapshot import NAME
 from core.exceptions import SentiscopeError
 from core.failures.counter_examples import write_copy
-from core.formatting import format_count
+from core.formatting import count
 from core.models.config import ModelConfig
 from core.models.model_description import list_parts
 from core.models.presets import PRESETS
@@ -116,7 +116,7 @@ def _show_removed_rows(config: RunConfig) -> None:
 def _show_examples_switch() -> None:
     n = len(data.list_examples())
     st.toggle(
-        f"Add {format_count(n)} {NAME}" if n != 1 else "Add 1 counter-example",
+        f"Add {count(n)} {NAME}" if n != 1 else "Add 1 counter-example",
         key=state.ALONG,
         persist_state="session",
         disabled=not n,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.formatting import MINUS, format_count, format_number, format_plus_minus
+from core.formatting import MINUS, count, format_plus_minus, number
 from core.runs.record import RunRecord
 from dashboard.figures.multilabel import map_thresholds
 from dashboard.figures.results import Stat
@@ -58,13 +58,13 @@ def show_prediction(
 
 def _format_label_bar(name: str, p: float, limit: float, before: float | None) -> str:
     said = p > limit
-    about = f"{'predicted' if said else 'not predicted'}, threshold {format_number(limit)}"
-    about += "" if before is None else f", as trained {format_number(before)}"
+    about = f"{'predicted' if said else 'not predicted'}, threshold {number(limit)}"
+    about += "" if before is None else f", as trained {number(before)}"
     was = "" if before is None else f'<i style="left:{100 * before:.1f}%"></i>'
     return (
         f'<li class="{"s-on" if said else ""}" title="{about}"><span>{escape(name)}</span>'
         f'<div><b style="width:{100 * p:.1f}%"></b><u style="left:{100 * limit:.1f}%"></u>{was}</div>'
-        f"<em>{format_number(p)}</em></li>"
+        f"<em>{number(p)}</em></li>"
     )
 
 
@@ -79,21 +79,21 @@ def _show_class_bar(
 ) -> None:
     """Show one segment for each class, with words where there is room and all words for a screen reader."""
     colours = color_classes(look.tokens, list(chances), ordered=ordered)
-    names = ", ".join(f"{name} {format_number(p)}" for name, p in chances.items())
+    names = ", ".join(f"{name} {number(p)}" for name, p in chances.items())
     segments, marks = [], ""
     for (name, p), colour in zip(chances.items(), colours, strict=True):
-        text = f"<span>{escape(name)} {format_number(p)}</span>" if p > roomy else ""
+        text = f"<span>{escape(name)} {number(p)}</span>" if p > roomy else ""
         ink = choose_text_color(look.tokens, colour)
         segments.append(f'<div style="width:{100 * p:.1f}%;background:{colour};color:{ink}">{text}</div>')
     if before is not None:
         ends = list(accumulate(before.values()))[:-1]
         marks = "".join(f'<u style="left:{100 * end:.1f}%" title="as trained"></u>' for end in ends)
-        names += "; as trained " + ", ".join(f"{name} {format_number(p)}" for name, p in before.items())
+        names += "; as trained " + ", ".join(f"{name} {number(p)}" for name, p in before.items())
     size = " s-small" if small else ""
     st.html(f'<div class="s-bar{size}" role="img" aria-label="{escape(names)}">{"".join(segments)}{marks}</div>')
     if len(chances) > 2 and min(chances.values()) <= roomy:  # of two the other one says it all
         key = (
-            f'<span><i class="s-dot" style="background:{colour}"></i>{escape(name)} {format_number(p)}</span>'
+            f'<span><i class="s-dot" style="background:{colour}"></i>{escape(name)} {number(p)}</span>'
             for (name, p), colour in zip(chances.items(), colours, strict=True)
         )
         st.html(f'<div class="s-key" aria-hidden="true">{"".join(key)}</div>')
@@ -109,11 +109,11 @@ def _format_stat(item: Stat) -> str:
     high = item.value if item.high is None else item.high
     first, last = item.ends
     left, right, middle = (100 * (min(max(x, first), last) - first) / (last - first) for x in (low, high, item.value))
-    spread = format_plus_minus(item.value, item.low, item.high)[len(format_number(item.value)) :]
+    spread = format_plus_minus(item.value, item.low, item.high)[len(number(item.value)) :]
     ends = "".join(f"<span>{f'{end:.2g}'.replace('-', MINUS)}</span>" for end in item.ends)
     return (
-        f"<div><dt>{escape(item.name)} <small>n = {f'{format_count(item.n)} {item.unit}'.strip()}</small></dt>"
-        f"<dd>{format_number(item.value)}<small>{spread}</small></dd>"
+        f"<div><dt>{escape(item.name)} <small>n = {f'{count(item.n)} {item.unit}'.strip()}</small></dt>"
+        f"<dd>{number(item.value)}<small>{spread}</small></dd>"
         f'<dd><u style="--a:{left:.1f}%;--w:{max(right - left, 0.6):.1f}%;--m:{middle:.1f}%"></u>'
         f"<em>{ends}</em></dd></div>"
     )

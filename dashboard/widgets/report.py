@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.exceptions import SentiscopeError, StorageError
 from core.fingerprint import hash_value
-from core.formatting import format_whole_percent
+from core.formatting import whole_percent
 from dashboard import access, state
 from dashboard.data import data
 from dashboard.widgets.messages import show_problem
@@ -105,7 +105,7 @@ def _build_report(of: ReportRequest) -> tuple[ReportRequest, str] | None:
 
     def show_step(what: str, share: float | None) -> None:
         """Show the progress of the report."""
-        bar.progress(share or 0.0, what if share is None else f"{what}, {format_whole_percent(share)}")
+        bar.progress(share or 0.0, what if share is None else f"{what}, {whole_percent(share)}")
 
     try:
         with _ONE:

@@ -13,7 +13,7 @@ from core.exceptions import SentiscopeError
 from core.failures.selection import has_fixed_outcome, parse_selection
 from core.failures.slices import FEW, LONGEST, Slice, compare_with_rest, save_slice
 from core.fingerprint import hash_value
-from core.formatting import format_count
+from core.formatting import count
 from core.runs.record import RunRecord
 from core.text.graphemes import clip_text
 from dashboard import selection, state
@@ -88,12 +88,12 @@ def _show_current(record: RunRecord) -> None:
 def _format_current(record: RunRecord, now: SelectedTexts) -> str:
     if now.problem:
         return f'<div class="s-now" role="status"><b>Nothing is selected</b> <span>{escape(now.problem)}</span></div>'
-    of = "" if now.table is None else f" of {format_count(len(now.table))}"
-    many = format_count(len(now)) if len(now) else "None"
+    of = "" if now.table is None else f" of {count(len(now.table))}"
+    many = count(len(now)) if len(now) else "None"
     what = f"<b>{many}{of}</b> <span>{escape(now.words)}</span>{_format_accuracy(now)}"
     seen = data.read_visible_codes(record, state.get_author())
     if seen.given:
-        what += f" <span>· {format_count(sum(key in seen.given for key in now.keys))} coded</span>"
+        what += f" <span>· {count(sum(key in seen.given for key in now.keys))} coded</span>"
     if now.at is not None:
         text = now.get_text(now.at)
         what += f' <q title="{escape(text)}">{escape(clip_text(text, 200))}</q>'
@@ -123,8 +123,8 @@ def _show_steps(record: RunRecord, now: SelectedTexts) -> None:
         key, act, icon = f"selected-{name}", partial(_move_by, record, by), f":material/chevron_{icon}:"
         st.button(name, key, on_click=act, icon=icon, type="tertiary", disabled=not able)
         if by < 0:
-            at = "–" if place is None else format_count(place + 1)
-            st.html(f'<span class="s-at">{at}<i> / {format_count(len(now))}</i></span>', width="content")
+            at = "–" if place is None else count(place + 1)
+            st.html(f'<span class="s-at">{at}<i> / {count(len(now))}</i></span>', width="content")
 
 
 def _move_by(record: RunRecord, by: int) -> None:
@@ -196,7 +196,7 @@ def show_selected(record: RunRecord, now: SelectedTexts, clicked: Sequence[str])
     if state.get_value(state.SELECTOR, "") in clicked:
         _in_sight(key="in-sight", data={"what": str(now.selection), "room": ROOM})
     with st.container(key="selection"):
-        show_selection(f"{format_count(len(now))} of {format_count(len(now.rows))} sentences", now.words)
+        show_selection(f"{count(len(now))} of {count(len(now.rows))} sentences", now.words)
     _show_table(record, now)
 
 
@@ -234,7 +234,7 @@ def _show_table(record: RunRecord, now: SelectedTexts) -> None:
         selection_default={"selection": {"rows": marked, "columns": [], "cells": []}} if marked else None,
     )
     if len(now) > MOST:
-        show_caption(f"The first {format_count(MOST)} of {format_count(len(now))}; the page's tables have all.")
+        show_caption(f"The first {count(MOST)} of {count(len(now))}; the page's tables have all.")
     if now.at is not None and show_inside_button(record):
         selection.look_inside()
 

@@ -13,7 +13,7 @@ import argparse
 from real_data import train_apart
 
 from core.evaluation.comparison import apply_holm, run_test
-from core.formatting import format_count
+from core.formatting import count
 from core.metrics import METRICS
 from core.runs.labeled_predictions import combine_scores, read_answers
 from core.runs.store import RunStore
@@ -71,14 +71,7 @@ def table(store: RunStore, data: str) -> None:
     title, apart = SETS[data][0], differences(store, data)
     records = {model: store.read(f"{data}-{model}") for model in MODELS}
     rows = len(read_answers(store, records[WORDS], "test"))
-    columns = (
-        f"{title} ({format_count(rows)} of test)",
-        "accuracy, 95 %",
-        "macro F1",
-        *BESIDE.values(),
-        "seconds",
-        "MB",
-    )
+    columns = (f"{title} ({count(rows)} of test)", "accuracy, 95 %", "macro F1", *BESIDE.values(), "seconds", "MB")
     print(f"\n| {' | '.join(columns)} |\n|---{'|---:' * (len(columns) - 1)}|")
     for model, record in records.items():
         metrics, (low, high) = record.results["metrics"]["test"], record.results["intervals"]["test"]["accuracy"]

@@ -37,7 +37,7 @@ from core.evaluation.ensemble import blend_logits, find_weight
 from core.evaluation.prediction import EnsembleLogits
 from core.evaluation.scores import build_scores
 from core.evaluation.significance import ALPHA
-from core.formatting import format_count
+from core.formatting import count
 from core.metrics import METRICS
 from core.runs.configuration import configure
 from core.runs.labeled_predictions import average_answers, combine_scores, read_answers
@@ -284,7 +284,7 @@ def show(rows: Rows) -> None:
         cells = [cell(key, model) for model in MODELS]
         asked = key in three  # rows that are older than this column were not
         cells.append(marked(f"{100 * share_right(row['together']):.1f}", three[key], of_three[key]) if asked else "")
-        print(f"| {SETS[key][0]} ({format_count(int(row['n']))}) | {' | '.join(cells)} | {spread(row['mixed'])} |")
+        print(f"| {SETS[key][0]} ({count(int(row['n']))}) | {' | '.join(cells)} | {spread(row['mixed'])} |")
     for title, name in (("seconds", "seconds"), ("MB", "megabytes")):
         most = [sorted({int(rows[key, model][name]) for key in done if (key, model) in rows}) for model in MODELS]
         ends = [" to ".join(map(str, dict.fromkeys((each[0], each[-1])))) for each in most]

@@ -7,7 +7,7 @@ import pytest
 from core import api, limits
 from core.data.uploads import keep_file
 from core.exceptions import ConfigError, InputError
-from core.formatting import format_count
+from core.formatting import count
 from core.runs import queue
 from core.runs.store import RunStore
 
@@ -43,7 +43,7 @@ def test_the_readme_names_every_limit_with_its_number():
     text = (Path(__file__).parents[2] / "dashboard" / "README.md").read_text(encoding="utf-8")
     for quota in limits.ALL:
         (row,) = (line for line in text.splitlines() if line.startswith("|") and f"`{quota.variable}`" in line)
-        assert format_count(quota.default) in row
+        assert count(quota.default) in row
 
 
 def test_a_terminal_is_held_to_the_queue_too(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ from pages import sentence as opened
 from pages import words as markup
 
 from core import api
-from core.formatting import format_signed
+from core.formatting import signed
 from core.interpret.edits import UNCHANGED
 from core.models.trace import Intervention
 from core.runs.faithfulness_files import BeliefFiles
@@ -35,12 +35,12 @@ def test_every_word_stands_with_its_push_by_each_method(app, runs):
     assert [row["name"] for row in words["rows"]] == ["good", "film", ",", "dull", "and", "slow"]
     push = found.by["integrated"].words[3].push
     place = names(words).index("integrated gradients")
-    assert words["rows"][3]["cells"][place]["about"] == f"dull, integrated gradients: {format_signed(push, 3)}"
+    assert words["rows"][3]["cells"][place]["about"] == f"dull, integrated gradients: {signed(push, 3)}"
     assert found.tests["deletion", "attention"].words == 6
     assert "Attention and deletion: no verdict below 8 words. " in markup(app)
     complete = found.by["integrated"].completeness
     assert words["lines"] == [
-        f"Integrated gradients: completeness error {format_signed(complete.error, 3)} after {complete.steps} steps, "
+        f"Integrated gradients: completeness error {signed(complete.error, 3)} after {complete.steps} steps, "
         "from every word's vector zero, its place kept."
     ]
     most = found.most
@@ -65,7 +65,7 @@ def test_they_are_those_of_the_edited_model(app, runs):
     off = Intervention(heads_off=frozenset({(0, 0)}))
     gradient = loaded.explain(TEXT, "gradient", "positive", off).words[0].push
     place = names(words).index("gradient × input")
-    assert words["rows"][0]["cells"][place]["about"] == f"good, gradient × input: {format_signed(gradient, 3)}"
+    assert words["rows"][0]["cells"][place]["about"] == f"good, gradient × input: {signed(gradient, 3)}"
     assert "as edited" in markup(app)
 
 
@@ -105,8 +105,7 @@ def test_each_place_of_the_second_sentence_moves_the_first_as_the_core_says(app,
     word = next(row for row in grid["rows"] if row["name"] == "dull ← good")
     moved = [each.moved for each in found.patches if each.token == 3]
     assert [cell["about"] for cell in word["cells"]] == [
-        f"dull ← good, layer {layer}: log-odds of positive {format_signed(each, 3)}"
-        for layer, each in enumerate(moved, 1)
+        f"dull ← good, layer {layer}: log-odds of positive {signed(each, 3)}" for layer, each in enumerate(moved, 1)
     ]
     assert "From another sentence" in markup(app) and "towards positive" in markup(app)
 

@@ -12,7 +12,7 @@ from pages import words as markup
 
 from core import api
 from core.failures.predictions_table import read_table
-from core.formatting import format_signed
+from core.formatting import signed
 from core.interpret.sentence_view import inspect_text
 from core.models.trace import Intervention
 from core.runs.load import load_run
@@ -90,7 +90,7 @@ def test_a_link_says_that_silent_parts_say_their_mean(app, runs):
     }
     own = cells(levers(opened(app, silent="mean")))
     assert own["h1.2"]["parts"] == {"h1.2": "h1.2:mean"}
-    assert f"push {format_signed(found['head', 0, 1].mean, 3)} towards positive" in own["h1.2"]["about"]
+    assert f"push {signed(found['head', 0, 1].mean, 3)} towards positive" in own["h1.2"]["about"]
     changed = asked(runs, heads_mean=frozenset({(0, 1)}))
     opened(app, silent="mean", edit="h1.2:mean")
     assert shown(app)[0].startswith(said(changed)) and cells(levers(app))["h1.2"]["push"] == "mean"
@@ -151,12 +151,12 @@ def test_the_words_have_the_push_that_explain_gives(app, runs, name, edit):
         loaded.explain(TEXT, target="positive", intervene=each) for each in (edit and Intervention(**edit), None)
     )
     assert [(item["word"], item["push"]) for item in strip["items"]] == [
-        (word.word, format_signed(word.push) if abs(word.push) >= 0.005 else "0.00") for word in now.words
+        (word.word, signed(word.push) if abs(word.push) >= 0.005 else "0.00") for word in now.words
     ]
-    about = f"good, push {format_signed(now.words[0].push, 3)} towards positive"
+    about = f"good, push {signed(now.words[0].push, 3)} towards positive"
     if edit:
         assert now.words[0].push != before.words[0].push
-        about += f", as trained {format_signed(before.words[0].push, 3)}, is read "
+        about += f", as trained {signed(before.words[0].push, 3)}, is read "
         said = "".join(words for _, words in strip["cause"])
         assert said.endswith("All of it as edited.") and "Most read “" in said
         assert "attention and deletion: no verdict below 8 words" in said

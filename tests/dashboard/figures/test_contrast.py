@@ -7,7 +7,7 @@ import pytest
 
 from core import api
 from core.exceptions import InputError, NotAvailable
-from core.formatting import format_signed
+from core.formatting import signed
 from core.interpret.edits import Edits
 from core.runs.store import RunStore
 from dashboard.figures.contrast import align_readings, align_words, build_contrast_table, describe_difference
@@ -42,8 +42,8 @@ def test_answers_differ_by_probability_and_log_odds_and_pushes_as_explain_says(t
     odds = [math.log(each / (1 - each)) for each in (p, q)]
     said = describe_difference(now, other, "pinned")
     assert said == (
-        f"P(positive) {p:.3f} against {q:.3f} pinned: {format_signed(p - q, 3)}; "
-        f"log-odds {format_signed(odds[0])} against {format_signed(odds[1])}: {format_signed(odds[0] - odds[1])}."
+        f"P(positive) {p:.3f} against {q:.3f} pinned: {signed(p - q, 3)}; "
+        f"log-odds {signed(odds[0])} against {signed(odds[1])}: {signed(odds[0] - odds[1])}."
     )
     assert p > q and now.view.label == other.view.label
     assert describe_difference(source(trained, "film", "baseline"), now).count("instead of") == (

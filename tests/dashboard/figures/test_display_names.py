@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from core.formatting import format_duration, format_number, format_plus_minus, format_signed, format_subscript
+from core.formatting import format_duration, format_plus_minus, format_subscript, number, signed
 from dashboard.figures.display_names import get_data_name, strip_store
 
 
@@ -25,13 +25,8 @@ def test_only_what_lies_in_the_store_loses_its_path():
 @pytest.mark.parametrize(
     ("write", "value", "words"),
     [
-        *(
-            (format_number, -0.5, "−0.500"),
-            (format_signed, -0.5, "−0.50"),
-            (format_signed, 0.12, "+0.12"),
-            (format_subscript, 12, "₁₂"),
-        ),
-        *((format_number, -0.0, "0.000"), (format_number, -0.0001, "0.000"), (format_number, -0.001, "−0.001")),
+        *((number, -0.5, "−0.500"), (signed, -0.5, "−0.50"), (signed, 0.12, "+0.12"), (format_subscript, 12, "₁₂")),
+        *((number, -0.0, "0.000"), (number, -0.0001, "0.000"), (number, -0.001, "−0.001")),
         *((format_duration, 9.2, "9 s"), (format_duration, 59.6, "1 min 0 s"), (format_duration, 200, "3 min 20 s")),
         *((format_duration, 7500, "2 h 5 min"), (format_duration, -1, "0 s")),
     ],

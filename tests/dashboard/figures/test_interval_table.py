@@ -171,9 +171,9 @@ def test_declared_columns_give_the_drawing_and_the_csv():
     declared = IntervalTable(
         "Shares",
         (
-            interval_table.make_name_column("name", "Rule", lambda row: row["rule"].upper(), "5rem", rule="rule"),
-            interval_table.make_count_column("n", "n", "n", "3rem", csv="rows"),
-            interval_table.make_interval_column("mark", "share", lambda row: Mark(row["share"]), lambda marks: WIDE),
+            interval_table.name("name", "Rule", lambda row: row["rule"].upper(), "5rem", rule="rule"),
+            interval_table.count("n", "n", "n", "3rem", csv="rows"),
+            interval_table.interval("mark", "share", lambda row: Mark(row["share"]), lambda marks: WIDE),
             interval_table.make_csv_columns("p", low="ends.0", high="ends.1"),
         ),
         rows,
