@@ -57,7 +57,7 @@ def build_command(script: Path, port: int, address: str, names: Sequence[str], *
     ]
     if names or not _is_loopback(address):
         options += [f"--server.allowedHosts={host}" for host in list_allowed_hosts(address, names)]
-    return [sys.executable, "-m", "dashboard.warm", "run", str(script), *options]
+    return [sys.executable, "-m", "dashboard.launcher", "run", str(script), *options]
 
 
 def list_allowed_hosts(address: str, names: Sequence[str] = ()) -> list[str]:

@@ -106,7 +106,7 @@ def compare_means(first: np.ndarray, other: np.ndarray) -> SampleDifference:
         return SampleDifference(float(ends[0]), float(ends[1]), gap, gap, same)
     with warnings.catch_warnings():  # of a side whose texts are all as long; its variance is 0, as it should be
         warnings.simplefilter("ignore", RuntimeWarning)
-        found = scipy.show_stats.ttest_ind(other, first, equal_var=False)
+        found = scipy.stats.ttest_ind(other, first, equal_var=False)
     low, high = found.confidence_interval(LEVEL)
     return SampleDifference(float(ends[0]), float(ends[1]), float(low), float(high), float(found.pvalue))
 
@@ -129,7 +129,7 @@ def compare_classes(first: np.ndarray, other: np.ndarray) -> list[SampleDifferen
 def compute_chi_square(counts: np.ndarray) -> float:
     """Return the chi-square p-value of (2, C) counts over all classes with rows; 1 for a single class."""
     counts = counts[:, counts.sum(0) > 0]
-    return float(scipy.show_stats.chi2_contingency(counts, correction=False).pvalue) if counts.shape[1] > 1 else 1.0
+    return float(scipy.stats.chi2_contingency(counts, correction=False).pvalue) if counts.shape[1] > 1 else 1.0
 
 
 def find_differences(

@@ -101,9 +101,9 @@ def compute_auc(scores: np.ndarray, positive: np.ndarray) -> tuple[float, float]
     """Compute the AUC of (n,) scores and its DeLong variance, by ranks (Sun and Xu, IEEE SPL 2014)."""
     ups, downs = scores[positive], scores[~positive]
     m, n = len(ups), len(downs)
-    every = scipy.show_stats.rankdata(np.concatenate([ups, downs]))
-    over = (every[:m] - scipy.show_stats.rankdata(ups)) / n
-    under = 1 - (every[m:] - scipy.show_stats.rankdata(downs)) / m
+    every = scipy.stats.rankdata(np.concatenate([ups, downs]))
+    over = (every[:m] - scipy.stats.rankdata(ups)) / n
+    under = 1 - (every[m:] - scipy.stats.rankdata(downs)) / m
     return float(over.mean()), float(over.var(ddof=1) / m + under.var(ddof=1) / n)
 
 
@@ -139,7 +139,7 @@ def find_phrases(training: Sequence[str], split: Sequence[str]) -> tuple[list[Sh
     # Fisher: of the texts that have it, how many are of the split; both sides by doubling the smaller one.
     given = m + n, n, y + rest
     p = np.minimum(
-        1.0, 2 * np.minimum(scipy.show_stats.hypergeom.cdf(y, *given), scipy.show_stats.hypergeom.sf(y - 1, *given))
+        1.0, 2 * np.minimum(scipy.stats.hypergeom.cdf(y, *given), scipy.stats.hypergeom.sf(y - 1, *given))
     )
     corrected = adjust_holm(p)
     found = []

@@ -73,7 +73,7 @@ def compute_agreement(first: np.ndarray, second: np.ndarray) -> float | None:
 
 def rank_attributions(pushes: np.ndarray) -> np.ndarray:
     """Rank attributions from 1, (W,) float64; those equal up to rounding share their mean rank."""
-    found: np.ndarray = scipy.show_stats.rankdata(np.round(pushes, DIGITS))
+    found: np.ndarray = scipy.stats.rankdata(np.round(pushes, DIGITS))
     return found
 
 

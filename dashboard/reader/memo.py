@@ -64,7 +64,7 @@ def cache_result(
                 asked.arguments.pop(TELL, None)
                 return key(*asked.arguments.values())
 
-            return self.memo.recall(how, make_key, lambda: read(self, *args, **kwargs))
+            return self.memo.get_or_read(how, make_key, lambda: read(self, *args, **kwargs))
 
         return read_cached
 

@@ -34,7 +34,7 @@ def _pages_that_never_fail() -> Iterator[None]:
         scan = functools.cache(manifest_scanner.scan_component_manifests)  # else two thirds of a page's time, each time
         patch.setattr(manifest_scanner, "scan_component_manifests", scan)
         patch.setattr(local_script_runner, "ScriptCache", lambda: compiled)
-        patch.setattr("dashboard.widgets.waiting.PATIENCE", 60.0)  # the first look waits for the end
+        patch.setattr("dashboard.widgets.progress.PATIENCE", 60.0)  # the first look waits for the end
         patch.setattr("dashboard.screens.sentence_more.BREATH", 0.0)
         yield
 

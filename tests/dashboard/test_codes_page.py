@@ -39,10 +39,10 @@ def keys(runs):
 
 @pytest.mark.slow
 def test_the_reader_has_the_book_and_own_codes_apart_from_others(app, page, codes, keys):
-    codes.code([keys[0]], ["irony"], author="ann")
-    codes.code([keys[0]], ["label"], author="ben")
-    codes.code([keys[1]], ["label"], author="ben")
-    codes.note(keys[0], "<b>hm</b>", author="ann")
+    codes.code_rows([keys[0]], ["irony"], author="ann")
+    codes.code_rows([keys[0]], ["label"], author="ben")
+    codes.code_rows([keys[1]], ["label"], author="ben")
+    codes.write_note(keys[0], "<b>hm</b>", author="ann")
     app.session_state[state.AUTHOR] = "ann"
     (reader,) = drawn(page(select="all"), "reader")
     coding = reader["coding"]
@@ -55,7 +55,7 @@ def test_the_reader_has_the_book_and_own_codes_apart_from_others(app, page, code
 
 @pytest.mark.slow
 def test_the_filter_has_a_word_for_codes(page, codes, keys):
-    codes.code(keys[:3], ["irony"])
+    codes.code_rows(keys[:3], ["irony"])
     app = page(select="all;code=irony")
     said, reader = drawn(app, "filter")[0], drawn(app, "reader")[0]
     word = next(each for each in said["words"] if each["name"] == "code")
@@ -65,8 +65,8 @@ def test_the_filter_has_a_word_for_codes(page, codes, keys):
 
 @pytest.mark.slow
 def test_shares_are_of_the_selection_whatever_its_code_and_the_code_is_the_marked_row(page, codes, keys):
-    codes.code(keys, ["label"])
-    codes.code(keys[:4], ["irony"])
+    codes.code_rows(keys, ["label"])
+    codes.code_rows(keys[:4], ["irony"])
     (table,) = [each for each in drawn(page(select="all;code=irony"), "marks") if each["picked"] == "irony"]
     drawing, share = str(table["table"]), 4 / len(keys)
     assert f"{share:.2f}" in drawing and f"{1 - share:.2f}" in drawing and "1.00" not in drawing
@@ -91,7 +91,7 @@ def heard(monkeypatch, codes, runs):
     monkeypatch.setattr(state, "get_value", lambda key, default: held.get(key, default))
     monkeypatch.setattr(state, "set_value", held.__setitem__)
     monkeypatch.setattr(state, "set_param", held.__setitem__)
-    monkeypatch.setattr("dashboard.data.data.codes", lambda record: codes)
+    monkeypatch.setattr("dashboard.data.data.open_codebook", lambda record: codes)
     store = RunStore(runs)
     shown = apply_query(make_facts(store, store.read("finished"), "test"), "all", store)
     held[state.SESSION] = "now"
@@ -117,26 +117,26 @@ def row(note=None, **codes):
 
 def test_a_report_is_written_once_and_one_that_was_lost_comes_with_the_next(heard, codes, keys):
     heard(coded=told(2, {keys[0]: row(irony=[True, 1]), keys[1]: row(note=["so", 2, False])}))
-    assert codes.coded().given == {keys[0]: {"ann": ("irony",)}} and codes.coded().notes == {keys[1]: {"ann": "so"}}
-    codes.code([keys[0]], [], author="ann")
+    assert codes.read_annotations().given == {keys[0]: {"ann": ("irony",)}} and codes.read_annotations().notes == {keys[1]: {"ann": "so"}}
+    codes.code_rows([keys[0]], [], author="ann")
     held = heard(coded=told(2, {keys[0]: row(irony=[True, 1])}))
-    assert codes.coded().given == {} and held[state.HANDLED] == 2, "a report that is repeated is an old one"
+    assert codes.read_annotations().given == {} and held[state.HANDLED] == 2, "a report that is repeated is an old one"
 
 
 def test_what_another_browser_of_the_same_author_said_meanwhile_stays(heard, codes, keys):
     heard(coded=told(1, {keys[0]: row(irony=[True, 1])}))
-    codes.give([keys[0]], ["label"], author="ann")
-    codes.note(keys[0], "theirs", author="ann")
+    codes.give_codes([keys[0]], ["label"], author="ann")
+    codes.write_note(keys[0], "theirs", author="ann")
     heard(coded=told(2, {keys[0]: row(irony=[False, 2])}))
-    assert codes.coded().given == {keys[0]: {"ann": ("label",)}} and codes.coded().notes == {keys[0]: {"ann": "theirs"}}
+    assert codes.read_annotations().given == {keys[0]: {"ann": ("label",)}} and codes.read_annotations().notes == {keys[0]: {"ann": "theirs"}}
     heard(coded=told(3, {keys[0]: row(note=["mine", 3, False])}))
-    assert codes.coded().given == {keys[0]: {"ann": ("label",)}} and codes.coded().notes == {keys[0]: {"ann": "mine"}}
+    assert codes.read_annotations().given == {keys[0]: {"ann": ("label",)}} and codes.read_annotations().notes == {keys[0]: {"ann": "mine"}}
 
 
 def test_undo_comes_after_what_was_told_with_it_and_shows_the_row(heard, codes, keys):
     heard(coded=told(1, {keys[3]: row(label=[True, 1])}))
     held = heard(coded=told(2, {keys[3]: row(label=[False, 2])}), undo=3)
-    assert codes.coded().given == {keys[3]: {"ann": ("label",)}} and held[state.AT] == keys[3]
+    assert codes.read_annotations().given == {keys[3]: {"ann": ("label",)}} and held[state.AT] == keys[3]
     text = heard.shown.table.frame["text"].iloc[3]
     assert held[state.SAID_OF_CODES].startswith(f"Taken back: label taken off: “{text[:40]}")
     heard(undo=4)
@@ -145,7 +145,7 @@ def test_undo_comes_after_what_was_told_with_it_and_shows_the_row(heard, codes, 
 
 def test_a_move_that_was_reported_before_undo_does_not_lead_away_from_its_row(heard, codes, keys, monkeypatch):
     monkeypatch.setattr(errors_reader, "_rerun_parts", lambda: None)
-    codes.code([keys[3]], ["label"], author="ann")
+    codes.code_rows([keys[3]], ["label"], author="ann")
     held = heard(undo=4)
     for known, at in ((0, keys[3]), (4, keys[2])):  # the number of the undo that the reader knows of
         held["reader"] = {"rest": {"at": keys[2], "want": [], "undone": known}}
@@ -154,27 +154,27 @@ def test_a_move_that_was_reported_before_undo_does_not_lead_away_from_its_row(he
 
 
 def test_what_was_told_to_a_session_before_is_not_done_again(heard, codes, keys):
-    codes.code([keys[0]], ["irony"], author="ann")
+    codes.code_rows([keys[0]], ["irony"], author="ann")
     held = heard(coded=told(2, {keys[1]: row(irony=[True, 2])}), undo=3, session="before")
-    assert codes.coded().given == {keys[0]: {"ann": ("irony",)}} and not held.get(state.HANDLED)
+    assert codes.read_annotations().given == {keys[0]: {"ann": ("irony",)}} and not held.get(state.HANDLED)
 
 
 def test_what_was_taken_back_before_the_next_code_goes_first(heard, codes, keys):
     heard(coded=told(1, {keys[0]: row(irony=[True, 1])}))
     held = heard(coded=told(3, {keys[1]: row(label=[True, 3])}), undo=2)
-    assert codes.coded().given == {keys[1]: {"ann": ("label",)}} and held[state.HANDLED] == 3
+    assert codes.read_annotations().given == {keys[1]: {"ann": ("label",)}} and held[state.HANDLED] == 3
 
 
 def test_what_is_no_row_or_no_code_is_not_written(heard, codes, keys):
     heard(coded=told(2, {"no row": row(irony=[True, 1], note=["x", 2, False])}))
-    assert codes.coded().given == {} and codes.coded().notes == {}
+    assert codes.read_annotations().given == {} and codes.read_annotations().notes == {}
     held = heard(coded=told(3, {keys[0]: row(gone=[True, 3])}))
     assert "no code 'gone'" in held[state.NOT_WRITTEN] and held[state.HANDLED] == 3
 
 
 def test_a_code_that_is_refused_costs_no_other_row_and_no_note(heard, codes, keys):
     held = heard(coded=told(3, {keys[0]: row(gone=[True, 1], note=["kept", 2, False]), keys[1]: row(irony=[True, 3])}))
-    assert codes.coded().given == {keys[1]: {"ann": ("irony",)}} and codes.coded().notes == {keys[0]: {"ann": "kept"}}
+    assert codes.read_annotations().given == {keys[1]: {"ann": ("irony",)}} and codes.read_annotations().notes == {keys[0]: {"ann": "kept"}}
     assert "no code 'gone'" in held[state.NOT_WRITTEN]
 
 
@@ -189,48 +189,48 @@ def test_what_cannot_be_stored_is_kept_and_written_when_it_can(heard, codes, key
 
         full.setattr(codes, "give", give)
         held = heard(**report)
-        assert held[state.HANDLED] == 1 and held[state.AGAIN] == 1 and codes.coded().notes == {}
+        assert held[state.HANDLED] == 1 and held[state.AGAIN] == 1 and codes.read_annotations().notes == {}
         assert "the disk is full. It is kept in this browser and tried again" in held[state.NOT_WRITTEN]
         assert heard(**report)[state.AGAIN] == 2
     held = heard(**report)
     assert held[state.HANDLED] == 3 and held[state.AGAIN] == 0
-    assert codes.coded().given == {keys[0]: {"ann": ("irony",)}, keys[1]: {"ann": ("label",)}}
-    assert codes.coded().notes == {keys[1]: {"ann": "so"}}
+    assert codes.read_annotations().given == {keys[0]: {"ann": ("irony",)}, keys[1]: {"ann": ("label",)}}
+    assert codes.read_annotations().notes == {keys[1]: {"ann": "so"}}
 
 
 def test_a_note_that_goes_on_is_taken_back_in_one_go(heard, codes, keys):
-    codes.note(keys[0], "before", author="ann")
+    codes.write_note(keys[0], "before", author="ann")
     for number, (text, goes_on) in enumerate([("so", False), ("so it", True), ("so it is", True)], 1):
         heard(coded=told(number, {keys[0]: row(note=[text, number, goes_on])}))
-    assert codes.coded().notes == {keys[0]: {"ann": "so it is"}}
+    assert codes.read_annotations().notes == {keys[0]: {"ann": "so it is"}}
     heard(undo=4)
-    assert codes.coded().notes == {keys[0]: {"ann": "before"}}
+    assert codes.read_annotations().notes == {keys[0]: {"ann": "before"}}
     heard(coded=told(5, {keys[1]: row(note=["x", 5, False])}))
     heard(coded=told(6, {keys[1]: row(note=["", 6, True])}))
-    assert codes.ledger.history(codes.data, 1)[0]["undone"] and codes.coded().notes == {keys[0]: {"ann": "before"}}
+    assert codes.ledger.read_history(codes.data, 1)[0]["undone"] and codes.read_annotations().notes == {keys[0]: {"ann": "before"}}
 
 
 def test_without_a_name_one_is_somebody_and_what_was_said_becomes_that_of_the_name(heard, codes, keys):
     heard.held[state.VISITOR] = "?" + "a" * 12
-    codes.code([keys[2]], ["label"], author="?" + "b" * 12)
+    codes.code_rows([keys[2]], ["label"], author="?" + "b" * 12)
     heard(author=" ", coded=told(1, {keys[0]: row(irony=[True, 1])}))
-    assert codes.coded().given[keys[0]] == {"?" + "a" * 12: ("irony",)}
-    assert not errors_codes.move_annotations(codes, codes.coded())
+    assert codes.read_annotations().given[keys[0]] == {"?" + "a" * 12: ("irony",)}
+    assert not errors_codes.move_annotations(codes, codes.read_annotations())
     heard.held[state.AUTHOR] = "ann"
-    assert errors_codes.move_annotations(codes, codes.coded()) and not errors_codes.move_annotations(
-        codes, codes.coded()
+    assert errors_codes.move_annotations(codes, codes.read_annotations()) and not errors_codes.move_annotations(
+        codes, codes.read_annotations()
     )
-    assert codes.coded().given == {keys[0]: {"ann": ("irony",)}, keys[2]: {"?" + "b" * 12: ("label",)}}
+    assert codes.read_annotations().given == {keys[0]: {"ann": ("irony",)}, keys[2]: {"?" + "b" * 12: ("label",)}}
 
 
 def test_all_that_is_selected_has_a_code_at_once_and_one_undo_takes_it_off(heard, codes, keys):
-    codes.code([keys[0]], ["irony"], author="ann")
+    codes.code_rows([keys[0]], ["irony"], author="ann")
     heard.held[state.AUTHOR] = "ann"
     errors_codes.code_selected(codes, heard.shown, keys, "irony", off=False)
-    assert len(codes.coded("ann").given) == len(keys)
+    assert len(codes.read_annotations("ann").given) == len(keys)
     assert f"irony given to {len(keys)} sentences" in heard.held[state.SAID_OF_CODES]
     heard(undo=1)
-    assert set(codes.coded("ann").given) == {keys[0]}
+    assert set(codes.read_annotations("ann").given) == {keys[0]}
 
 
 @pytest.mark.slow
@@ -247,28 +247,28 @@ def test_a_ledger_that_cannot_be_read_leaves_the_sentences(page, codes, keys):
 @pytest.mark.slow
 def test_codings_and_codebooks_are_imported_from_their_files(page, codes, keys, runs):
     table = read_table(RunStore(runs), "finished")
-    codes.code(keys[:3], ["irony"])
-    codings, book = format_annotations(table, [True] * len(keys), codes, codes.coded()), format_codebook(codes)
-    codes.code(keys[:3], [])
+    codes.code_rows(keys[:3], ["irony"])
+    codings, book = format_annotations(table, [True] * len(keys), codes, codes.read_annotations()), format_codebook(codes)
+    codes.code_rows(keys[:3], [])
     codes.merge(["irony"], "label")
     app = page(select="all")
     for content in (book, codings):
         data = content if isinstance(content, bytes) else content.encode()
         named(app.file_uploader, "Import codes").set_value(("codes.csv", data, "text/csv")).run()
-    assert [each.name for each in codes.book()] == ["irony", "label"]
-    assert set(codes.coded().given) == set(keys[:3]) and codes.coded().of(keys[0]) == ("irony",)
+    assert [each.name for each in codes.list_codes()] == ["irony", "label"]
+    assert set(codes.read_annotations().given) == set(keys[:3]) and codes.read_annotations().of(keys[0]) == ("irony",)
     named(app.file_uploader, "Import codes").set_value(("x.csv", b"key,codes\nnobody,irony\n", "text/csv")).run()
     assert "This was not written down" in words(app)
 
 
 @pytest.mark.slow
 def test_what_two_coded_differently_becomes_the_selection(page, codes, keys):
-    codes.code(keys[:3], ["irony"], author="ben")
-    codes.code(keys[:1], ["label"], author="ann")
+    codes.code_rows(keys[:3], ["irony"], author="ben")
+    codes.code_rows(keys[:1], ["label"], author="ann")
     app = page(select="all")
     named(app.text_input, "Author").set_value("ann").run()
     assert "Others have coded 2 of these that you have not" in words(app), "ann has not coded them all"
-    codes.code(keys[1:3], ["irony"], author="ann")
+    codes.code_rows(keys[1:3], ["irony"], author="ann")
     app.run()
     named(app.button, "The 1 coded differently").click().run()
     (reader,) = drawn(app, "reader")
@@ -277,7 +277,7 @@ def test_what_two_coded_differently_becomes_the_selection(page, codes, keys):
 
 @pytest.mark.slow
 def test_another_author_is_another_view_of_all_rows_that_the_reader_knows(page, codes, keys):
-    codes.code(keys[:2], ["irony"], author="ben")
+    codes.code_rows(keys[:2], ["irony"], author="ben")
     app = page(select="all")
     first = drawn(app, "reader")[0]["coding"]
     named(app.text_input, "Author").set_value("ann").run()
@@ -288,12 +288,12 @@ def test_another_author_is_another_view_of_all_rows_that_the_reader_knows(page, 
 
 
 def test_the_history_says_who_did_what_but_not_what_one_has_yet_to_code(heard, codes, keys):
-    codes.code([keys[0]], ["irony"], author="ben")
-    codes.code(keys[1:3], ["label"], author="ben")
-    codes.code([keys[0]], ["label"], author="ann")
+    codes.code_rows([keys[0]], ["irony"], author="ben")
+    codes.code_rows(keys[1:3], ["label"], author="ben")
+    codes.code_rows([keys[0]], ["label"], author="ann")
     heard.held[state.AUTHOR] = "ann"
-    seen = codes.coded().filter_visible("ann")
-    own, two, one, *_ = codes.ledger.history(codes.data)
+    seen = codes.read_annotations().filter_visible("ann")
+    own, two, one, *_ = codes.ledger.read_history(codes.data)
     text = heard.shown.table.frame["text"]
     assert errors_codes.describe_change(own, heard.shown, seen, reads=False) == f"label: “{text[0][:40]}”"
     assert errors_codes.describe_change(one, heard.shown, seen, reads=False) == f"irony: “{text[0][:40]}”"
@@ -303,13 +303,13 @@ def test_the_history_says_who_did_what_but_not_what_one_has_yet_to_code(heard, c
 
 def test_a_draw_is_gone_on_with_at_the_first_sentence_that_is_not_coded(heard, codes, keys, monkeypatch):
     made = draw_sample(codes, keys, 5, 0, "all", author="ben")
-    codes.code(made.keys[:2], ["irony"], author="ann")
+    codes.code_rows(made.keys[:2], ["irony"], author="ann")
     heard.held[state.AUTHOR] = "ann"
     chosen = []
     monkeypatch.setattr(
         "dashboard.selection.choose_keys", lambda *given, **more: chosen.append((given[1:3], more["at"]))
     )
-    errors_codes.resume_draw(heard.shown, codes.coded().filter_visible("ann"), made, "test")
+    errors_codes.resume_draw(heard.shown, codes.read_annotations().filter_visible("ann"), made, "test")
     assert chosen == [(("test", made.keys), 2)]
 
 

@@ -34,7 +34,7 @@ def answering(store, name, chances, rows, *, preset="vanilla", classes=("bad", "
         record, status="done", classes=tuple(classes), task=task, data_fingerprint=str(len(rows)), parameters=10
     )
     store.write(dataclasses.replace(found, **own))
-    folder = store.path(name) / EVALUATION / split
+    folder = store.get_path(name) / EVALUATION / split
     folder.mkdir(parents=True)
     build_prediction_table(rows, np.asarray(chances, float), classes, task).to_parquet(
         folder / PREDICTIONS, index=False

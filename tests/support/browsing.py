@@ -93,7 +93,7 @@ def dashboard(runs: Path, starters: Path | None = None) -> Iterator[str]:
     """Serve the dashboard on these runs, and on these starter runs."""
     folders = {"SENTISCOPE_RUNS": str(runs), "SENTISCOPE_CACHE": str(runs.parent / "cache")}
     folders["SENTISCOPE_STARTERS"] = str(starters or runs.parent / "no-starters")
-    with served("dashboard/server.py", "dashboard.warm", **folders) as address:
+    with served("dashboard/server.py", "dashboard.launcher", **folders) as address:
         yield address
 
 

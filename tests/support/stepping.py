@@ -68,6 +68,6 @@ def check(own, text=TEXT, **place):
                 matrix.values, matrix.rule.compute_values(), **CLOSE, err_msg=f"{stage.key} {matrix.name}"
             )
             matrix.format_cell(0, 0)
-    said = own.say([text], own.intervene).probabilities[0]
+    said = own.predict_texts([text], own.intervene).probabilities[0]
     np.testing.assert_allclose(found.stages[-1].made[0], said, **CLOSE)
     return found

@@ -54,14 +54,14 @@ def test_a_run_may_stand_where_a_name_is_asked_for(chosen):
 
 def test_history_and_predictions_are_frames_and_a_split_without_any_is_refused(chosen):
     history = chosen.history
-    assert len(history) == len((chosen.store.path(chosen.name) / "history.jsonl").read_text().splitlines())
+    assert len(history) == len((chosen.store.get_path(chosen.name) / "history.jsonl").read_text().splitlines())
     epochs = history[history["kind"] == "epoch"]
     assert len(epochs) == chosen.record.progress["epochs"]
     # Weights that are kept as bytes, at a temperature towards the class prior: an answer or two are others.
     assert epochs["validation.accuracy"].max() == pytest.approx(chosen.metrics["validation"]["accuracy"], abs=0.002)
     said = chosen.predictions()
     assert (said["label"] == said["predicted"]).mean() == pytest.approx(chosen.metrics["test"]["accuracy"])
-    file = chosen.store.path(chosen.name) / "evaluation" / "challenge" / "predictions.parquet"
+    file = chosen.store.get_path(chosen.name) / "evaluation" / "challenge" / "predictions.parquet"
     pd.testing.assert_frame_equal(chosen.predictions("challenge"), pd.read_parquet(file))
     with pytest.raises(InputError, match="no predictions of a split 'train'; it has challenge, everyday, test, valid"):
         chosen.predictions("train")

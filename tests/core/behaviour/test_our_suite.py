@@ -19,7 +19,7 @@ def test_it_has_forty_tests_on_ten_sentences_or_more_and_ten_capabilities_on_man
     assert {test.must for test in suite.tests if test.kind == "direction"} == {"not weaken", "rise"}
     sizes = {test.name: len({text for case in test.cases for text in case.texts}) for test in suite.tests}
     assert {name: size for name, size in sizes.items() if not 10 <= size <= 90} == {}
-    templates = {name: {case.template for test in suite.of(name) for case in test.cases} for name in suite.capabilities}
+    templates = {name: {case.template for test in suite.select_tests(name) for case in test.cases} for name in suite.capabilities}
     assert {name: len(found) for name, found in templates.items() if len(found) < 15} == {}
 
 

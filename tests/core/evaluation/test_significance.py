@@ -35,10 +35,10 @@ def test_it_sees_a_difference_that_each_interval_alone_would_hide_and_ends_where
     assert found.difference == pytest.approx(better.mean() - worse.mean()) and found.rows == 1000
     assert 0 < found.difference < 0.02 and found.significant and found.low is None
     assert accuracy(both(worse | (np.arange(1000) % 15 == 0), worse)).low > 0
-    low, high = accuracy(both(np.arange(14) < 12, np.arange(14) >= 13)).interval(1e-4)
+    low, high = accuracy(both(np.arange(14) < 12, np.arange(14) >= 13)).compute_interval(1e-4)
     assert low < 0.7 and high == 1.0
     found = accuracy(both(np.ones(12, bool), np.zeros(12, bool)))
-    assert (found.difference, found.interval(0.05), found.p) == (1.0, None, binomtest(12, 12).pvalue)
+    assert (found.difference, found.compute_interval(0.05), found.p) == (1.0, None, binomtest(12, 12).pvalue)
 
 
 def test_of_one_classifier_with_itself_it_finds_nothing_and_more_seeds_on_the_same_rows_are_no_more_texts():
@@ -57,7 +57,7 @@ def test_of_fewer_than_ten_rows_that_differ_there_is_no_interval(differing, told
     first = np.arange(60) % 3 > 0
     second = first ^ (np.arange(60) < differing)
     found = accuracy(both(first, second))
-    assert (found.interval(0.001) is not None) == told == (found.count_rows_needed(0.05) is not None)
+    assert (found.compute_interval(0.001) is not None) == told == (found.count_rows_needed(0.05) is not None)
 
 
 @pytest.mark.slow
@@ -162,7 +162,7 @@ def test_the_interval_leaves_out_0_exactly_where_p_is_below_its_level(shift, alp
     random = np.random.default_rng(4)
     for seed in range(6):
         found = compared(answers(random, 120), answers(random, 120, shift), seed)
-        low, high = found.interval(alpha)
+        low, high = found.compute_interval(alpha)
         assert low < found.difference < high and (found.p < alpha) == (not low <= 0 <= high)
 
 
@@ -171,5 +171,5 @@ def test_the_order_of_the_two_turns_the_sign_alone_and_a_model_and_itself_are_th
     one, other = compared(first, second), compared(second, first)
     assert one.p == pytest.approx(other.p) and one.difference == pytest.approx(-other.difference)
     found, error = compared(first, first), METRICS["ece"].measure(first, np.ones((1, 200)))[0]
-    assert (found.difference, found.p, found.interval(0.05)) == (0.0, 1.0, None)
+    assert (found.difference, found.p, found.compute_interval(0.05)) == (0.0, 1.0, None)
     assert np.abs(METRICS["ece"].parts(first).mean(0)).sum() == pytest.approx(error), "the gaps add up to it"

@@ -41,7 +41,7 @@ def codes(tmp_path):
 
 def told(table, codes):
     """All that was said, as it goes out."""
-    return format_annotations(table, [True] * len(table), codes, codes.coded())
+    return format_annotations(table, [True] * len(table), codes, codes.read_annotations())
 
 
 @pytest.mark.parametrize("text", [*NASTY, "", "plain", "'+", "'''=", "\t=x"])
@@ -58,8 +58,8 @@ def test_out_and_in_leaves_everything_as_it_is(tmp_path, table, codes):
         key = table.frame["key"][place]
         codes.note(key, text, author="ann")
         if name := " ".join(text.split()):
-            codes.add(name, definition=text, example=text)
-            codes.code([key], [name], author="=ben" if place % 2 else "ann")
+            codes.add_code(name, definition=text, example=text)
+            codes.code_rows([key], [name], author="=ben" if place % 2 else "ann")
     out = told(table, codes)
     rows = list(csv.reader(io.StringIO(out.removeprefix(BOM), newline="")))
     assert not any(cell.lstrip().startswith(("=", "+", "-", "@")) for row in rows for cell in row)
@@ -68,29 +68,29 @@ def test_out_and_in_leaves_everything_as_it_is(tmp_path, table, codes):
     (tmp_path / "out.csv").write_text(out, encoding="utf-8", newline="")
     (tmp_path / "book.csv").write_text(format_codebook(codes), encoding="utf-8", newline="")
     other = Codes(tmp_path / "other", "reviews.csv")
-    added = [each.name for each in codes.book()]
+    added = [each.name for each in codes.list_codes()]
     assert import_codebook(other, tmp_path / "book.csv") == {"codes": len(NASTY), "added": added}
     taken = import_annotations(other, table, tmp_path / "out.csv")
     assert taken == {"rows": len(NASTY) + len(NASTY) // 2, "added": []}
     assert (
-        other.read_annotations().given == codes.coded().given and other.read_annotations().notes == codes.coded().notes
+        other.read_annotations().given == codes.read_annotations().given and other.read_annotations().notes == codes.read_annotations().notes
     )
-    assert other.list_codes() == codes.book()
+    assert other.list_codes() == codes.list_codes()
     again = pd.read_csv(io.StringIO(told(table, other))).drop(columns="time")
     pd.testing.assert_frame_equal(again, pd.read_csv(io.StringIO(out)).drop(columns="time"))
 
 
 def test_a_file_sets_what_it_names_leaves_the_rest_and_is_undone_at_once(tmp_path, table, codes):
     keys = table.frame["key"].tolist()
-    codes.add("irony")
-    codes.code(keys[:3], ["irony"], author="ann")
-    before = codes.coded()
+    codes.add_code("irony")
+    codes.code_rows(keys[:3], ["irony"], author="ann")
+    before = codes.read_annotations()
     lines = [("key", "codes", "author"), (keys[0], "label; irony", "ann"), (keys[1], "", "ann"), (keys[5], "", "")]
     (tmp_path / "in.csv").write_text("\n".join(",".join(line) for line in lines), encoding="utf-8-sig")
     assert import_annotations(codes, table, tmp_path / "in.csv", author="ann") == {"rows": 2, "added": ["label"]}
-    assert codes.coded().given == {keys[0]: {"ann": ("irony", "label")}, keys[2]: {"ann": ("irony",)}}
-    codes.undo("ann")
-    assert codes.coded() == before
+    assert codes.read_annotations().given == {keys[0]: {"ann": ("irony", "label")}, keys[2]: {"ann": ("irony",)}}
+    codes.undo_last("ann")
+    assert codes.read_annotations() == before
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_bad_rows_are_named_and_nothing_is_taken(tmp_path, table, codes, content
     (tmp_path / "in.csv").write_text(content.replace("KEY", table.frame["key"][0]))
     with pytest.raises(InputError, match=said):
         import_annotations(codes, table, tmp_path / "in.csv")
-    assert codes.coded().given == {} and codes.book() == []
+    assert codes.read_annotations().given == {} and codes.list_codes() == []
 
 
 @pytest.fixture
@@ -126,45 +126,45 @@ def clock(monkeypatch):
 @pytest.mark.parametrize(
     "since",
     [
-        lambda codes, key: codes.code([key], ["label"], author="ann"),
-        lambda codes, key: codes.code([key], [], author="ann"),
+        lambda codes, key: codes.code_rows([key], ["label"], author="ann"),
+        lambda codes, key: codes.code_rows([key], [], author="ann"),
         lambda codes, key: codes.note(key, "seen again", author="ann"),
-        lambda codes, key: codes.undo("ann"),
+        lambda codes, key: codes.undo_last("ann"),
     ],
     ids=["coded", "taken off", "noted", "taken back"],
 )
 def test_what_was_changed_here_after_a_file_was_written_is_not_reverted_by_it(tmp_path, table, codes, clock, since):
     keys = table.frame["key"].tolist()
-    codes.add("irony")
-    codes.add("label")
-    codes.code(keys[:2], ["irony"], author="ann")
+    codes.add_code("irony")
+    codes.add_code("label")
+    codes.code_rows(keys[:2], ["irony"], author="ann")
     (tmp_path / "in.csv").write_text(told(table, codes), encoding="utf-8", newline="")
-    codes.code([keys[5]], ["label"], author="ben")
-    codes.code([keys[0]], ["irony", "label"], author="ann")
-    codes.code([keys[0]], ["irony"], author="ann")
+    codes.code_rows([keys[5]], ["label"], author="ben")
+    codes.code_rows([keys[0]], ["irony", "label"], author="ann")
+    codes.code_rows([keys[0]], ["irony"], author="ann")
     assert import_annotations(codes, table, tmp_path / "in.csv")["rows"] == 2, "what is as the file says is no conflict"
     since(codes, keys[0])
-    before = codes.coded()
+    before = codes.read_annotations()
     with pytest.raises(InputError, match=r"in\.csv, row 1, field 'time': ann has changed this sentence here after"):
         import_annotations(codes, table, tmp_path / "in.csv")
-    assert codes.coded() == before
+    assert codes.read_annotations() == before
     timeless = pd.read_csv(tmp_path / "in.csv", dtype=str).drop(columns="time")
     timeless.to_csv(tmp_path / "in.csv", index=False, quoting=csv.QUOTE_ALL)
     import_annotations(codes, table, tmp_path / "in.csv")
-    assert codes.coded().given[keys[0]] == {"ann": ("irony",)}, "without times the file wins"
+    assert codes.read_annotations().given[keys[0]] == {"ann": ("irony",)}, "without times the file wins"
 
 
 def test_a_sheet_that_went_out_is_coded_and_taken_in(tmp_path, table, codes, clock):
     keys = table.frame["key"].tolist()
-    codes.add("irony")
-    codes.code(keys[:1], ["irony"], author="ben")
+    codes.add_code("irony")
+    codes.code_rows(keys[:1], ["irony"], author="ben")
     sheet = pd.read_csv(
-        io.StringIO(format_annotations(table, [True] * len(table), codes, codes.coded("ben"))), dtype=str
+        io.StringIO(format_annotations(table, [True] * len(table), codes, codes.read_annotations("ben"))), dtype=str
     )
     sheet.loc[0, "codes"], sheet.loc[1, "codes"] = "IRONY; label", "irony"
     sheet.to_csv(tmp_path / "in.csv", index=False, quoting=csv.QUOTE_ALL)
     assert import_annotations(codes, table, tmp_path / "in.csv", author="ben") == {"rows": 2, "added": ["label"]}
-    assert codes.coded().given == {keys[0]: {"ben": ("irony", "label")}, keys[1]: {"ben": ("irony",)}}
+    assert codes.read_annotations().given == {keys[0]: {"ben": ("irony", "label")}, keys[1]: {"ben": ("irony",)}}
 
 
 @pytest.mark.parametrize("time", ["1.5.26 9:00", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
@@ -179,7 +179,7 @@ def test_what_excel_writes_is_read(tmp_path, table, codes, encoding):
     content = f"key;codes;note\r\n{table.frame['key'][0]};Übermut, leise;naïve\r\n"
     (tmp_path / "in.csv").write_bytes(content.encode(encoding))
     assert import_csv(codes, table, tmp_path / "in.csv", "ann") == {"rows": 1, "codes": 0, "added": ["Übermut, leise"]}
-    assert codes.coded().notes == {table.frame["key"][0]: {"ann": "naïve"}}
+    assert codes.read_annotations().notes == {table.frame["key"][0]: {"ann": "naïve"}}
 
 
 def test_the_header_says_whether_a_file_is_a_codebook(tmp_path, table, codes):
@@ -187,9 +187,9 @@ def test_the_header_says_whether_a_file_is_a_codebook(tmp_path, table, codes):
     assert import_csv(codes, table, tmp_path / "in.csv") == {"rows": 1, "codes": 0, "added": ["irony"]}
     (tmp_path / "in.csv").write_text("definition,code\nthe opposite,Irony\nits name,label\n")
     assert import_csv(codes, table, tmp_path / "in.csv", "ann") == {"rows": 0, "codes": 2, "added": ["label"]}
-    assert (codes.book()[0].name, codes.book()[0].definition) == ("irony", "the opposite")
+    assert (codes.list_codes()[0].name, codes.list_codes()[0].definition) == ("irony", "the opposite")
     (tmp_path / "twice.csv").write_text("code\nirony\nIRONY\n")
     with pytest.raises(InputError, match="the code 'IRONY' stands there twice"):
         import_codebook(codes, tmp_path / "twice.csv")
-    assert codes.undo("ann")["said"] == "2 codes from in.csv"
-    assert [(code.name, code.definition) for code in codes.book()] == [("irony", "")]
+    assert codes.undo_last("ann")["said"] == "2 codes from in.csv"
+    assert [(code.name, code.definition) for code in codes.list_codes()] == [("irony", "")]

@@ -22,7 +22,7 @@ def codes(tmp_path):
 
 
 def told(codes, keys):
-    return compute_rates(codes.coded(), keys, list_draws(codes))
+    return compute_rates(codes.read_annotations(), keys, list_draws(codes))
 
 
 def test_a_draw_knows_no_order_a_larger_one_holds_it_and_the_same_one_is_not_kept_twice(codes):
@@ -39,13 +39,13 @@ def test_a_draw_knows_no_order_a_larger_one_holds_it_and_the_same_one_is_not_kep
 
 def test_rates_of_a_draw_are_told_when_all_of_it_is_coded(codes):
     made = draw_sample(codes, KEYS, 75, 0, "wrong")
-    codes.code(made.keys[:20], ["irony"])
-    codes.code(made.keys[20:74], ["label"])
+    codes.code_rows(made.keys[:20], ["irony"])
+    codes.code_rows(made.keys[20:74], ["label"])
     half = told(codes, KEYS)
     assert not half["complete"] and half["sample"]["coded"] == 74 and half["codes"][0]["share"] is None
     assert half["said"] == "74 of 75 coded, drawn at random from 200. Shares are told when all of them are."
-    codes.code(made.keys[74:], ["label"])
-    codes.code([key for key in KEYS if key not in made.keys][:10], ["irony"])  # read by choice: they do not count
+    codes.code_rows(made.keys[74:], ["label"])
+    codes.code_rows([key for key in KEYS if key not in made.keys][:10], ["irony"])  # read by choice: they do not count
     whole = told(codes, KEYS)
     label, irony = whole["codes"]
     assert whole["complete"] and whole["coded"] == 85 and whole["sample"]["n"] == 75 and whole["sample"]["of"] == 200
@@ -57,7 +57,7 @@ def test_rates_of_a_draw_are_told_when_all_of_it_is_coded(codes):
 
 def test_a_part_of_the_selection_is_spoken_for_by_the_part_of_the_draw(codes):
     made = draw_sample(codes, KEYS, 75, 0, "wrong")
-    codes.code(made.keys, ["irony"])
+    codes.code_rows(made.keys, ["irony"])
     part = told(codes, KEYS[:100])
     assert part["complete"] and part["sample"]["n"] == sum(key in made.keys for key in KEYS[:100]) < 75
     assert part["sample"]["of"] == 100
@@ -66,11 +66,11 @@ def test_a_part_of_the_selection_is_spoken_for_by_the_part_of_the_draw(codes):
 
 
 def test_rows_that_somebody_chose_say_nothing_of_the_others(codes):
-    codes.code(KEYS[:199], ["irony"])
+    codes.code_rows(KEYS[:199], ["irony"])
     some = told(codes, KEYS)
     assert not some["complete"] and [row["n"] for row in some["codes"]] == [199, 0]
     assert some["said"] == "199 of 200 coded. Shares are told of all of them or of a random draw."
-    codes.code(KEYS[199:], ["label"])
+    codes.code_rows(KEYS[199:], ["label"])
     every = told(codes, KEYS)
     assert every["complete"] and every["said"] == "All are coded."
     assert every["codes"][0]["interval"] == pytest.approx(proportion_confint(199, 200, method="wilson"))
@@ -78,23 +78,23 @@ def test_rows_that_somebody_chose_say_nothing_of_the_others(codes):
 
 def test_rows_that_were_chosen_by_their_codes_have_no_shares_unless_a_whole_draw_is_among_them(codes):
     made = draw_sample(codes, KEYS, 75, 0, "wrong")
-    codes.code(made.keys[:40], ["irony"])
-    read = list(codes.coded().given)
+    codes.code_rows(made.keys[:40], ["irony"])
+    read = list(codes.read_annotations().given)
     assert told(codes, read)["complete"], "of sentences chosen otherwise they would be all"
-    some = compute_rates(codes.coded(), read, list_draws(codes), by_codes=True)
+    some = compute_rates(codes.read_annotations(), read, list_draws(codes), by_codes=True)
     assert not some["complete"] and {row["share"] for row in some["codes"]} == {None}
     assert some["said"].startswith("Chosen by their codes") and [row["n"] for row in some["codes"]] == [40, 0]
-    codes.code(made.keys[40:], ["label"])
-    codes.code([key for key in KEYS if key not in made.keys][:9], ["irony"])
-    whole = compute_rates(codes.coded(), list(codes.coded().given), list_draws(codes), by_codes=True)
+    codes.code_rows(made.keys[40:], ["label"])
+    codes.code_rows([key for key in KEYS if key not in made.keys][:9], ["irony"])
+    whole = compute_rates(codes.read_annotations(), list(codes.read_annotations().given), list_draws(codes), by_codes=True)
     assert whole["complete"] and (whole["sample"]["n"], whole["sample"]["of"]) == (75, 200)
     assert {row["code"]: row["share"] for row in whole["codes"]} == {"irony": 40 / 75, "label": 35 / 75}
 
 
 def test_of_several_authors_it_is_said_that_any_counts_and_of_nothing_there_is_nothing(codes):
-    codes.code(KEYS, ["irony"], author="ann")
+    codes.code_rows(KEYS, ["irony"], author="ann")
     assert told(codes, KEYS)["said"] == "All are coded."
-    codes.code(KEYS[:50], ["label"], author="ben")
+    codes.code_rows(KEYS[:50], ["label"], author="ben")
     both = told(codes, KEYS)
     assert both["authors"] == 2 and both["said"] == "All are coded. A code counts where any of 2 authors gave it."
     assert [row["share"] for row in both["codes"]] == [1.0, 0.25]

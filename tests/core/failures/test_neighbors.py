@@ -44,7 +44,7 @@ def test_neighbours_are_those_of_the_largest_cosines(near):
     tfidf = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
     known = tfidf.fit_transform(KNOWN)
     texts = ["the film was good", "a dull film", "zzz"]
-    for row, found in enumerate(nearest.of([0, 1, 2], 2, asked)):
+    for row, found in enumerate(nearest.find_nearest([0, 1, 2], 2, asked)):
         for kind, likeness in (
             (WORDS, cosine_similarity(tfidf.transform([texts[row]]), known)[0]),
             (MODEL, cosine_similarity(asked[row : row + 1], vectors)[0]),
@@ -56,10 +56,10 @@ def test_neighbours_are_those_of_the_largest_cosines(near):
 
 
 def test_a_model_without_vectors_has_neighbours_in_words_only_and_the_same_text_is_counted_by_its_labels(near):
-    assert {each.by for each in near[0].of([0], 2, None)[0]} == {WORDS}
+    assert {each.by for each in near[0].find_nearest([0], 2, None)[0]} == {WORDS}
     training = near[1]
-    assert training.same(["The film was GOOD", "new"])[1] == {}
-    assert sum(training.same(["the film was good"])[0].values()) >= 1
+    assert training.count_labels(["The film was GOOD", "new"])[1] == {}
+    assert sum(training.count_labels(["the film was good"])[0].values()) >= 1
 
 
 def test_without_the_data_it_says_why(tmp_path):

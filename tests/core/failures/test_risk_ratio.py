@@ -26,7 +26,7 @@ def test_ratio_p_and_interval_are_those_of_statsmodels(each):
     assert each.p == pytest.approx(reference(*given, **score).pvalue, rel=1e-9)
     for alpha in (0.05, 0.004):
         expected = confint_proportions_2indep(*given, alpha=alpha, **score)
-        assert each.interval(alpha) == pytest.approx(expected, rel=1e-4)
+        assert each.compute_interval(alpha) == pytest.approx(expected, rel=1e-4)
 
 
 def test_without_an_error_on_one_side_the_interval_is_open_there():

@@ -36,7 +36,7 @@ def test_it_asks_until_somebody_has_enough_and_keeps_what_was_found():
     known.allow_restart()
     known.start_and_wait(three(known, told))
     assert known.whole and known.found == "gradient" and not known.running
-    known.ask(three(known, told))
+    known.start_and_wait(three(known, told))
     assert len(told) == 5, "what is whole is not asked again"
 
 

@@ -60,17 +60,17 @@ def test_every_stage_follows_its_formula_and_is_what_the_backbone_has_there(fold
     for layer in (1, 2):
         found = check(own, TEXT, layer=layer, head=3)
         assert (found.tokens[0], found.tokens[-1]) == ("[CLS]", "[SEP]")
-        np.testing.assert_allclose(found.stage("embedding").made, seen.embedded[0], **CLOSE)
-        shown = found.stage("softmax").matrices[0].values
+        np.testing.assert_allclose(found.find_stage("embedding").made, seen.embedded[0], **CLOSE)
+        shown = found.find_stage("softmax").matrices[0].values
         np.testing.assert_allclose(shown, seen.layers[layer - 1].maps[0, 0, 2], **CLOSE)
-        np.testing.assert_allclose(found.stage("feedforward").made, seen.layers[layer - 1].hidden[0], **CLOSE)
+        np.testing.assert_allclose(found.find_stage("feedforward").made, seen.layers[layer - 1].hidden[0], **CLOSE)
 
 
 def test_of_a_pair_each_text_has_its_type(folder):
     text = text_pairs.join_pair("good film", "not bad")
     own = reader(folder, text)
     found = check(own, text)
-    np.testing.assert_allclose(found.stage("embedding").made, traced(own, text).trace.embedded[0], **CLOSE)
+    np.testing.assert_allclose(found.find_stage("embedding").made, traced(own, text).trace.embedded[0], **CLOSE)
 
 
 @pytest.mark.slow

@@ -74,28 +74,28 @@ def test_every_encoder_follows_its_formulas_and_shows_what_the_model_has_there(p
         seen = output.trace.layers[layer - 1]
         found = check(own, layer=layer, head=heads, component=many - 1)
         assert [stage.key for stage in found.stages if stage.key in AROUND] == AROUND
-        maps = found.stage("softmax").matrices
+        maps = found.find_stage("softmax").matrices
         for n, matrix in enumerate(maps):
             np.testing.assert_allclose(matrix.values, seen.maps[0, n, -1], **CLOSE)
-        np.testing.assert_allclose(found.stage("mix").matrices[0].values, seen.combined[0, -1], **CLOSE)
-        said = next(each for each in reversed(found.stage("heads").matrices) if each.name != "y")
+        np.testing.assert_allclose(found.find_stage("mix").matrices[0].values, seen.combined[0, -1], **CLOSE)
+        said = next(each for each in reversed(found.find_stage("heads").matrices) if each.name != "y")
         np.testing.assert_allclose(said.values, seen.head_outputs[0, -1], **CLOSE)
-        np.testing.assert_allclose(found.stage("feedforward").made, seen.hidden[0], **CLOSE)
-        np.testing.assert_allclose(found.stage("embedding").made, output.trace.embedded[0], **CLOSE)
+        np.testing.assert_allclose(found.find_stage("feedforward").made, seen.hidden[0], **CLOSE)
+        np.testing.assert_allclose(found.find_stage("embedding").made, output.trace.embedded[0], **CLOSE)
         if seen.gates is not None:
-            gate = next(each for each in found.stage("terms").matrices if each.name == "g")
+            gate = next(each for each in found.find_stage("terms").matrices if each.name == "g")
             np.testing.assert_allclose(gate.values[:, 0], seen.gates[0, -len(gate.rows) :], **CLOSE)
-    np.testing.assert_allclose(found.stage("logits").made, output.logits, **CLOSE)
-    vector = found.stage("logits").matrices[0].values
+    np.testing.assert_allclose(found.find_stage("logits").made, output.logits, **CLOSE)
+    vector = found.find_stage("logits").matrices[0].values
     np.testing.assert_allclose(vector, output.pooled, **CLOSE)
     if head := output.trace.head:
         for width, branch in head.branches.items():
-            shown = next(one for one in found.stage("convolutions").matrices if one.name == f"C_{{{width}}}")
+            shown = next(one for one in found.find_stage("convolutions").matrices if one.name == f"C_{{{width}}}")
             np.testing.assert_allclose(shown.values, branch[0], **CLOSE)
         if head.maps is not None:
             place = min(heads, head.maps.shape[1]) - 1
-            assert found.stage("head-attention").matrices[-2].name == "A"
-            np.testing.assert_allclose(found.stage("head-attention").matrices[-2].values, head.maps[0, place], **CLOSE)
+            assert found.find_stage("head-attention").matrices[-2].name == "A"
+            np.testing.assert_allclose(found.find_stage("head-attention").matrices[-2].values, head.maps[0, place], **CLOSE)
 
 
 CROSSED = {
@@ -175,7 +175,7 @@ def test_tfidf_compares_the_texts_of_a_pair(text):
         torch.nn.init.normal_(value)
     found = check(own, text_pairs.join_pair(*text))
     assert [each.key for each in found.stages[1:4]] == ["weights", "compare", "logits"]
-    a, b, d, p = (each.values[:, 0] for each in found.stage("compare").matrices)
+    a, b, d, p = (each.values[:, 0] for each in found.find_stage("compare").matrices)
     np.testing.assert_allclose(d, np.abs(a - b))
     np.testing.assert_allclose(p, a * b)
 
@@ -313,11 +313,11 @@ def test_a_new_attention_term_is_shown_by_what_its_configuration_says(preset):
     known, plain = compute_stages(reader(preset), TEXT), compute_stages(reader(preset), TEXT).find_stage("terms")
     for layer, factor in ((1, 0.5), (2, 1.0)):
         found = check(with_recency(reader(preset), said), layer=layer)
-        stage, many = found.stage("terms"), len(found.tokens)
+        stage, many = found.find_stage("terms"), len(found.tokens)
         shown = {matrix.name: matrix for matrix in stage.matrices}
         bias = factor * np.arange(1, many + 1) / many
         np.testing.assert_allclose(shown[r"r\,j/L"].values, np.broadcast_to(bias, (many, many)), rtol=1e-6)
-        assert shown[r"r\,j/L"].filled(0, many - 1) == f"{format_number(factor)}·1.00 = {format_number(factor)}"
+        assert shown[r"r\,j/L"].format_cell(0, many - 1) == f"{format_number(factor)}·1.00 = {format_number(factor)}"
         assert r" + r\,j/L" in stage.formulas[0] and stage.formulas[-1] == "L = T"
         assert "Later words are favoured by a learned factor." in stage.reading
     assert r"r\,j/L" not in {matrix.name for matrix in plain.matrices}
@@ -408,8 +408,8 @@ def test_edited_it_follows_its_formulas_and_ends_at_what_the_edited_model_says(n
     assert not torch.allclose(output.logits, plain.logits, rtol=1e-6)
     for layer, seen in enumerate(output.trace.layers, start=1):
         found = check(own, layer=layer)
-        np.testing.assert_allclose(found.stage("feedforward").made, seen.hidden[0], **CLOSE)
-        np.testing.assert_allclose(found.stage("mix").matrices[0].values, seen.combined[0, 0], **CLOSE)
-        last = [each for each in found.stage("heads").matrices if each.name != "y"][-1]
+        np.testing.assert_allclose(found.find_stage("feedforward").made, seen.hidden[0], **CLOSE)
+        np.testing.assert_allclose(found.find_stage("mix").matrices[0].values, seen.combined[0, 0], **CLOSE)
+        last = [each for each in found.find_stage("heads").matrices if each.name != "y"][-1]
         np.testing.assert_allclose(last.values, seen.head_outputs[0, 0], **CLOSE)
-        assert all(words in found.stage(key).reading for at, key, words in SAID.get(name, ()) if at == layer)
+        assert all(words in found.find_stage(key).reading for at, key, words in SAID.get(name, ()) if at == layer)

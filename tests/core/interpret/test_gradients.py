@@ -33,7 +33,7 @@ class Toy(nn.Module):
 
     def forward(self, batch, *, embedded=None):
         s = ((self.embed(batch) if embedded is None else embedded) @ self.w).sum(1)
-        return Output(torch.stack([self.formula(s), torch.zeros_like(s)], 1), s)
+        return Output(torch.stack([self.get_formula(s), torch.zeros_like(s)], 1), s)
 
 
 TEXT = batch_of([[2, 5, 8, 3]])
@@ -41,7 +41,7 @@ TEXT = batch_of([[2, 5, 8, 3]])
 
 def parts(model):
     """(L,): v · w of each word."""
-    return (model.embed(TEXT)[0] @ model.w).double().numpy()
+    return (model.embed_tokens(TEXT)[0] @ model.w).double().numpy()
 
 
 @pytest.mark.parametrize("temperature", [1.0, 2.5])
@@ -98,7 +98,7 @@ def test_integrated_gradients_are_those_of_a_plain_loop(name):
     model, batch = family(name), rows(example(), slice(0, 1), 9)
     target = Target(1, "single", Scaling(1.3, (0.3, 0.2, 0.5)))
     found = integrate_gradients(model, batch, target)
-    embedded = model.embed(batch).detach()
+    embedded = model.embed_tokens(batch).detach()
     total, count = torch.zeros_like(embedded), 200
     for middle in (torch.arange(count, dtype=torch.float64) + 0.5).div(count).split(100):
         at = (middle[:, None, None] * embedded).requires_grad_()
@@ -114,9 +114,9 @@ def test_integrated_gradients_are_those_of_a_plain_loop(name):
 def test_vectors_that_are_given_are_read_in_place_of_the_model_s_own(name):
     model, batch = family(name), example()
     with torch.no_grad():
-        assert torch.equal(model(batch, embedded=model.embed(batch)).logits, model(batch).logits)
+        assert torch.equal(model(batch, embedded=model.embed_tokens(batch)).logits, model(batch).logits)
         swapped = batch._replace(ids=batch.ids.flip(0) * batch.keep)
-        there = model(batch._replace(ids=swapped.ids), embedded=model.embed(batch)).logits
+        there = model(batch._replace(ids=swapped.ids), embedded=model.embed_tokens(batch)).logits
         torch.testing.assert_close(there, model(batch).logits)
 
 

@@ -89,9 +89,9 @@ def test_what_else_is_changed_stays_and_a_curve_replaces_its_own_lambda_only():
     assert (first.now, first.start, every.now) == (0.9, 0.1, 0.5)
     assert second.now == pytest.approx(0.5 * second.learned)
     for each in (first, second, every):
-        assert each.at(each.now)[1] == pytest.approx(now, abs=1e-5)
+        assert each.get_point(each.now)[1] == pytest.approx(now, abs=1e-5)
     back = dataclasses.replace(change, lambdas=((0, 1, 0.1), (1, 2, 0.4)))
-    assert first.at(0.1)[1] == pytest.approx(own.inspect(TEXT, back).probabilities["good"], abs=1e-5)
+    assert first.get_point(0.1)[1] == pytest.approx(own.inspect(TEXT, back).probabilities["good"], abs=1e-5)
 
 
 def test_what_it_cannot_do_it_says(starter):
@@ -101,7 +101,7 @@ def test_what_it_cannot_do_it_says(starter):
         Own("vanilla").curves()
     loaded = starter("ndt-pm1-n2")
     with pytest.raises(InputError, match="no word in this text that the model reads"):
-        loaded.lambdas(" ")
+        loaded.measure_lambdas(" ")
 
 
 @pytest.mark.slow

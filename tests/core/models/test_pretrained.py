@@ -188,7 +188,7 @@ def test_a_text_says_the_same_alone_and_beside_longer_ones(make, batch):
 def test_words_can_be_given_as_vectors(make, batch):
     model = make()
     with torch.no_grad():
-        own, said = model.embed(batch), model(batch).logits
+        own, said = model.embed_tokens(batch), model(batch).logits
         assert model(batch, embedded=own).logits.equal(said)
         assert not model(batch, embedded=torch.zeros_like(own)).logits[0].allclose(said[0])
 

@@ -320,7 +320,7 @@ def test_a_long_text_is_traced_without_maps_or_any_square_of_its_length(monkeypa
 
 def test_learned_numbers_are_told_by_name():
     def told(**choices):
-        return {name: len(values) for name, values in make(ModelConfig(width=16, **choices)).scalars().items()}
+        return {name: len(values) for name, values in make(ModelConfig(width=16, **choices)).get_scalars().items()}
 
     part = AttentionConfig(gate=True, lexicon_gate=True, qk_norm=True, lexical="add", learn_strength=True)
     found = told(attention=part, position="polarity-aware", pos_tags=False)

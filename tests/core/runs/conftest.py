@@ -83,7 +83,7 @@ def trained_on_reviews(train_once, tmp_path_factory):
 
     def train(preset, name, **settings):
         file = reviews(tmp_path_factory.mktemp(name) / "reviews.csv")
-        return train_once(file, preset, name, **{**small(preset), **settings}).path(name)
+        return train_once(file, preset, name, **{**small(preset), **settings}).get_path(name)
 
     return train
 

@@ -57,19 +57,19 @@ def child(here):
 
 def tell(here, who, began):
     told = {"process": who, "began": began, "what": "counting", "share": 0.5}
-    here.path("progress.json").write_text(json.dumps(told))
+    here.get_path("progress.json").write_text(json.dumps(told))
 
 
 def test_it_is_found_once_and_a_damaged_file_is_found_anew(here):
     assert here.read() is None and background_jobs.read_job(here).status == "none"
     heard = []
-    assert here.known(lambda *told: heard.append(told)) == ({"counted": 3}, False)
-    assert heard == [("counting", 0.5)] and not here.path("progress.json").exists()
-    assert here.known(lambda *told: pytest.fail("it is kept")) == ({"counted": 3}, True)
+    assert here.read_or_compute(lambda *told: heard.append(told)) == ({"counted": 3}, False)
+    assert heard == [("counting", 0.5)] and not here.get_path("progress.json").exists()
+    assert here.read_or_compute(lambda *told: pytest.fail("it is kept")) == ({"counted": 3}, True)
     assert background_jobs.read_job(here).status == "done"
     for damage in ("{", '{"counted": "three"}', "[]"):
-        here.path("json").write_text(damage)
-        assert here.read() is None and here.known() == ({"counted": 3}, False)
+        here.get_path("json").write_text(damage)
+        assert here.read() is None and here.read_or_compute() == ({"counted": 3}, False)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
@@ -134,11 +134,11 @@ def test_it_waits_for_its_turn_in_a_small_process_and_can_be_cancelled_there(sto
         assert (found.status, found.what) == ("running", "waiting for its turn")
         here.start()  # nothing happens if somebody is at it
         until(lambda: len(list((store.folder / queue.FOLDER).glob("short-ticket-*-count-*"))) == 1)
-        assert here.path("log").read_text() == ""
+        assert here.get_path("log").read_text() == ""
         background_jobs.cancel(here)
         assert background_jobs.read_job(here).status == "none"
         here.start()
-    until(lambda: here.path("log").read_text() == "count 3\n")
+    until(lambda: here.get_path("log").read_text() == "count 3\n")
 
 
 def test_more_than_may_wait_are_refused(store, here, monkeypatch):

@@ -32,7 +32,7 @@ from core.training.history import MOST_LINES
 @pytest.fixture
 def finished(store, created):
     """A run with one file of every kind, and some that stay at home."""
-    folder = store.path("first")
+    folder = store.get_path("first")
     store.update("first", status="done", classes=("no", "yes"))
     for name in ("history.jsonl", "tokenizer.json", "weights.safetensors", "log.txt", ".lock"):
         (folder / name).write_text(name)
@@ -74,15 +74,15 @@ def test_a_run_arrives_as_it_left_without_what_belongs_to_its_machine(store, fin
     assert (tmp_path / "a.zip").read_bytes() == export_run(store, "first"), "the same run gives the same bytes"
     assert import_run(elsewhere, tmp_path / "a.zip") == "first"
     assert elsewhere.read("first") == store.read("first")
-    assert (elsewhere.path("first") / "weights.safetensors").read_text() == "weights.safetensors"
+    assert (elsewhere.get_path("first") / "weights.safetensors").read_text() == "weights.safetensors"
     own = compose("vanilla", {"data.name": "/home/me/reviews.csv"})
     store.update("first", process=Process(1, 1.0, "another"), config=own, status="failed")
-    before = (elsewhere.path("first") / RECORD).read_bytes()
+    before = (elsewhere.get_path("first") / RECORD).read_bytes()
     assert import_run(elsewhere, finished) == "first-2", "a directory is taken in as well"
-    assert (elsewhere.path("first") / RECORD).read_bytes() == before, "the run of that name stays"
-    assert json.loads((elsewhere.path("first-2") / RECORD).read_text())["run"] == "first-2"
+    assert (elsewhere.get_path("first") / RECORD).read_bytes() == before, "the run of that name stays"
+    assert json.loads((elsewhere.get_path("first-2") / RECORD).read_text())["run"] == "first-2"
     for run in ("first", "first-2"):
-        assert files(elsewhere.path(run)) == [archive.IMPORTED, *KEPT]
+        assert files(elsewhere.get_path(run)) == [archive.IMPORTED, *KEPT]
     record = elsewhere.read("first-2")
     assert record.process is None and record.config.data.name == "elsewhere:reviews.csv"
     with pytest.raises(RunNotFound):
@@ -96,7 +96,7 @@ def test_a_link_in_a_directory_is_refused(finished, elsewhere, tmp_path, linked)
     target.rename(tmp_path / "secret" / "moved")
     target.symlink_to(tmp_path / "secret" / "moved")
     if target.is_dir():
-        assert "evaluation/test/predictions.parquet" not in files(elsewhere.path(import_run(elsewhere, finished)))
+        assert "evaluation/test/predictions.parquet" not in files(elsewhere.get_path(import_run(elsewhere, finished)))
     else:
         with pytest.raises(InputError, match="is a link"):
             import_run(elsewhere, finished)
@@ -106,7 +106,7 @@ def test_what_a_run_does_not_have_stays_outside(finished, elsewhere):
     names = ["run.json", "evil.py", "evaluation/test/x.pkl", "checkpoint/state.json", "__MACOSX/a"]
     packed = zipped([(name, (finished / RECORD).read_text()) for name in names])
     assert import_zip(elsewhere, packed, "mine & yours.zip") == "mine-yours", "without a folder the name of the zip"
-    assert files(elsewhere.path("mine-yours")) == [archive.IMPORTED, "run.json"]
+    assert files(elsewhere.get_path("mine-yours")) == [archive.IMPORTED, "run.json"]
 
 
 def _link():
@@ -187,7 +187,7 @@ def test_what_cannot_be_read_or_is_under_way_neither_leaves_nor_arrives(
     with pytest.raises(InputError, match="is running"):
         export_run(store, "first")
     with pytest.raises(InputError, match="is running elsewhere"):
-        import_run(elsewhere, store.path("first"))
+        import_run(elsewhere, store.get_path("first"))
 
 
 @pytest.mark.slow

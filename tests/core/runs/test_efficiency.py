@@ -41,28 +41,28 @@ def test_a_run_measures_itself_when_it_is_finished(store):
     assert own.batch == kept["milliseconds"] / kept["rows"]
     assert own.memory == kept["memory"] > 4 * record.parameters
     assert own.parameters == record.parameters and own.seconds == record.seconds
-    assert own.disk == sum((store.path("mine") / name).stat().st_size for name in (WEIGHTS, TOKENIZER))
+    assert own.disk == sum((store.get_path("mine") / name).stat().st_size for name in (WEIGHTS, TOKENIZER))
     assert own.where.endswith(", one thread")
 
 
 @pytest.mark.slow
 def test_what_an_older_version_measured_is_measured_here_once(store, monkeypatch, tmp_path):
     assert found(store, "old").one is None
-    before = (store.path("old") / RECORD).read_bytes()
+    before = (store.get_path("old") / RECORD).read_bytes()
     made = measure_costs(store, "old")
     assert made.one > 0 and made.memory == found(store, "mine").memory
     with monkeypatch.context() as patch:
         patch.setattr(efficiency, "_measure_inference", lambda *_: pytest.fail("measured twice"))
         assert measure_costs(store, "old") == found(store, "old") == made
-    assert (store.path("old") / RECORD).read_bytes() == before, "a record of another version stays as it is"
+    assert (store.get_path("old") / RECORD).read_bytes() == before, "a record of another version stays as it is"
     (kept,) = (tmp_path / "cache" / "efficiency").iterdir()
     kept.write_text('{"milliseconds": "fast"}')
     assert found(store, "old").one is None, "a damaged measurement is made again"
     assert measure_costs(store, "old").one > 0
-    path = store.path("old") / WEIGHTS
+    path = store.get_path("old") / WEIGHTS
     path.write_bytes(path.read_bytes())
     assert found(store, "old").one is None, "other weights are measured anew"
-    shutil.rmtree(store.path("old") / "evaluation")
+    shutil.rmtree(store.get_path("old") / "evaluation")
     with pytest.raises(InputError, match="no predictions"):
         measure_costs(store, "old")
     monkeypatch.setattr(efficiency, "get_machine_id", lambda: "another")

@@ -28,7 +28,7 @@ def test_what_is_measured_is_kept_and_read_again(measured):
     again = api.believe("mine", method="deletion", limit=8, store=store)
     assert (found["computed"], again["computed"]) == (True, False)
     assert {**found, "computed": False} == again == json.loads(json.dumps(again))
-    assert found["file"].startswith(str(store.path("mine") / "belief"))
+    assert found["file"].startswith(str(store.get_path("mine") / "belief"))
     assert (found["split"], found["limit"], found["seed"]) == ("validation", 8, 0)
     (only,) = found["methods"]
     assert found["sentences"] + found["left_out"] == 8 and only["verdict"] in ("evidence", "illustration", "neither")
@@ -75,7 +75,7 @@ def test_a_damaged_file_is_named_and_measured_again(measured):
 
 def test_what_cannot_be_measured_is_refused_and_leaves_no_trace(measured, monkeypatch):
     store, _ = measured
-    before = sorted((store.path("mine") / "belief").iterdir())
+    before = sorted((store.get_path("mine") / "belief").iterdir())
     with pytest.raises(InputError, match="method 'lime': one of deletion"):
         api.believe("mine", method="lime", store=store)
     for limit in (0, -1, 2001):
@@ -84,7 +84,7 @@ def test_what_cannot_be_measured_is_refused_and_leaves_no_trace(measured, monkey
     monkeypatch.setattr("core.interpret.faithfulness.LEAST", 99)
     with pytest.raises(InputError, match="of 9 sentences none has 99 words"):
         BeliefFiles.from_run(store, "mine", "shapley", 9).find(lambda what, share: None)
-    assert sorted((store.path("mine") / "belief").iterdir()) == before
+    assert sorted((store.get_path("mine") / "belief").iterdir()) == before
 
 
 @pytest.mark.slow

@@ -65,19 +65,19 @@ def test_starters_lie_in_the_installation_or_in_the_checkout(tmp_path, monkeypat
 def test_own_runs_and_starters_are_listed_and_found_by_name(store, brought, tmp_path, monkeypatch):
     store.create(compose("vanilla"), "vanilla", "mine")
     assert [record.run for record in store.list()] == ["mine", "starter-small"]
-    assert store.path("starter-small") == brought / "starter-small"
-    assert store.path("mine") == store.folder / "mine"
+    assert store.get_path("starter-small") == brought / "starter-small"
+    assert store.get_path("mine") == store.folder / "mine"
     listed = {row["run"]: row["starter"] for row in api.runs_list()["runs"]}
     assert listed == {"mine": False, "starter-small": True}
     with pytest.raises(RunNotFound):
-        store.path("other")
+        store.get_path("other")
     assert [record.run for record in RunStore(store.folder).list()] == ["mine"], "a folder that is named has its own"
     own = store.folder / "starter-small"
     own.mkdir()
     write_text(own / RECORD, (brought / "starter-small" / RECORD).read_text())
-    assert store.path("starter-small") == own, "an own run hides the starter of its name"
+    assert store.get_path("starter-small") == own, "an own run hides the starter of its name"
     store.remove("starter-small")
-    assert store.path("starter-small") == brought / "starter-small"
+    assert store.get_path("starter-small") == brought / "starter-small"
     monkeypatch.delenv("SENTISCOPE_RUNS")
     monkeypatch.chdir(tmp_path)
     assert store.folder == tmp_path / "own" and get_runs_dir() == tmp_path / "trained"
@@ -116,7 +116,7 @@ def test_a_starter_that_is_exported_comes_back_as_a_run_of_ones_own(store, broug
     packed = export_run(store, "starter-small")
     assert zipfile.ZipFile(io.BytesIO(packed)).namelist()[0].startswith("starter-small/")
     run = import_zip(store, io.BytesIO(packed), "starter-small.zip")
-    assert run == "small" and not is_starter(store.path(run))
+    assert run == "small" and not is_starter(store.get_path(run))
     assert api.runs_import(brought / "starter-small", store=store)["run"] == "small-2"
     store.remove(run)
 

@@ -41,7 +41,7 @@ def begin(store, name, data, model="vanilla", **settings):
 
 
 def learned(store, record):
-    return {digest for path in find_files(store.path(record.run), record) for digest in read_lineage(path).tolist()}
+    return {digest for path in find_files(store.get_path(record.run), record) for digest in read_lineage(path).tolist()}
 
 
 def test_what_a_start_learned_from_leaves_validation_and_test(store, write):
@@ -99,7 +99,7 @@ def test_the_same_data_cut_the_same_way_lose_no_row_and_share_their_file(store, 
     again = begin(store, "again", write(0, 60), **{"training.start": "first"})
     assert again.data_fingerprint == first.data_fingerprint and again.lineage == first.lineage
     assert not any(note.startswith("lineage") for note in again.data_notes)
-    one, other = (find_files(store.path(each.run), each)[0] for each in (first, again))
+    one, other = (find_files(store.get_path(each.run), each)[0] for each in (first, again))
     assert one != other and one.stat().st_ino == other.stat().st_ino
     with pytest.raises(DataError, match="too few to judge by: 30 or half must be left"):
         begin(store, "other", write(0, 60), **{"training.start": "first", "data.seed": 1})
@@ -111,7 +111,7 @@ def test_what_is_not_known_is_said_and_handed_on(store, write, tmp_path, gone):
     begin(store, "old", write(0, 60))
     first = begin(store, "first", write(60, 80), **{"training.start": "old"})
     if gone == "lineage":
-        for path in find_files(store.path("first"), first):
+        for path in find_files(store.get_path("first"), first):
             path.unlink()
     else:
         store.update("first", lineage=())
@@ -138,7 +138,7 @@ def test_a_run_travels_with_its_lineage(store, write, tmp_path):
     assert there.lineage == second.lineage and learned(elsewhere, there) == learned(store, second)
     assert there.config.data.parse_lineage() == (str(elsewhere.get_path("second") / "lineage" / second.lineage[1]),)
     assert (elsewhere.get_path("second") / IMPORTED).is_file()
-    file = find_files(store.path("second"), second)[1]
+    file = find_files(store.get_path("second"), second)[1]
     file.write_bytes(b"nonsense")
     archive.export_file(store, "second", tmp_path / "second.zip")
     with pytest.raises(InputError, match="does not hold the digests of texts that its name says"):
@@ -148,7 +148,7 @@ def test_a_run_travels_with_its_lineage(store, write, tmp_path):
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a.texts", "0" * 32])
 def test_a_record_names_no_other_files(store, write, name):
     begin(store, "first", write(0, 20))
-    path = store.path("first") / "run.json"
+    path = store.get_path("first") / "run.json"
     path.write_text(path.read_text().replace(store.read("first").lineage[0], name))
     with pytest.raises(RunDamaged, match=r"lineage\[0\]"):
         store.read("first")
@@ -157,7 +157,7 @@ def test_a_record_names_no_other_files(store, write, name):
 def test_runs_with_other_rows_of_the_same_data_say_why(store, write):
     first = begin(store, "first", write(0, 60))
     old = begin(store, "old", write(0, 60), **{"data.split_rule": 1})
-    path = store.path("old") / "run.json"
+    path = store.get_path("old") / "run.json"
     path.write_text(path.read_text().replace('   "split_rule": 1,\n', ""))
     assert store.read("old").config.data.split_rule == 1, "a record without a rule keeps the first"
     load_trained_data(store.read("old"))

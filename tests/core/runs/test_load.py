@@ -30,7 +30,7 @@ def run(store, finished):
     ids=["missing", "empty", "cut off", "junk", "a folder"],
 )
 def test_a_damaged_file_is_named_and_the_run_can_still_be_listed(store, run, name, damage):
-    damage(store.path(run) / name)
+    damage(store.get_path(run) / name)
     with pytest.raises(RunDamaged, match=name):
         load_run(store, run)
     assert [(record.run, record.status) for record in store.list()] == [("mine", "done")]
@@ -38,7 +38,7 @@ def test_a_damaged_file_is_named_and_the_run_can_still_be_listed(store, run, nam
 
 
 def claim(store, run, **sizes):
-    file = store.path(run) / RECORD
+    file = store.get_path(run) / RECORD
     tree = json.loads(file.read_text())
     tree["config"]["model"].update(sizes)
     file.write_text(json.dumps(tree))
@@ -63,12 +63,12 @@ def _scales(file):
     ],
 )
 def test_a_model_that_is_not_in_its_file_takes_no_more_numbers_than_it_has_bytes(store, run, monkeypatch, spoil, said):
-    claim(store, run, **spoil) if isinstance(spoil, dict) else spoil(store.path(run) / WEIGHTS)
+    claim(store, run, **spoil) if isinstance(spoil, dict) else spoil(store.get_path(run) / WEIGHTS)
     build = load.build_model
 
     def bounded(*given, **more):
         model = build(*given, **more)
-        assert sum(each.numel() for each in model.parameters()) <= (store.path(run) / WEIGHTS).stat().st_size
+        assert sum(each.numel() for each in model.parameters()) <= (store.get_path(run) / WEIGHTS).stat().st_size
         return model
 
     monkeypatch.setattr(load, "build_model", bounded)
@@ -87,6 +87,6 @@ def test_a_model_that_is_not_in_its_file_takes_no_more_numbers_than_it_has_bytes
 )
 def test_a_run_says_why_there_are_no_weights(store, run, status, why):
     store.update(run, status=status)
-    (store.path(run) / WEIGHTS).unlink()
+    (store.get_path(run) / WEIGHTS).unlink()
     with pytest.raises(RunDamaged, match=f"{WEIGHTS}: not there; run 'mine' {why}"):
         load_run(store, run)

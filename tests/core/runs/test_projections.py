@@ -21,7 +21,7 @@ PCA = ProjectionConfig("pca")
 def evaluated(store, created):
     """A run with sixty embeddings of two classes in its test split."""
     store.update(created.run, classes=("bad", "good"))
-    folder = store.path(created.run) / "evaluation" / "test"
+    folder = store.get_path(created.run) / "evaluation" / "test"
     folder.mkdir(parents=True)
     labels = np.arange(60) % 2
     vectors = np.random.default_rng(0).normal(size=(60, 6)) + 3 * labels[:, None]
@@ -53,7 +53,7 @@ def test_every_setting_and_the_embeddings_have_files_of_their_own(store, evaluat
     stems = {files(store, evaluated, **settings).stem for settings in changes}
     assert len(stems) == 5
     assert all(len(stem) == 64 for stem in stems)
-    path = store.path(evaluated) / "evaluation" / "test" / "embeddings.npy"
+    path = store.get_path(evaluated) / "evaluation" / "test" / "embeddings.npy"
     np.save(path, np.load(path) + 1)
     assert files(store, evaluated).stem not in stems
 
@@ -63,13 +63,13 @@ def test_a_split_that_is_not_there_is_named_with_those_that_are(store, evaluated
         MapFiles.from_run(store, evaluated, "dev", PCA)
     with pytest.raises(InputError):
         MapFiles.from_run(store, evaluated, "../test", PCA)
-    path = store.path(evaluated) / "evaluation" / "test" / "embeddings.npy"
+    path = store.get_path(evaluated) / "evaluation" / "test" / "embeddings.npy"
     whole = path.read_bytes()
     np.save(path, np.zeros((3, 6), np.float32))
     for content in (whole[:40], path.read_bytes()):
         path.write_bytes(content)
         with pytest.raises(RunDamaged, match=r"embeddings\.npy"):
-            read_vectors(store.path(evaluated), "test", ("bad", "good"))
+            read_vectors(store.get_path(evaluated), "test", ("bad", "good"))
 
 
 @pytest.mark.parametrize("harm", [lambda raw: raw[:-9], lambda raw: raw[:-1] + b"x", lambda raw: b""])

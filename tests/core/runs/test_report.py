@@ -235,7 +235,7 @@ def store(finished):
 
 
 def saved(store, split):
-    frame = pd.read_parquet(store.path("mine") / "evaluation" / split / "predictions.parquet")
+    frame = pd.read_parquet(store.get_path("mine") / "evaluation" / split / "predictions.parquet")
     return (frame["label"] == "positive").to_numpy(), frame["probability:positive"].to_numpy()
 
 
@@ -260,7 +260,7 @@ def test_what_cannot_be_priced_is_refused_in_words(store, tmp_path):
         choose_thresholds(store, record, {"joy": 2})
     with pytest.raises(InputError, match="a cost ratio of 0: a number above 0"):
         choose_thresholds(store, record, {"positive": 0})
-    shutil.copytree(store.path("mine"), tmp_path / "mine")
+    shutil.copytree(store.get_path("mine"), tmp_path / "mine")
     shutil.rmtree(tmp_path / "mine" / "evaluation" / "validation")
     with pytest.raises(InputError, match="has no predictions of validation"):
         choose_thresholds(RunStore(tmp_path), record, {"positive": 2})
@@ -275,7 +275,7 @@ def test_it_is_the_share_of_made_up_texts_whose_probabilities_are_all_near(loade
     prior = {"negative": 0.6, "positive": 0.4}
     own = at(loaded, 1.0, prior)
     texts = [
-        text for text in generate_nonsense(LETTERS, MADE_UP, DOUBT_SEED) if loaded.tokenizer.unknown_share(text) == 1
+        text for text in generate_nonsense(LETTERS, MADE_UP, DOUBT_SEED) if loaded.tokenizer.compute_unknown_share(text) == 1
     ]
     said = loaded.predict(texts).logits.astype(float)
     p = 1 / (1 + np.exp(said[:, 0] - said[:, 1]))

@@ -31,7 +31,7 @@ def test_a_record_comes_back_with_every_field(store, created):
     store.write(full)
     assert store.read("first") == full
     assert store.list() == [full]
-    assert json.loads((store.path("first") / RECORD).read_text())["schema"] == 1
+    assert json.loads((store.get_path("first") / RECORD).read_text())["schema"] == 1
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_relative_path_of_data_is_kept_as_an_absolute_one(store, tmp_path, mon
 @pytest.mark.parametrize("run", ["none", "../first", "/etc", "", ".", "..", "a/b", ".queue", "first\n", "x" * 200])
 def test_only_names_of_runs_lead_anywhere(store, created, run):
     (store.folder / ".queue").mkdir()
-    for use in (store.path, store.read, store.remove):
+    for use in (store.get_path, store.read, store.remove):
         with pytest.raises(RunNotFound, match="runs list"):
             use(run)
 
@@ -118,7 +118,7 @@ DAMAGES = {
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
 def test_a_damaged_run_is_listed_with_its_reason_and_hides_no_other(store, config, created, damage):
     good = store.create(config, "ndt-01-n2", "second")
-    damage(store.path("first") / RECORD)
+    damage(store.get_path("first") / RECORD)
     with pytest.raises(RunDamaged, match=r"first.run\.json: "):
         store.read("first")
     listed = {record.run: record for record in store.list()}
@@ -132,9 +132,9 @@ def test_a_damaged_run_is_listed_with_its_reason_and_hides_no_other(store, confi
 
 @pytest.mark.slow
 def test_a_long_reason_is_listed_as_one_short_sentence_that_names_it(store, created):
-    rewritten(lambda tree: tree.update(reason="x" * 5_300_000))(store.path("first") / RECORD)
+    rewritten(lambda tree: tree.update(reason="x" * 5_300_000))(store.get_path("first") / RECORD)
     assert store.list()[0].reason.endswith("run.json: cannot be read: it has 5 MB, and at most 4 MB are read")
-    rewritten(lambda tree: tree.update(reason="x" * 5_000))(store.path("first") / RECORD)
+    rewritten(lambda tree: tree.update(reason="x" * 5_000))(store.get_path("first") / RECORD)
     told = f"reason is '{'x' * 56}…: a text of at most 4\u202f000 characters, this has 5\u202f000"
     assert store.list()[0].reason.endswith(told)
 
@@ -188,7 +188,7 @@ def test_remembered_records_are_bounded_by_the_bytes_of_their_files(store, confi
 
 
 def test_what_a_newer_version_wrote_is_told_and_kept_when_the_record_is_rewritten(store, created):
-    file = store.path("first") / RECORD
+    file = store.get_path("first") / RECORD
 
     def newer(tree):
         tree.update(colour="red", newer={"a": 1})
@@ -213,9 +213,9 @@ def test_runs_are_listed_the_newest_first_by_the_names_of_their_folders(store, c
     (store.folder / "README.md").touch()
     (store.folder / ".queue").mkdir()
     assert [record.run for record in store.list()] == ["c", "b", "a"]
-    rewritten(lambda tree: (tree.pop("parent"), tree.pop("results")))(store.path("c") / RECORD)
+    rewritten(lambda tree: (tree.pop("parent"), tree.pop("results")))(store.get_path("c") / RECORD)
     assert store.read("c") == made, "fields that older versions do not know"
-    store.path("c").rename(store.folder / "renamed")
+    store.get_path("c").rename(store.folder / "renamed")
     assert store.read("renamed").run == "renamed"
 
 
@@ -296,7 +296,7 @@ POISONED = {
 @pytest.mark.parametrize("field", POISONED)
 def test_poison_is_damage_told_by_field_and_reason_and_can_be_removed(store, created, field):
     change, reason = POISONED[field]
-    rewritten(lambda tree: tree.update(change))(store.path("first") / RECORD)
+    rewritten(lambda tree: tree.update(change))(store.get_path("first") / RECORD)
     (record,) = store.list()
     assert record.status == "damaged"
     assert f"run.json: cannot be read: {field} is " in record.reason and reason in record.reason
@@ -321,7 +321,7 @@ def looks(monkeypatch):
 def test_a_record_is_read_once_and_again_only_when_it_changed(store, config, looks):
     for name in ("a", "b"):
         store.create(config, "p", name)
-    first, file = store.list(), store.path("b") / RECORD
+    first, file = store.list(), store.get_path("b") / RECORD
     del looks[:]
     assert RunStore(store.folder).list() == first and store.read("a").run == "a" and looks == []
     store.update("a", status="done")

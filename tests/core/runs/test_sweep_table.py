@@ -36,7 +36,7 @@ def made(store, monkeypatch):
             store.create(member.config, member.cell.model, member.run, parent=name)
             known = {"classes": ("neg", "pos"), "parameters": 100, "seconds": 10.0 + member.seed, "results": results}
             store.update(member.run, status="done", **known)
-            folder = store.path(member.run) / "evaluation" / "test"
+            folder = store.get_path(member.run) / "evaluation" / "test"
             folder.mkdir(parents=True)
             build_prediction_table(frame, found, ("neg", "pos")).to_parquet(folder / "predictions.parquet")
         return plan

@@ -51,7 +51,7 @@ def test_a_submitted_run_is_queued_in_a_session_of_its_own_and_logs(store, confi
     assert store.read("mine") == record
     assert os.getsid(sleeping[0].pid) == sleeping[0].pid != os.getsid(0)
     assert psutil.Process(sleeping[0].pid).environ()["SENTISCOPE_RUNS"] == str(store.folder)
-    log = store.path("mine") / LOG
+    log = store.get_path("mine") / LOG
     until(lambda: log.read_text() == "begun\n")
     assert training_jobs.cancel(store, "mine").status == "queued" and store.is_cancel_requested("mine"), "a wish for it"
     store.create(config, "ndt-01-n2", "later")
@@ -67,7 +67,7 @@ def test_a_submitted_run_is_queued_in_a_session_of_its_own_and_logs(store, confi
     record = training_jobs.cancel(store, "later")
     assert record.status == "cancelled" and "`sentiscope train --resume later` continues it" in record.reason
     monkeypatch.setattr(training_jobs, "DYING_SECONDS", 0.1)
-    with lock_run(store.path("later")), pytest.raises(InputError, match="another process"):
+    with lock_run(store.get_path("later")), pytest.raises(InputError, match="another process"):
         training_jobs.start(store, "later")
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(StorageError, match="disk is full"):
@@ -79,13 +79,13 @@ def test_a_run_that_lives_or_is_done_is_not_started_again(store, config, sleepin
     training_jobs.submit(store, config, "ndt-01-n2", "mine")
     with pytest.raises(InputError, match="queued: there is nothing to start"):
         training_jobs.start(store, "mine")
-    history = store.path("mine") / HISTORY
+    history = store.get_path("mine") / HISTORY
     for place, kept in enumerate((True, False)):  # only a run that goes on keeps its history
         history.write_text('{"kind": "step"}\n')
         if kept:
-            (store.path("mine") / CHECKPOINT).mkdir()
+            (store.get_path("mine") / CHECKPOINT).mkdir()
         else:
-            (store.path("mine") / CHECKPOINT).rmdir()
+            (store.get_path("mine") / CHECKPOINT).rmdir()
         end(sleeping[place])
         assert training_jobs.start(store, "mine").process.pid == sleeping[place + 1].pid
         assert history.exists() is kept
@@ -96,7 +96,7 @@ def test_a_run_that_lives_or_is_done_is_not_started_again(store, config, sleepin
 
 
 def test_starting_again_forgets_an_old_wish_to_cancel(store, created, sleeping):
-    (store.path("first") / CANCEL).touch()
+    (store.get_path("first") / CANCEL).touch()
     store.update("first", status="cancelled", reason="cancelled")
     record = training_jobs.start(store, "first")
     assert (record.status, record.reason) == ("queued", "")
@@ -107,9 +107,9 @@ def test_starting_again_forgets_an_old_wish_to_cancel(store, created, sleeping):
 def test_a_process_that_does_not_answer_is_ended_when_it_is_asked_again(store, config, sleeping, keep):
     training_jobs.submit(store, config, "ndt-01-n2", "mine")
     store.update("mine", status="running")
-    (store.path("mine") / CHECKPOINT).mkdir()
+    (store.get_path("mine") / CHECKPOINT).mkdir()
     os.kill(sleeping[0].pid, signal.SIGSTOP)
-    asked = store.path("mine") / CANCEL
+    asked = store.get_path("mine") / CANCEL
     for _ in range(2):
         record = training_jobs.cancel(store, "mine", keep=keep, insist=True)
         assert record.status == "running", "it may be in the middle of a step"
@@ -120,7 +120,7 @@ def test_a_process_that_does_not_answer_is_ended_when_it_is_asked_again(store, c
     assert record == store.read("mine") and record.status == "cancelled" and record.process is None
     hint = "continues it" if keep else "begins it anew"
     assert record.reason == f"cancelled; it did not answer and was ended; `sentiscope train --resume mine` {hint}"
-    assert not asked.exists() and (store.path("mine") / CHECKPOINT).is_dir() is keep
+    assert not asked.exists() and (store.get_path("mine") / CHECKPOINT).is_dir() is keep
 
 
 @pytest.mark.parametrize("status", ["done", "failed", "cancelled"])
@@ -155,7 +155,7 @@ def test_after_a_restart_waiting_runs_start_again_and_dead_ones_are_written_down
 def test_adopting_goes_on_past_damaged_runs_and_a_full_disk(store, config, sleeping, monkeypatch):
     for name in ("a", "b"):
         store.create(config, "ndt-01-n2", name)
-    (store.path("a") / "run.json").write_text("junk")
+    (store.get_path("a") / "run.json").write_text("junk")
     store.create(config, "ndt-01-n2", "lost")
     store.update("lost", status="running", process=dead())
     with monkeypatch.context() as patch:
@@ -233,7 +233,7 @@ def test_what_is_half_done_goes_when_nobody_has_touched_it_for_an_hour(store, cr
 
 
 def test_stale_temporaries_of_a_run_go_and_its_files_stay(store, created):
-    folder = store.path("first")
+    folder = store.get_path("first")
     before = sorted(each.name for each in folder.iterdir())
     (folder / "checkpoint").mkdir()
     for stale in (folder / ".run.json.17.new", folder / "checkpoint" / ".state.safetensors.17-00ff.new"):
@@ -255,7 +255,7 @@ def test_an_upload_goes_after_a_day_if_no_choice_and_no_run_names_it(store, conf
     keep_choice(library, DataConfig(str(chosen)))
     store.create(config, "ndt-01-n2", "own")
     # A record that cannot be read may still be mended by a person, and names its data.
-    (store.path("own") / "run.json").write_text(json.dumps({"config": {"data": {"name": str(trained)}}}) + "{")
+    (store.get_path("own") / "run.json").write_text(json.dumps({"config": {"data": {"name": str(trained)}}}) + "{")
     training_jobs.clear_leftovers(store)
     assert [path.exists() for path in (chosen, trained, forgotten, fresh, again)] == [True, True, False, True, True]
 

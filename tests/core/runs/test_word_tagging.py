@@ -37,7 +37,7 @@ def trained(file, train_once):
 def test_the_record_has_span_metrics_with_intervals_and_travels(trained, tmp_path, monkeypatch):
     record = trained.read("names")
     assert (record.status, record.task) == ("done", "tokens")
-    table = read_tags(trained.path("names"), "test")
+    table = read_tags(trained.get_path("names"), "test")
     wanted = f1_score(table["label"].tolist(), table["predicted"].tolist())
     assert record.results["metrics"]["test"]["span_f1"] == pytest.approx(wanted)
     low, high = record.results["intervals"]["test"]["span_f1"]
@@ -58,7 +58,7 @@ def test_the_record_has_span_metrics_with_intervals_and_travels(trained, tmp_pat
 def test_evaluate_gives_what_the_record_has(trained, file):
     found = api.evaluate("names", store=trained)
     assert found["metrics"] == pytest.approx(trained.read("names").results["metrics"]["test"])
-    kept = json.loads((trained.path("names") / "evaluation/test/metrics.json").read_text())
+    kept = json.loads((trained.get_path("names") / "evaluation/test/metrics.json").read_text())
     assert found["outcomes"] == kept["outcomes"] and found["per_type"] == kept["per_type"]
     whole = api.evaluate("names", data=str(file), store=trained)
     assert (whole["n"], whole["split"]) == (80, "all")
@@ -85,9 +85,9 @@ FURTHER = {"inspect": ["a b"], "explain": ["a b"], "compare": ["again"]}
 
 @pytest.mark.parametrize("verb", [*FURTHER, "errors", "behave", "project", "layers", "agreement", "report"])
 def test_what_is_about_labels_of_texts_says_so(trained, verb):
-    folder = trained.path("names").with_name("again")
+    folder = trained.get_path("names").with_name("again")
     if not folder.exists():
-        shutil.copytree(trained.path("names"), folder)
+        shutil.copytree(trained.get_path("names"), folder)
         (folder / "run.json").write_text((folder / "run.json").read_text().replace('"names"', '"again"'))
     with pytest.raises(InputError, match="gives each word a tag"):
         getattr(api, verb)("names", *FURTHER.get(verb, ()), store=trained)

@@ -65,7 +65,7 @@ def test_a_run_is_queued_then_running_then_done(store, created, work):
 
 def test_a_run_that_is_done_or_in_other_hands_is_refused(store, created, work):
     work(lambda _: None)
-    with lock_run(store.path("first")), pytest.raises(InputError, match="another process"):
+    with lock_run(store.get_path("first")), pytest.raises(InputError, match="another process"):
         execute(store, "first")
     assert store.read("first").status == "queued"
     execute(store, "first")
@@ -96,7 +96,7 @@ def cancel_now(experiment):
 def test_a_wish_to_cancel_ends_a_running_run_as_cancelled_and_is_used_up(store, created, work):
     def perform(experiment):
         assert not experiment.stopped()
-        (store.path("first") / CANCEL).touch()
+        (store.get_path("first") / CANCEL).touch()
         cancel_now(experiment)
 
     work(perform)
@@ -105,7 +105,7 @@ def test_a_wish_to_cancel_ends_a_running_run_as_cancelled_and_is_used_up(store, 
     assert "`sentiscope train --resume first` continues it" in record.reason
     assert not store.is_cancel_requested("first")
     work(cancel_now)
-    (store.path("first") / CANCEL).touch()
+    (store.get_path("first") / CANCEL).touch()
     thread = threading.Thread(target=execute, args=(store, "first"))
     thread.start()  # outside the main thread it works without signals
     thread.join()
@@ -115,7 +115,7 @@ def test_a_wish_to_cancel_ends_a_running_run_as_cancelled_and_is_used_up(store, 
 
 def test_a_wish_to_cancel_reaches_a_run_in_the_queue(store, created, work):
     work(raising(AssertionError("there is no slot")))
-    (store.path("first") / CANCEL).touch()
+    (store.get_path("first") / CANCEL).touch()
     with wait_for_slot(store.folder, "other", "2020", lambda: False):
         assert execute(store, "first").status == "cancelled"
 
@@ -139,7 +139,7 @@ def test_an_expected_failure_keeps_its_class_and_words_and_the_log_tells_where(s
         execute(store, "first")
     record = store.read("first")
     assert (record.status, record.reason, record.process) == ("failed", "training.metric=roc_auc: not defined", None)
-    assert "Traceback" in (store.path("first") / LOG).read_text()
+    assert "Traceback" in (store.get_path("first") / LOG).read_text()
     assert "Traceback" not in record.reason
 
 

@@ -149,4 +149,4 @@ def test_the_share_of_unknown_words_is_of_words_and_not_of_punctuation(tokenizer
         ("?!", 0.0),
         ("good oo oo ood", 0.75),  # parts of words that are known are no known words
     ]:
-        assert tokenizer.unknown_share(text) == pytest.approx(share)
+        assert tokenizer.compute_unknown_share(text) == pytest.approx(share)

@@ -20,7 +20,7 @@ def tiny(**attention):
 def test_one_lambda_per_layer_and_component_is_a_list_of_lists_of_numbers():
     model = tiny(components=3, mixing="additive")
     row = read_lambdas(model, PROBE)
-    assert row == {"lambda": [layer[:, 0].tolist() for layer in model.lambdas()]}
+    assert row == {"lambda": [layer[:, 0].tolist() for layer in model.get_lambdas()]}
     assert [len(layer) for layer in row["lambda"]] == [2, 2]
     own = read_lambdas(tiny(components=2, mixing="differential"), PROBE)
     assert own["lambda"][0][0] == pytest.approx(0.2, abs=0.1), "with its own sign"

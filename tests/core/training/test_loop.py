@@ -144,7 +144,7 @@ def test_smoothing_and_balanced_weights_enter_the_loss(make):
     labels = torch.from_numpy(job.training.labels)
     counts = torch.bincount(labels).float()
     with torch.no_grad():
-        logits = job.model(Batch.from_arrays(job.training.tokens.padded(np.arange(30)))).logits
+        logits = job.model(Batch.from_arrays(job.training.tokens.pad_rows(np.arange(30)))).logits
     expected = F.cross_entropy(logits, labels, weight=30 / (2 * counts), label_smoothing=0.2)
     job.run()
     assert read_history(job.history).select_kind("step")[1]["loss"] == pytest.approx(expected.item(), rel=1e-5)
@@ -270,7 +270,7 @@ def test_portions_have_the_gradient_of_the_whole_batch(make, settings, changes):
         targets = np.random.default_rng(1).dirichlet([1, 1], 60).astype(np.float32) if taught else None
         job = dataclasses.replace(job, training=Examples(TokenTable.from_ids(texts), labels, targets))
         rows = np.array([0, 10, 20, 3, 4, 5, 6, 7])
-        losses = [loss for loss in job._losses(rows) if loss.backward() is None]
+        losses = [loss for loss in job._yield_losses(rows) if loss.backward() is None]
         assert len(losses) == min(portions, len(rows))
         found.append((sum(losses).item(), {name: each.grad for name, each in job.model.named_parameters()}))
     (whole, gradient), *parted = found

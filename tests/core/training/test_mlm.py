@@ -89,12 +89,12 @@ def test_the_loss_is_the_cross_entropy_of_the_hidden_words(make):
     job, rows = make(), np.arange(16)
     job.model.eval()
     torch.manual_seed(7)
-    (loss,) = job._losses(rows)
+    (loss,) = job._yield_losses(rows)
     torch.manual_seed(7)
-    whole = Batch.from_arrays(job.tokens.padded(rows))
+    whole = Batch.from_arrays(job.tokens.pad_rows(rows))
     masked = mask_words(whole, WORDS)
     losses, norm = [], job.guess.norm
-    vectors = job.model.vectors(masked.batch)
+    vectors = job.model.encode_tokens(masked.batch)
     for row, place in masked.places.nonzero().tolist():
         inner = F.gelu(job.guess.hidden(vectors[row, place]))
         inner = F.layer_norm(inner, (MODEL.width,), norm.weight, norm.bias)
@@ -153,7 +153,7 @@ def test_portions_have_the_gradient_of_the_whole_batch(make):
     for portions in (1, 3):
         job = make(f"in {portions}", model=dataclasses.replace(MODEL, dropout=0.0), tokens=tokens, portions=portions)
         torch.manual_seed(3)
-        losses = [loss for loss in job._losses(np.arange(12)) if loss.backward() is None]
+        losses = [loss for loss in job._yield_losses(np.arange(12)) if loss.backward() is None]
         assert len(losses) == portions
         found.append((sum(losses).item(), {name: each.grad for name, each in job.both.named_parameters()}))
     (whole, gradient), (sum_of_parts, added) = found

@@ -106,19 +106,19 @@ def test_each_outcome_has_its_size_and_the_rules_of_a_word_select_its_sentences(
     table = features.build_cloud_table(found)
     assert table[table["outcome"] == "false negative"]["selected"].tolist() == [50]
     for outcome, (true, said) in features.OUTCOMES.items():
-        _, has = match_selection(Selection(tuple(found.rules(outcome, "rain"))), known.table, None, store)
+        _, has = match_selection(Selection(tuple(found.list_rules(outcome, "rain"))), known.table, None, store)
         own = ((frame["truth"] == "good") == true) & ((frame["said"] == "good") == said)
         np.testing.assert_array_equal(has, own & frame["text"].str.contains(r"\brain\b"))
     assert found.picked == ""
-    chosen = apply_query(known, ";".join(found.rules("false negative", "rain")), store)
+    chosen = apply_query(known, ";".join(found.list_rules("false negative", "rain")), store)
     assert features.find_outcomes(chosen, "good").picked == "false negative: rain"
     words = [each for cloud in features.CLOUDS.draw(found, Look()).data["clouds"] for each in cloud["words"]]
     beside = {each["id"]: each["said"].split(", ")[1].removesuffix(" here") for each in words}
     assert len(beside) == sum(map(len, found.found.values())) == 2
     for outcome, words in found.found.items():
         for each in words:
-            after = apply_query(known, ";".join(found.rules(outcome, each.words)), store)
-            assert beside[found.id(outcome, each.words)] == str(len(after.places)) == str(each.selected)
+            after = apply_query(known, ";".join(found.list_rules(outcome, each.words)), store)
+            assert beside[found.make_id(outcome, each.words)] == str(len(after.places)) == str(each.selected)
 
 
 FOUND = {

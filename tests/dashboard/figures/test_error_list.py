@@ -150,20 +150,20 @@ def codes(tmp_path):
 
 
 def shape(codes, author, keys=KEYS):
-    return count_codes(codes.coded().filter_visible(author), author, keys, list_draws(codes))
+    return count_codes(codes.read_annotations().filter_visible(author), author, keys, list_draws(codes))
 
 
 def test_half_a_draw_has_counts_and_a_whole_one_shares(codes):
     made = draw_sample(codes, KEYS, 8, 0, "wrong")
-    codes.code(made.keys[:6], ["irony"], author="ann")
+    codes.code_rows(made.keys[:6], ["irony"], author="ann")
     half = shape(codes, "ann")
     assert error_list.describe_coding(half).startswith("6 of 8 coded, drawn at random from 20")
     assert [column.key for column in build_codes_table(half).marks.columns] == ["code", "n"]
-    codes.code(made.keys[6:], ["label"], author="ann")
+    codes.code_rows(made.keys[6:], ["label"], author="ann")
     table = build_codes_table(shape(codes, "ann")).marks
     first = table.rows[0].cells
     assert [row.id for row in table.rows] == ["irony", "label"] and first["share"] == "0.75"
-    codes.code([key for key in KEYS if key not in made.keys][:5], ["label"], author="ann")
+    codes.code_rows([key for key in KEYS if key not in made.keys][:5], ["label"], author="ann")
     beyond = build_codes_table(shape(codes, "ann")).marks.rows
     shares = [("irony", "6", "0.75"), ("label", "2", "0.25")]  # n is of the rows that the share is of
     assert [(row.id, row.cells["n"], row.cells["share"]) for row in beyond] == shares
@@ -171,10 +171,10 @@ def test_half_a_draw_has_counts_and_a_whole_one_shares(codes):
 
 
 def test_who_codes_sees_others_row_by_row_and_who_reads_sees_all(codes):
-    codes.code(KEYS, ["irony"], author="ann")
-    codes.code(KEYS[:2], ["label"], author="ben")
+    codes.code_rows(KEYS, ["irony"], author="ann")
+    codes.code_rows(KEYS[:2], ["label"], author="ben")
     assert shape(codes, "carl").found["coded"] == 0 and shape(codes, "").found["coded"] == 20
-    codes.code(KEYS[2:4], ["irony"], author="ben")
+    codes.code_rows(KEYS[2:4], ["irony"], author="ben")
     some = shape(codes, "ben")
     assert some.found["coded"] == 4 and some.pair["n"] == 4 and some.pair["same"] == 2
     assert "κ with ann 0.00" in error_list.describe_coding(some) and len(some.pair["apart"]) == 2, (

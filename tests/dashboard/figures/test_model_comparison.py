@@ -154,14 +154,14 @@ def test_costs_by_a_metric_that_all_resamples_agree_on_have_no_interval(tmp_path
 @pytest.mark.parametrize("figure", [MODELS, PAIRS, MATRIX, WHERE, ROC, CALIBRATION, LAMBDAS, COST])
 def test_one_run_alone_has_none_of_them(figure, source):
     with pytest.raises(NotAvailable, match="name others with --against"):
-        figure.shape(source("good"))
+        figure.read_data(source("good"))
 
 
 @pytest.mark.parametrize("figure", [MODELS, PAIRS, WHERE])
 def test_tables_of_marks_are_plain_data_and_nothing_is_markup(figure, source):
-    drawn = figure.draw(figure.shape(source(pair="A-C")), LOOK)
+    drawn = figure.draw(figure.read_data(source(pair="A-C")), LOOK)
     assert json.loads(json.dumps(drawn.data, allow_nan=False))["table"][0] == "table"
-    assert "<b>short" not in drawn.html("x").replace("\\u003cb>short", "")
+    assert "<b>short" not in drawn.to_html("x").replace("\\u003cb>short", "")
 
 
 def test_a_pair_that_there_is_not_and_a_map_without_a_sentence_are_refused(source):

@@ -150,7 +150,7 @@ def test_attention_says_how_much_each_head_cancels_and_of_one_component_nothing(
     shown = view(coefficients=(1.0, -0.5))
     table = sentence_maps.build_attention_table(shown, True)
     own = table[table["layer"] == 2].groupby("head")["cancelled"].unique()
-    assert np.concatenate(own.to_list()).tolist() == pytest.approx(shown.cancelled(1).tolist())
+    assert np.concatenate(own.to_list()).tolist() == pytest.approx(shown.measure_cancellation(1).tolist())
     layer = shown.layers[0]
     one = dataclasses.replace(layer, components=layer.components[:1], coefficients=layer.coefficients[:1])
     assert "cancelled" not in sentence_maps.build_attention_table(dataclasses.replace(shown, layers=(one, one)), False)
@@ -159,10 +159,10 @@ def test_attention_says_how_much_each_head_cancels_and_of_one_component_nothing(
 def test_the_head_view_says_what_cancels_where_anything_does():
     shown = view(coefficients=(1.0, -0.5))
     lines = Lines(build_layer_maps(shown, 0, minus=True), 0)
-    taken = [f"{100 * share:.0f} %" for share in shown.cancelled(0)]
+    taken = [f"{100 * share:.0f} %" for share in shown.measure_cancellation(0)]
     about = HEAD_VIEW.draw(lines, Look()).data["about"]
     assert about == [f"its components cancel {share} of their weight" for share in taken]
-    mean = f"{100 * shown.cancelled(0).mean():.0f} %"
+    mean = f"{100 * shown.measure_cancellation(0).mean():.0f} %"
     assert f"In the sum {mean} of the components’ weight cancels (" in HEAD_VIEW.reading(lines)
     added = Lines(build_layer_maps(view(), 0, minus=False), 0)
     assert HEAD_VIEW.draw(added, Look()).data["about"] == [] and "cancel" not in HEAD_VIEW.reading(added)

@@ -118,7 +118,7 @@ def test_a_typed_sentence_has_a_probability_for_each_tag_and_none_where_a_word_w
 @pytest.mark.parametrize("figure", [TAG_SENTENCES, TAG_TYPES, TAG_ERRORS, TAG_TYPED])
 def test_a_run_that_labels_texts_has_none_of_it(figure):
     with pytest.raises(NotAvailable, match="gives a text a label"):
-        figure.shape(source(task="single", text="Almo"))
+        figure.read_data(source(task="single", text="Almo"))
 
 
 def test_the_texts_of_the_data_page_have_their_tags_in_words(tmp_path):
