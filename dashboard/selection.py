@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core import failures
-from core.exceptions import InputError, SentiscopeError
-from core.failures.selection import (
+from core import error_analysis
+from core.error_analysis.selection import (
     PickedRows,
     SelectedRows,
     Selection,
@@ -23,13 +22,14 @@ from core.failures.selection import (
     sort_rows,
     store_picked,
 )
-from core.failures.slices import find_slice
+from core.error_analysis.slices import find_slice
+from core.exceptions import InputError, SentiscopeError
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
 
 if TYPE_CHECKING:
-    from core.failures.predictions_table import PredictionTable
+    from core.error_analysis.predictions_table import PredictionTable
 
 TEST = "test"
 SENTENCE = "sentence"
@@ -208,7 +208,7 @@ def choose_sentences(
     was evaluated on it; `about`, `at` and `by` as of `choose_rows`.
     """
     with state.store_refusal(state.SELECTION_PROBLEM):
-        keys = failures.predictions_table.hash_texts(texts)
+        keys = error_analysis.predictions_table.hash_texts(texts)
         known: set[str] = set()
         if split in data.list_splits(record.run):
             known = set(data.read_tagged_rows(record, split).table.frame["key"])

@@ -13,8 +13,8 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from core.error_analysis.annotator_names import has_name, make_visitor_id
 from core.exceptions import SentiscopeError
-from core.failures.annotator_names import has_name, make_visitor_id
 
 # URL parameters: a link with these restores what is on screen. Each is the key of a widget with bind="query-params".
 RUN = "run"
@@ -56,7 +56,7 @@ STAGE = "stage"
 PINNED = "pinned"
 PINNED_RUN = "pinned-run"
 PINNED_EDIT = "pinned-edit"
-SELECT = "select"  # the selection of every page (`core.failures.selection`)
+SELECT = "select"  # the selection of every page (`core.error_analysis.selection`)
 AT = "at"  # the key of the current sentence of the selection
 LAG = 100  # values of `AT` that are remembered
 ORDER = "order"

@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SHARES = {
     "core/evaluation": 18,
     "core/interpret": 17,
-    "core/failures": 17,
+    "core/error_analysis": 17,
     "core/models/attention_kernels.py": 4,
     "dashboard/assets/levers.js": 4,
 }

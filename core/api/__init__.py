@@ -13,7 +13,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from core.failures.analyses import NAMES
+from core.error_analysis.analyses import NAMES
 
 VERBS: dict[str, str] = {
     "sweep": "sweeps:sweep",

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from core import failures
+from core import error_analysis
 from core.api.options import OnProgress, RunName, Split, Store
 from core.api.printing import say, tabulate, write_ends, write_p
 from core.formatting import count, signed
@@ -18,14 +18,14 @@ SHIFTED = 15  # words of either side of a shift
 @functools.cache
 def make_verb(name: str) -> Callable[..., dict[str, Any]]:
     """Return the verb of an analysis; its help is the docstring of the class."""
-    analysis = failures.analyses.load(name)
+    analysis = error_analysis.analyses.load(name)
 
     def run_analysis(
         run: RunName, *, split: Split = "", on_progress: OnProgress = None, store: Store = None
     ) -> dict[str, Any]:
         """Run the analysis on a split; its own docstring replaces this one."""
         store = store or RunStore()
-        table = failures.predictions_table.read_table(store, run, split)
+        table = error_analysis.predictions_table.read_table(store, run, split)
         about = {"run": run, "data": table.record.config.data.name, "split": table.split}
         return {**about, **analysis.from_run(store, table.record, table.split).read_or_compute(on_progress)[0]}
 
@@ -34,7 +34,7 @@ def make_verb(name: str) -> Callable[..., dict[str, Any]]:
 
 
 def __getattr__(name: str) -> Callable[..., dict[str, Any]]:
-    if name not in failures.analyses.NAMES:
+    if name not in error_analysis.analyses.NAMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return make_verb(name)
 

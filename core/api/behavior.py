@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from core import behaviour
+from core import behavioral_tests
 from core.api.options import AnyRun, CliArgument, Store, get_names, get_store, make_map_option
 from core.api.printing import say, tabulate, write_rate
 from core.data.findings import plural
@@ -37,7 +37,7 @@ def behave(
     Returns:
         `suite`: `name`, `about`, `file`, `digest`, numbers of `tests`, `capabilities`, `cases` and `texts`.
         `runs`: of each `run`, `polarities` (by class), `agreement` (of failures within a template,
-        `core.behaviour.failure_rates`) and its rate over all cases.
+        `core.behavioral_tests.failure_rates`) and its rate over all cases.
         `capabilities`: `capability`, `must` (what is asked of the answer), `rates` by run, and `tests`: `test`, `kind`,
         `must`, `about`, `tolerance`, `cases`, `rates` by run, and by run `failing`: the `texts` of a case, what was
         `expected`, and `answers`, each with `label`, `polarity` and `probabilities` by polarity.
@@ -49,10 +49,12 @@ def behave(
         `p_holm` is below 0.05, exactly where the interval leaves out 0.
     """
     store, names = get_store((run, *others), store), list(dict.fromkeys(get_names((run, *others))))
-    chosen = behaviour.suite_reader.read_suite(str(suite))
-    behaviour.polarity.refuse_unknown_class(rename or {}, [name for each in names for name in store.read(each).classes])
-    asked = [behaviour.suite_predictions.SuiteAnswers.from_suite(store, each, chosen, rename) for each in names]
-    found = behaviour.report.build_report([each.judge() for each in asked])
+    chosen = behavioral_tests.suite_reader.read_suite(str(suite))
+    behavioral_tests.polarity.refuse_unknown_class(
+        rename or {}, [name for each in names for name in store.read(each).classes]
+    )
+    asked = [behavioral_tests.suite_predictions.SuiteAnswers.from_suite(store, each, chosen, rename) for each in names]
+    found = behavioral_tests.report.build_report([each.judge() for each in asked])
     return {**found, "suite": {"file": str(suite), **found["suite"]}}
 
 

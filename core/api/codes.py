@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
-from core import failures
+from core import error_analysis
 from core.api.options import Author, Clauses, CliArgument, File, RunName, Split, Store, Whose, as_list
 from core.api.printing import make_printer, say, tabulate, write_rate
 from core.atomic import write_named
 from core.data.findings import plural
+from core.error_analysis.annotator_names import has_name, name_author
 from core.exceptions import InputError
-from core.failures.annotator_names import has_name, name_author
 from core.formatting import count
 from core.runs.store import RunStore
 
@@ -36,9 +36,9 @@ HISTORY = 5
 class CodedRows(NamedTuple):
     """Selected rows of a run, and their codes."""
 
-    codes: failures.codebook.Codes
-    coded: failures.row_annotations.Annotations
-    table: failures.predictions_table.PredictionTable
+    codes: error_analysis.codebook.Codes
+    coded: error_analysis.row_annotations.Annotations
+    table: error_analysis.predictions_table.PredictionTable
     rows: np.ndarray
     said: str
     by_codes: bool
@@ -53,24 +53,26 @@ class CodedRows(NamedTuple):
     def to_csv(self, author: str | None) -> str:
         """Return the rows as CSV, with the codes of an author; None: of all authors."""
         coded = self.codes.read_annotations(author)
-        return failures.annotations_csv.format_annotations(self.table, self.rows.tolist(), self.codes, coded)
+        return error_analysis.annotations_csv.format_annotations(self.table, self.rows.tolist(), self.codes, coded)
 
 
-def _open_codes(run: str, store: RunStore | None) -> failures.codebook.Codes:
+def _open_codes(run: str, store: RunStore | None) -> error_analysis.codebook.Codes:
     """Return the codes of the data set of a run."""
     store = store or RunStore()
-    return failures.codebook.Codes(store.folder, failures.codebook.get_data_name(store.read(run)))
+    return error_analysis.codebook.Codes(store.folder, error_analysis.codebook.get_data_name(store.read(run)))
 
 
 def _select_rows(run: str, split: str, where: Clauses, store: RunStore | None, author: str | None = None) -> CodedRows:
     """Return the rows of a split that clauses select; by default the errors."""
     store = store or RunStore()
-    table, codes = failures.predictions_table.read_table(store, run, split), _open_codes(run, store)
+    table, codes = error_analysis.predictions_table.read_table(store, run, split), _open_codes(run, store)
     coded = codes.read_annotations(author)
-    asked = failures.selection.Selection(tuple(as_list(where)) or ("wrong",), split)
-    clauses, rows = failures.selection.match_selection(asked, table, failures.tags.TableTags(store, table), store)
-    by_codes = any(failures.query.is_private_rule(rule) for rule in asked.rules)
-    return CodedRows(codes, coded, table, rows, failures.report.describe_result(table, clauses, rows), by_codes)
+    asked = error_analysis.selection.Selection(tuple(as_list(where)) or ("wrong",), split)
+    clauses, rows = error_analysis.selection.match_selection(
+        asked, table, error_analysis.tags.TableTags(store, table), store
+    )
+    by_codes = any(error_analysis.query.is_private_rule(rule) for rule in asked.rules)
+    return CodedRows(codes, coded, table, rows, error_analysis.report.describe_result(table, clauses, rows), by_codes)
 
 
 def _check_keys(found: CodedRows, keys: Sequence[str]) -> list[str]:
@@ -90,7 +92,7 @@ def _describe_rows(found: CodedRows) -> dict[str, Any]:
     return {"run": run, "data": found.codes.data, "split": split, "n": int(found.rows.sum()), "said": found.said}
 
 
-def _describe_draw(draw: failures.code_prevalence.Draw) -> dict[str, Any]:
+def _describe_draw(draw: error_analysis.code_prevalence.Draw) -> dict[str, Any]:
     """Return a random sample without its keys."""
     sizes = {"n": len(draw.keys), "of": len(draw.population)}
     return {"id": draw.id, **sizes, "seed": draw.seed, "said": draw.said, "author": draw.author, "time": draw.time}
@@ -101,7 +103,7 @@ def codes_list(
 ) -> dict[str, Any]:
     """List the codebook, who has coded how much, draws and the last changes.
 
-    Codes belong to the sentences of a data set, so that every run on them has the same (`core.failures.codebook`).
+    Codes belong to the sentences of a data set, so that every run on them has the same (`core.error_analysis.codebook`).
 
     Returns:
         `run`, `data`, `split`, `n` selected rows and `said`, the selection as a sentence; `codes`: of each `code` its
@@ -126,7 +128,7 @@ def codes_list(
             }
             for name in authors
         ],
-        "draws": [_describe_draw(each) for each in failures.code_prevalence.list_draws(found.codes)],
+        "draws": [_describe_draw(each) for each in error_analysis.code_prevalence.list_draws(found.codes)],
         "history": [
             {name: row[name] for name in ("author", "time", "said", "undone")}
             for row in found.codes.ledger.read_history(found.codes.data)
@@ -257,7 +259,9 @@ def codes_draw(
         csv: Write the drawn rows to this file, with the codes of the author alone.
     """
     found = _select_rows(run, split, where, store)
-    made = failures.code_prevalence.draw_sample(found.codes, found.keys, n, seed, found.said, run=run, author=author)
+    made = error_analysis.code_prevalence.draw_sample(
+        found.codes, found.keys, n, seed, found.said, run=run, author=author
+    )
     if csv is not None:
         found = found._replace(rows=found.table.frame["key"].isin(made.keys).to_numpy())
         write_named("--csv", csv, found.to_csv(author))
@@ -270,13 +274,13 @@ def codes_rates(
     """Count how many rows of a selection have each code, with its share where that can be estimated.
 
     Returns:
-        `run`, `data`, `split`, `selection` in words, and as `core.failures.code_prevalence` `n`, `coded`, `sample`,
+        `run`, `data`, `split`, `selection` in words, and as `core.error_analysis.code_prevalence` `n`, `coded`, `sample`,
         `complete`, `authors`, `said`, `codes` with their `share` and 95 % `interval` (Wilson) where all of the
         selection, or all of a random draw from it, is coded; never of rows that were selected by their codes.
     """
     found = _select_rows(run, split, where, store, author)
-    made = failures.code_prevalence.list_draws(found.codes)
-    counted = failures.code_prevalence.compute_rates(found.coded, found.keys, made, by_codes=found.by_codes)
+    made = error_analysis.code_prevalence.list_draws(found.codes)
+    counted = error_analysis.code_prevalence.compute_rates(found.coded, found.keys, made, by_codes=found.by_codes)
     return {**_describe_rows(found), "selection": found.said, **counted}
 
 
@@ -286,11 +290,14 @@ def codes_kappa(
     """Measure how far two authors agree on the rows that both have coded: Cohen's kappa; all rows unless selected.
 
     Returns:
-        `run`, `data`, `split`, and as `core.failures.row_annotations.compare_authors` `n`, `same`, `kappa` and its 95 % `interval`, the
+        `run`, `data`, `split`, and as `core.error_analysis.row_annotations.compare_authors` `n`, `same`, `kappa` and its 95 % `interval`, the
         same of each code, and the rows that they coded differently.
     """
     found = _select_rows(run, split, where or "all", store)
-    return {**_describe_rows(found), **failures.row_annotations.compare_authors(found.coded, first, second, found.keys)}
+    return {
+        **_describe_rows(found),
+        **error_analysis.row_annotations.compare_authors(found.coded, first, second, found.keys),
+    }
 
 
 def codes_export(
@@ -313,7 +320,7 @@ def codes_export(
     made = {"file": str(file), "rows": int(found.rows.sum())}
     if not book:
         return made
-    write_named("--book", book, failures.annotations_csv.format_codebook(found.codes))
+    write_named("--book", book, error_analysis.annotations_csv.format_codebook(found.codes))
     return {**made, "book": str(book), "codes": len(found.coded.book)}
 
 
@@ -339,9 +346,9 @@ def codes_import(
     """
     found = _select_rows(run, split, "all", store)
     none: dict[str, Any] = {"rows": 0, "codes": 0, "added": []}
-    taken = failures.annotations_csv.import_codebook(found.codes, Path(book), author) if book else none
+    taken = error_analysis.annotations_csv.import_codebook(found.codes, Path(book), author) if book else none
     rows = (
-        failures.annotations_csv.import_annotations(found.codes, found.table, Path(file), author=author)
+        error_analysis.annotations_csv.import_annotations(found.codes, found.table, Path(file), author=author)
         if file
         else none
     )
@@ -353,7 +360,7 @@ def codes_undo(run: RunName, *, author: Author = "", store: Store = None) -> dic
     return {"undone": _open_codes(run, store).undo_last(author)["said"]}
 
 
-def _describe_code(code: failures.row_annotations.Code) -> dict[str, Any]:
+def _describe_code(code: error_analysis.row_annotations.Code) -> dict[str, Any]:
     return {"code": code.name, "place": code.place, "definition": code.definition, "example": code.example}
 
 

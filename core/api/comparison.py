@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from core import evaluation, failures, runs
+from core import error_analysis, evaluation, runs
 from core.api.options import AnyRun, CliArgument, Store, get_names, get_store, make_map_option
 from core.api.printing import say, tabulate, write_ends, write_p
 from core.exceptions import InputError
@@ -62,9 +62,9 @@ def compare(
 def _add_slices(
     store: RunStore, record: RunRecord, sides: runs.comparison_data.ComparisonData
 ) -> runs.comparison_data.ComparisonData:
-    kept = failures.slices.read_slices(store, record)
-    return failures.slices.add_slices(
-        store, sides, kept, lambda of, split: failures.predictions_table.read_table(store, of.run, split)
+    kept = error_analysis.slices.read_slices(store, record)
+    return error_analysis.slices.add_slices(
+        store, sides, kept, lambda of, split: error_analysis.predictions_table.read_table(store, of.run, split)
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any
 
-from core import evaluation, failures, runs
+from core import error_analysis, evaluation, runs
 from core.api.options import Author, CliArgument, Store
 from core.api.printing import make_printer, say, tabulate
 from core.atomic import write_named
@@ -30,10 +30,10 @@ def counter_examples_list(*, run: Annotated[str, CliArgument()] = "", store: Sto
         `breaks`, whether it is wrong; both are None where it has no such class.
     """
     store = store or RunStore()
-    found = failures.counter_examples.read_examples(store.folder)
+    found = error_analysis.counter_examples.read_examples(store.folder)
     rows = list(map(_to_dict, found))
     if run:
-        said = failures.counter_examples.predict_examples(runs.load.load_run(store, run), found)
+        said = error_analysis.counter_examples.predict_examples(runs.load.load_run(store, run), found)
         rows = [{**row, **dataclasses.asdict(answer)} for row, answer in zip(rows, said, strict=True)]
     return {"counter_examples": rows, **({"run": run} if run else {})}
 
@@ -59,7 +59,7 @@ def counter_examples_keep(
         link: Where it was found.
         run: A run that has the class.
     """
-    store, labels = store or RunStore(), failures.counter_examples.parse_labels(label)
+    store, labels = store or RunStore(), error_analysis.counter_examples.parse_labels(label)
     if run:
         record = store.read(run)
         if strange := [each for each in labels if each not in record.classes]:
@@ -67,10 +67,10 @@ def counter_examples_keep(
             raise InputError(f"--label {strange[0]!r:.60}: run '{run}' has no such class; it has {there}")
         if record.task == "single" and len(labels) != 1:
             raise InputError(f"--label: run '{run}' gives each text one class; name one")
-    return _to_dict(failures.counter_examples.keep_example(store.folder, text, labels, note, author, link))
+    return _to_dict(error_analysis.counter_examples.keep_example(store.folder, text, labels, note, author, link))
 
 
-def _to_dict(one: failures.counter_examples.CounterExample) -> dict[str, Any]:
+def _to_dict(one: error_analysis.counter_examples.CounterExample) -> dict[str, Any]:
     return {**dataclasses.asdict(one), "labels": list(one.labels)}
 
 
@@ -78,7 +78,7 @@ def counter_examples_remove(
     id: Annotated[str, CliArgument("As `list` shows it.", metavar="ID")], *, author: Author = "", store: Store = None
 ) -> dict[str, Any]:
     """Remove one from the list; trainings that used it keep it."""
-    failures.counter_examples.remove_example((store or RunStore()).folder, id, author)
+    error_analysis.counter_examples.remove_example((store or RunStore()).folder, id, author)
     return {"id": id, "removed": True}
 
 
@@ -86,8 +86,8 @@ def counter_examples_export(
     file: Annotated[Path | str, CliArgument("CSV.", metavar="FILE")], *, store: Store = None
 ) -> dict[str, Any]:
     """Write all to a file that can be trained on."""
-    rows = failures.counter_examples.read_examples((store or RunStore()).folder)
-    write_named("FILE", file, format_csv(failures.counter_examples.build_table(rows)))
+    rows = error_analysis.counter_examples.read_examples((store or RunStore()).folder)
+    write_named("FILE", file, format_csv(error_analysis.counter_examples.build_table(rows)))
     return {"file": str(file), "rows": len(rows)}
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from rich.text import Text
 
-from core import behaviour, interpret, runs
+from core import behavioral_tests, interpret, runs
 from core.api import options
 from core.api.inspection import describe_text, open_text
 from core.api.options import Against, Change, CliArgument, Edit, OnProgress, PairText, RunName, Stopped, Store, Target
@@ -124,7 +124,7 @@ def distance(
     """
     store, insert = store or RunStore(), insert or interpret.negation_templates.FILLER
     asked = interpret.negation_templates.fill_template(text, insert, most)
-    target = target or behaviour.polarity.choose_plotted_class(store.read(run).classes)
+    target = target or behavioral_tests.polarity.choose_plotted_class(store.read(run).classes)
     curves = []
     for name in dict.fromkeys((run, *options.get_names(against))):
         loaded = runs.load.load_run(store, name)

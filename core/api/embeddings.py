@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 import msgspec
 
-from core import evaluation, failures, runs
+from core import error_analysis, evaluation, runs
 from core.api.options import Clauses, CliArgument, File, OnProgress, RunName, Space, Split, Store, as_list
 from core.api.printing import say, tabulate, write_ends, write_points
 from core.atomic import write_named
@@ -65,15 +65,15 @@ def groups(run: RunName, *, split: Split = "", csv: File = None, store: Store = 
         `run`, `split`; `n` rows, of which `wrong`, with `rate` and its 95 % `interval` (Wilson); how many were
         `looked_at` (all but of very large splits) and how many a group has at `least`; `groups`, the largest first:
         `name`, its `words` with occurrences in the group (`selected`) and in the `rest`, `log_odds` and `z`
-        (`core.failures.keywords`), the same numbers of its rows, and their `keys`; `none`: those of no group; `reason`:
+        (`core.error_analysis.keywords`), the same numbers of its rows, and their `keys`; `none`: those of no group; `reason`:
         why there are none, empty where there may be.
     """
     store = store or RunStore()
     _check_vectors(store, run)
-    table, found = failures.clusters.find_clusters(store, run, split)
+    table, found = error_analysis.clusters.find_clusters(store, run, split)
     if csv is not None:
-        write_named("--csv", csv, format_csv(failures.clusters.build_table(table, found)))
-    return failures.clusters.report_clusters(table, found)
+        write_named("--csv", csv, format_csv(error_analysis.clusters.build_table(table, found)))
+    return error_analysis.clusters.report_clusters(table, found)
 
 
 def layers(run: RunName, *, split: Split = "", on_progress: OnProgress = None, store: Store = None) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def neighbours(
         raise InputError("name a text, --key or --where, one of the three")
     store = store or RunStore()
     _check_vectors(store, run)
-    table = failures.predictions_table.read_table(store, run, split)
+    table = error_analysis.predictions_table.read_table(store, run, split)
     if where:
         if space not in ("", HEAD):
             raise InputError(f"--space {space}: a selection is compared with training in the space of the head alone")
@@ -146,33 +146,33 @@ def neighbours(
     if config.space:
         runs.layers.LayerFiles.from_run(store, run, table.split).read_or_compute(on_progress)
     there = files.read_space(table.classes)
-    own = failures.neighbors.find_row(table, key) if key else None
+    own = error_analysis.neighbors.find_row(table, key) if key else None
     text = text if own is None else table.texts[own]
     at = (there.rows == own).nonzero()[0]
     asked = there.vectors[at[0]] if len(at) else runs.load.load_run(store, run).compute_vector(text, config.space)
-    found = failures.neighbors.find_neighbors(table, there, asked, own, most)
+    found = error_analysis.neighbors.find_neighbors(table, there, asked, own, most)
     about = {"run": run, "split": table.split, "space": space or HEAD, "text": text}
-    return {**about, "neighbours": failures.report.to_records(found)}
+    return {**about, "neighbours": error_analysis.report.to_records(found)}
 
 
 def _find_common(
     store: RunStore,
-    table: failures.predictions_table.PredictionTable,
+    table: error_analysis.predictions_table.PredictionTable,
     where: Sequence[str],
     most: int,
     tell: Callable[[str, float | None], None] | None,
 ) -> dict[str, Any]:
-    run, asked = table.record.run, failures.selection.Selection(tuple(where), table.split)
-    found = failures.selection.select_rows(asked, table, failures.tags.TableTags(store, table), store)
+    run, asked = table.record.run, error_analysis.selection.Selection(tuple(where), table.split)
+    found = error_analysis.selection.select_rows(asked, table, error_analysis.tags.TableTags(store, table), store)
     config = evaluation.projection.ProjectionConfig("pca")
     vectors = (
         runs.projections.MapFiles.from_run(store, run, table.split, config)
         .read_space(table.classes)
         .vectors[found.places]
     )
-    training = failures.training_index.TrainingRows(store, table.record, *([tell] if tell else []))
-    said = failures.selection.describe_selection(found.clauses, found.group)
-    near = failures.neighbors.find_shared(table, found.places, vectors, training, most).to_dict()
+    training = error_analysis.training_index.TrainingRows(store, table.record, *([tell] if tell else []))
+    said = error_analysis.selection.describe_selection(found.clauses, found.group)
+    near = error_analysis.neighbors.find_shared(table, found.places, vectors, training, most).to_dict()
     return {"run": run, "split": table.split, "space": HEAD, "said": said, **near}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any
 
-from core import failures
+from core import error_analysis
 from core.api.options import Against, Clauses, CliArgument, File, OnProgress, RunName, Split, Store, as_list, get_names
 from core.api.printing import say, tabulate, write_ends, write_p, write_points
 from core.atomic import write_named
@@ -55,7 +55,7 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         (Wilson); `where`, `selected` (the same numbers of the selection, and its `share` of all rows) and `said`, the
         selection as a sentence; `own`, the names of the data's own columns; `rows`: of each selected row `key` (stable
         over runs and splits), `row`, `text`, `truth`, `said`, `p_truth`, `p_said`, `margin`, `wrong`, of several labels
-        `missed` and `invented` (`core.failures.predictions_table` has their meaning), and the own columns.
+        `missed` and `invented` (`core.error_analysis.predictions_table` has their meaning), and the own columns.
 
         With `tags`, by excess errors: of each `tag` what it is `about`; `n`, `wrong`, `rate` and `interval`; the `rest`
         of the rows; how many of the selection have it (`selected`); `excess`, the errors beyond those that its rows
@@ -64,45 +64,49 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         These are None where fewer than 30 rows have the tag or have it not, and of a tag that only errors have; an
         upper end that is None has no bound. `values`: the same of each value of an own column, with the `rule` that
         selects its rows. `slices`: properties, and pairs of two, that go wrong more often than chance allows for all
-        that were tried (`core.failures.risk_ratio`): `select`, `said` and the same numbers. `absent`: tag → why it is not
+        that were tried (`core.error_analysis.risk_ratio`): `select`, `said` and the same numbers. `absent`: tag → why it is not
         there; each row has its `tags`. `marks`: own columns and tags that the rules do not name, by how much they mark
-        the selection (`core.failures.facets`). `words`: words and phrases that it has more than the rest, by z
-        (`core.failures.keywords`): `words`, how many texts of the selection have them (`selected`, as many as
+        the selection (`core.error_analysis.facets`). `words`: words and phrases that it has more than the rest, by z
+        (`core.error_analysis.keywords`): `words`, how many texts of the selection have them (`selected`, as many as
         `word=WORDS` selects of it) and how many of the `rest`, `log_odds` and `z`, 4 or more.
 
         With `label_errors` under this name: `n` rows and how many are `likely` wrong, by split; `rows`: those of which
         another label is likelier than theirs, by the probability of their label (`p_truth`), the least first: `split`,
         `row`, `key`, `text`, `likely`, `truth` and the `likelier` label, `p_truth`, `p_likelier`, `margin`;
         `conflicts`: each `text` that the data have with several `labels` (label → rows), and its `rows`; `left_out`:
-        why there are none (`core.failures.label_errors`).
+        why there are none (`core.error_analysis.label_errors`).
     """
-    failures.selection.check_order(order)
+    error_analysis.selection.check_order(order)
     store, others = store or RunStore(), get_names(against)
     for other in others:
         store.read(other)  # before anything is done: tags ask them when they are first wanted
-    named = failures.slices.find_slice(store, store.read(run), slice) if slice else failures.selection.Selection(())
-    table = failures.predictions_table.read_table(store, run, split or named.split)
+    named = (
+        error_analysis.slices.find_slice(store, store.read(run), slice)
+        if slice
+        else error_analysis.selection.Selection(())
+    )
+    table = error_analysis.predictions_table.read_table(store, run, split or named.split)
     if unsure:
         try:
-            failures.mc_dropout.find_tagged(store, table, on_progress)
+            error_analysis.mc_dropout.find_tagged(store, table, on_progress)
         except NotAvailable as error:
             raise InputError(f"--unsure: run '{run}' cannot be read with dropout on: {error}") from error
     heard = {"tell": on_progress} if on_progress else {}
-    tagged = failures.tags.TableTags(store, table, others, **heard)
-    asked = failures.selection.Selection((*named.rules, *as_list(where)) or ("wrong",), split)
-    clauses, chosen = failures.selection.match_selection(asked, table, tagged, store)
-    places = failures.selection.sort_rows(table, chosen.nonzero()[0], order or "file")
+    tagged = error_analysis.tags.TableTags(store, table, others, **heard)
+    asked = error_analysis.selection.Selection((*named.rules, *as_list(where)) or ("wrong",), split)
+    clauses, chosen = error_analysis.selection.match_selection(asked, table, tagged, store)
+    places = error_analysis.selection.sort_rows(table, chosen.nonzero()[0], order or "file")
     if csv is not None:
         more = {f"tag:{name}": has[places].astype(int) for name, has in tagged.there.items()} if tags else {}
         write_named("--csv", csv, format_csv(table.frame.iloc[places].assign(**more)))
-    found = failures.report.report_errors(table, clauses, chosen, tagged if tags else None)
+    found = error_analysis.report.report_errors(table, clauses, chosen, tagged if tags else None)
     at = {int(place): rank for rank, place in enumerate(places)}
     found["rows"] = sorted(found["rows"], key=lambda row: at[row["row"]])
     if not label_errors and label_csv is None:
         return found
-    labels = failures.label_errors.load_label_errors(store, table, on_progress)
+    labels = error_analysis.label_errors.load_label_errors(store, table, on_progress)
     if label_csv is not None:
-        write_named("--label-csv", label_csv, format_csv(failures.label_errors.list_suspect_rows(labels)))
+        write_named("--label-csv", label_csv, format_csv(error_analysis.label_errors.list_suspect_rows(labels)))
     return {**found, "label_errors": labels}
 
 
@@ -137,17 +141,17 @@ def slices(
     store = store or RunStore()
     if where and not save:
         raise InputError("--where says what is to be saved; name it with --save NAME")
-    table, kept = failures.predictions_table.read_table(store, run, split), failures.slices
+    table, kept = error_analysis.predictions_table.read_table(store, run, split), error_analysis.slices
     if save:
-        asked = failures.selection.Selection(tuple(as_list(where)) or ("wrong",), split)
-        tagged = failures.tags.TableTags(store, table)
-        failures.selection.select_rows(asked, table, tagged, store)  # what cannot be asked is not kept
+        asked = error_analysis.selection.Selection(tuple(as_list(where)) or ("wrong",), split)
+        tagged = error_analysis.tags.TableTags(store, table)
+        error_analysis.selection.select_rows(asked, table, tagged, store)  # what cannot be asked is not kept
         kept.save_slice(store, table.record, save, asked)
     if any(rename):
         kept.rename_slice(store, table.record, *rename)
     if remove:
         kept.remove_slice(store, table.record, remove)
-    found = failures.slices.report_slices(store, table, kept.read_slices(store, table.record))
+    found = error_analysis.slices.report_slices(store, table, kept.read_slices(store, table.record))
     return {"run": run, "data": table.record.config.data.name, "split": table.split, "slices": found}
 
 

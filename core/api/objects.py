@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
-from core import failures
 from core.api import (
     ablation,
     analyses,
@@ -33,6 +32,7 @@ from core.api import runs as runs_api
 from core.api.options import NamedRun
 from core.api.progress import listen_in_python
 from core.config import RunConfig
+from core.error_analysis.analyses import NAMES
 from core.exceptions import RunNotFound
 from core.runs.record import RunRecord, Status
 from core.runs.store import RunStore
@@ -209,7 +209,7 @@ class Run(NamedRun):
             return {"run": self.name, "status": "gone", "reason": str(error)}
 
 
-for _name in set(failures.analyses.NAMES) - vars(Run).keys():
+for _name in set(NAMES) - vars(Run).keys():
     setattr(Run, _name, bind_verb(analyses.make_verb(_name)))
 train = wrap_training(training.train)
 pretrain = wrap_training(training.pretrain)

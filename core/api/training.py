@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from core import data as data_room
-from core import evaluation, failures
+from core import error_analysis, evaluation
 from core.api.options import AnyRun, CliArgument, OnTraining, Settings, Store, get_name
 from core.api.printing import say, tabulate
 from core.data.config import join_list
@@ -157,7 +157,7 @@ def _resolve_additions(add: Sequence[str], store: RunStore) -> dict[str, Any]:
     """Return the settings of data that join the training split; counter-examples are copied as they are now."""
     kept = data_room.counterexample_snapshot.NAME
     sets = [name for name in add if name != kept]
-    along = {"data.examples": failures.counter_examples.write_copy(store.folder)} if kept in add else {}
+    along = {"data.examples": error_analysis.counter_examples.write_copy(store.folder)} if kept in add else {}
     return along | ({"data.add": join_list(sets)} if sets else {})
 
 

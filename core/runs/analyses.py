@@ -2,7 +2,7 @@
 
 Queue, files, progress, cancel and the button of the page follow. A new one is a subclass of `Analysis` with `of`, which
 names the file after all that the result depends on, `words`, `find` and an `Offer`. Of a split it is a module of
-`core.failures.analyses` with `find` and an `Offer`; its command, its section and its part of a report follow too.
+`core.error_analysis.analyses` with `find` and an `Offer`; its command, its section and its part of a report follow too.
 """
 
 from __future__ import annotations

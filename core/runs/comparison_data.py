@@ -51,7 +51,7 @@ class ComparisonData:
     split: str
     notes: tuple[str, ...] = ()
     slices: Mapping[str, Mapping[int, np.ndarray]] = field(default_factory=dict)
-    """Name of a saved slice → fold → its rows, where they are to be compared by (`core.failures.slices`)."""
+    """Name of a saved slice → fold → its rows, where they are to be compared by (`core.error_analysis.slices`)."""
 
     @property
     def rows(self) -> int:

@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-from core.behaviour.failure_rates import TOLERATED
-from core.behaviour.outcomes import SuitePrediction, SuiteResult
-from core.behaviour.report import build_report
-from core.behaviour.suite import SuiteCase, SuiteTest
+from core.behavioral_tests.failure_rates import TOLERATED
+from core.behavioral_tests.outcomes import SuitePrediction, SuiteResult
+from core.behavioral_tests.report import build_report
+from core.behavioral_tests.suite import SuiteCase, SuiteTest
 from core.formatting import count, number
 from dashboard.figures.drawing import DataTable
 from dashboard.figures.drawing import TableColumn as TableColumn
@@ -37,7 +37,7 @@ class BehaviorResults:
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """Return the report of `core.behaviour.report`."""
+        """Return the report of `core.behavioral_tests.report`."""
         return build_report(list(self.judged.values()))
 
     @property

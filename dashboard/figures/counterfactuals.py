@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pandas as pd
 
 from core.data.findings import plural
-from core.failures.counter_examples import CounterExample, ExamplePrediction, build_table
+from core.error_analysis.counter_examples import CounterExample, ExamplePrediction, build_table
 from core.formatting import count, number
 from core.text.graphemes import quote_text
 from dashboard.figures.drawing import NOTHING, DataTable, TableColumn

@@ -10,10 +10,10 @@ from typing import Any
 
 import pandas as pd
 
+from core.error_analysis.analyses.shift import DatasetShift
+from core.error_analysis.label_errors import LabelErrors, list_suspect_rows
+from core.error_analysis.split_analysis import SplitAnalysis
 from core.exceptions import NotAvailable
-from core.failures.analyses.shift import DatasetShift
-from core.failures.label_errors import LabelErrors, list_suspect_rows
-from core.failures.split_analysis import SplitAnalysis
 from core.formatting import count, format_p, number, signed
 from core.runs.analyses import Found
 from dashboard.figures import interval_table as columns
@@ -37,7 +37,7 @@ COLUMNS = {
 
 
 def read_label_errors(source: Source) -> Mapping[str, Any]:
-    """Read the likely label errors (`core.failures.label_errors`); NotAvailable: they were not computed."""
+    """Read the likely label errors (`core.error_analysis.label_errors`); NotAvailable: they were not computed."""
     return read_analysis(
         source, LabelErrors, "looked for doubtful labels", f"errors {source.record.run} --label-errors"
     )
@@ -89,7 +89,7 @@ WORDS_SHOWN = 12  # words of either side; the CSV has all that are listed
 class SplitShift:
     """The shift between training and a split."""
 
-    found: Mapping[str, Any]  # as `core.failures.dataset_shift.compare_with_training` gives it
+    found: Mapping[str, Any]  # as `core.error_analysis.dataset_shift.compare_with_training` gives it
     split: str
     picked: str = ""  # the words that are selected
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from core.failures.facets import YES, rank_features
-from core.failures.keywords import LEAST_Z, Keyword
-from core.failures.query import WORD, Clause
-from core.failures.report import list_clause_names
-from core.failures.tags import CONSEQUENCES, name_tag
+from core.error_analysis.facets import YES, rank_features
+from core.error_analysis.keywords import LEAST_Z, Keyword
+from core.error_analysis.query import WORD, Clause
+from core.error_analysis.report import list_clause_names
+from core.error_analysis.tags import CONSEQUENCES, name_tag
 from core.formatting import count, number, signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Component
@@ -103,7 +103,7 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, eq=False)
 class SelectionFeatures:
-    """The features that distinguish a selection, as `core.failures.facets.rank_features` gives them."""
+    """The features that distinguish a selection, as `core.error_analysis.facets.rank_features` gives them."""
 
     analysis: RowSelection
     found: Sequence[Mapping[str, Any]]

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from core.error_analysis.clusters import NONE, FoundGroups, build_table
+from core.error_analysis.predictions_table import PredictionTable
 from core.evaluation.intervals import compute_wilson
 from core.exceptions import NotAvailable
-from core.failures.clusters import NONE, FoundGroups, build_table
-from core.failures.predictions_table import PredictionTable
 from core.formatting import count, number
 from dashboard.figures import interval_table as columns
 from dashboard.figures.figure import Figure, make_interval_figure

@@ -12,10 +12,10 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
+from core.error_analysis.clusters import FoundGroups
+from core.error_analysis.dates import cut_quarters, parse_dates
 from core.evaluation.projection import Density
 from core.exceptions import InputError
-from core.failures.clusters import FoundGroups
-from core.failures.dates import cut_quarters, parse_dates
 from core.formatting import count
 from core.runs.record import LABEL
 from core.text.graphemes import clip_text

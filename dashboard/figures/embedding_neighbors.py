@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from core.error_analysis.neighbors import LOOKED_AT, SharedNeighbors, find_neighbors, find_row, find_surrounding
 from core.exceptions import NotAvailable
-from core.failures.neighbors import LOOKED_AT, SharedNeighbors, find_neighbors, find_row, find_surrounding
 from core.formatting import count, whole_percent
 from core.models.capabilities import HEAD
 from core.text.graphemes import quote_text
@@ -36,7 +36,7 @@ class NearestSentences:
 
     of: str  # what it says, or which they are
     row: int | None  # its row of the split; None: it is typed, or they are several
-    found: pd.DataFrame  # as `core.failures.neighbors` gives them
+    found: pd.DataFrame  # as `core.error_analysis.neighbors` gives them
     space: str
     total: int  # sentences that were compared
     n: int = 1  # so many were asked for

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.error_analysis.clusters import FoundGroups
 from core.evaluation.projection import (
     METHODS,
     NAMES,
@@ -19,7 +20,6 @@ from core.evaluation.projection import (
     estimate_density,
 )
 from core.exceptions import InputError, NotAvailable
-from core.failures.clusters import FoundGroups
 from core.formatting import count, number
 from core.models.capabilities import EMBEDDING, HEAD, list_capabilities, list_spaces
 from core.runs.projections import MapFiles

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from core.error_analysis.annotator_names import SEPARATOR, has_name, name_author
+from core.error_analysis.code_prevalence import Draw, compute_rates
+from core.error_analysis.neighbors import TrainingNeighbor
+from core.error_analysis.predictions_table import SEVERAL
+from core.error_analysis.row_annotations import Annotations, compare_authors
+from core.error_analysis.selection import ORDERS
+from core.error_analysis.tags import name_tag
 from core.evaluation.scores import NOTHING
 from core.exceptions import NotAvailable
-from core.failures.annotator_names import SEPARATOR, has_name, name_author
-from core.failures.code_prevalence import Draw, compute_rates
-from core.failures.neighbors import TrainingNeighbor
-from core.failures.predictions_table import SEVERAL
-from core.failures.row_annotations import Annotations, compare_authors
-from core.failures.selection import ORDERS
-from core.failures.tags import name_tag
 from core.formatting import count, format_exact, number, signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.drawing import Component
@@ -363,7 +363,7 @@ ABOUT_CODES = (
 
 @dataclass(frozen=True)
 class CodesShape:
-    """Rates of codes, as `core.failures.code_prevalence` gives them, and the author's agreement with another one."""
+    """Rates of codes, as `core.error_analysis.code_prevalence` gives them, and the author's agreement with another one."""
 
     found: dict[str, Any]
     pair: dict[str, Any] | None

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from core.failures.facets import TAG
-from core.failures.query import RANGE
-from core.failures.risk_ratio import LEAST, FoundSlice, FoundSlices, collect_rates, format_rules, search_slices
-from core.failures.selection import describe_selection
-from core.failures.tags import BY_DEFINITION, CONSEQUENCES, MODELS, WITH, describe_tag, name_tag
+from core.error_analysis.facets import TAG
+from core.error_analysis.query import RANGE
+from core.error_analysis.risk_ratio import LEAST, FoundSlice, FoundSlices, collect_rates, format_rules, search_slices
+from core.error_analysis.selection import describe_selection
+from core.error_analysis.tags import BY_DEFINITION, CONSEQUENCES, MODELS, WITH, describe_tag, name_tag
 from core.formatting import count, number, percent, signed
 from dashboard.figures import interval_table as columns
 from dashboard.figures.figure import Figure, make_interval_figure
@@ -30,7 +30,7 @@ class ErrorRates:
 
     analysis: RowSelection
     rows: Sequence[Mapping[str, Any]]
-    """As `core.failures.risk_ratio.build_risk_table` gives them; `tag` is the rule that selects the rows."""
+    """As `core.error_analysis.risk_ratio.build_risk_table` gives them; `tag` is the rule that selects the rows."""
     picked: str = ""
     """The rule that is a word of the selection; empty: none is."""
 
@@ -194,7 +194,7 @@ def find_slices(of: RowSelection) -> SplitSlices:
 
 
 def _to_risk_row(one: FoundSlice) -> dict[str, Any]:
-    """Return a slice as a row of `core.failures.risk_ratio.build_risk_table`."""
+    """Return a slice as a row of `core.error_analysis.risk_ratio.build_risk_table`."""
     ratio, *ends = (value if math.isfinite(value) else None for value in (one.risk.ratio, *one.interval))
     return {"ratio": ratio, "ratio_interval": ends, "p_holm": one.p_holm, "differs": True}
 

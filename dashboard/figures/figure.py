@@ -18,7 +18,7 @@ from dashboard.figures.theme import Look
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.failures.split_analysis import SplitAnalysis
+    from core.error_analysis.split_analysis import SplitAnalysis
 
 Shape = TypeVar("Shape")
 Words = str | Callable[[Shape], str]

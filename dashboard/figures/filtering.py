@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from core.error_analysis.facets import CODES, OUTCOME, TAG, Facet, count_options
+from core.error_analysis.predictions_table import SEVERAL, PredictionTable
+from core.error_analysis.query import Clause
+from core.error_analysis.selection import ORDERS, describe_selection
 from core.exceptions import NotAvailable
-from core.failures.facets import CODES, OUTCOME, TAG, Facet, count_options
-from core.failures.predictions_table import SEVERAL, PredictionTable
-from core.failures.query import Clause
-from core.failures.selection import ORDERS, describe_selection
 from core.formatting import count
 from dashboard.figures.drawing import Component
 from dashboard.figures.row_selection import RowSelection
@@ -120,7 +120,7 @@ def apply_search(
 ) -> list[str]:
     """Return the clauses after a search: a part of the texts, or an id, takes the place of another.
 
-    The clause is as `core.failures.facets.parse_search` gives it; None: none any more.
+    The clause is as `core.error_analysis.facets.parse_search` gives it; None: none any more.
     """
     if clause is None or clause in clauses:
         return update_clauses(clauses, facets, TEXT, "") if clause is None else list(map(str, clauses))

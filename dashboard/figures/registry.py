@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core.failures import analyses
+from core.error_analysis import analyses
 from dashboard.figures import (
     ablation_levers,
     activation_patching,

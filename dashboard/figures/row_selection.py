@@ -9,17 +9,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from core.error_analysis import query
+from core.error_analysis.codebook import Codes, get_data_name
+from core.error_analysis.facets import Facet, Facets, group_columns, make_code_facet
+from core.error_analysis.neighbors import NearestTraining
+from core.error_analysis.predictions_table import PredictionTable, read_table
+from core.error_analysis.query import Clause
+from core.error_analysis.row_annotations import Annotations
+from core.error_analysis.selection import SelectedRows, describe_selection, parse_selection, select_rows, sort_rows
+from core.error_analysis.tags import TableTags
 from core.evaluation.group_metrics import RowGroups
 from core.exceptions import NotAvailable
-from core.failures import query
-from core.failures.codebook import Codes, get_data_name
-from core.failures.facets import Facet, Facets, group_columns, make_code_facet
-from core.failures.neighbors import NearestTraining
-from core.failures.predictions_table import PredictionTable, read_table
-from core.failures.query import Clause
-from core.failures.row_annotations import Annotations
-from core.failures.selection import SelectedRows, describe_selection, parse_selection, select_rows, sort_rows
-from core.failures.tags import TableTags
 from core.interpret.background_thread import BackgroundThread
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
@@ -105,7 +105,7 @@ class RowSelection:
     selected: SelectedRows
     coded: Annotations
     order: str = ""
-    """In which they are read (`core.failures.selection`); empty: as they were chosen, else the surest first."""
+    """In which they are read (`core.error_analysis.selection`); empty: as they were chosen, else the surest first."""
 
     def reorder_rows(self, order: str) -> RowSelection:
         """Return the same rows in another order; InputError: there is none of this name."""

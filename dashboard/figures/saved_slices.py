@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from core.error_analysis.slices import FEW
 from core.evaluation.intervals import METHOD
 from core.exceptions import NotAvailable
-from core.failures.slices import FEW
 from core.formatting import count, number, signed
 from core.metrics import format_title
 from dashboard.figures.figure import Figure
@@ -26,7 +26,7 @@ PARTS = ("precision", "recall", "f1")
 
 @dataclass(frozen=True)
 class SavedSlices:
-    """The slices of a split and all its sentences, as `core.failures.slices.report_slice` gives them."""
+    """The slices of a split and all its sentences, as `core.error_analysis.slices.report_slice` gives them."""
 
     slices: Sequence[Mapping[str, Any]]
     whole: Mapping[str, Any]

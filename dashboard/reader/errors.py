@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core import failures
+from core import error_analysis
 from core.evaluation.projection import ProjectionConfig
 from core.exceptions import StorageError
 from core.fingerprint import get_file_version
@@ -17,14 +17,14 @@ from dashboard.reader.memo import Key, cache_result
 from dashboard.reader.models import ModelReader
 
 if TYPE_CHECKING:
-    from core.failures.codebook import Codes
-    from core.failures.mc_dropout import DropoutUncertainty
-    from core.failures.neighbors import SharedNeighbors
-    from core.failures.predictions_table import PredictionTable
-    from core.failures.row_annotations import Annotations
-    from core.failures.selection import PickedRows, SelectedRows, Selection
-    from core.failures.slices import Slice
-    from core.failures.split_analysis import SplitAnalysis
+    from core.error_analysis.codebook import Codes
+    from core.error_analysis.mc_dropout import DropoutUncertainty
+    from core.error_analysis.neighbors import SharedNeighbors
+    from core.error_analysis.predictions_table import PredictionTable
+    from core.error_analysis.row_annotations import Annotations
+    from core.error_analysis.selection import PickedRows, SelectedRows, Selection
+    from core.error_analysis.slices import Slice
+    from core.error_analysis.split_analysis import SplitAnalysis
     from core.runs.comparison_data import ComparisonData
     from dashboard.figures.row_selection import RowSelection, SplitFacts
 
@@ -66,22 +66,22 @@ class ErrorReader(ModelReader):
         64, lambda self, record, split: (self.store().folder, record.run, split), copied=True, seconds=NOTICED
     )
     def _list_seeds(self, record: RunRecord, split: str) -> list[str]:
-        return failures.tags.select_seeds(
-            record, failures.tags.find_peers(self.store(), record, split, self.list_runs())
+        return error_analysis.tags.select_seeds(
+            record, error_analysis.tags.find_peers(self.store(), record, split, self.list_runs())
         )
 
     def list_other_models(self, record: RunRecord, split: str) -> list[str]:
         """List the finished runs of other models that were evaluated on the same rows, the best first."""
-        return failures.tags.select_models(
-            record, failures.tags.find_peers(self.store(), record, split, self.list_runs()), split
+        return error_analysis.tags.select_models(
+            record, error_analysis.tags.find_peers(self.store(), record, split, self.list_runs()), split
         )
 
     @cache_result(32, lambda self, record, split: self.make_split_key(record, split, WEIGHTS))
     def check_dropout(self, record: RunRecord, split: str) -> DropoutStatus:
         """Return whether a run can be evaluated with dropout on, and the files of that result."""
-        why = failures.mc_dropout.explain_unavailable(self.store(), record)
+        why = error_analysis.mc_dropout.explain_unavailable(self.store(), record)
         return DropoutStatus(
-            why, None if why else failures.mc_dropout.DropoutUncertainty.from_run(self.store(), record, split)
+            why, None if why else error_analysis.mc_dropout.DropoutUncertainty.from_run(self.store(), record, split)
         )
 
     def read_table(self, record: RunRecord, split: str) -> PredictionTable:
@@ -102,13 +102,13 @@ class ErrorReader(ModelReader):
         if not (self.memo.shared or known.whole):
             known.find_tags()
         # Sentences that are not asked for by codes are there without them too.
-        rules = failures.selection.parse_selection(select).rules
+        rules = error_analysis.selection.parse_selection(select).rules
         seen = (self.read_annotations if _has_code_rules(rules) else self.read_visible_codes)(record, author)
         return apply_query(known.add_peer_run(against), select, self.store(), seen)
 
     def open_codebook(self, record: RunRecord) -> Codes:
         """Return the codebook of a run's data set and its annotations; every access reads the disk."""
-        return failures.codebook.Codes(self.store().folder, failures.codebook.get_data_name(record))
+        return error_analysis.codebook.Codes(self.store().folder, error_analysis.codebook.get_data_name(record))
 
     def read_annotations(self, record: RunRecord, author: str | None = None) -> Annotations:
         """Return the annotations of the rows of a run's data that an author may see; None: all."""
@@ -128,12 +128,12 @@ class ErrorReader(ModelReader):
         try:
             return self.read_annotations(record, author)
         except StorageError:
-            return failures.row_annotations.NOTHING
+            return error_analysis.row_annotations.NOTHING
 
     def read_codes_version(self, run: str) -> str:
         """Return a text that changes with the codes, draws and slices of a run's data."""
         record = self.store().read(run)
-        return f"{self.open_codebook(record).version} {failures.slices.get_version(self.store(), record)}"
+        return f"{self.open_codebook(record).version} {error_analysis.slices.get_version(self.store(), record)}"
 
     def _make_rows_key(self, shown: RowSelection) -> Key:
         return *self.make_split_key(shown.table.record, shown.table.split, WEIGHTS), shown.places.tobytes()
@@ -145,22 +145,24 @@ class ErrorReader(ModelReader):
         space = self.read_space(
             table.record, self.get_map_files(table.record.run, table.split, ProjectionConfig("pca"))
         )
-        return failures.neighbors.find_shared(
+        return error_analysis.neighbors.find_shared(
             table, shown.places, space.vectors[shown.places], shown.known.tagged.training
         )
 
     def _make_slices_key(self, record: RunRecord) -> Key:
-        return self.store().folder, failures.slices.get_version(self.store(), record), record.data_fingerprint
+        return self.store().folder, error_analysis.slices.get_version(self.store(), record), record.data_fingerprint
 
     @cache_result(32, _make_slices_key)
     def list_slices(self, record: RunRecord) -> list[Slice]:
         """Return the saved slices of the data of a run, by name."""
-        return failures.slices.read_slices(self.store(), record)
+        return error_analysis.slices.read_slices(self.store(), record)
 
     def read_slices_version(self, record: RunRecord) -> str:
         """Return a text that changes with the slices of a run's data, and with the codes that they ask for."""
         coded = any(each.of_codes for each in self.list_slices(record))
-        return failures.slices.get_version(self.store(), record) + (self.open_codebook(record).version if coded else "")
+        return error_analysis.slices.get_version(self.store(), record) + (
+            self.open_codebook(record).version if coded else ""
+        )
 
     def measure_slices(self, record: RunRecord, split: str, author: str | None = None) -> list[dict[str, Any]]:
         """Measure the saved slices of the data of a run on a split."""
@@ -170,12 +172,12 @@ class ErrorReader(ModelReader):
     def measure_split(self, record: RunRecord, split: str) -> dict[str, Any]:
         """Measure all sentences of a split as if they were a slice."""
         return self._measure_slice(
-            lambda: self.read_tagged_rows(record, split), record, split, failures.slices.WHOLE, None
+            lambda: self.read_tagged_rows(record, split), record, split, error_analysis.slices.WHOLE, None
         )
 
     def _make_slice_key(self, known: object, record: RunRecord, split: str, one: Slice, author: str | None) -> Key:
         view = (author, self.open_codebook(record).version) if one.of_codes else ()
-        there = failures.selection.parse_selection(one.select).split or split
+        there = error_analysis.selection.parse_selection(one.select).split or split
         return *self.make_tags_key(record, there), one.name, one.select, one.created, view, split
 
     @cache_result(512, _make_slice_key)
@@ -183,24 +185,24 @@ class ErrorReader(ModelReader):
         self, known: Callable[[], SplitFacts], record: RunRecord, split: str, one: Slice, author: str | None
     ) -> dict[str, Any]:
         there, seen = known(), self.read_annotations(record, author) if one.of_codes else None
-        return failures.slices.report_slice(self.store(), there.table, there.tagged, one, seen)
+        return error_analysis.slices.report_slice(self.store(), there.table, there.tagged, one, seen)
 
     def add_slices(self, sides: ComparisonData, author: str | None = None) -> ComparisonData:
         """Add the rows of each saved slice to compared runs; InputError: no slice can compare them."""
         record = sides.sides[0].model.records[0]
         kept = self.list_slices(record)
-        return failures.slices.add_slices(
+        return error_analysis.slices.add_slices(
             self.store(), sides, kept, self.read_table, self.read_annotations(record, author)
         )
 
     def _make_group_key(self, digest: str) -> Key:
-        path = self.store().folder / failures.selection.FOLDER / f"{digest}.json"
+        path = self.store().folder / error_analysis.selection.FOLDER / f"{digest}.json"
         return path, get_file_version(path) if digest.isalnum() else ""
 
     @cache_result(32, _make_group_key)
     def read_group(self, digest: str) -> PickedRows:
         """Return sentences that were picked one by one; InputError: they are no longer stored."""
-        return failures.selection.read_picked(self.store(), digest)
+        return error_analysis.selection.read_picked(self.store(), digest)
 
     def _make_selection_key(self, record: RunRecord, selection: Selection, split: str, author: str | None) -> Key:
         seen = (author, self.open_codebook(record).version) if _has_code_rules(selection.rules) else None
@@ -213,7 +215,7 @@ class ErrorReader(ModelReader):
         """Return the selected rows of a split; raises as `analysis`."""
         known = self.read_tagged_rows(record, split)
         seen = self.read_annotations(record, author) if _has_code_rules(selection.rules) else None
-        return failures.selection.select_rows(selection, known.table, known.tagged, self.store(), seen)
+        return error_analysis.selection.select_rows(selection, known.table, known.tagged, self.store(), seen)
 
     def read_result(self, analysis: type[SplitAnalysis[Found]], record: RunRecord, split: str) -> Found | None:
         """Return the result of an analysis of a split; None: it has not been computed."""
@@ -225,4 +227,4 @@ class ErrorReader(ModelReader):
 
 
 def _has_code_rules(rules: Sequence[str]) -> bool:
-    return any(map(failures.query.is_private_rule, rules))
+    return any(map(error_analysis.query.is_private_rule, rules))

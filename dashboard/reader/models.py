@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core import behaviour, failures, interpret
+from core import behavioral_tests, error_analysis, interpret
 from core import runs as run_files
-from core.behaviour.suite_predictions import SuiteAnswers
+from core.behavioral_tests.suite_predictions import SuiteAnswers
 from core.evaluation.projection import Projection, ProjectionConfig, fit_pca, place_among
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import get_file_version
@@ -28,12 +28,12 @@ from dashboard.reader.memo import Key, cache_result
 from dashboard.reader.runs import RunReader
 
 if TYPE_CHECKING:
-    from core.behaviour.outcomes import SuiteResult
-    from core.behaviour.suite import Suite
+    from core.behavioral_tests.outcomes import SuiteResult
+    from core.behavioral_tests.suite import Suite
+    from core.error_analysis.clusters import FoundGroups
+    from core.error_analysis.counter_examples import CounterExample, ExamplePrediction
+    from core.error_analysis.predictions_table import PredictionTable
     from core.evaluation.prediction import PassagePredictions
-    from core.failures.clusters import FoundGroups
-    from core.failures.counter_examples import CounterExample, ExamplePrediction
-    from core.failures.predictions_table import PredictionTable
     from core.interpret.ablation import AblationEffects
     from core.interpret.activation_patching import Patches
     from core.interpret.attribution import Methods
@@ -208,7 +208,7 @@ class ModelReader(RunReader):
     @cache_result(8, lambda self, file: (file, get_file_version(Path(file)) if file else ""))
     def read_suite(self, file: str) -> Suite:
         """Read the suite of a file, or ours where none is named; DataError: it cannot be read."""
-        return behaviour.suite_reader.read_suite(file)
+        return behavioral_tests.suite_reader.read_suite(file)
 
     def _make_suite_key(self, run: str, asked: Suite, sides: Mapping[str, str]) -> Key:
         return self.make_model_key(run, asked.digest, sorted(sides.items()))
@@ -226,7 +226,9 @@ class ModelReader(RunReader):
     def judge_default_suite(self, record: RunRecord) -> SuiteResult:
         """Return the answers of a run to the suite that comes with Sentiscope; NotAvailable: it has not been asked."""
         try:
-            asked = SuiteAnswers.from_suite(self.store(), record.run, behaviour.suite_reader.load_builtin_suite())
+            asked = SuiteAnswers.from_suite(
+                self.store(), record.run, behavioral_tests.suite_reader.load_builtin_suite()
+            )
             if asked.read() is None:
                 raise NotAvailable(f"it has not been asked yet; `sentiscope {' '.join(asked.words)}` does it")
             return asked.judge()
@@ -235,7 +237,7 @@ class ModelReader(RunReader):
 
     def list_examples(self) -> list[CounterExample]:
         """List the class's counter-examples, the last first; every call reads the disk."""
-        return failures.counter_examples.read_examples(self.store().folder)
+        return error_analysis.counter_examples.read_examples(self.store().folder)
 
     def predict_examples(self, run: str, rows: Sequence[CounterExample]) -> list[ExamplePrediction]:
         """Predict counter-examples with a run; NotAvailable: it has no weights."""
@@ -247,7 +249,7 @@ class ModelReader(RunReader):
         16, lambda self, run, rows: self.make_model_key(run, [row.id for row in rows]), spinner="Asking the model"
     )
     def _predict_examples(self, run: str, rows: Sequence[CounterExample]) -> list[ExamplePrediction]:
-        return failures.counter_examples.predict_examples(self.load_model(run), rows)
+        return error_analysis.counter_examples.predict_examples(self.load_model(run), rows)
 
     def list_embedded_splits(self, run: str) -> list[str]:
         """List the evaluated splits whose embeddings are kept."""
@@ -310,4 +312,4 @@ class ModelReader(RunReader):
     )
     def find_groups(self, record: RunRecord, split: str) -> tuple[PredictionTable, FoundGroups]:
         """Return the groups of a split in embedding space, with its table; NotAvailable: no embeddings are kept."""
-        return failures.clusters.find_clusters(self.store(), record.run, split)
+        return error_analysis.clusters.find_clusters(self.store(), record.run, split)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.failures.neighbors import NearestTraining
-from core.failures.predictions_table import read_table
-from core.failures.row_annotations import Annotations
-from core.failures.tags import TableTags
+from core.error_analysis.neighbors import NearestTraining
+from core.error_analysis.predictions_table import read_table
+from core.error_analysis.row_annotations import Annotations
+from core.error_analysis.tags import TableTags
 from core.runs.labeled_predictions import Answers
 from core.runs.record import LABEL, PROBABILITY, RunRecord
 from core.runs.store import RunStore

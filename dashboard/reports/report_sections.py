@@ -12,13 +12,13 @@ from core.config import SETTINGS, compose, flatten_config
 from core.data.dataset import Dataset
 from core.data.findings import plural
 from core.data.sources import is_registered
+from core.error_analysis.annotator_names import name_author
+from core.error_analysis.code_prevalence import Draw, compute_rates, list_draws
+from core.error_analysis.predictions_table import PredictionTable
+from core.error_analysis.query import Clause
+from core.error_analysis.report import describe_result
+from core.error_analysis.row_annotations import Annotations, compare_authors
 from core.exceptions import ConfigError, InputError, NotAvailable
-from core.failures.annotator_names import name_author
-from core.failures.code_prevalence import Draw, compute_rates, list_draws
-from core.failures.predictions_table import PredictionTable
-from core.failures.query import Clause
-from core.failures.report import describe_result
-from core.failures.row_annotations import Annotations, compare_authors
 from core.formatting import count, format_duration, number
 from core.models.presets import PRESETS
 from core.runs.configuration import train_command

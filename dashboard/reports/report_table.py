@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.failures.annotator_names import name_author
-from core.failures.predictions_table import SEVERAL, PredictionTable
-from core.failures.row_annotations import Annotations
+from core.error_analysis.annotator_names import name_author
+from core.error_analysis.predictions_table import SEVERAL, PredictionTable
+from core.error_analysis.row_annotations import Annotations
 
 EXACT = 2**53  # up to here a browser's numbers are exact: ids beyond are words
 FEW = 60  # values of a column up to which it can be chosen by

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.behaviour.polarity import NONE, infer_polarity
-from core.behaviour.suite import POLARITIES, Suite
-from core.behaviour.suite_predictions import SuiteAnswers
+from core.behavioral_tests.polarity import NONE, infer_polarity
+from core.behavioral_tests.suite import POLARITIES, Suite
+from core.behavioral_tests.suite_predictions import SuiteAnswers
 from core.data import uploads
 from core.data.yaml_tree import LARGEST
+from core.error_analysis.counter_examples import CounterExample, ExamplePrediction, remove_example
 from core.exceptions import InputError, SentiscopeError
-from core.failures.counter_examples import CounterExample, ExamplePrediction, remove_example
 from core.fingerprint import hash_value
 from core.formatting import count
 from core.runs import background_jobs

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from core import failures
+from core import error_analysis
 from core.exceptions import InputError, NotAvailable, RunDamaged, SentiscopeError
 from core.fingerprint import hash_value
 from core.formatting import count
@@ -263,7 +263,7 @@ def select_cell(source: Source) -> None:
 
 def show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
     """Show the selected sentences; without a selection, those that only the first model has right."""
-    keys = failures.predictions_table.hash_texts(shape.answers[0].texts)
+    keys = error_analysis.predictions_table.hash_texts(shape.answers[0].texts)
     now = selection.get_selection(record) if (record := get_chosen_run()) else None
     places = {key: row for row, key in enumerate(keys)}
     rows = np.array([places[key] for key in now.keys if key in places] if now else [], np.int64)
@@ -318,7 +318,7 @@ def _select_rows(
     record = shape.answers[0].record
     if state.get_run() not in {each.run for each in (source.record, *source.others)}:
         state.choose_run(record.run)
-    texts = failures.predictions_table.hash_texts(shape.answers[0].texts)
+    texts = error_analysis.predictions_table.hash_texts(shape.answers[0].texts)
     keys = [texts[row] for row in rows]
     selection.choose_keys(record, source.split, keys, about, at=at, by=state.MATRIX, by_outcome=True)
 

@@ -16,7 +16,7 @@ import streamlit as st
 from core.data.config import DataConfig, join_list
 from core.data.dataset import Dataset
 from core.data.labels import WITHHELD
-from core.failures.selection import Selection
+from core.error_analysis.selection import Selection
 from core.formatting import count
 from core.runs.record import RunRecord
 from core.text.graphemes import clip_text, detect_direction

@@ -8,9 +8,9 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
+from core.error_analysis.selection import Selection
 from core.evaluation.projection import NAMES, NEIGHBOURS
 from core.exceptions import NotAvailable, RunDamaged
-from core.failures.selection import Selection
 from core.formatting import count
 from core.models.capabilities import list_capabilities
 from core.runs import background_jobs

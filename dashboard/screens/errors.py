@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from core.error_analysis.selection import parse_selection
 from core.exceptions import InputError, SentiscopeError
-from core.failures.selection import parse_selection
 from core.formatting import count
 from core.runs.record import RunRecord
 from dashboard import selection, state

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.error_analysis.selection import Selection, parse_selection
 from core.exceptions import RunDamaged, SentiscopeError, StorageError
-from core.failures.selection import Selection, parse_selection
 from core.runs.record import RunRecord
 from dashboard import selection, state
 from dashboard.data import data

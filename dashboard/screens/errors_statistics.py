@@ -12,11 +12,11 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.data.dataset import TRAIN
+from core.error_analysis.facets import find_clause, parse_search
+from core.error_analysis.query import Clause, parse_rules
+from core.error_analysis.selection import Selection, parse_selection
+from core.error_analysis.tags import MODELS, WITH, name_tag
 from core.exceptions import InputError, NotAvailable, SentiscopeError
-from core.failures.facets import find_clause, parse_search
-from core.failures.query import Clause, parse_rules
-from core.failures.selection import Selection, parse_selection
-from core.failures.tags import MODELS, WITH, name_tag
 from core.formatting import count
 from core.runs import background_jobs
 from core.runs.record import RunRecord

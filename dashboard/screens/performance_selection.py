@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.error_analysis.selection import Selection
+from core.error_analysis.slices import LONGEST, remove_slice, rename_slice
 from core.exceptions import NotAvailable, SentiscopeError
-from core.failures.selection import Selection
-from core.failures.slices import LONGEST, remove_slice, rename_slice
 from core.formatting import count, number
 from core.runs.record import RunRecord
 from dashboard import selection, state

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core.error_analysis.annotator_names import LONGEST, LONGEST_TEXT
+from core.error_analysis.counter_examples import keep_example
 from core.evaluation.scores import NOTHING
 from core.exceptions import SentiscopeError
-from core.failures.annotator_names import LONGEST, LONGEST_TEXT
-from core.failures.counter_examples import keep_example
 from core.fingerprint import hash_value
 from core.interpret.trace_summary import warn_unknown
 from core.runs.record import RunRecord

@@ -11,8 +11,8 @@ import streamlit as st
 
 from core.config import SETTINGS, RunConfig, compose, explain_idle, find_missing_inputs
 from core.data.counterexample_snapshot import NAME
+from core.error_analysis.counter_examples import write_copy
 from core.exceptions import SentiscopeError
-from core.failures.counter_examples import write_copy
 from core.formatting import count
 from core.models.config import ModelConfig
 from core.models.model_description import list_parts

@@ -8,10 +8,10 @@ from html import escape
 
 import streamlit as st
 
+from core.error_analysis.selection import has_fixed_outcome, parse_selection
+from core.error_analysis.slices import FEW, LONGEST, Slice, compare_with_rest, save_slice
 from core.evaluation.intervals import compute_wilson
 from core.exceptions import SentiscopeError
-from core.failures.selection import has_fixed_outcome, parse_selection
-from core.failures.slices import FEW, LONGEST, Slice, compare_with_rest, save_slice
 from core.fingerprint import hash_value
 from core.formatting import count
 from core.runs.record import RunRecord

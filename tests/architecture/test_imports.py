@@ -29,8 +29,8 @@ DOORS = {  # room → rooms it may import, besides itself and what may stand eve
     "evaluation": {"text", "data", "models", "training"},
     "interpret": {"text", "data", "models", "training", "evaluation"},
     "runs": {"text", "data", "models", "training", "evaluation", "interpret"},
-    "behaviour": {"text", "data", "models", "training", "evaluation", "runs"},
-    "failures": {"text", "data", "models", "training", "evaluation", "runs", "behaviour"},
+    "behavioral_tests": {"text", "data", "models", "training", "evaluation", "runs"},
+    "error_analysis": {"text", "data", "models", "training", "evaluation", "runs", "behavioral_tests"},
     "papers": {"text", "data", "models", "training", "evaluation", "interpret", "runs"},
 }
 ONLY_TORCH = {"torch", "core"}

@@ -26,9 +26,9 @@ from browsing import dashboard, opened_browser, served, settle, visit
 from pages import answered, report, timed, watch
 
 from core import api
-from core.failures.code_prevalence import draw_sample
-from core.failures.codebook import Codes, get_data_name
-from core.failures.predictions_table import hash_texts
+from core.error_analysis.code_prevalence import draw_sample
+from core.error_analysis.codebook import Codes, get_data_name
+from core.error_analysis.predictions_table import hash_texts
 from core.runs.store import RunStore
 
 WORDS = "film plot scene actor music story end joke light sound voice line set crew shot town day night".split()

@@ -9,8 +9,8 @@ from answering import answering, right_where, texts
 from browsing import ROOT, settle, until, visit
 from playwright.sync_api import Browser, Page, expect
 
-from core.failures.codebook import Codes, get_data_name
-from core.failures.predictions_table import read_table
+from core.error_analysis.codebook import Codes, get_data_name
+from core.error_analysis.predictions_table import read_table
 from core.runs.store import RunStore
 from dashboard.figures.drawing import to_draw_script
 from dashboard.figures.error_list import ERRORS, Coding, SentenceList

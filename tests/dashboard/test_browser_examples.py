@@ -6,7 +6,7 @@ import pytest
 from browsing import looks, settle, violations, visit
 from playwright.sync_api import expect
 
-from core.failures.counter_examples import keep_example, read_examples
+from core.error_analysis.counter_examples import keep_example, read_examples
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 TEXT = "not <script>document.title='taken'</script> dull"

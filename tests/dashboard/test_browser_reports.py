@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from reports import packed
 
 from core import api
-from core.failures.predictions_table import read_table
+from core.error_analysis.predictions_table import read_table
 from core.runs.store import RunStore
 from core.table_format import format_csv
 

@@ -4,7 +4,7 @@ import pytest
 from browsing import settle, violations, visit
 from playwright.sync_api import Page, expect
 
-from core.failures.predictions_table import PredictionTable, read_table
+from core.error_analysis.predictions_table import PredictionTable, read_table
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

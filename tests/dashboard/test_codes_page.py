@@ -7,11 +7,11 @@ import pages
 import pytest
 from pages import drawn, named, press, words
 
+from core.error_analysis.annotations_csv import format_annotations, format_codebook
+from core.error_analysis.code_prevalence import draw_sample
+from core.error_analysis.codebook import Codes, get_data_name
+from core.error_analysis.predictions_table import read_table
 from core.exceptions import NotAvailable, StorageError
-from core.failures.annotations_csv import format_annotations, format_codebook
-from core.failures.code_prevalence import draw_sample
-from core.failures.codebook import Codes, get_data_name
-from core.failures.predictions_table import read_table
 from core.runs.predictions import list_evaluated_splits
 from core.runs.store import RunStore
 from dashboard import state
@@ -117,7 +117,9 @@ def row(note=None, **codes):
 
 def test_a_report_is_written_once_and_one_that_was_lost_comes_with_the_next(heard, codes, keys):
     heard(coded=told(2, {keys[0]: row(irony=[True, 1]), keys[1]: row(note=["so", 2, False])}))
-    assert codes.read_annotations().given == {keys[0]: {"ann": ("irony",)}} and codes.read_annotations().notes == {keys[1]: {"ann": "so"}}
+    assert codes.read_annotations().given == {keys[0]: {"ann": ("irony",)}} and codes.read_annotations().notes == {
+        keys[1]: {"ann": "so"}
+    }
     codes.code_rows([keys[0]], [], author="ann")
     held = heard(coded=told(2, {keys[0]: row(irony=[True, 1])}))
     assert codes.read_annotations().given == {} and held[state.HANDLED] == 2, "a report that is repeated is an old one"
@@ -128,9 +130,13 @@ def test_what_another_browser_of_the_same_author_said_meanwhile_stays(heard, cod
     codes.give_codes([keys[0]], ["label"], author="ann")
     codes.write_note(keys[0], "theirs", author="ann")
     heard(coded=told(2, {keys[0]: row(irony=[False, 2])}))
-    assert codes.read_annotations().given == {keys[0]: {"ann": ("label",)}} and codes.read_annotations().notes == {keys[0]: {"ann": "theirs"}}
+    assert codes.read_annotations().given == {keys[0]: {"ann": ("label",)}} and codes.read_annotations().notes == {
+        keys[0]: {"ann": "theirs"}
+    }
     heard(coded=told(3, {keys[0]: row(note=["mine", 3, False])}))
-    assert codes.read_annotations().given == {keys[0]: {"ann": ("label",)}} and codes.read_annotations().notes == {keys[0]: {"ann": "mine"}}
+    assert codes.read_annotations().given == {keys[0]: {"ann": ("label",)}} and codes.read_annotations().notes == {
+        keys[0]: {"ann": "mine"}
+    }
 
 
 def test_undo_comes_after_what_was_told_with_it_and_shows_the_row(heard, codes, keys):
@@ -174,7 +180,9 @@ def test_what_is_no_row_or_no_code_is_not_written(heard, codes, keys):
 
 def test_a_code_that_is_refused_costs_no_other_row_and_no_note(heard, codes, keys):
     held = heard(coded=told(3, {keys[0]: row(gone=[True, 1], note=["kept", 2, False]), keys[1]: row(irony=[True, 3])}))
-    assert codes.read_annotations().given == {keys[1]: {"ann": ("irony",)}} and codes.read_annotations().notes == {keys[0]: {"ann": "kept"}}
+    assert codes.read_annotations().given == {keys[1]: {"ann": ("irony",)}} and codes.read_annotations().notes == {
+        keys[0]: {"ann": "kept"}
+    }
     assert "no code 'gone'" in held[state.NOT_WRITTEN]
 
 
@@ -207,7 +215,9 @@ def test_a_note_that_goes_on_is_taken_back_in_one_go(heard, codes, keys):
     assert codes.read_annotations().notes == {keys[0]: {"ann": "before"}}
     heard(coded=told(5, {keys[1]: row(note=["x", 5, False])}))
     heard(coded=told(6, {keys[1]: row(note=["", 6, True])}))
-    assert codes.ledger.read_history(codes.data, 1)[0]["undone"] and codes.read_annotations().notes == {keys[0]: {"ann": "before"}}
+    assert codes.ledger.read_history(codes.data, 1)[0]["undone"] and codes.read_annotations().notes == {
+        keys[0]: {"ann": "before"}
+    }
 
 
 def test_without_a_name_one_is_somebody_and_what_was_said_becomes_that_of_the_name(heard, codes, keys):
@@ -248,7 +258,10 @@ def test_a_ledger_that_cannot_be_read_leaves_the_sentences(page, codes, keys):
 def test_codings_and_codebooks_are_imported_from_their_files(page, codes, keys, runs):
     table = read_table(RunStore(runs), "finished")
     codes.code_rows(keys[:3], ["irony"])
-    codings, book = format_annotations(table, [True] * len(keys), codes, codes.read_annotations()), format_codebook(codes)
+    codings, book = (
+        format_annotations(table, [True] * len(keys), codes, codes.read_annotations()),
+        format_codebook(codes),
+    )
     codes.code_rows(keys[:3], [])
     codes.merge(["irony"], "label")
     app = page(select="all")

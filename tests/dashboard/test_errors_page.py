@@ -13,8 +13,8 @@ from trained_runs import write_films
 
 from core import api
 from core.api.objects import Run
-from core.failures.predictions_table import read_table
-from core.failures.selection import read_picked
+from core.error_analysis.predictions_table import read_table
+from core.error_analysis.selection import read_picked
 from core.runs.store import RunStore
 from dashboard import state
 from dashboard.data import data
@@ -53,7 +53,7 @@ def test_where_finding_forgotten_tags_fails_the_list_stands_and_the_next_visit_t
     whole(page(split="validation"))
     forget("known")
     with monkeypatch.context() as patch:
-        patch.setattr("core.failures.predictions_table.Phrases", lambda texts: 1 / 0)
+        patch.setattr("core.error_analysis.predictions_table.Phrases", lambda texts: 1 / 0)
         app = whole(page(split="validation"))
         assert "There are no tags" in words(app) and "division by zero" in words(app)
         assert drawn(app, "reader")

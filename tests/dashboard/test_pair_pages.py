@@ -5,7 +5,7 @@ import json
 import pytest
 from pages import opened, text_of, words
 
-from core.failures.predictions_table import read_table
+from core.error_analysis.predictions_table import read_table
 from core.runs.store import RunStore
 from core.text.text_pairs import SIGN
 from dashboard import access

@@ -14,8 +14,8 @@ from reports import changed, columns, packed
 
 from core import api
 from core.api.objects import Run
+from core.error_analysis.predictions_table import read_table
 from core.exceptions import InputError
-from core.failures.predictions_table import read_table
 from core.metrics import INTERVAL_VERSION
 from core.runs.store import RunStore
 from dashboard.reports import report_table as kept_rows

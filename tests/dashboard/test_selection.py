@@ -5,10 +5,10 @@ import pytest
 from pages import opened, press, words
 from streamlit.testing.v1 import AppTest
 
-from core.failures.codebook import Codes, get_data_name
-from core.failures.predictions_table import read_table
-from core.failures.selection import PickedRows, Selection, read_picked, store_picked
-from core.failures.slices import read_slices, save_slice
+from core.error_analysis.codebook import Codes, get_data_name
+from core.error_analysis.predictions_table import read_table
+from core.error_analysis.selection import PickedRows, Selection, read_picked, store_picked
+from core.error_analysis.slices import read_slices, save_slice
 from core.runs.store import RunStore
 from dashboard import access, state
 from dashboard.figures.saved_slices import CLASS

@@ -11,7 +11,7 @@ from pages import sentence as opened
 from pages import words as markup
 
 from core import api
-from core.failures.predictions_table import read_table
+from core.error_analysis.predictions_table import read_table
 from core.formatting import signed
 from core.interpret.sentence_view import inspect_text
 from core.models.trace import Intervention

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from trained_runs import TINY, train_runs
 
 from core import api
-from core.failures.counter_examples import read_examples
+from core.error_analysis.counter_examples import read_examples
 from core.runs.store import RunStore
 from dashboard import access, state
 

@@ -62,8 +62,8 @@ def test_training_near_a_selection_is_told(cli, place, monkeypatch):
     vectors = np.random.default_rng(1).normal(size=(50, 4)).astype(np.float32)
     given = {"texts": [f"trained {n}" for n in range(50)], "named": ["bad"] * 50, "rows": np.arange(50)}
     for name, value in given.items():
-        monkeypatch.setattr(f"core.failures.training_index.TrainingRows.{name}", value)
-    monkeypatch.setattr("core.failures.training_index.TrainingRows.read_vectors", lambda self, width: vectors)
+        monkeypatch.setattr(f"core.error_analysis.training_index.TrainingRows.{name}", value)
+    monkeypatch.setattr("core.error_analysis.training_index.TrainingRows.read_vectors", lambda self, width: vectors)
     found = cli.json("neighbours", "clouds", "--where", "wrong", "--where", "truth=bad", "--most", 3)
     n = api.errors("clouds", where=["wrong", "truth=bad"], store=RunStore(place / "runs"))["selected"]["n"]
     assert (found["n"], found["true_share"], found["said_share"], len(found["neighbours"])) == (n, 1.0, 0.0, 3)

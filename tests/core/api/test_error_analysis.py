@@ -6,7 +6,7 @@ import pytest
 from answering import answering, right_where, texts
 
 from core.api.objects import Run
-from core.failures.tags import ABOUT
+from core.error_analysis.tags import ABOUT
 from core.runs.store import RunStore
 
 pytestmark = pytest.mark.slow

@@ -95,7 +95,9 @@ def test_every_encoder_follows_its_formulas_and_shows_what_the_model_has_there(p
         if head.maps is not None:
             place = min(heads, head.maps.shape[1]) - 1
             assert found.find_stage("head-attention").matrices[-2].name == "A"
-            np.testing.assert_allclose(found.find_stage("head-attention").matrices[-2].values, head.maps[0, place], **CLOSE)
+            np.testing.assert_allclose(
+                found.find_stage("head-attention").matrices[-2].values, head.maps[0, place], **CLOSE
+            )
 
 
 CROSSED = {

@@ -275,7 +275,9 @@ def test_it_is_the_share_of_made_up_texts_whose_probabilities_are_all_near(loade
     prior = {"negative": 0.6, "positive": 0.4}
     own = at(loaded, 1.0, prior)
     texts = [
-        text for text in generate_nonsense(LETTERS, MADE_UP, DOUBT_SEED) if loaded.tokenizer.compute_unknown_share(text) == 1
+        text
+        for text in generate_nonsense(LETTERS, MADE_UP, DOUBT_SEED)
+        if loaded.tokenizer.compute_unknown_share(text) == 1
     ]
     said = loaded.predict(texts).logits.astype(float)
     p = 1 / (1 + np.exp(said[:, 0] - said[:, 1]))

@@ -2,9 +2,9 @@
 
 import pytest
 
-from core.behaviour.outcomes import judge_cases
-from core.behaviour.polarity import find_polarities
-from core.behaviour.suite import Suite, SuiteCase, SuiteTest
+from core.behavioral_tests.outcomes import judge_cases
+from core.behavioral_tests.polarity import find_polarities
+from core.behavioral_tests.suite import Suite, SuiteCase, SuiteTest
 from dashboard.figures import behavioral_tests as behavior
 from dashboard.figures.theme import Look
 

@@ -5,7 +5,7 @@ from itertools import repeat
 
 import pytest
 
-from core.failures.counter_examples import CounterExample, ExamplePrediction
+from core.error_analysis.counter_examples import CounterExample, ExamplePrediction
 from core.interpret.counterfactual import AllowedMoves, Flip, Move, Search
 from core.table_format import format_csv
 from dashboard.figures import counterfactuals

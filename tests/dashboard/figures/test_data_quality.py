@@ -11,10 +11,10 @@ from answering import answering, texts
 from pages import drawn, words
 
 from core.api.analyses import make_verb
+from core.error_analysis.analyses.shift import DatasetShift
+from core.error_analysis.label_errors import LabelErrors
+from core.error_analysis.split_analysis import SplitAnalysis
 from core.exceptions import NotAvailable
-from core.failures.analyses.shift import DatasetShift
-from core.failures.label_errors import LabelErrors
-from core.failures.split_analysis import SplitAnalysis
 from core.runs.analyses import Offer
 from core.runs.store import RunStore
 from dashboard.data import data
@@ -141,7 +141,7 @@ class Sizes(SplitAnalysis[dict[str, Any]]):
 @pytest.mark.slow
 def test_an_analysis_has_its_verb_button_and_table_by_its_class_alone(app, runs, monkeypatch):
     monkeypatch.setattr(registry, "ALL", (*registry.ALL, data_quality.make_analysis_figure(Sizes)))
-    monkeypatch.setattr("core.failures.analyses.load", lambda name: Sizes)
+    monkeypatch.setattr("core.error_analysis.analyses.load", lambda name: Sizes)
     store = RunStore(runs)
     assert data.find_tags(store.read("finished"), "test", 60.0)
     (button,) = [each for each in pages.opened(app, "errors", run="finished").button if each.key == "look-for-sizes"]

@@ -8,8 +8,8 @@ import pytest
 from answering import right_where, texts
 from knowing import known_of
 
-from core.failures.keywords import Keyword, Phrases
-from core.failures.selection import Selection, match_selection
+from core.error_analysis.keywords import Keyword, Phrases
+from core.error_analysis.selection import Selection, match_selection
 from dashboard.figures import distinguishing_features as features
 from dashboard.figures.filtering import FURTHER, update_clauses
 from dashboard.figures.row_selection import apply_query

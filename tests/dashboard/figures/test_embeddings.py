@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from answering import texts
 
+from core.error_analysis.clusters import FoundGroup, FoundGroups
 from core.evaluation.projection import Projection, ProjectionConfig, Quality, estimate_density
 from core.exceptions import RunDamaged
-from core.failures.clusters import FoundGroup, FoundGroups
 from core.runs.layers import Layers, LayerStage
 from core.runs.results import build_prediction_table
 from dashboard.figures import class_separation, embedding_map, embeddings

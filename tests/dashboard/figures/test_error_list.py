@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 from answering import answering, right_where, texts
 
+from core.error_analysis.code_prevalence import draw_sample, list_draws
+from core.error_analysis.codebook import Codes, get_data_name
+from core.error_analysis.neighbors import TrainingNeighbor
 from core.evaluation.intervals import compute_wilson
-from core.failures.code_prevalence import draw_sample, list_draws
-from core.failures.codebook import Codes, get_data_name
-from core.failures.neighbors import TrainingNeighbor
 from core.interpret.batched_attribution import DeletionAttribution
 from core.runs.store import RunStore
 from core.table_format import format_csv

@@ -7,7 +7,7 @@ from answering import answering, right_where, texts
 from knowing import known_of
 
 from core import api
-from core.failures.tags import CONSEQUENCES
+from core.error_analysis.tags import CONSEQUENCES
 from dashboard.figures import error_rates as rates
 from dashboard.figures.interval_table import Mark, TextCell
 from dashboard.figures.row_selection import apply_query

@@ -5,10 +5,10 @@ import pytest
 from answering import answering, right_where, texts
 from sklearn.metrics import f1_score
 
+from core.error_analysis.selection import Selection
+from core.error_analysis.slices import save_slice
 from core.evaluation.intervals import compute_wilson
 from core.exceptions import NotAvailable
-from core.failures.selection import Selection
-from core.failures.slices import save_slice
 from core.runs.store import RunStore
 from dashboard.figures.saved_slices import CLASS, build_class_table, build_slice_table, draw_slice_table, read_slices
 from dashboard.figures.source import Source

@@ -11,7 +11,7 @@ from tiny_backbones import backbone, word_pieces
 
 from core import api
 from core.config import parse_settings
-from core.failures.counter_examples import keep_example
+from core.error_analysis.counter_examples import keep_example
 from core.models.presets import PRESETS
 from core.runs.configuration import configure
 from core.runs.store import RunStore

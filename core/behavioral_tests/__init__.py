@@ -1,0 +1,12 @@
+"""Behavioural tests of a model: suites of test sentences, predictions, failure rates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.lazy_imports import make_getattr
+
+if TYPE_CHECKING:
+    from core.behavioral_tests import suite_predictions, polarity, suite_reader, report
+
+__getattr__ = make_getattr(__name__)

@@ -1,0 +1,234 @@
+"""The construction of test cases from a written test, with errors that name the invalid field."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from core.behavioral_tests.suite import LONGEST, MOST_CASES, MOST_CHARACTERS, Polarity, SuiteCase, SuiteTest
+from core.behavioral_tests.suite_format import EDITS, Edit, Slots, WrittenTest
+from core.formatting import count
+from core.json_store import Flaw
+
+_SLOT = re.compile(r"\{(\w+)\}")
+
+Words = Mapping[str, Sequence[str]]  # by slot what may stand in it
+Make = Callable[[Mapping[str, str]], list[SuiteCase]]
+
+
+@dataclass(frozen=True)
+class _Form:
+    """A template of cases: a text, a pair or a contrast set."""
+
+    slots: tuple[str, ...]
+    make: Make  # words of the slots → cases
+    words: Words
+
+
+MOST_FILLINGS = 10 * MOST_CASES  # of all texts of a suite together, at most; many may come to the same case
+
+
+@dataclass
+class SuiteSize:
+    """The size of a suite while it is built; what exceeds the limits is refused before it is made."""
+
+    fillings: int = 0
+    characters: int = 0
+
+    def count_fillings(self, fillings: int, most: int) -> None:
+        """Count fillings before they are made; Flaw if the suite has too many."""
+        self.fillings += fillings
+        if self.fillings > MOST_FILLINGS:
+            raise Flaw("most", most, f"lower it: the suite comes to more than {count(MOST_FILLINGS)} fillings")
+
+    def count_characters(self, cases: Sequence[SuiteCase], most: int) -> None:
+        """Count the characters of cases; Flaw if the suite has too many."""
+        self.characters += sum(len(text) for case in cases for text in case.texts)
+        if self.characters > MOST_CHARACTERS:
+            raise Flaw("most", most, f"lower it: the suite comes to more than {count(MOST_CHARACTERS)} characters")
+
+
+def build_test(written: WrittenTest, shared: Slots, made: SuiteSize) -> SuiteTest:
+    """Build a test with all its sentences; its own slots override the `shared` slots of the suite.
+
+    Raises Flaw if a field is missing, belongs to another kind, leads to no sentence, or to too many.
+    """
+    _check_fields(written)
+    words: Words = {**shared, **written.slots}
+    forms = list(_build_forms(written, words))
+    _check_slots(written, words, forms)
+    found: dict[tuple[str, ...], SuiteCase] = {}
+    for number, form in enumerate(forms):
+        size, template = count_combinations(form.slots, form.words), f"{written.name} {number}"
+        made.count_fillings(min(size, written.most), written.most)
+        for drawn in draw_numbers(size, written.most, f"{written.seed} {number}"):
+            cases = form.make(choose_words(form.slots, form.words, drawn))
+            made.count_characters(cases, written.most)
+            for case in cases:
+                found.setdefault((*case.texts, case.group), replace(case, template=template))
+        if len(found) > MOST_CASES:  # before all of a monster is made
+            raise Flaw("most", written.most, f"lower it: the test comes to more than {count(MOST_CASES)} cases")
+    if not found:
+        raise Flaw("edits", list(written.edits), "an edit that changes at least one of the texts")
+    return SuiteTest(
+        written.name,
+        written.capability,
+        written.kind,
+        tuple(found.values()),
+        written.about,
+        written.must,
+        written.tolerance if written.kind == "direction" else 0.0,
+    )
+
+
+def _list_texts(written: WrittenTest) -> list[str]:
+    pairs = [text for pair in written.pairs for text in pair]
+    return [*written.texts, *pairs, *(text for each in written.contrast for text in each.values())]
+
+
+def _check_fields(written: WrittenTest) -> None:
+    """Check that a test has the fields that its kind needs, and no fields of another kind."""
+    kind, given = written.kind, [name for name in ("texts", "pairs", "contrast") if getattr(written, name)]
+    allowed = {"minimum": ("texts", "contrast"), "invariance": ("pairs", "texts"), "direction": ("pairs",)}[kind]
+    if len(given) != 1 or given[0] not in allowed:
+        said = " and ".join(given) or "nothing"
+        raise Flaw("", None, f"kind {kind} takes {' or '.join(allowed)}, one of them; given is {said}")
+    expects = kind == "direction" or (kind == "minimum" and not written.contrast)
+    if expects and not written.expected:
+        raise Flaw("", None, "the field expected is missing: negative, neutral or positive")
+    if not expects and written.expected:
+        why = "each text of a contrast says it" if written.contrast else "kind invariance expects no answer"
+        raise Flaw("expected", written.expected, f"leave it out: {why}")
+    if kind == "direction" and written.expected not in ("negative", "positive"):
+        raise Flaw("expected", written.expected, "negative or positive, the side that is looked at")
+    if kind == "invariance" and written.texts and bool(written.vary) == bool(written.edits):
+        raise Flaw("", None, "kind invariance with texts takes either vary (a slot) or edits")
+    if (written.vary or written.edits) and not (kind == "invariance" and written.texts):
+        raise Flaw("vary" if written.vary else "edits", written.vary or list(written.edits), "only invariance has it")
+    if any(len(each) < 2 for each in written.contrast):
+        raise Flaw("contrast", written.contrast[0], "two texts or more that expect different answers")
+
+
+def _check_slots(written: WrittenTest, words: Words, forms: list[_Form]) -> None:
+    used = set(find_slots(_list_texts(written)))
+    if missing := sorted(used - words.keys()):
+        known = f"known here are {', '.join(sorted(words))}" if words else "none has any here"
+        raise Flaw("slots", missing[0], f"{{{missing[0]}}} stands in a text, so give it words; {known}")
+    if idle := [name for name in written.slots if name not in used]:
+        raise Flaw("slots", idle[0], "a slot that a text uses, as {" + idle[0] + "}")
+    for name in sorted(used):
+        if len(set(words[name])) < len(words[name]):
+            raise Flaw(f"slots.{name}", list(words[name]), "every word once")
+    if written.vary and (
+        any(written.vary not in find_slots((text,)) for text in written.texts) or len(words[written.vary]) < 2
+    ):
+        raise Flaw("vary", written.vary, "a slot of every text with two words or more")
+
+
+def _build_forms(written: WrittenTest, words: Words) -> Iterator[_Form]:
+    for text in written.texts:
+        if written.vary:
+            yield _make_variations(text, written.vary, words)
+        elif written.kind == "invariance":
+            yield _Form(find_slots((text,)), _make_edits(text, written.edits), words)
+        else:
+            yield _Form(find_slots((text,)), _make_single(text, _list_expected(written)), words)
+    for before, after in written.pairs:
+        yield _Form(find_slots((before, after)), _make_pair(before, after, _list_expected(written)), words)
+    for number, contrast in enumerate(written.contrast):
+        yield _Form(find_slots(tuple(contrast.values())), _make_contrast(contrast, f"{written.name} {number}"), words)
+
+
+def _list_expected(written: WrittenTest) -> tuple[Polarity, ...]:
+    if written.expected is None:
+        return ()
+    return (written.expected,) if isinstance(written.expected, str) else tuple(dict.fromkeys(written.expected))
+
+
+def _make_single(text: str, expected: tuple[Polarity, ...]) -> Make:
+    return lambda chosen: [SuiteCase((fill_template(text, chosen),), expected)]
+
+
+def _make_pair(before: str, after: str, expected: tuple[Polarity, ...]) -> Make:
+    def make_cases(chosen: Mapping[str, str]) -> list[SuiteCase]:
+        """Return the pair as a case, if its texts differ."""
+        texts = fill_template(before, chosen), fill_template(after, chosen)
+        return [SuiteCase(texts, expected)] if texts[0] != texts[1] else []
+
+    return make_cases
+
+
+def _make_edits(text: str, edits: Sequence[Edit]) -> Make:
+    def make_cases(chosen: Mapping[str, str]) -> list[SuiteCase]:
+        """Return a case for each edit that changes the text."""
+        plain = fill_template(text, chosen)
+        changed = dict.fromkeys(EDITS[name](plain) for name in edits)
+        return [SuiteCase((plain, other)) for other in changed if other != plain]
+
+    return make_cases
+
+
+def _make_variations(text: str, vary: str, words: Words) -> _Form:
+    """Build pairs of a text: the slot's first word against each of its other words."""
+    first, *others = words[vary]
+
+    def make_cases(chosen: Mapping[str, str]) -> list[SuiteCase]:
+        """Return the pair with the first word and another one."""
+        return [SuiteCase((fill_template(text, {**chosen, vary: first}), fill_template(text, chosen)))]
+
+    return _Form(find_slots((text,)), make_cases, {**words, vary: others})
+
+
+def _make_contrast(contrast: Mapping[Polarity, str], name: str) -> Make:
+    def make_cases(chosen: Mapping[str, str]) -> list[SuiteCase]:
+        """Return the cases of the contrast set."""
+        group = " ".join((name, *chosen.values()))
+        return [
+            SuiteCase((fill_template(text, chosen),), (polarity,), group=group) for polarity, text in contrast.items()
+        ]
+
+    return make_cases
+
+
+def find_slots(templates: Sequence[str]) -> tuple[str, ...]:
+    """Return the slots of templates that are filled together, in order of appearance."""
+    return tuple(dict.fromkeys(name for template in templates for name in _SLOT.findall(template)))
+
+
+def count_combinations(names: Sequence[str], words: Words) -> int:
+    """Return the number of ways to fill the slots; 1 without slots."""
+    return math.prod(len(words[name]) for name in names)
+
+
+def choose_words(names: Sequence[str], words: Words, number: int) -> dict[str, str]:
+    """Return the word of each slot in combination `number`; the last slot changes fastest."""
+    chosen = {}
+    for name in reversed(names):
+        number, place = divmod(number, len(words[name]))
+        chosen[name] = words[name][place]
+    return chosen
+
+
+def fill_template(template: str, chosen: Mapping[str, str]) -> str:
+    """Fill the slots of a template; Flaw if the sentence would be too long."""
+    parts = _SLOT.split(template)  # a slot's name at every second place
+    parts[1::2] = [chosen[name] for name in parts[1::2]]
+    if sum(map(len, parts)) > LONGEST:
+        raise Flaw("", None, f"with its slots filled '{template:.40}…' has more than {count(LONGEST)} characters")
+    return "".join(parts)
+
+
+def draw_numbers(size: int, most: int, seed: str) -> list[int]:
+    """Return the sorted numbers of the combinations to use: all if at most `most`, else a seeded sample.
+
+    None of them is made here, so that they may be very many.
+    """
+    if size <= most:
+        return list(range(size))
+    random_, chosen = random.Random(seed), set[int]()
+    while len(chosen) < most:  # not `sample`, which needs a size that fits the machine's words
+        chosen.add(random_.randrange(size))
+    return sorted(chosen)

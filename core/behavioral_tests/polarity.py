@@ -1,0 +1,80 @@
+"""The polarity of a run's classes, from their names, their order, or a mapping that a person gives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from core.behavioral_tests.suite import POLARITIES, Polarity
+from core.exceptions import InputError
+
+NONE = "none"  # how a person maps a class without polarity: never a right answer, never part of a side
+_WORDS: dict[str, Polarity] = {
+    **dict.fromkeys(("negative", "neg", "bearish", "unfavourable", "unfavorable", "bad"), "negative"),
+    **dict.fromkeys(("neutral", "neu"), "neutral"),
+    **dict.fromkeys(("positive", "pos", "bullish", "favourable", "favorable", "good"), "positive"),
+}
+_TURNS = {"not", "non", "no"}
+
+Sides = dict[str, Polarity | None]  # by class its polarity; None: it has none
+
+
+def find_polarities(
+    run: str, classes: Sequence[str], chosen: Mapping[str, str] | None = None, order: Sequence[str] = ()
+) -> Sides:
+    """Return the polarity of each class of a run.
+
+    `chosen` is class → negative, neutral, positive or none, as a person says; classes of other runs are left alone.
+    `order` has the classes from negative to positive, where the data say it. Raises InputError if a class has no
+    polarity by its name, or the run knows but one side.
+    """
+    said = _check_mapping(chosen or {})
+    ranked = _rank_polarities(order) if set(order) == set(classes) else {}
+    found = {name: said.get(name.casefold(), infer_polarity(name) or ranked.get(name)) for name in classes}
+    if unknown := [name for name, side in found.items() if side is None]:
+        example = " ".join(f"--map {_quote_name(name)}=…" for name in unknown[:6])
+        raise InputError(
+            f"run '{run}' has classes without a polarity ({', '.join(unknown)}); say for each whether it is "
+            f"{', '.join(POLARITIES)} or {NONE}: {example}"
+        )
+    sides: Sides = {name: side if side in POLARITIES else None for name, side in found.items()}
+    if len({side for side in sides.values() if side}) < 2:
+        raise InputError(f"run '{run}': its classes {', '.join(classes)} come to one polarity; a suite needs two")
+    return sides
+
+
+def refuse_unknown_class(chosen: Mapping[str, str], classes: Sequence[str]) -> None:
+    """Refuse a mapping that names a class no run has, with an InputError."""
+    known = {name.casefold() for name in classes}
+    if strange := [name for name in chosen if name.casefold() not in known]:
+        found = ", ".join(dict.fromkeys(classes))
+        raise InputError(f"--map {strange[0]}=…: no run has this class; the classes are {found}")
+
+
+def infer_polarity(name: str) -> Polarity | None:
+    """Return the polarity that a class name implies; None if it implies none, or two."""
+    words = set(re.findall(r"[^\W\d_]+", name.casefold()))
+    found = {_WORDS[word] for word in words & _WORDS.keys()}
+    return found.pop() if len(found) == 1 and not words & _TURNS else None
+
+
+def choose_plotted_class(classes: Sequence[str]) -> str:
+    """Return the class whose probability is plotted by default: the positive class, else the last one."""
+    return next((name for name in classes if infer_polarity(name) == "positive"), classes[-1])
+
+
+def _rank_polarities(order: Sequence[str]) -> dict[str, Polarity]:
+    """Return polarities by rank: negative below the middle, positive above it, neutral in the middle."""
+    last = len(order) - 1
+    return {name: POLARITIES[1 + (2 * place > last) - (2 * place < last)] for place, name in enumerate(order)}
+
+
+def _check_mapping(chosen: Mapping[str, str]) -> dict[str, Polarity | str]:
+    for name, side in chosen.items():
+        if side not in (*POLARITIES, NONE):
+            raise InputError(f"--map {name}={side}: a class is {', '.join(POLARITIES)} or {NONE}")
+    return {name.casefold(): side for name, side in chosen.items()}
+
+
+def _quote_name(name: str) -> str:
+    return f'"{name}"' if " " in name else name

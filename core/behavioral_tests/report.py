@@ -1,0 +1,144 @@
+"""The report of several runs on a suite as plain data for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, Literal
+
+from core.behavioral_tests.failure_rates import (
+    RateDifference,
+    compare_failures,
+    count_consistent,
+    count_failures,
+    estimate_agreement,
+    judge_interval,
+)
+from core.behavioral_tests.outcomes import SuitePrediction, SuiteResult
+from core.behavioral_tests.suite import SuiteCase, SuiteTest
+from core.evaluation.comparison import apply_holm
+from core.evaluation.intervals import compute_wilson
+from core.evaluation.significance import ALPHA
+
+Pairs = list[tuple[str, bool | None]]
+
+
+def build_report(runs: Sequence[SuiteResult]) -> dict[str, Any]:
+    """Return failure rates by capability, test and run, failing cases, and differences; see `core.api.behave`."""
+    suite, agreements = runs[0].suite, {each.run: _estimate_agreement(each) for each in runs}
+    return {
+        "suite": {
+            "name": suite.name,
+            "about": suite.about,
+            "digest": suite.digest,
+            "tests": len(suite.tests),
+            "capabilities": len(suite.capabilities),
+            "cases": suite.size,
+            "texts": len(suite.texts),
+        },
+        "runs": [_describe_run(each, agreements[each.run]) for each in runs],
+        "capabilities": [
+            {
+                "capability": name,
+                "must": list(dict.fromkeys(test.words for test in suite.select_tests(name))),
+                "rates": {
+                    each.run: _summarize_rate(each, suite.select_tests(name), agreements[each.run]) for each in runs
+                },
+                "tests": [_describe_test(test, runs, agreements) for test in suite.select_tests(name)],
+            }
+            for name in suite.capabilities
+        ],
+        "differences": _compare_runs(runs, agreements),
+    }
+
+
+def _describe_run(judged: SuiteResult, agreement_: float) -> dict[str, Any]:
+    rate = _summarize_rate(judged, judged.suite.tests, agreement_)
+    return {"run": judged.run, "polarities": dict(judged.sides), "agreement": agreement_, **rate}
+
+
+def _pair_outcomes(
+    judged: SuiteResult, tests: Sequence[SuiteTest], name: Literal["template", "group"] = "template"
+) -> Pairs:
+    return [
+        (getattr(case, name), passed)
+        for test in tests
+        for case, passed in zip(test.cases, judged.passed[test.name], strict=True)
+    ]
+
+
+def _estimate_agreement(judged: SuiteResult) -> float:
+    suite = judged.suite
+    return estimate_agreement(
+        [count_failures(_pair_outcomes(judged, suite.select_tests(name))) for name in suite.capabilities]
+    )
+
+
+def _summarize_rate(judged: SuiteResult, tests: Sequence[SuiteTest], agreement_: float) -> dict[str, Any]:
+    """Return the failure rate of some tests; `rate` and `interval` are None if no case applies."""
+    found = count_failures(_pair_outcomes(judged, tests))
+    interval = found.compute_interval(agreement_)
+    return {
+        "n": found.n,
+        "failed": found.total,
+        "rate": found.rate if found.n else None,
+        "interval": list(interval) if found.n else None,
+        "verdict": judge_interval(interval),
+        "not_asked": sum(len(test.cases) for test in tests) - found.n,
+        "consistency": _summarize_contrast(judged, tests),
+    }
+
+
+def _summarize_contrast(judged: SuiteResult, tests: Sequence[SuiteTest]) -> dict[str, Any] | None:
+    groups, right = count_consistent(_pair_outcomes(judged, tests, "group"))
+    if not groups:
+        return None
+    return {"groups": groups, "right": right, "rate": right / groups, "interval": list(compute_wilson(right, groups))}
+
+
+def _describe_test(test: SuiteTest, runs: Sequence[SuiteResult], agreements: dict[str, float]) -> dict[str, Any]:
+    return {
+        "test": test.name,
+        "kind": test.kind,
+        "must": test.words,
+        "about": test.about,
+        "tolerance": test.tolerance,
+        "cases": len(test.cases),
+        "rates": {each.run: _summarize_rate(each, (test,), agreements[each.run]) for each in runs},
+        "failing": {each.run: [_describe_case(each, case) for case in each.list_failing(test)] for each in runs},
+    }
+
+
+def _describe_case(judged: SuiteResult, case: SuiteCase) -> dict[str, Any]:
+    return {
+        "texts": list(case.texts),
+        "expected": list(case.expected),
+        "answers": [_describe_answer(judged.answers[text]) for text in case.texts],
+    }
+
+
+def _describe_answer(answer: SuitePrediction) -> dict[str, Any]:
+    return {"label": answer.label, "polarity": answer.side, "probabilities": dict(answer.probabilities)}
+
+
+def _compare_runs(runs: Sequence[SuiteResult], agreements: dict[str, float]) -> list[dict[str, Any]]:
+    """Compare every two runs on every capability with Holm's correction; intervals at the level of their step."""
+    suite, found = runs[0].suite, list[tuple[dict[str, Any], RateDifference]]()
+    for name in suite.capabilities:
+        for first, second in combinations(runs, 2):
+            one, two = _pair_outcomes(first, suite.select_tests(name)), _pair_outcomes(second, suite.select_tests(name))
+            own = max(agreements[first.run], agreements[second.run])
+            gap = compare_failures([a for _, a in one], [b for _, b in two], [t for t, _ in one], own)
+            if gap is not None:
+                found.append(({"capability": name, "first": first.run, "second": second.run}, gap))
+    return [
+        {
+            **named,
+            "difference": gap.difference,
+            "interval": list(gap.compute_interval(step.alpha)),
+            "p": gap.p,
+            "p_holm": step.p,
+            "differ": step.p < ALPHA,
+        }
+        for (named, gap), step in zip(found, apply_holm([gap.p for _, gap in found]), strict=True)
+    ]

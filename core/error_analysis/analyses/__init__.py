@@ -1,0 +1,22 @@
+"""Analyses of a split: one module each, with a subclass of `SplitAnalysis` named as the module is.
+
+The command, the section of Errors and the part of a report follow from the class. Modules import nothing heavy before
+something is computed: the command line reads all of them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+from core.error_analysis.split_analysis import SplitAnalysis
+
+NAMES = tuple(sorted(each.name for each in iter_modules(__path__)))
+
+
+def load(name: str) -> type[SplitAnalysis[dict[str, Any]]]:
+    """Return the analysis of a name."""
+    module = import_module(f"{__name__}.{name}")
+    own = [each for each in vars(module).values() if getattr(each, "__module__", "") == module.__name__]
+    return next(each for each in own if isinstance(each, type) and issubclass(each, SplitAnalysis))

@@ -1,0 +1,315 @@
+"""The SQLite file of annotations in the folder of the runs, in which every change can be undone.
+
+Thirty may write at once, from threads, processes and terminals: each change is one transaction that waits for its turn
+(`BEGIN IMMEDIATE`, a busy timeout, a write-ahead log that readers do not wait for) and is on the disk when it returns.
+A change is a list of rows before and after; `history` holds it, so that undoing is putting the rows before back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from core import limits
+from core.error_analysis.annotator_names import name_author
+from core.exceptions import InputError, StorageError
+from core.fingerprint import get_file_version
+from core.formatting import count
+
+FILE = "codes.sqlite"
+BUSY_S = 30.0
+REST_NS = 100_000_000  # after which a further change certainly gives the file another time
+SCHEMA = 2  # 1 did not say when something was taken back
+TABLES = {
+    "codes": (("data", "name"), ("place", "definition", "example")),
+    "codings": (("data", "key", "author", "code"), ("run", "time")),
+    "notes": (("data", "key", "author"), ("text", "run", "time")),
+    "draws": (("data", "id"), ("keys", "population", "seed", "said", "run", "author", "time")),
+    "examples": (("id",), ("text", "label", "note", "author", "link", "time")),
+}  # what names a row, and its other columns
+_WHOLE = frozenset(("place", "seed"))
+_HISTORY = (
+    "CREATE TABLE IF NOT EXISTS history (id INTEGER PRIMARY KEY, about TEXT NOT NULL, author TEXT NOT NULL, "
+    "time TEXT NOT NULL, said TEXT NOT NULL, changes TEXT NOT NULL, undone INTEGER NOT NULL DEFAULT 0, "
+    "undone_at TEXT NOT NULL DEFAULT '')"
+)
+Row = dict[str, Any]
+_VERSIONS: dict[Path, tuple[tuple[tuple[int, int, int], ...], str]] = {}
+"""Per file: its state and that of its log, and the version that was found then."""
+
+
+class Ledger:
+    """The annotation file, opened again for every read and change, so that any thread and process may use it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE
+
+    @property
+    def version(self) -> str:
+        """Return a text that changes with every change and undoing; empty before the first.
+
+        Pages ask often: the version of a file that has not changed since is not looked up again.
+        """
+        files, newest = _read_file_state(self.path)
+        if not files:
+            return ""
+        known = _VERSIONS.get(self.path)
+        if known is not None and known[0] == files:
+            return known[1]
+        with self._open_connection() as connection:
+            last = connection.execute("SELECT MAX(id), SUM(undone) FROM history").fetchone()
+        found = f"{get_file_version(self.path)} {last[0]} {last[1]}"  # the file's own too: it may have been begun anew
+        if time.time_ns() - newest > REST_NS:
+            _VERSIONS[self.path] = files, found
+        return found
+
+    def read_rows(self, table: str, **where: Any) -> list[Row]:
+        """Return rows of a table with these values, sorted by key; StorageError if the file cannot be read."""
+        if not self.path.is_file():
+            return []
+        with self._open_connection() as connection:
+            return Change(connection).read_rows(table, **where)
+
+    def read_history(self, about: str, most: int = 50) -> list[Row]:
+        """Return the last changes about one data set, newest first.
+
+        Each has `id`, `author`, `time`, `said`, `undone`, and the `keys` of the rows that were coded or noted.
+        """
+        if not self.path.is_file():
+            return []
+        with self._open_connection() as connection:
+            asked = (
+                "SELECT id, author, time, said, undone, changes FROM history WHERE about = ? ORDER BY id DESC LIMIT ?"
+            )
+            found = [dict(row) for row in connection.execute(asked, (about, most))]
+        for row in found:
+            names = _list_rows(json.loads(row.pop("changes")))
+            row |= {"undone": bool(row["undone"]), "keys": tuple(dict.fromkeys(key for key, _ in names))}
+        return found
+
+    def read_times(self, about: str) -> dict[tuple[str, str], str]:
+        """Return (key, author) of each row ever coded or noted → time of its last change or undo."""
+        if not self.path.is_file():
+            return {}
+        with self._open_connection() as connection:
+            return Change(connection).read_times(about)
+
+    @contextlib.contextmanager
+    def begin_change(self, about: str, author: str, said: str, *, goes_on: bool = False) -> Iterator[Change]:
+        """Make a change in one transaction: all of it or, after an error, nothing.
+
+        Args:
+            about: What is changed: the name of a data set.
+            author: Who changes it.
+            said: What is done, for the list of changes.
+            goes_on: It is merged with the author's last change, if that has the same row and the same `said`.
+
+        Raises:
+            StorageError: It cannot be written.
+            InputError: This server keeps no more.
+        """
+        with self._open_connection(write=True) as connection:
+            change = Change(connection)
+            yield change
+            if change.made and not (goes_on and _join_last(connection, about, author, said, change.made)):
+                entry = (about, author, get_timestamp(), said, json.dumps(change.made))
+                connection.execute("INSERT INTO history (about, author, time, said, changes) VALUES (?,?,?,?,?)", entry)
+            if any(after for _, _, after in change.made):
+                _check_room(connection)
+
+    @contextlib.contextmanager
+    def transfer_author(self, about: str, one: str, other: str) -> Iterator[Change]:
+        """Transfer what one author wrote to another author, who can then undo each part."""
+        with self._open_connection(write=True) as connection:
+            yield Change(connection)
+            connection.execute("UPDATE history SET author = ? WHERE about = ? AND author = ?", (other, about, one))
+            own = connection.execute("SELECT MAX(id) FROM history WHERE author = ?", (other,)).fetchone()[0]
+            _move_last(connection, own)
+            names = json.dumps(one), json.dumps(other)
+            connection.execute("UPDATE history SET changes = replace(changes, ?, ?) WHERE about = ?", (*names, about))
+
+    def undo_last(
+        self, about: str, author: str, check: Callable[[Change, str], None] = lambda change, said: None
+    ) -> Row:
+        """Undo an author's last change that is not undone yet; return its description and `rows`.
+
+        `check` raises InputError if the result is not allowed; so does a later change of these rows by somebody else.
+        """
+        with self._open_connection(write=True) as connection:
+            asked = "SELECT * FROM history WHERE about = ? AND author = ? AND NOT undone ORDER BY id DESC LIMIT 1"
+            last = connection.execute(asked, (about, author)).fetchone()
+            if last is None:
+                raise InputError(f"nothing to undo: {name_author(author)} has changed nothing here")
+            made, change = json.loads(last["changes"]), Change(connection)
+            for table, before, after in reversed(made):
+                if change.read_rows(table, **_select_key(table, after or before)) != ([after] if after else []):
+                    raise InputError(f"{last['said']!r:.80} cannot be undone: somebody has changed it since")
+                _replace_row(connection, table, before, after)
+            check(change, last["said"])
+            connection.execute(
+                "UPDATE history SET undone = 1, undone_at = ? WHERE id = ?", (get_timestamp(), last["id"])
+            )
+            return {"said": last["said"], "rows": [before or after for _, before, after in made]}
+
+    @contextlib.contextmanager
+    def _open_connection(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
+        """Connect to the file; with `write`, in a transaction."""
+        try:
+            if write:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.closing(sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None)) as connection:
+                connection.row_factory = sqlite3.Row
+                if connection.execute("PRAGMA user_version").fetchone()[0] > SCHEMA:
+                    raise StorageError(f"{self.path}: a newer Sentiscope has written it; open it with that one")
+                if not write:
+                    yield connection
+                    return
+                _prepare_tables(connection)
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                except BaseException:
+                    connection.execute("ROLLBACK")
+                    raise
+                connection.execute("COMMIT")
+        except (sqlite3.Error, OSError) as error:
+            raise StorageError(f"{self.path}: codes cannot be read or written there: {error}") from error
+
+
+class Change:
+    """Row changes of one transaction; `made` holds the rows before and after."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.made: list[tuple[str, Row | None, Row | None]] = []
+
+    def read_rows(self, table: str, **where: Any) -> list[Row]:
+        """Return rows with these values, sorted by key, as seen within the transaction."""
+        names, others = TABLES[table]
+        asked = " AND ".join(f"{column} = ?" for column in where) or "1"
+        order = f"SELECT {', '.join((*names, *others))} FROM {table} WHERE {asked} ORDER BY {', '.join(names)}"
+        return [dict(row) for row in self._connection.execute(order, tuple(where.values()))]
+
+    def read_times(self, about: str) -> dict[tuple[str, str], str]:
+        """Return times as `Ledger.read_times` does, as seen within the transaction."""
+        found: dict[tuple[str, str], str] = {}
+        for row in map(dict, self._connection.execute("SELECT * FROM history WHERE about = ?", (about,))):
+            when = max(row["time"], row.get("undone_at", ""))
+            for name in _list_rows(json.loads(row["changes"])):
+                found[name] = max(when, found.get(name, ""))
+        return found
+
+    def put_row(self, table: str, row: Row) -> None:
+        """Write a row, replacing the one with the same key."""
+        before = next(iter(self.read_rows(table, **_select_key(table, row))), None)
+        if before != row:
+            self._record_row(table, before, row)
+
+    def drop_row(self, table: str, row: Row) -> None:
+        """Delete a row, if there is one with this key."""
+        if found := self.read_rows(table, **_select_key(table, row)):
+            self._record_row(table, found[0], None)
+
+    def _record_row(self, table: str, before: Row | None, after: Row | None) -> None:
+        _replace_row(self._connection, table, after, before)
+        self.made.append((table, before, after))
+
+
+def _read_file_state(path: Path) -> tuple[tuple[tuple[int, int, int], ...], int]:
+    """Return inode, time and size of a file and its write-ahead log, and the later time; empty without a file."""
+    found = []
+    for each in (path, path.with_name(f"{path.name}-wal")):
+        with contextlib.suppress(OSError):
+            seen = each.stat()
+            found.append((seen.st_ino, seen.st_mtime_ns, seen.st_size))
+    return (tuple(found), max(time for _, time, _ in found)) if path.is_file() and found else ((), 0)
+
+
+def get_timestamp() -> str:
+    """Return the current time as it is stored: UTC, ISO 8601, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _prepare_tables(connection: sqlite3.Connection) -> None:
+    """Create the tables at the first change; retry the switch to a write-ahead log, which does not wait for a lock."""
+    if connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA:
+        return
+    end = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            break
+        except sqlite3.OperationalError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
+    connection.execute("BEGIN IMMEDIATE")
+    for table, (names, others) in TABLES.items():
+        kinds = (f"{column} {'INTEGER' if column in _WHOLE else 'TEXT'} NOT NULL" for column in (*names, *others))
+        key = f"PRIMARY KEY ({', '.join(names)})"
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({', '.join(kinds)}, {key}) WITHOUT ROWID")
+    connection.execute(_HISTORY)
+    if "undone_at" not in {row["name"] for row in connection.execute("PRAGMA table_info(history)")}:
+        connection.execute("ALTER TABLE history ADD COLUMN undone_at TEXT NOT NULL DEFAULT ''")
+    connection.execute(f"PRAGMA user_version = {SCHEMA}")
+    connection.execute("COMMIT")
+
+
+def _join_last(connection: sqlite3.Connection, about: str, author: str, said: str, made: Sequence[Any]) -> bool:
+    """Merge a change of one row into the author's last change; return whether that was possible."""
+    asked = "SELECT * FROM history WHERE about = ? AND author = ? AND NOT undone ORDER BY id DESC LIMIT 1"
+    last = connection.execute(asked, (about, author)).fetchone()
+    before = json.loads(last["changes"]) if last is not None and last["said"] == said else []
+    if len(before) != 1 or len(made) != 1 or before[0][2] != made[0][1]:
+        return False
+    if before[0][1] == made[0][2]:  # such as a note that was begun and is none any more
+        connection.execute("UPDATE history SET undone = 1, undone_at = ? WHERE id = ?", (get_timestamp(), last["id"]))
+        return True
+    whole = json.dumps([(made[0][0], before[0][1], made[0][2])])
+    connection.execute("UPDATE history SET changes = ?, time = ? WHERE id = ?", (whole, get_timestamp(), last["id"]))
+    _move_last(connection, last["id"])
+    return True
+
+
+def _move_last(connection: sqlite3.Connection, entry: int) -> None:
+    """Give an entry of the history a new number, which shows everybody that something has changed."""
+    connection.execute("UPDATE history SET id = (SELECT MAX(id) + 1 FROM history) WHERE id = ?", (entry,))
+
+
+def _check_room(connection: sqlite3.Connection) -> None:
+    pages, free, size = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    if (pages - free) * size > limits.CODES_MB() * 1_000_000:
+        raise InputError(
+            f"this server keeps at most {count(limits.CODES_MB())} {limits.CODES_MB.what} "
+            f"({limits.CODES_MB.variable}); this was not written down"
+        )
+
+
+def _list_rows(made: Sequence[Sequence[Any]]) -> list[tuple[str, str]]:
+    """Return (key, author) of the codings and notes of a change."""
+    rows = [after or before for table, before, after in made if table in ("codings", "notes")]
+    return [(row["key"], row["author"]) for row in rows]
+
+
+def _select_key(table: str, row: Row) -> Row:
+    """Return the key columns of a row."""
+    return {column: row[column] for column in TABLES[table][0]}
+
+
+def _replace_row(connection: sqlite3.Connection, table: str, new: Row | None, old: Row | None) -> None:
+    """Replace the old row of a key by the new one; None: there is or was no row."""
+    named = _select_key(table, new or old or {})
+    asked = " AND ".join(f"{column} = ?" for column in named)
+    connection.execute(f"DELETE FROM {table} WHERE {asked}", tuple(named.values()))
+    if new is not None:
+        columns = [column for part in TABLES[table] for column in part]
+        marks, values = ", ".join("?" * len(columns)), tuple(new[column] for column in columns)
+        connection.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", values)

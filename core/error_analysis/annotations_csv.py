@@ -1,0 +1,277 @@
+"""Export and import of annotations as CSV: one row for each sentence and author, with stable keys.
+
+The export has every column of the table of predictions; the import reads only `key`, `author`, `codes` and `note`. An
+apostrophe guards what a spreadsheet would compute and is removed again, so that a round trip changes nothing. The
+column `time` holds a row's last change: what was changed here after the export is not overwritten.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from core.data.decoding import decode_bytes
+from core.data.findings import plural
+from core.error_analysis.annotation_store import Change
+from core.error_analysis.annotator_names import (
+    SEPARATOR,
+    clean_author,
+    clean_code_name,
+    clean_text,
+    match_name,
+    name_author,
+)
+from core.error_analysis.codebook import KEYS, Codes
+from core.error_analysis.predictions_table import PredictionTable
+from core.error_analysis.row_annotations import Annotations
+from core.exceptions import DataError, InputError
+from core.paths import resolve_path
+from core.table_format import format_csv, strip_apostrophe
+
+JOINED = 100_000  # characters of a note: several become one where a name is given to what had none
+CODED = ("author", "codes", "note", "time")
+BOOK = ("code", "place", "definition", "example")
+_MOST_BYTES = 200 * 1024**2
+_SHOWN = 5  # bad rows that are named
+_DELIMITERS = (",", ";", "\t")  # those that spreadsheets write
+
+
+class _RowAnnotation(NamedTuple):
+    """The codes and note that a file has for one row and author."""
+
+    codes: tuple[str, ...]
+    note: str
+
+
+def format_annotations(table: PredictionTable, chosen: Sequence[bool], codes: Codes, coded: Annotations) -> str:
+    """Return CSV of the chosen rows, (n,) bool: one line for each author of a row, one for rows without an author."""
+    times, lines, beside = codes.ledger.read_times(codes.data), list[int](), list[tuple[str, ...]]()
+    keys = table.frame["key"].tolist()
+    for row in np.flatnonzero(np.asarray(chosen, bool)).tolist():
+        given, notes = coded.given.get(keys[row], {}), coded.notes.get(keys[row], {})
+        names = sorted({*given, *notes})
+        lines += [row] * max(1, len(names))
+        beside += [
+            (name, f"{SEPARATOR} ".join(given.get(name, ())), notes.get(name, ""), times.get((keys[row], name), ""))
+            for name in names
+        ] or [("",) * len(CODED)]
+    frame = table.frame.iloc[lines].reset_index(drop=True)
+    clash = {name: f"data:{name}" for name in CODED if name in frame}
+    said = pd.DataFrame(beside, columns=list(CODED), dtype=object)
+    return format_csv(pd.concat([frame.rename(columns=clash), said], axis=1))
+
+
+def format_codebook(codes: Codes) -> str:
+    """Return the codebook as CSV."""
+    rows = [(code.name, code.place, code.definition, code.example) for code in codes.list_codes()]
+    return format_csv(pd.DataFrame(rows, columns=list(BOOK)))
+
+
+def import_csv(codes: Codes, table: PredictionTable, file: Path, author: str = "") -> dict[str, Any]:
+    """Import codings or a codebook, as the header says; return `rows`, `codes` and the names of codes `added`."""
+    header, _ = _read_csv(file, ())
+    if "codes" not in header and BOOK[0] in header:
+        return {"rows": 0, **import_codebook(codes, file, author)}
+    return {"codes": 0, **import_annotations(codes, table, file, author=author)}
+
+
+def import_codebook(codes: Codes, file: Path, author: str = "") -> dict[str, Any]:
+    """Import a codebook in one change, or nothing and InputError: new codes, and new texts of known ones."""
+    rows, bad, names = _read_rows(file, BOOK[:1]), list[DataError](), set[str]()
+    given = []
+    for number, row in enumerate(rows, 1):
+        try:
+            given.append(_parse_entry(row, names, number, file))
+        except DataError as error:
+            bad.append(error)
+    _refuse_rows(bad)
+    said = f"{plural(len(given), 'code')} from {file.name}"
+    with codes.ledger.begin_change(codes.data, clean_author(author), said) as change:
+        added = [name for name, place, about, such in given if codes.import_code(change, name, about, such, place)]
+    return {"codes": len(given), "added": added}
+
+
+def import_annotations(codes: Codes, table: PredictionTable, file: Path, *, author: str = "") -> dict[str, Any]:
+    """Import codes and notes from a CSV as `format_annotations` gives it, or nothing and InputError, which names each bad row.
+
+    Codes that the codebook lacks are added, further columns are ignored. With a column `time`, rows that were changed
+    here later are refused; without it the file wins. `author` is that of the change, and of rows without one.
+    """
+    rows, keys = _read_rows(file, ("key", "codes")), set(table.frame["key"])
+    wanted: dict[tuple[str, str], _RowAnnotation] = {}
+    times: dict[tuple[str, str], tuple[int, str]] = {}
+    bad: list[DataError] = []
+    for number, row in enumerate(rows, 1):
+        try:
+            name, said = _parse_annotation(row, keys, author, number, file, table)
+            if said is None:
+                continue
+            if wanted.setdefault(name, said) != said:
+                raise DataError("this sentence and author stand there twice", file=file.name, row=number, field="key")
+            if "time" in row:
+                times[name] = number, _get_time(row["time"], number, file)
+        except DataError as error:
+            bad.append(error)
+    _refuse_rows(bad)
+    fresh: dict[str, None] = {}
+    for code in sorted({code for said in wanted.values() for code in said.codes}):
+        fresh.setdefault(match_name(code, fresh) or code)
+    known = [code.name for code in codes.list_codes()]
+    with codes.ledger.begin_change(
+        codes.data, clean_author(author), f"{plural(len(wanted), 'row')} from {file.name}"
+    ) as change:
+        names = codes.add_names(change, fresh)
+        wanted = {
+            name: said._replace(codes=tuple(sorted({names[match_name(each, fresh)] for each in said.codes})))
+            for name, said in wanted.items()
+        }
+        _refuse_rows(_list_newer(change, codes, wanted, times, file))
+        for (key, who), said in wanted.items():
+            codes.set_codes(change, key, who, said.codes, table.record.run)
+            codes.set_note(change, key, who, said.note, table.record.run)
+    return {"rows": len(wanted), "added": [name for name in names.values() if name not in known]}
+
+
+def _list_newer(
+    change: Change,
+    codes: Codes,
+    wanted: Mapping[tuple[str, str], _RowAnnotation],
+    times: Mapping[tuple[str, str], tuple[int, str]],
+    file: Path,
+) -> list[DataError]:
+    """List rows that were changed here after the file was written and now differ from it."""
+    if not times:
+        return []
+    there: dict[tuple[str, str], list[str]] = {}
+    for row in change.read_rows("codings", data=codes.data):
+        there.setdefault((row["key"], row["author"]), []).append(row["code"])
+    notes = {(row["key"], row["author"]): row["text"] for row in change.read_rows("notes", data=codes.data)}
+    touched, found = change.read_times(codes.data), []
+    for name, (number, time) in times.items():
+        now = _RowAnnotation(tuple(sorted(there.get(name, ()))), notes.get(name, ""))
+        # Without a time nobody had coded it when the file was written.
+        newer = touched.get(name, "") > time if time else now != _RowAnnotation((), "")
+        if newer and now != wanted[name]:
+            said = f"{name_author(name[1])} has changed this sentence here after the file was written"
+            way = "take codes out anew, or delete the column 'time' to let the file win"
+            found.append(DataError(f"{said}; {way}", file=file.name, row=number, field="time"))
+    return found
+
+
+def _get_time(text: str, number: int, file: Path) -> str:
+    """Return the time of a row's last change, as the ledger writes it; empty: it was never changed."""
+    if not text.strip():
+        return ""
+    try:
+        found = datetime.datetime.fromisoformat(text.strip())
+        zone = datetime.UTC
+        aware = found if found.tzinfo else found.replace(tzinfo=zone)
+        return aware.astimezone(zone).isoformat(timespec="seconds")
+    except (ValueError, OverflowError):  # the first day of year 1 in a zone ahead of ours
+        said = f"{text!r:.40} is no time as it went out; leave this column alone, or delete it to let the file win"
+        raise DataError(said, file=file.name, row=number, field="time") from None
+
+
+def _parse_annotation(
+    row: Mapping[str, str], keys: set[str], author: str, number: int, file: Path, table: PredictionTable
+) -> tuple[tuple[str, str], _RowAnnotation | None]:
+    """Return (key, author) of a line and its codes and note; None for a row without annotations."""
+    where: dict[str, Any] = {"file": file.name, "row": number}
+    key = row["key"].strip()
+    if key not in keys:
+        hint = "; a spreadsheet may have made a number of it: read that column as text" if _is_number(key) else ""
+        of = f"{table.record.run}, {table.split}"
+        raise DataError(f"no sentence of {of} has the key {key!r:.40}{hint}", **where, field="key")
+    given = [part.strip() for part in row["codes"].split(SEPARATOR)]
+    try:
+        codes = tuple(sorted({clean_code_name(part) for part in given if part}))
+    except InputError as error:
+        raise DataError(str(error), **where, field="codes") from None
+    try:
+        who, note = clean_author(row.get("author") or author), clean_text(row.get("note") or "", JOINED)
+    except InputError as error:
+        field = "author" if "author" in str(error)[:6] else "note"
+        raise DataError(str(error), **where, field=field) from None
+    # A line without an author, code and note stands for a row that nobody has coded.
+    nothing = not (codes or note or row.get("author"))
+    return (key, who), None if nothing else _RowAnnotation(codes, note)
+
+
+def _parse_entry(row: Mapping[str, str], names: set[str], number: int, file: Path) -> tuple[str, int, str, str]:
+    where: dict[str, Any] = {"file": file.name, "row": number}
+    try:
+        name = clean_code_name(row["code"])
+    except InputError as error:
+        raise DataError(str(error), **where, field="code") from None
+    if match_name(name, names):
+        raise DataError(f"the code {name!r} stands there twice", **where, field="code")
+    names.add(name)
+    place = (row.get("place") or "0").strip()
+    if place not in map(str, (0, *KEYS)):
+        raise DataError(f"{place!r:.20}: a digit from 1 to 9, or 0 for none", **where, field="place")
+    texts = []
+    for field in BOOK[2:]:
+        try:
+            texts.append(clean_text(row.get(field) or ""))
+        except InputError as error:
+            raise DataError(str(error), **where, field=field) from None
+    return name, int(place), texts[0], texts[1]
+
+
+def _read_rows(file: Path, needed: Sequence[str]) -> list[dict[str, str]]:
+    """Return the rows of a file without their apostrophe guards; DataError if it is no CSV or lacks a column."""
+    header, lines = _read_csv(file, needed)
+    if absent := [name for name in needed if name not in header]:
+        there = ", ".join(header[:20]) or "no column"
+        raise DataError(f"there is no such column; it has {there}", file=file.name, field=absent[0])
+    found = []
+    for number, line in enumerate(lines, 1):
+        if line and len(line) != len(header):
+            said = f"it has {plural(len(line), 'field')}, the header {len(header)}"
+            raise DataError(said, file=file.name, row=number)
+        if line:
+            found.append(dict(zip(header, map(strip_apostrophe, line), strict=True)))
+    return found
+
+
+def _read_csv(file: Path, needed: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Return header and lines, with the delimiter that suits the header; DataError if it is no CSV."""
+    text = decode_bytes(resolve_path(str(file), limit=_MOST_BYTES).read_bytes(), file=file.name).text
+    csv.field_size_limit(_MOST_BYTES)
+    headers = {each: _read_header(text, each) for each in _DELIMITERS}
+    chosen = max(_DELIMITERS, key=lambda each: (set(needed) <= set(headers[each]), len(headers[each])))
+    try:
+        lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=chosen, strict=True))
+    except csv.Error as error:
+        raise DataError(f"no CSV: {error}", file=file.name) from None
+    return headers[chosen], lines[1:]
+
+
+def _read_header(text: str, delimiter: str) -> list[str]:
+    try:
+        return [
+            strip_apostrophe(name) for name in next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
+        ]
+    except csv.Error:
+        return []
+
+
+def _refuse_rows(bad: Sequence[DataError]) -> None:
+    if bad:
+        more = f"; and {plural(len(bad) - _SHOWN, 'further row')}" if len(bad) > _SHOWN else ""
+        raise InputError(f"nothing was taken: {'; '.join(map(str, bad[:_SHOWN]))}{more}")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,151 @@
+"""Clusters of sentences in embedding space, each named by its over-represented words.
+
+HDBSCAN (Campello, Moulavi and Sander 2013; scikit-learn) on the vectors that the model's head reads, not on a map of
+them, by Euclidean distance. What is nowhere dense enough belongs to no group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.data.splits import find_strata
+from core.error_analysis.keywords import WITHIN_95, Keyword, Phrases
+from core.error_analysis.predictions_table import PredictionTable, read_table
+from core.error_analysis.report import compute_rate
+from core.error_analysis.split_analysis import cache_array
+from core.evaluation.projection import sample_rows
+from core.exceptions import NotAvailable
+from core.fingerprint import hash_file
+from core.formatting import count
+from core.runs.predictions import list_embedded_splits, read_vectors
+from core.runs.record import EMBEDDINGS, EVALUATION
+from core.runs.store import RunStore
+
+FEWEST = 30  # sentences; fewer have no groups to look for
+MOST = 5_000  # sentences that are looked at; of more a seeded sample with their class shares
+LEAST, SHARE = 10, 100  # a group has ten sentences or one of a hundred, whichever is more
+PART = 2  # a group has one of so many at most; larger ones are split, since most of the rows is no group
+SURE = 5  # neighbours that make a place dense
+NAMED = 3  # words and phrases of a name
+BETWEEN = " · "
+NAMELESS = "no word marks it"
+NONE = "no group"
+
+
+@dataclass(frozen=True, eq=False)
+class FoundGroup:
+    """A cluster of sentences."""
+
+    name: str  # the first words that mark it; `NAMELESS` where none does
+    words: tuple[Keyword, ...]  # those of the name, with their numbers against all other sentences that were looked at
+    places: np.ndarray  # (k,) rows of the split, rising
+
+
+@dataclass(frozen=True, eq=False)
+class FoundGroups:
+    """All clusters of a split, largest first."""
+
+    groups: tuple[FoundGroup, ...]
+    none: np.ndarray  # (k,) rows that were looked at and belong to no group, rising
+    rows: np.ndarray  # (m,) rows that were looked at, rising
+    least: int  # sentences of a group at least
+    reason: str = ""  # why nothing was looked for; empty: it was
+
+
+def cluster_vectors(vectors: np.ndarray, least: int) -> np.ndarray:
+    """Cluster (n, d) vectors into (n,) int64 group numbers, -1 for none; deterministic."""
+    from sklearn.cluster import HDBSCAN
+
+    most = max(least, -(-len(vectors) // PART))
+    settings = {"min_cluster_size": least, "max_cluster_size": most, "min_samples": SURE}
+    found: np.ndarray = HDBSCAN(**settings, copy=True).fit_predict(vectors)
+    return found.astype(np.int64)
+
+
+def find_clusters(store: RunStore, run: str, split: str = "") -> tuple[PredictionTable, FoundGroups]:
+    """Find the clusters of a split (empty: test, or the last evaluated one); cached on this computer.
+
+    Raises InputError without such a run or split, NotAvailable without vectors, RunDamaged if they cannot be read.
+    """
+    table = read_table(store, run, split)
+    folder = store.get_path(run)
+    if table.split not in (there := list_embedded_splits(store, run)):
+        raise NotAvailable(f"run '{run}' keeps no vectors of the split {table.split}; of {', '.join(there) or 'none'}")
+    vectors, labels = read_vectors(folder, table.split, table.classes)
+    rows = sample_rows(find_strata(labels) if labels.ndim == 2 else labels, MOST, 0)
+    least = max(LEAST, len(rows) // SHARE)
+    reason = ""
+    if len(rows) < FEWEST:
+        reason = f"of {count(len(rows))} sentences there are no groups to look for; {FEWEST} would be enough"
+    elif not np.isfinite(vectors).all():
+        reason = "some vectors are not finite numbers: this training has diverged"
+    if reason:
+        return table, FoundGroups((), np.empty(0, np.int64), rows, least, reason)
+    settings = [least, SURE, PART, MOST]
+    depends = [hash_file(folder / EVALUATION / table.split / EMBEDDINGS), settings, rows.tolist()]
+    numbers = cache_array(
+        "groups", depends, (len(rows),), lambda: cluster_vectors(vectors[rows].astype(np.float64), least)
+    )
+    return table, name_clusters(numbers, rows, [table.texts[row] for row in rows], least)
+
+
+def name_clusters(numbers: np.ndarray, rows: np.ndarray, texts: Sequence[str], least: int) -> FoundGroups:
+    """Name the clusters: `numbers` (m,) as `cluster_vectors` returns them, with the `rows` of the split and their texts."""
+    phrases, found = Phrases(texts), list[FoundGroup]()
+    taken: dict[str, int] = {}
+    sizes = np.bincount(numbers[numbers >= 0], minlength=0)
+    for number in np.argsort(-sizes, kind="stable"):
+        words = _select_distinct(phrases.find_keywords(numbers == number, least_z=WITHIN_95))  # a name, not a finding
+        name = BETWEEN.join(each.words for each in words) or NAMELESS
+        taken[name] = taken.get(name, 0) + 1
+        own = name if taken[name] == 1 else f"{name} ({taken[name]})"
+        found.append(FoundGroup(own, words, rows[numbers == number]))
+    return FoundGroups(tuple(found), rows[numbers < 0], rows, least)
+
+
+def _select_distinct(words: Sequence[Keyword]) -> tuple[Keyword, ...]:
+    """Return the first phrases that share no word with an earlier one."""
+    found: list[Keyword] = []
+    for each in words:
+        parts = set(each.words.split())
+        if len(found) < NAMED and not any(parts & set(other.words.split()) for other in found):
+            found.append(each)
+    return tuple(found)
+
+
+def report_clusters(table: PredictionTable, found: FoundGroups) -> dict[str, Any]:
+    """Return the clusters as plain data; see `core.api.groups`."""
+    keys, wrong = table.frame["key"].to_numpy(), table.wrong
+    groups = [
+        {
+            "name": each.name,
+            "words": [word._asdict() for word in each.words],
+            **compute_rate(wrong[each.places]),
+            "keys": keys[each.places].tolist(),
+        }
+        for each in found.groups
+    ]
+    return {
+        "run": table.record.run,
+        "split": table.split,
+        **compute_rate(wrong),
+        "looked_at": len(found.rows),
+        "least": found.least,
+        "reason": found.reason,
+        "groups": groups,
+        "none": {**compute_rate(wrong[found.none]), "keys": keys[found.none].tolist()},
+    }
+
+
+def build_table(table: PredictionTable, found: FoundGroups) -> pd.DataFrame:
+    """Return the rows that were clustered, each with its group."""
+    group = pd.Series(NONE, index=range(len(table)), dtype=object)
+    for each in found.groups:
+        group.iloc[each.places] = each.name
+    shown = table.frame[["key", "row", "text", "truth", "said", "p_said", "wrong"]].assign(group=group.to_numpy())
+    return shown.iloc[found.rows]

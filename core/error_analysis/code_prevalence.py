@@ -1,0 +1,192 @@
+"""How often each code occurs: random samples of a selection that are stored, so that coding them describes the whole.
+
+A row's place in a draw is that of a digest of the seed and its key: the same seed draws the same rows whatever order
+they come in, a larger draw holds a smaller one, and the part of a draw in some part of the selection is random too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.data.findings import plural
+from core.error_analysis.annotation_store import get_timestamp
+from core.error_analysis.annotator_names import clean_author
+from core.error_analysis.codebook import Codes
+from core.error_analysis.row_annotations import Annotations, Code
+from core.evaluation.intervals import compute_wilson
+from core.exceptions import InputError
+from core.fingerprint import hash_value
+from core.formatting import count
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Rows drawn at random from a selection."""
+
+    id: str
+    keys: tuple[str, ...]  # in the order of the draw
+    population: frozenset[str]  # keys of the rows that they were drawn from
+    seed: int
+    said: str  # the selection in words
+    run: str
+    author: str
+    time: str
+
+
+def sample_keys(keys: Collection[str], n: int, seed: int) -> tuple[str, ...]:
+    """Return `n` keys, drawn without replacement, in the order in which they were drawn."""
+
+    def hash_key(key: str) -> bytes:
+        """Return a seeded digest of a key to sort by."""
+        return hashlib.blake2b(f"{seed} {key}".encode(), digest_size=16).digest()
+
+    return tuple(sorted(keys, key=hash_key)[:n])
+
+
+def draw_sample(
+    codes: Codes, keys: Sequence[str], n: int, seed: int, said: str, *, run: str = "", author: str = ""
+) -> Draw:
+    """Draw rows of a selection at random and store the draw, or return the stored one; InputError for too many."""
+    if not 0 < n <= len(keys):
+        raise InputError(f"{count(n)} at random of {plural(len(keys), 'row')}: draw 1 to {count(max(1, len(keys)))}")
+    found = list_draws(codes)
+    name = hash_value({"keys": sorted(keys), "n": n, "seed": seed})[:16]
+    if kept := next((each for each in found if each.id == name), None):
+        return kept
+    author = clean_author(author)
+    row: dict[str, Any] = {
+        "data": codes.data,
+        "id": name,
+        "keys": " ".join(sample_keys(keys, n, seed)),
+        "population": " ".join(keys),
+    }
+    row |= {"seed": seed, "said": said, "run": run, "author": author, "time": get_timestamp()}
+    with codes.ledger.begin_change(codes.data, author, f"{count(n)} drawn at random: {said}") as change:
+        change.put_row("draws", row)
+    return _build_draw(row)
+
+
+def list_draws(codes: Codes) -> list[Draw]:
+    """Return all stored draws of a data set, newest first."""
+    found = [_build_draw(row) for row in codes.ledger.read_rows("draws", data=codes.data)]
+    return sorted(found, key=lambda each: (each.time, each.id), reverse=True)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows of a selection that must all be coded before its rates are known."""
+
+    keys: tuple[str, ...]
+    of: int  # rows that they speak for
+    draw: Draw | None  # None: they are all of the selection
+
+
+def list_samples(keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False) -> list[Sample]:
+    """Return the samples that represent a selection: draws from it or from a larger one, and the selection itself.
+
+    A selection that is a draw represents what it was drawn from. The smallest come first, then those that represent the
+    fewest rows. Rows selected `by_codes` are no population and hold no random part of a draw: only whole draws count.
+    """
+    chosen, found = set(keys), []
+    if by_codes:
+        whole = [Sample(each.keys, len(each.population), each) for each in known if chosen.issuperset(each.keys)]
+        return sorted(whole, key=lambda sample: (len(sample.keys), sample.of))
+    for each in known:
+        if chosen == set(each.keys):
+            found.append(Sample(tuple(keys), len(each.population), each))
+        elif chosen <= each.population and (own := tuple(key for key in each.keys if key in chosen)):
+            found.append(Sample(own, len(keys), each))
+    found.append(Sample(tuple(keys), len(keys), None))
+    return sorted(found, key=lambda sample: (len(sample.keys), sample.of))
+
+
+def _build_draw(row: dict[str, Any]) -> Draw:
+    keys, population = tuple(row["keys"].split()), frozenset(row["population"].split())
+    return Draw(row["id"], keys, population, row["seed"], row["said"], row["run"], row["author"], row["time"])
+
+
+BY_CODES = "Chosen by their codes: shares are told of a random draw, or of a selection that does not speak of codes."
+
+
+def compute_rates(
+    coded: Annotations, keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False
+) -> dict[str, Any]:
+    """Compute how often each code occurs among the rows of a selection.
+
+    A share is given only where the rows that were read are all of the selection or all of a random draw from it.
+
+    Args:
+        coded: What was said, by one author or by all: of several a row has what any of them gave it.
+        keys: Of the selection's rows.
+        known: The draws of the data set.
+        by_codes: Whether the rows were selected by codes or notes: then they are no population.
+
+    Returns:
+        `n` rows and how many are `coded`; `sample`: the rows that the shares are of, `n`, `coded` of them, `of` how
+        many they speak, whether they are a `draw_sample`, with its `seed`; whether they are `complete`; how many `authors`
+        are counted; `said` in words; `codes`: of each `code` its `place`, `n` rows of the selection, and where the
+        sample is complete `hits` in it, their `share` and its 95 % `interval` (Wilson 1927), else None.
+    """
+    told = list_samples(keys, known, by_codes=by_codes)
+    sample, complete = _choose_sample(coded, told) if told else (Sample(tuple(keys), len(keys), None), False)
+    authors = {author for key in {*keys, *sample.keys} for author in coded.given.get(key, {})}
+    read = [key for key in sample.keys if key in coded.given]
+    said = _describe_sample(sample, len(read), complete) if told or not keys else BY_CODES
+    own, drawn = coded.count_codes(keys), coded.count_codes(sample.keys if complete else ())
+    found = [
+        _make_rate(code, own[code.name], drawn[code.name], len(sample.keys) if complete else 0) for code in coded.book
+    ]
+    found.sort(key=lambda row: (-(row["hits"] if complete else row["n"]), row["place"] or 10, row["code"]))
+    return {
+        "n": len(keys),
+        "coded": sum(key in coded.given for key in keys),
+        "sample": {
+            "n": len(sample.keys),
+            "coded": len(read),
+            "of": sample.of,
+            "draw": sample.draw is not None,
+            "seed": sample.draw.seed if sample.draw else None,
+        },
+        "complete": complete,
+        "authors": len(authors),
+        "said": f"{said} A code counts where any of {len(authors)} authors gave it." if len(authors) > 1 else said,
+        "codes": found,
+    }
+
+
+def _choose_sample(coded: Annotations, found: Sequence[Sample]) -> tuple[Sample, bool]:
+    """Return the largest fully coded sample, else the most coded draw, else all rows; and whether it is complete."""
+
+    def compute_share(sample: Sample) -> float:
+        """Return the share of coded rows."""
+        return sum(key in coded.given for key in sample.keys) / max(1, len(sample.keys))
+
+    whole = [sample for sample in found if sample.keys and compute_share(sample) == 1]
+    return (
+        (whole[-1], True)
+        if whole
+        else (max(found, key=lambda each: (each.draw is not None, compute_share(each))), False)
+    )
+
+
+def _make_rate(code: Code, n: int, hits: int, of: int) -> dict[str, Any]:
+    told: dict[str, Any] = {"hits": None, "share": None, "interval": None}
+    if of:
+        told = {"hits": hits, "share": hits / of, "interval": list(compute_wilson(hits, of))}
+    return {"code": code.name, "place": code.place, "n": n, **told}
+
+
+def _describe_sample(sample: Sample, read: int, complete: bool) -> str:
+    rows, of = count(len(sample.keys)), count(sample.of)
+    if not sample.keys:
+        return "No row is selected."
+    if sample.draw is None:
+        if complete:
+            return "All are coded." if len(sample.keys) > 1 else "It is coded."
+        return f"{count(read)} of {rows} coded. Shares are told of all of them or of a random draw."
+    if complete:
+        return f"{plural(len(sample.keys), 'row')} of {of}, drawn at random and coded."
+    return f"{count(read)} of {rows} coded, drawn at random from {of}. Shares are told when all of them are."

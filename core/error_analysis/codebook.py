@@ -1,0 +1,295 @@
+"""The codebook of a data set, with up to nine codes under digit keys, and the codings made with it.
+
+A coding belongs to the sentence (the data set's name, and the row's `key` of `core.error_analysis.predictions_table`) and its author, and
+names the run it was looked at: so the next model on the same sentences has it too. Neither another seed, another cut
+into splits nor a corrected label takes a code away. `core.error_analysis.code_prevalence` counts codes in the rows of one run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from core.error_analysis.annotation_store import Change, Ledger, get_timestamp
+from core.error_analysis.annotator_names import clean_author, clean_code_name, clean_text, has_name, match_name
+from core.error_analysis.row_annotations import Annotations, Code
+from core.exceptions import InputError
+from core.formatting import count
+from core.paths import ELSEWHERE
+from core.runs.record import RunRecord
+
+KEYS = tuple(range(1, 10))  # the digits that give a code
+
+
+class Codes:
+    """The codebook of a data set with its codings and notes; `data` is the name that `get_data_name` gives."""
+
+    def __init__(self, folder: Path, data: str) -> None:
+        self.ledger, self.data = Ledger(folder), data
+
+    @property
+    def version(self) -> str:
+        """Return a text that changes whenever something is written, with this codebook or another."""
+        return self.ledger.version
+
+    def list_codes(self) -> list[Code]:
+        """Return the codes: first those with a digit, by digit, then the others by name."""
+        found = [Code(**_drop_data(row)) for row in self.ledger.read_rows("codes", data=self.data)]
+        return sorted(found, key=lambda code: (code.place or len(KEYS) + 1, code.name.casefold()))
+
+    def read_annotations(self, author: str | None = None) -> Annotations:
+        """Read the codes and notes of an author; None: of all authors."""
+        where = {"data": self.data} | ({} if author is None else {"author": author})
+        given: dict[str, dict[str, tuple[str, ...]]] = {}
+        notes: dict[str, dict[str, str]] = {}
+        for row in self.ledger.read_rows("codings", **where):
+            own = given.setdefault(row["key"], {})
+            own[row["author"]] = (*own.get(row["author"], ()), row["code"])
+        for row in self.ledger.read_rows("notes", **where):
+            notes.setdefault(row["key"], {})[row["author"]] = row["text"]
+        return Annotations(tuple(self.list_codes()), given, notes)
+
+    def add_code(
+        self, name: str, definition: str = "", example: str = "", place: int | None = None, author: str = ""
+    ) -> Code:
+        """Add a code under a free digit; InputError if the name is none or taken, or the digit is taken."""
+        name, author = clean_code_name(name), clean_author(author)
+        with self.ledger.begin_change(self.data, author, f"code {name} added") as change:
+            book = change.read_rows("codes", data=self.data)
+            if known := match_name(name, (row["name"] for row in book)):
+                raise InputError(f"there is a code {known!r} already")
+            digit = _find_free_digit(book) if place is None else _check_place(place, name, book)
+            code = Code(name, digit, clean_text(definition), clean_text(example))
+            change.put_row("codes", {"data": self.data, **vars(code)})
+        return code
+
+    def import_code(self, change: Change, name: str, definition: str = "", example: str = "", place: int = 0) -> bool:
+        """Import a code within a change and return whether it is new; a known code gets the new texts."""
+        book = change.read_rows("codes", data=self.data)
+        known = match_name(name, (row["name"] for row in book))
+        if known:
+            (old,) = change.read_rows("codes", data=self.data, name=known)
+            change.put_row("codes", {**old, "definition": definition, "example": example})
+        else:
+            digit = 0 if any(row["place"] == place for row in book) else place
+            change.put_row("codes", {"data": self.data, **vars(Code(name, digit, definition, example))})
+        return not known
+
+    def add_names(self, change: Change, names: Iterable[str]) -> dict[str, str]:
+        """Add codes that the book lacks within a change; return each name as the book has it."""
+        found = {}
+        for name in names:
+            book = change.read_rows("codes", data=self.data)
+            found[name] = match_name(name, (row["name"] for row in book)) or name
+            if found[name] not in (row["name"] for row in book):
+                change.put_row("codes", {"data": self.data, **vars(Code(name, _find_free_digit(book), "", ""))})
+        return found
+
+    def edit_code(
+        self,
+        name: str,
+        *,
+        to: str = "",
+        definition: str | None = None,
+        example: str | None = None,
+        place: int | None = None,
+        author: str = "",
+    ) -> Code:
+        """Change name (`to`), texts or digit; InputError if there is no such code, or name or digit are taken."""
+        author = clean_author(author)
+        new = clean_code_name(to) if to else name
+        with self.ledger.begin_change(self.data, author, f"code {name} edited") as change:
+            book = change.read_rows("codes", data=self.data)
+            old = self._find_row(book, name)
+            name, new = old["name"], new if to else old["name"]
+            if known := match_name(new, (row["name"] for row in book if row != old)):
+                raise InputError(f"there is a code {known!r} already; `codes merge` makes two codes one")
+            given = {"definition": definition, "example": example}
+            texts = {key: clean_text(value) for key, value in given.items() if value is not None}
+            digit = old["place"] if place is None else _check_place(place, name, book)
+            row = {**old, **texts, "name": new, "place": digit}
+            if new != name:
+                change.drop_row("codes", old)
+                self._move_codings(change, name, new)
+            change.put_row("codes", row)
+        return Code(**_drop_data(row))
+
+    def remove_code(self, name: str, author: str = "") -> None:
+        """Remove a code that no row has; InputError otherwise."""
+        with self.ledger.begin_change(self.data, clean_author(author), f"code {name} removed") as change:
+            row = self._find_row(change.read_rows("codes", data=self.data), name)
+            if change.read_rows("codings", data=self.data, code=row["name"]):
+                raise InputError(f"code {name!r}: sentences have it; merge it into another, then it is gone")
+            change.drop_row("codes", row)
+
+    def code_rows(self, keys: Iterable[str], codes: Collection[str], *, author: str = "", run: str = "") -> None:
+        """Set the codes that an author gives these rows (none: remove all); InputError for an unknown code."""
+        said = ", ".join(sorted(set(codes))) or "no code"
+        self._change_rows(keys, codes, said, author, run, lambda own, wanted: wanted)
+
+    def give_codes(
+        self, keys: Iterable[str], codes: Collection[str], *, off: bool = False, author: str = "", run: str = ""
+    ) -> None:
+        """Add codes to an author's codes of these rows, or take them `off`; InputError for an unknown code."""
+        said = ", ".join(sorted(set(codes))) + " taken off" * off
+        self._change_rows(keys, codes, said, author, run, lambda own, wanted: own - wanted if off else own | wanted)
+
+    def _change_rows(
+        self,
+        keys: Iterable[str],
+        codes: Collection[str],
+        said: str,
+        author: str,
+        run: str,
+        after: Callable[[set[str], set[str]], set[str]],
+    ) -> None:
+        author, keys, wanted = clean_author(author), tuple(keys), set(codes)
+        with self.ledger.begin_change(self.data, author, f"{said}: {_describe_rows(keys)}") as change:
+            book = change.read_rows("codes", data=self.data)
+            named = {self._find_row(book, name)["name"] for name in sorted(wanted)}
+            for key in keys:
+                own = {row["code"] for row in change.read_rows("codings", data=self.data, key=key, author=author)}
+                self.set_codes(change, key, author, after(own, named), run)
+
+    def set_codes(self, change: Change, key: str, author: str, wanted: Collection[str], run: str) -> None:
+        """Set the codes of a row by an author, within a change."""
+        own = {"data": self.data, "key": key, "author": author}
+        before = {row["code"]: row for row in change.read_rows("codings", **own)}
+        for name, row in before.items():
+            if name not in wanted:
+                change.drop_row("codings", row)
+        for name in sorted(wanted):
+            if name not in before:
+                change.put_row("codings", {**own, "code": name, "run": run, "time": get_timestamp()})
+
+    def write_note(self, key: str, text: str, *, author: str = "", run: str = "", goes_on: bool = False) -> None:
+        """Set an author's note of a row; an empty text deletes it.
+
+        With `goes_on` the note is still being typed: it is merged with the author's last change if that was this note.
+        """
+        author = clean_author(author)
+        said = f"note: {_describe_rows((key,))}"
+        with self.ledger.begin_change(self.data, author, said, goes_on=goes_on) as change:
+            self.set_note(change, key, author, clean_text(text), run)
+
+    def set_note(self, change: Change, key: str, author: str, text: str, run: str) -> None:
+        """Set the note of a row by an author, within a change."""
+        own = {"data": self.data, "key": key, "author": author}
+        before = next(iter(change.read_rows("notes", **own)), None)
+        if not text:
+            change.drop_row("notes", own)
+        elif before is None or before["text"] != text:
+            change.put_row("notes", {**own, "text": text, "run": run, "time": get_timestamp()})
+
+    def merge_codes(self, names: Collection[str], into: str, author: str = "") -> int:
+        """Replace codes by `into`, new or existing; return the number of rows. InputError without a code to merge."""
+        into, author = clean_code_name(into), clean_author(author)
+        gone = sorted({name for name in names if name.casefold() != into.casefold()})
+        if not gone:
+            raise InputError(f"merge at least one other code into {into!r}")
+        with self.ledger.begin_change(self.data, author, f"{', '.join(gone)} merged into {into}") as change:
+            book = change.read_rows("codes", data=self.data)
+            known = match_name(into, (row["name"] for row in book))
+            old = [self._find_row(book, name) for name in gone]
+            for row in old:
+                change.drop_row("codes", row)
+            if not known:
+                change.put_row("codes", {**old[0], "name": into})
+            return len({key for row in old for key in self._move_codings(change, row["name"], known or into)})
+
+    def split_code(self, name: str, into: str, keys: Collection[str], author: str = "") -> int:
+        """Replace a code by another one in the rows of `keys` that have it; return how many. InputError for none."""
+        into, author, wanted = clean_code_name(into), clean_author(author), set(keys)
+        if into.casefold() == name.casefold():
+            raise InputError(f"split {name!r} into a code of another name")
+        with self.ledger.begin_change(self.data, author, f"{into} split from {name}") as change:
+            book = change.read_rows("codes", data=self.data)
+            name, into = self._find_row(book, name)["name"], self.add_names(change, [into])[into]
+            moved = self._move_codings(change, name, into, wanted)
+            if not moved:
+                raise InputError(f"no row of the selection has the code {name!r}; select some that have it")
+            return len(moved)
+
+    def undo_last(self, author: str = "") -> dict[str, Any]:
+        """Undo the author's last change of this codebook, its codings or notes; see `Ledger.undo_last`.
+
+        Raises InputError as that does, or where sentences would be left with a code that the book has no more.
+        """
+        return self.ledger.undo_last(self.data, clean_author(author), self._check_codings)
+
+    def _check_codings(self, change: Change, said: str) -> None:
+        book = {row["name"] for row in change.read_rows("codes", data=self.data)}
+        left = [row["code"] for row in change.read_rows("codings", data=self.data) if row["code"] not in book]
+        if left:
+            name = min(left)
+            have = "1 sentence has" if left.count(name) == 1 else f"{count(left.count(name))} sentences have"
+            raise InputError(f"{said!r:.80} cannot be undone: {have} the code {name!r} by now, which would be gone")
+
+    def transfer_visitor(self, visitor: str, author: str) -> bool:
+        """Move a visitor's (`nameless`) annotations and history to a named author; return whether there were any."""
+        author = clean_author(author)
+        if not has_name(author) or has_name(visitor):
+            raise ValueError("from somebody without a name to a name")
+        with self.ledger.transfer_author(self.data, visitor, author) as change:
+            for table in ("codings", "notes", "draws"):
+                for row in change.read_rows(table, data=self.data, author=visitor):
+                    change.drop_row(table, row)
+                    change.put_row(table, self._change_owner(change, table, {**row, "author": author}))
+            return bool(change.made)
+
+    def _change_owner(self, change: Change, table: str, row: dict[str, Any]) -> dict[str, Any]:
+        """Return a row for its new author; two notes on the same sentence are joined."""
+        if table != "notes":
+            return row
+        there = change.read_rows("notes", data=self.data, key=row["key"], author=row["author"])
+        texts = dict.fromkeys([*(each["text"] for each in there), row["text"]])
+        return {**row, "text": "\n".join(texts)}
+
+    def _move_codings(self, change: Change, name: str, into: str, keys: Collection[str] | None = None) -> list[str]:
+        """Move codings of some rows, or all, to another code; return the keys of those moved."""
+        found = change.read_rows("codings", data=self.data, code=name)
+        moved = [row for row in found if keys is None or row["key"] in keys]
+        for row in moved:
+            change.drop_row("codings", row)
+            if not change.read_rows("codings", data=self.data, key=row["key"], author=row["author"], code=into):
+                change.put_row("codings", {**row, "code": into})
+        return [row["key"] for row in moved]
+
+    def _find_row(self, book: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
+        same = match_name(name, (row["name"] for row in book))
+        for row in book:
+            if row["name"] == same:
+                return row
+        known = ", ".join(row["name"] for row in book) or "there are none yet: `sentiscope codes add` makes one"
+        raise InputError(f"no code {name!r:.80} for {self.data}; the codes are: {known}")
+
+
+def get_data_name(record: RunRecord) -> str:
+    """Return the name under which codes are stored: that of the run's data set or, for a file, the file name.
+
+    Not a digest: a corrected or a longer file of the same name is the same study, and its sentences keep their keys.
+    """
+    return Path(record.config.data.name.removeprefix(ELSEWHERE)).name
+
+
+def _check_place(place: int, name: str, book: Sequence[Mapping[str, Any]]) -> int:
+    if place not in (0, *KEYS):
+        raise InputError(f"code {name!r}: its key is a digit from 1 to 9, or 0 for none")
+    for row in book:
+        if place and row["place"] == place and row["name"] != name:
+            raise InputError(f"key {place} is that of the code {row['name']!r}; give that one another first")
+    return place
+
+
+def _find_free_digit(book: Sequence[Mapping[str, Any]]) -> int:
+    """Return the first digit that no code uses; 0: all are in use."""
+    return next((digit for digit in KEYS if all(row["place"] != digit for row in book)), 0)
+
+
+def _drop_data(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "data"}
+
+
+def _describe_rows(keys: Sequence[str]) -> str:
+    return f"row {keys[0]}" if len(keys) == 1 else f"{len(keys)} rows"

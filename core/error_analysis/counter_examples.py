@@ -1,0 +1,162 @@
+"""Counter-examples: sentences that people found a model gets wrong, with the expected label.
+
+They are stored in the file of `core.error_analysis.annotation_store`, next to the runs. A training that uses them gets a copy of the
+list at that time (`write_copy`), so that it can be resumed and repeated when the list has grown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.atomic import convert_os_errors, write_text
+from core.data.counterexample_snapshot import NAME
+from core.data.table_writer import SEPARATOR
+from core.error_analysis.annotation_store import Ledger, get_timestamp
+from core.error_analysis.annotator_names import clean_author, clean_code_name, clean_text
+from core.evaluation.scores import HALF, NOTHING
+from core.exceptions import InputError
+from core.fingerprint import hash_value
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+    from core.runs.load import LoadedRun
+    from core.runs.record import RunRecord
+
+FOLDER = ".counter-examples"  # beside the runs: copies that trainings took along
+MOST = 20_000
+LONGEST_LINK = 30_000
+"""Characters: a link carries the text itself, each letter that is not ASCII as six or more."""
+
+
+@dataclass(frozen=True)
+class ExamplePrediction:
+    """What a run predicts for a counter-example today."""
+
+    said: str
+    p_label: float | None
+    """Probability of the expected label, of several the least sure; None: the run has no such class."""
+    breaks: bool | None  # None: the run has no such class
+
+
+@dataclass(frozen=True)
+class CounterExample:
+    """A sentence that somebody found, with the label that a model should predict."""
+
+    id: str
+    text: str
+    label: str  # as files of data have it: several with a semicolon between, of none nothing
+    note: str
+    author: str
+    link: str  # where it was found, such as a page with run and sentence
+    time: str
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Return the expected labels as a tuple."""
+        return tuple(self.label.split(SEPARATOR)) if self.label else ()
+
+    @property
+    def ought(self) -> str:
+        """Return the expected labels in words."""
+        return ", ".join(self.labels) or NOTHING
+
+
+def parse_labels(label: str | Collection[str]) -> tuple[str, ...]:
+    """Split labels at semicolons, or check labels given one by one; InputError for a bad name."""
+    if isinstance(label, str):
+        label = [] if label.strip() == NOTHING else label.split(SEPARATOR)
+    return tuple(sorted({clean_code_name(each, "label") for each in label}))
+
+
+def keep_example(
+    folder: Path, text: str, label: str | Collection[str], note: str = "", author: str = "", link: str = ""
+) -> CounterExample:
+    """Store a counter-example; an equal one by the same author gets the new note and link.
+
+    Without an author, another note makes another example. InputError for bad text or label, or if there are too many.
+    """
+    link = clean_text(link, LONGEST_LINK)
+    text, label, author = clean_text(text), SEPARATOR.join(parse_labels(label)), clean_author(author)
+    if not text:
+        raise InputError("a counter-example needs a text")
+    note, ledger = clean_text(note), Ledger(folder)
+    with ledger.begin_change(NAME, author, f"{label}: {text[:60]}") as change:
+        same = change.read_rows("examples", text=text, label=label, author=author, **({} if author else {"note": note}))
+        name = str(same[0]["id"]) if same else hash_value([text, label, author, "" if author else note])[:12]
+        if not same and len(change.read_rows("examples")) >= MOST:
+            raise InputError(f"there are {MOST} counter-examples, and no more are kept; remove some")
+        row = CounterExample(name, text, label, note, author, link, get_timestamp())
+        change.put_row("examples", asdict(row))
+    return row
+
+
+def read_examples(folder: Path) -> list[CounterExample]:
+    """Read all counter-examples, newest first."""
+    found = [CounterExample(**row) for row in Ledger(folder).read_rows("examples")]
+    return sorted(found, key=lambda each: (each.time, each.id), reverse=True)
+
+
+def predict_examples(loaded: LoadedRun, rows: Sequence[CounterExample]) -> list[ExamplePrediction]:
+    """Predict each counter-example; with several labels all must be right, at the run's own thresholds."""
+    record = loaded.record
+    answer = _judge_multi if record.task == "multi" else _judge_single
+    found = loaded.predict([each.text for each in rows]).probabilities
+    return [answer(record, row, chances) for row, chances in zip(rows, found, strict=True)]
+
+
+def _judge_single(record: RunRecord, row: CounterExample, chances: np.ndarray) -> ExamplePrediction:
+    said = record.classes[int(chances.argmax())]
+    if row.label not in record.classes:
+        return ExamplePrediction(said, None, None)
+    return ExamplePrediction(said, float(chances[record.classes.index(row.label)]), said != row.label)
+
+
+def _judge_multi(record: RunRecord, row: CounterExample, chances: np.ndarray) -> ExamplePrediction:
+    limits = [(record.tuned_thresholds or {}).get(name, HALF) for name in record.classes]
+    said = [name for name, chance, limit in zip(record.classes, chances, limits, strict=True) if chance > limit]
+    words = ", ".join(said) or NOTHING
+    if not set(row.labels) <= set(record.classes):
+        return ExamplePrediction(words, None, None)
+    sure = min(
+        float(chance) if name in row.labels else 1 - float(chance)
+        for name, chance in zip(record.classes, chances, strict=True)
+    )
+    return ExamplePrediction(words, sure, set(said) != set(row.labels))
+
+
+def build_table(rows: Sequence[CounterExample]) -> pd.DataFrame:
+    """Return the counter-examples as a training table: `text`, `label`, `note`, `author`, `link`, `time`, `id`."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        [asdict(row) for row in rows], columns=["text", "label", "note", "author", "link", "time", "id"]
+    )
+
+
+def remove_example(folder: Path, name: str, author: str = "") -> None:
+    """Remove a counter-example; InputError if none has this id."""
+    ledger = Ledger(folder)
+    with ledger.begin_change(NAME, clean_author(author), f"{name} removed") as change:
+        if not change.read_rows("examples", id=name):
+            raise InputError(f"no counter-example {name!r:.40}; `sentiscope counter-examples list` shows all")
+        change.drop_row("examples", {"id": name})
+
+
+def write_copy(folder: Path) -> str:
+    """Write a copy of the list under its digest and return its path; InputError if it is empty."""
+    rows = sorted({(each.text, each.label) for each in read_examples(folder)})
+    if not rows:
+        raise InputError(f"no {NAME} are kept yet: `sentiscope counter-examples keep TEXT --label CLASS` keeps one")
+    content = [{"text": text, "label": label} for text, label in rows]
+    path = folder / FOLDER / f"{hash_value(content)[:16]}.json"
+    if not path.is_file():
+        with convert_os_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, json.dumps(content, ensure_ascii=False, indent=1))
+    return str(path.absolute())

@@ -1,0 +1,129 @@
+"""Tags that depend on the wording of a text: patterns, word lists in some languages, and a sentiment lexicon."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from core.behavioral_tests.polarity import find_polarities
+from core.data.sources import SOURCES
+from core.error_analysis.predictions_table import PredictionTable
+from core.exceptions import InputError, SentiscopeError
+from core.text.lexicon import VADER, read_lexicon
+from core.text.normalization import LINK
+from core.text.pos_tags import NAMES, detect_language
+from core.text.words import EMOJI
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_LINK = re.compile(LINK, re.IGNORECASE)
+NEGATION = {
+    "en": "not no never nothing nobody none neither nor nowhere without hardly barely scarcely cannot cant dont doesnt "
+    "didnt isnt arent wasnt werent wont wouldnt couldnt shouldnt aint havent hasnt hadnt",
+    "de": "nicht nichts nie niemals niemand niemanden niemandem nirgends kein keine keinen keinem keiner keines ohne "
+    "weder kaum keinesfalls keineswegs",
+    "nl": "niet niets nooit niemand nergens geen zonder noch nauwelijks amper evenmin geenszins",
+}
+"""In English besides every word that ends with n't."""
+CONTRAST = {
+    "en": "but however although though yet despite nevertheless nonetheless whereas unless unfortunately instead",
+    "de": "aber jedoch obwohl trotzdem dennoch sondern allerdings hingegen dagegen trotz leider doch",
+    "nl": "maar echter hoewel toch ondanks desondanks niettemin daarentegen helaas ofschoon",
+}
+INTENSIFIER = {
+    "en": "very really extremely so absolutely totally completely incredibly utterly highly truly super entirely "
+    "especially particularly deeply remarkably exceptionally insanely",
+    "de": "sehr wirklich extrem absolut total völlig unglaublich äußerst höchst besonders ganz echt richtig zutiefst",
+    "nl": "heel erg zeer echt enorm ontzettend extreem absoluut totaal volledig super bijzonder uiterst",
+}
+LANGUAGES = tuple(NEGATION)
+
+SIGNS = {
+    "question": re.compile("[?？؟]"),
+    "elongation": re.compile(r"([^\W\d_])\1\1", re.IGNORECASE),
+    "emoji": re.compile(rf"{EMOJI}|[\U0001f1e6-\U0001f1ff]"),
+    "hashtag": re.compile(r"(?<!\w)#[^\W_]"),
+}  # what is looked for outside of links, in any language
+_CASED = re.compile(r"(?<![\w@#$])[^\W\d_]{2,}(?!\w)")
+"""Words that may be in capitals: no names of people, tags or shares."""
+_TABLES = {"negation": NEGATION, "contrast": CONTRAST, "intensifier": INTENSIFIER}
+NAMED = tuple(_TABLES)  # tags of words
+
+
+def find_signs(texts: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return tag → (n,) bool for the tags of `SIGNS` and `capitals`: which texts have it."""
+    plain = [_LINK.sub(" ", text) if "://" in text or "ww." in text.lower() else text for text in texts]
+    found = {name: [pattern.search(text) is not None for text in plain] for name, pattern in SIGNS.items()}
+    found["capitals"] = [any(word.isupper() for word in _CASED.findall(text)) for text in plain]
+    return {name: np.array(has, bool) for name, has in found.items()}
+
+
+def collect_words(texts: Sequence[str]) -> list[set[str]]:
+    """Return the distinct words of each text, in lower case, with straight apostrophes."""
+    return [set(_WORD.findall(text.replace("’", "'").lower())) for text in texts]
+
+
+def match_words(name: str, found: Sequence[set[str]], language: str) -> np.ndarray:
+    """Return (n,) bool: which texts, given as `collect_words`, have a word of a tag of `NAMED` in one of `LANGUAGES`."""
+    listed = _read_word_list(name, language)
+    if name == "negation" and language == "en":
+        return np.array([not listed.isdisjoint(each) or any(w.endswith("n't") for w in each) for each in found], bool)
+    return np.array([not listed.isdisjoint(each) for each in found], bool)
+
+
+def guess_language(data: str, texts: Sequence[str]) -> str:
+    """Return the language of a named data set, else the likely language of most texts; may be empty."""
+    known = SOURCES[data].language if data in SOURCES else ""
+    return known or detect_language(texts)
+
+
+def explain_language(code: str) -> str:
+    """Return why the tags of word lists are not available."""
+    there = ", ".join(NAMES[each] for each in LANGUAGES)
+    return (
+        f"its words are known in {there}; these texts are in {f'another language ({code})' if code else 'none of them'}"
+    )
+
+
+@functools.cache
+def _read_word_list(name: str, language: str) -> frozenset[str]:
+    return frozenset(_TABLES[name][language].split())
+
+
+_SIGN = {"negative": -1, "positive": 1}
+
+
+def find_disagreement(table: PredictionTable, words: Sequence[set[str]], language: str) -> np.ndarray | str:
+    """Return (n,) bool: where the words' summed valence contradicts the true class, or why it is not known.
+
+    The lexicons are the run's own; of a run without one on English texts VADER's. Their phrases and emoticons do not
+    count. `words` are the different ones of each text, in lower case.
+    """
+    record = table.record
+    if table.task == "multi":
+        return "its texts have several labels each"
+    names = record.config.text.lexicons or ((VADER,) if language == "en" else ())
+    if not names:
+        return "there is no lexicon for these texts; the run was trained without one, and VADER's is English"
+    try:
+        sides = find_polarities(record.run, record.classes, order=record.classes if record.ordered else ())
+        valences = [_read_valences(name) for name in names]
+    except InputError as error:
+        return f"{error}".partition(";")[0]
+    except SentiscopeError as error:
+        return str(error)
+    of_class = np.array([_SIGN.get(sides[each] or "", 0) for each in record.classes])
+    said = np.sign([sum(valence.get(word, 0.0) for word in each for valence in valences) for each in words])
+    found: np.ndarray = said * of_class[table.true.argmax(1)] < 0
+    return found
+
+
+@functools.cache
+def _read_valences(name: str) -> dict[str, float]:
+    """Return lower-case word → positive minus negative count."""
+    found: dict[str, float] = {}
+    for word, (positive, _, negative) in read_lexicon(name):
+        found[word.lower()] = found.get(word.lower(), 0.0) + positive - negative
+    return found

@@ -1,0 +1,130 @@
+"""Texts on which a run is uncertain under Monte Carlo dropout: repeated predictions with dropout left on.
+
+Monte Carlo dropout (Gal and Ghahramani, "Dropout as a Bayesian Approximation", ICML 2016). Each reading leaves out
+other parts of the network, seeded. Of each text two numbers are kept: `flips`, the share of the readings whose answer
+is another than the one that the run gives with all of the network, and `spread`, the standard deviation over the
+readings of the probability of that answer. A text has the tag from `FLIPS` or from `SPREAD` on. It takes as many times
+as long as reading the texts once, so it is done when somebody asks, and kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+import numpy as np
+
+from core import runs
+from core.error_analysis.predictions_table import PredictionTable, read_predictions, read_table
+from core.error_analysis.split_analysis import SplitAnalysis
+from core.evaluation.scores import HALF, build_scores
+from core.exceptions import NotAvailable
+from core.fingerprint import hash_file
+from core.models.config import READS
+from core.runs.analyses import Offer
+from core.runs.background_jobs import Tell
+from core.runs.predictions import explain_lacking_texts
+from core.runs.record import TOKENIZER, WEIGHTS, RunRecord
+from core.runs.store import RunStore
+
+READINGS = 20
+FLIPS = 0.2
+SPREAD = 0.15
+SEED = 0
+
+
+class UncertaintyMeasures(TypedDict):
+    """The two uncertainty measures of each text."""
+
+    flips: list[float]
+    spread: list[float]
+
+
+def find_uncertain(flips: np.ndarray, spread: np.ndarray) -> np.ndarray:
+    """Return (n,) bool: which texts have large flips or spread."""
+    found: np.ndarray = (flips >= FLIPS) | (spread >= SPREAD)
+    return found
+
+
+def measure_spread(said: np.ndarray, answers: np.ndarray, chances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Compute `flips` and `spread` from repeated predictions, (n,) each.
+
+    Args:
+        said: (n, C) bool: what the run predicts.
+        answers: (T, n, C) bool: what it predicts in each reading.
+        chances: (T, n) the probability of `said` in each reading.
+    """
+    return (answers != said).any(2).mean(0), chances.std(0)
+
+
+def explain_unavailable(store: RunStore, record: RunRecord) -> str:
+    """Return why a run cannot be read with dropout on; empty: it can."""
+    model = record.config.model
+    if "dropout" not in READS.get(model.family, ("dropout",)):
+        return "a baseline has no dropout"
+    if not model.dropout:
+        return "its dropout is 0"
+    if not (store.get_path(record.run) / WEIGHTS).is_file():
+        return "it has no weights"
+    return explain_lacking_texts(store.get_path(record.run), record)
+
+
+@dataclass(frozen=True)
+class DropoutUncertainty(SplitAnalysis[UncertaintyMeasures]):
+    """The analysis that computes `flips` and `spread` of each text of a split, rounded to four places."""
+
+    name = "unsure"
+    VERSION = 1
+    shape = UncertaintyMeasures
+    offer = Offer(
+        "Find what is uncertain under MC dropout",
+        "Reading with dropout on",
+        "It could not be read with dropout on",
+        f"The run reads the texts {READINGS} times with dropout left on, in a separate process, and keeps what it "
+        f"finds. The tag: the answer is another in {FLIPS:.0%} of the readings or more, or its probability has a "
+        f"standard deviation of {SPREAD} or more.",
+    )
+
+    @classmethod
+    def get_dependencies(cls, store: RunStore, record: RunRecord) -> dict[str, Any]:
+        """Return fingerprints of the model and the settings of the readings; OSError if a file is missing."""
+        model = [hash_file(store.get_path(record.run) / name) for name in (WEIGHTS, TOKENIZER)]
+        return {"model": model, "readings": READINGS, "seed": SEED}
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return the command that computes the uncertainty."""
+        return "errors", self.run, "--split", self.split, "--unsure"
+
+    def find(self, tell: Tell) -> UncertaintyMeasures:
+        """Predict every text `READINGS` times with dropout on; RunDamaged if the model cannot be read."""
+        asked, table = read_predictions(self.store, self.run, self.split), read_table(self.store, self.run, self.split)
+        record = table.record
+        limits = np.array([(asked.thresholds or {}).get(name, HALF) for name in record.classes])
+        model, answers, chances = runs.load.load_run(self.store, self.run).enable_dropout(SEED), [], []
+        for reading in range(READINGS):
+            tell("reading with dropout on", reading / READINGS)
+            found = model.predict(table.texts).probabilities
+            answers.append(build_scores(asked.labels, found, record.task, limits, ordered=record.ordered).predicted)
+            of_state = np.where(table.said, found, 1.0 - found)
+            chances.append(of_state.min(1) if record.task == "multi" else np.where(table.said, found, 0.0).max(1))
+        flips, spread = measure_spread(table.said, np.array(answers, bool), np.array(chances))
+        return {"flips": flips.round(4).tolist(), "spread": spread.round(4).tolist()}
+
+    def read_tagged(self, rows: int) -> np.ndarray | None:
+        """Return (n,) bool: which texts have the tag; None: not computed yet, or for another table."""
+        found = self.read()
+        return _find_tagged(found) if found and len(found["flips"]) == len(found["spread"]) == rows else None
+
+
+def _find_tagged(found: UncertaintyMeasures) -> np.ndarray:
+    return find_uncertain(np.array(found["flips"], float), np.array(found["spread"], float))
+
+
+def find_tagged(store: RunStore, table: PredictionTable, on_progress: Tell | None = None) -> np.ndarray:
+    """Return (n,) bool: the tagged texts, cached or computed now; NotAvailable without dropout or weights."""
+    if why := explain_unavailable(store, table.record):
+        raise NotAvailable(why)
+    here = DropoutUncertainty.from_run(store, table.record, table.split)
+    known = here.read_tagged(len(table))
+    return _find_tagged(here.compute(on_progress)) if known is None else known

@@ -1,0 +1,224 @@
+"""Nearest neighbours among training and split sentences, by TF-IDF of words or in a vector space of the model.
+
+`find_shared` finds the training sentences near a whole selection: each selected sentence has its ten nearest by cosine of
+what the model's head reads, and a training sentence counts once for every one that has it among its ten. The mean of a
+selection would lie where no sentence of it does, so nothing is averaged before the neighbours are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from core.error_analysis.predictions_table import PredictionTable
+from core.error_analysis.training_index import TrainingRows
+from core.evaluation.nearest_neighbors import NEIGHBOURS, count_neighbors, find_nearest
+from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.runs.projections import Space
+from core.text.words import build_mark_class
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+
+WORDS, MODEL = "words", "model"
+
+
+class TrainingNeighbor(NamedTuple):
+    """A nearest training text."""
+
+    text: str
+    label: str
+    by: str  # `WORDS` or `MODEL`
+    likeness: float  # cosine: of TF-IDF of words and pairs, or of the vectors that the model's head reads
+
+
+class NearestTraining:
+    """The training texts nearest to the rows of a table."""
+
+    def __init__(self, table: PredictionTable, training: TrainingRows) -> None:
+        self._table, self._training = table, training
+        self._spaces: dict[int, np.ndarray] = {}  # by width; a model has one
+
+    def prepare(self, width: int) -> None:
+        """Read the training texts, slow at first, and vectors of this width (0: none); NotAvailable without texts."""
+        _ = self._known, self._read_vectors(width), self._training.count_labels([])
+
+    def find_nearest(
+        self, places: Sequence[int], each: int, vectors: np.ndarray | None
+    ) -> list[list[TrainingNeighbor]]:
+        """Return `each` nearest texts of k rows by words, then by `vectors` (k, d); NotAvailable without texts."""
+        found: list[list[TrainingNeighbor]] = [[] for _ in places]
+        for kind, likeness in ((WORDS, self._compare_words(places)), (MODEL, self._compare_vectors(vectors))):
+            for near, row in zip(found, [] if likeness is None else likeness, strict=False):
+                near += self._list_first(row, kind, each)
+        return found
+
+    def _list_first(self, likeness: np.ndarray, kind: str, most: int) -> list[TrainingNeighbor]:
+        training, nearest = self._training, np.argsort(-likeness, kind="stable")[:most]
+        rows = [(int(training.rows[place]), float(likeness[place])) for place in nearest if likeness[place] > 0]
+        return [TrainingNeighbor(training.texts[row], training.named[row], kind, value) for row, value in rows]
+
+    def _compare_words(self, places: Sequence[int]) -> np.ndarray | None:
+        """Return (k, m) cosines of TF-IDF vectors; None without a vocabulary."""
+        if self._known is None:
+            return None
+        vectorizer, known = self._known
+        found: np.ndarray = (vectorizer.transform([self._table.texts[at] for at in places]) @ known.T).toarray()
+        return found
+
+    def _compare_vectors(self, vectors: np.ndarray | None) -> np.ndarray | None:
+        known = None if vectors is None else self._read_vectors(vectors.shape[1])
+        return None if vectors is None or known is None else _normalize_rows(vectors) @ known.T
+
+    @cached_property
+    def _known(self) -> tuple[TfidfVectorizer, csr_matrix] | None:
+        """Return the fitted TF-IDF vectorizer and the training vectors; None without a vocabulary."""
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        training = self._training
+        vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=rf"[\w{build_mark_class()}]+")
+        try:
+            return vectorizer, vectorizer.fit_transform([training.texts[row] for row in training.rows])
+        except ValueError:  # an empty vocabulary
+            return None
+
+    def _read_vectors(self, width: int) -> np.ndarray | None:
+        """Return (m, width) vectors of the training rows, of length 1; None if the model cannot be read."""
+        if width and width not in self._spaces:
+            try:
+                self._spaces[width] = _normalize_rows(self._training.read_vectors(width))
+            except (RunDamaged, OSError):
+                return None
+        return self._spaces.get(width)
+
+
+def _normalize_rows(vectors: np.ndarray) -> np.ndarray:
+    length = np.linalg.norm(vectors, axis=1, keepdims=True)
+    found: np.ndarray = vectors / np.where(length > 0, length, 1)
+    return found
+
+
+MOST = 200
+LOOKED_AT = 500  # of several rows so many are asked for their neighbours, a sample of more
+SHOWN = ["key", "row", "text", "truth", "said", "wrong"]
+
+
+def find_row(table: PredictionTable, key: str) -> int:
+    """Return the row of a key; InputError if no row has it."""
+    found = np.flatnonzero((table.frame["key"] == key).to_numpy())
+    if not len(found):
+        raise InputError(
+            f"no sentence of {table.split} has the key {key!r}; `sentiscope errors` and CSV files have them"
+        )
+    return int(found[0])
+
+
+def find_neighbors(
+    table: PredictionTable, space: Space, asked: np.ndarray, own: int | None = None, most: int = NEIGHBOURS
+) -> pd.DataFrame:
+    """Return the nearest rows by Euclidean distance, the nearest first: `SHOWN` and `distance`.
+
+    Args:
+        table: Of the split.
+        space: Its rows, or some of them.
+        asked: (d,).
+        own: The row of the split that it is, which is no neighbour of itself; None: it is none of them.
+        most: Rows; InputError beyond `MOST`.
+    """
+    if not 1 <= most <= MOST:
+        raise InputError(f"--most {most}: a number of sentences from 1 to {MOST}")
+    at = np.flatnonzero(space.rows == own) if own is not None else np.empty(0, np.int64)
+    rows, distances = find_nearest(asked[None], space.vectors, most, at if len(at) else None)
+    return table.frame[SHOWN].iloc[space.rows[rows[0]]].assign(distance=distances[0])
+
+
+def find_surrounding(table: PredictionTable, space: Space, places: np.ndarray, most: int = NEIGHBOURS) -> pd.DataFrame:
+    """Return the unselected rows that are nearest to most of the selected (k,) places: `SHOWN`, `near`, `distance`.
+
+    Each selected row, or a sample of `LOOKED_AT`, votes for its ten nearest unselected rows: `near` counts the votes,
+    `distance` is the mean Euclidean distance to the voters. Sorted by votes, then by distance.
+    """
+    inside = np.isin(space.rows, places)
+    asked, outside = space.vectors[inside], np.flatnonzero(~inside)
+    if len(asked) > LOOKED_AT:
+        asked = asked[np.sort(np.random.default_rng(0).choice(len(asked), LOOKED_AT, replace=False))]
+    at, distances = find_nearest(asked, space.vectors[outside], NEIGHBOURS)
+    votes, mean = count_neighbors(at, distances, len(outside))
+    order = np.lexsort((mean, -votes))
+    first = order[votes[order] > 0][:most]
+    return table.frame[SHOWN].iloc[space.rows[outside[first]]].assign(near=votes[first], distance=mean[first])
+
+
+MOST_COMMON = 200  # training sentences that can be asked for
+MOST_SELECTED = 2000  # selected sentences, a sample of more
+
+
+@dataclass(frozen=True)
+class SharedNeighbors:
+    """The training sentences that are nearest to a selection."""
+
+    found: pd.DataFrame
+    """`row` of the training split, `text`, `label`, `near` (selected sentences that have it among their nearest),
+    `share` of these, `likeness` (mean cosine to them): the nearest to most first, then the likest.
+    """
+    n: int  # selected sentences
+    looked_at: int  # how many of them were looked at
+    among: int  # training sentences that were compared
+    each: int  # so many are the nearest of one sentence
+    true: float  # share of these neighbours with the true label of their sentence; 0 without any
+    said: float  # and with its predicted label
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        about = {name: getattr(self, name) for name in ("n", "looked_at", "among", "each")}
+        shares = {"true_share": self.true, "said_share": self.said}
+        return {**about, **shares, "neighbours": self.found.to_dict("records")}
+
+
+def find_shared(
+    table: PredictionTable, places: np.ndarray, vectors: np.ndarray, training: TrainingRows, most: int = NEIGHBOURS
+) -> SharedNeighbors:
+    """Find the training sentences near k rows of a table, whose `vectors` (k, d) the head reads.
+
+    Raises InputError for too large a `most`, NotAvailable without texts or weights, RunDamaged for a damaged model.
+    """
+    if not 1 <= most <= MOST_COMMON:
+        raise InputError(f"--most {most}: a number of sentences from 1 to {MOST_COMMON}")
+    n = len(places)
+    if n > MOST_SELECTED:
+        chosen = np.sort(np.random.default_rng(0).choice(n, MOST_SELECTED, replace=False))
+        places, vectors = places[chosen], vectors[chosen]
+    try:
+        known = training.read_vectors(vectors.shape[1]) if len(places) else np.empty((0, vectors.shape[1]), np.float32)
+    except OSError as error:
+        raise NotAvailable("the run has no weights, so that its training sentences cannot be read") from error
+    at, distances = find_nearest(_normalize_rows(vectors), _normalize_rows(known), NEIGHBOURS)
+    likeness = 1 - distances**2 / 2  # of vectors of length 1 the cosine
+    votes, mean = count_neighbors(at, likeness, len(known))
+    order = np.lexsort((-mean, -votes))
+    first = order[votes[order] > 0][:most]
+    rows = training.rows[first] if len(first) else np.empty(0, np.int64)
+    labels = np.array(training.named, object)[training.rows[at]] if at.size else np.empty((len(places), 0), object)
+    found = pd.DataFrame(
+        {
+            "row": rows,
+            "text": [training.texts[row] for row in rows],
+            "label": [training.named[row] for row in rows],
+            "near": votes[first],
+            "share": votes[first] / max(1, len(places)),
+            "likeness": mean[first],
+        }
+    )
+    true, said = (_compute_share(labels, table.frame[name].to_numpy(object)[places]) for name in ("truth", "said"))
+    return SharedNeighbors(found, n, len(places), len(known), at.shape[1], true, said)
+
+
+def _compute_share(labels: np.ndarray, of: np.ndarray) -> float:
+    return float((labels == of[:, None]).mean()) if labels.size else 0.0

@@ -1,0 +1,181 @@
+"""The predictions of a split as one table: true and predicted labels, confidence, and the data's own columns.
+
+key       a name that lasts: a digest of the text, with `-2` behind it for the second row of that text. Every
+          run on the text has the same, whatever its splits; it stays when a label is corrected or rows are added.
+          Where a run keeps no texts and the data set is not here, it is a digest of what stands in their place.
+truth     the true class; of several labels all of them, with commas
+said      what the run says; of several labels those above their thresholds (those of validation, where there are any)
+p_truth   probability of the true class; of several labels the least that any label's true state has
+p_said    probability of the class that is said; of several labels the least that any label's said state has
+margin    p_said less the probability of the runner-up; of several labels the least distance from a threshold
+wrong     whether truth and said differ
+missed, invented   of several labels only: those that are true and not said, and those that are said and not true
+
+A column of the data that has the name of one of these, or of a word of the rules, is called `data:NAME`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from core.data.dataset import Task
+from core.error_analysis.dates import parse_dates
+from core.error_analysis.keywords import Phrases
+from core.evaluation.scores import HALF, build_scores, label_names
+from core.runs.labeled_predictions import Answers, read_answers
+from core.runs.predictions import choose_split
+from core.runs.record import RunRecord
+from core.runs.store import RunStore
+
+T = TypeVar("T")
+OURS = ("key", "row", "text", "truth", "said", "p_truth", "p_said", "margin", "wrong")
+SEVERAL = ("missed", "invented")  # of several labels per text, behind ours
+_FILTER = ("outcome", "others", "further")
+_WORDS = ("right", "all", "coded", "uncoded", "noted", "unnoted")
+RESERVED = frozenset((*OURS, *SEVERAL, *_FILTER, *_WORDS, "tag", "tags", "split", "word", "code", "ids"))
+"""Words of ours: a column of the data that has one of these names is `data:` and its name."""
+_HEX = 12
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionTable:
+    """The predictions of a run for a split of its data."""
+
+    record: RunRecord
+    split: str
+    frame: pd.DataFrame  # a row per text of the split: `OURS`, of several labels `SEVERAL`, then the columns `own`
+    own: tuple[str, ...]  # the data's own columns
+    true: np.ndarray  # (n, C) bool: the classes that each text has
+    said: np.ndarray  # (n, C) bool: and those that are predicted
+    probabilities: np.ndarray  # (n, C)
+    _columns: dict[tuple[str, str], Any] = field(default_factory=dict, init=False, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def task(self) -> Task:
+        """Return the task, `single` or `multi`."""
+        return self.record.task
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Return the classes in the order of the columns of `true`."""
+        return self.record.classes
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """Return (n,) bool: which predictions are wrong."""
+        found: np.ndarray = self.frame["wrong"].to_numpy(bool)
+        return found
+
+    @property
+    def texts(self) -> list[str]:
+        """Return the texts in the order of the rows."""
+        return self.frame["text"].tolist()
+
+    @cached_property
+    def phrases(self) -> Phrases:
+        """Return the phrase index of the texts, built on first use."""
+        return Phrases(self.texts)
+
+    def read_dates(self, name: str) -> pd.Series | None:
+        """Return an own column as times; None: it holds no dates. Raises as `core.error_analysis.dates.parse_dates`."""
+        return self._cache_column("dates", name, lambda: parse_dates(self.frame[name]))
+
+    def format_column(self, name: str) -> pd.Series:
+        """Return a column as text for people: whole numbers without a decimal point, missing values empty."""
+        return self._cache_column("written", name, lambda: _as_written(self.frame[name]))
+
+    def fold_case(self, name: str) -> pd.Series:
+        """Return a column as case-folded text, to search in."""
+        return self._cache_column("folded", name, lambda: self.format_column(name).str.casefold())
+
+    def _cache_column(self, kind: str, name: str, make: Callable[[], T]) -> T:
+        if (kind, name) not in self._columns:
+            self._columns[kind, name] = make()
+        found: T = self._columns[kind, name]
+        return found
+
+
+def _as_written(column: pd.Series) -> pd.Series:
+    if pd.api.types.is_float_dtype(column):
+        return column.map(lambda value: f"{value:.15g}", na_action="ignore").astype(object).fillna("").astype(str)
+    return column.astype(object).where(column.notna(), "").astype(str)
+
+
+def read_table(store: RunStore, run: str, split: str = "") -> PredictionTable:
+    """Read the prediction table of an evaluated split; empty: test, or the last evaluated one.
+
+    Raises InputError without such a run or split, RunDamaged if the predictions cannot be read or are of other classes.
+    """
+    chosen = choose_split(store, run, split)
+    return build_table(read_predictions(store, run, chosen), chosen)
+
+
+def read_predictions(store: RunStore, run: str, split: str) -> Answers:
+    """Read what a run said of a split that it was evaluated on; raises as `read_table`."""
+    return read_answers(store, store.read(run), choose_split(store, run, split))
+
+
+def build_table(answers: Answers, split: str) -> PredictionTable:
+    """Build the table of predictions of labelled rows."""
+    record, chances = answers.record, answers.probabilities
+    limits = np.array([(answers.thresholds or {}).get(name, HALF) for name in record.classes])
+    scores = build_scores(answers.labels, chances, record.task, limits, ordered=record.ordered)
+    names = _name_classes if record.task == "single" else label_names
+    sure = _compute_confidence(chances, scores.true, scores.predicted, limits, record.task)
+    ours: dict[str, Any] = {
+        "key": hash_texts(answers.texts),
+        "row": np.arange(len(answers)),
+        "text": answers.texts,
+        "truth": names(scores.true, record.classes),
+        "said": names(scores.predicted, record.classes),
+        **sure,
+        "wrong": (scores.true != scores.predicted).any(1),
+    }
+    if record.task == "multi":
+        ours["missed"] = label_names(scores.true & ~scores.predicted, record.classes)
+        ours["invented"] = label_names(scores.predicted & ~scores.true, record.classes)
+    own = {
+        f"data:{name}" if name in RESERVED else str(name): column.to_numpy() for name, column in answers.columns.items()
+    }
+    return PredictionTable(
+        record, split, pd.DataFrame({**ours, **own}), tuple(own), scores.true, scores.predicted, chances
+    )
+
+
+def hash_texts(texts: Sequence[str]) -> list[str]:
+    """Return a key for each text: 12 hex digits of its digest, with a number appended for repeated texts."""
+    seen: Counter[str] = Counter()
+    found = []
+    for text in texts:
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HEX // 2).hexdigest()
+        seen[digest] += 1
+        found.append(digest if seen[digest] == 1 else f"{digest}-{seen[digest]}")
+    return found
+
+
+def _name_classes(has: np.ndarray, classes: Sequence[str]) -> np.ndarray:
+    """Return (n,) class names of rows with one label."""
+    return np.array(classes, object)[has.argmax(1)]
+
+
+def _compute_confidence(
+    chances: np.ndarray, true: np.ndarray, said: np.ndarray, limits: np.ndarray, task: Task
+) -> dict[str, np.ndarray]:
+    """Return `p_truth`, `p_said` and `margin`, (n,) each."""
+    if task == "single":
+        first = np.where(said, chances, 0.0).max(1)
+        second = np.where(said, -np.inf, chances).max(1, initial=0.0)
+        return {"p_truth": np.where(true, chances, 0.0).max(1), "p_said": first, "margin": first - second}
+    of_truth, of_said = (np.where(state, chances, 1 - chances).min(1) for state in (true, said))
+    return {"p_truth": of_truth, "p_said": of_said, "margin": np.abs(chances - limits).min(1)}

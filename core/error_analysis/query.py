@@ -1,0 +1,314 @@
+"""Rules that select rows of the table; all must hold. Links carry them as typed.
+
+wrong · right · all              one word
+truth=negative · said!=neutral   classes; of several labels: whether the text has it, or is said to
+missed=loud · invented=loud      of several labels: true and not said, said and not true
+margin<0.2 · p_said=0.5..0.9     numbers: = != < <= > >=, and both ends of a range
+text~not good · text!~http       contains, or does not; letter case aside
+word=not good · word!=no         whole words, one after the other and no mark between; letter case aside
+source=twitter · topic~tax       the data's own columns: a value, a part, or numbers; `source=` is a missing value
+date>=2026-03 · date=2026-01-01..2026-03-31   and dates (`core.error_analysis.dates`)
+tag=negation · tag!=question     tags
+code=irony · code!=irony         codes that somebody gave (`core.error_analysis.codebook`)
+coded · uncoded                  whether somebody gave one
+noted · unnoted                  whether somebody wrote a note
+key=9f2c01aa34bd                 one row
+ids:3b51c02f9d6e4a70             rows that somebody chose one by one (`core.error_analysis.selection`)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from core.data.findings import shorten
+from core.error_analysis.dates import DateSpan, compare_times, is_between, parse_span
+from core.error_analysis.keywords import split_phrase
+from core.error_analysis.predictions_table import SEVERAL, PredictionTable
+from core.evaluation.scores import NOTHING
+from core.exceptions import InputError
+
+if TYPE_CHECKING:
+    from core.error_analysis.row_annotations import Annotations
+    from core.error_analysis.tags import TableTags
+
+CODE, CODED, NOTED = "code", ("coded", "uncoded"), ("noted", "unnoted")
+WORD = "word"
+WORDS = ("wrong", "right", "all", *CODED, *NOTED)
+NUMBERS = ("margin", "p_truth", "p_said", "row")
+SIGNS = ("!=", "!~", "<=", ">=", "=", "~", "<", ">")
+_EQUAL, _PART, _ORDER = ("=", "!="), ("~", "!~"), ("<", "<=", ">", ">=")
+RANGE = ".."
+IDS = "ids"
+_DIGEST = re.compile(r"[0-9a-f]{16}")
+
+Keys = Callable[[str], Collection[str]]
+"""Returns the keys of chosen rows by their digest; InputError where they are not kept."""
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A parsed rule: a name, a sign and a value."""
+
+    name: str
+    sign: str = ""  # empty: the name is one of `WORDS`
+    value: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}{self.sign}{self.value}"
+
+
+def is_code_rule(rule: str) -> bool:
+    """Return whether a rule is about codes."""
+    return rule in CODED or rule.startswith((f"{CODE}=", f"{CODE}!="))
+
+
+def is_private_rule(rule: str) -> bool:
+    """Return whether a rule is about codes or notes, which not everybody may see."""
+    return is_code_rule(rule) or rule in NOTED
+
+
+def parse_rules(texts: Sequence[str], table: PredictionTable) -> tuple[Clause, ...]:
+    """Parse typed rules; InputError, which lists what is possible, if one is not understood."""
+    # A lone surrogate, which a shell makes of a byte that is no UTF-8, is in no text of a table.
+    whole = (text.encode("utf-8", "replace").decode() for text in texts)
+    return tuple(_parse_rule(text.strip(), table) for text in whole)
+
+
+def match_rows(
+    clauses: Sequence[Clause],
+    table: PredictionTable,
+    tags: TableTags | None = None,
+    keys: Keys | None = None,
+    codes: Annotations | None = None,
+) -> np.ndarray:
+    """Return (n,) bool: which rows match all clauses; all rows without a clause.
+
+    `tags`, `keys` and `codes` are needed where a clause is of a tag, of chosen rows, of codes. Raises InputError for a
+    tag or code that there is not, or rows that are not kept.
+    """
+    found = np.ones(len(table), bool)
+    for clause in clauses:
+        found &= _match_clause(clause, table, tags, keys, codes)
+    return found
+
+
+def is_rule_like(text: str, table: PredictionTable) -> bool:
+    """Return whether a text begins like a rule, with a name and a sign."""
+    return _split_rule(text.strip(), table) is not None
+
+
+def _parse_rule(text: str, table: PredictionTable) -> Clause:
+    if text in WORDS:
+        return Clause(text)
+    if text.startswith(f"{IDS}:"):
+        return _parse_ids(text)
+    clause = _split_rule(text, table)
+    if clause is None:
+        raise InputError(
+            f"--where {shorten(text)}: write {', '.join(WORDS[:-1])} or {WORDS[-1]}, or a name, a sign and a value, such "
+            f"as margin<0.2 or text~not. Names: {', '.join(_list_names(table))}; signs: {' '.join(SIGNS)}"
+        )
+    _check_clause(clause, table)
+    return clause
+
+
+def _split_rule(text: str, table: PredictionTable) -> Clause | None:
+    # The longest name first: a column of the data may hold a sign, or begin as another one does.
+    for name in sorted(_list_names(table), key=len, reverse=True):
+        rest = text.removeprefix(name).lstrip()
+        sign = next((sign for sign in SIGNS if rest.startswith(sign)), "")
+        if text.startswith(name) and sign:
+            return Clause(name, sign, rest.removeprefix(sign).strip())
+    return None
+
+
+def _list_names(table: PredictionTable) -> list[str]:
+    return [*_list_class_names(table), *NUMBERS, "text", WORD, "key", "tag", CODE, *table.own]
+
+
+def _parse_ids(text: str) -> Clause:
+    digest = text.removeprefix(f"{IDS}:")
+    if not _DIGEST.fullmatch(digest):
+        raise InputError(f"--where {shorten(text)}: behind {IDS}: stand 16 digits from 0 to f, as in a link")
+    return Clause(IDS, ":", digest)
+
+
+def _list_class_names(table: PredictionTable) -> tuple[str, ...]:
+    return ("truth", "said", *SEVERAL) if table.task == "multi" else ("truth", "said")
+
+
+def _check_clause(clause: Clause, table: PredictionTable) -> None:
+    """Refuse a clause that no row could match with an InputError."""
+    name, sign, value = clause.name, clause.sign, clause.value
+    if sign not in (allowed := _list_signs(name, table)):
+        raise InputError(f"--where {clause}: of {name} there is {name}{f', {name}'.join(sorted(allowed))}")
+    if name in _list_class_names(table):
+        known = (*table.classes, NOTHING) if table.task == "multi" else table.classes
+        if value not in known:
+            raise InputError(f"--where {clause}: no class {value!r}; the classes are {', '.join(known)}")
+    elif name == WORD:
+        try:
+            split_phrase(value)
+        except InputError as error:
+            raise InputError(f"--where {clause}: {name} {error}; text~ finds any piece of a text") from error
+    elif name in NUMBERS or sign in _ORDER:
+        _check_order(clause, table)
+    elif not value and (name == CODE or sign in _PART):
+        wanted = "a code, or coded or uncoded alone" if name == CODE else f"what {name} is to contain"
+        raise InputError(f"--where {clause}: write {wanted}")
+    elif RANGE in value and name in table.own and _read_times(clause, table) is not None:
+        _parse_spans(clause)
+
+
+def _list_signs(name: str, table: PredictionTable) -> tuple[str, ...]:
+    if name in NUMBERS:
+        return (*_EQUAL, *_ORDER)
+    if name == "text":
+        return (*_PART, *_EQUAL)
+    return SIGNS if name in table.own else _EQUAL
+
+
+def _check_order(clause: Clause, table: PredictionTable) -> None:
+    name = clause.name
+    if name in table.own and _read_times(clause, table) is not None:
+        _parse_spans(clause)
+    elif name in table.own and _read_numbers(table, name).isna().all():
+        raise InputError(f"--where {clause}: no value of {name} is a number or a date; write {name}= or {name}~")
+    else:
+        _parse_range(clause)
+
+
+def _match_clause(
+    clause: Clause, table: PredictionTable, tags: TableTags | None, keys: Keys | None, codes: Annotations | None
+) -> np.ndarray:
+    name, value = clause.name, clause.value
+    if name in (*CODED, *NOTED, CODE):
+        return _match_codes(clause, table, codes)
+    if not clause.sign:
+        everything = np.ones(len(table), bool)
+        return {"wrong": table.wrong, "right": ~table.wrong, "all": everything}[name]
+    if name == IDS:
+        if keys is None:
+            raise ValueError("a clause of chosen rows needs their keys")
+        return table.frame["key"].isin(list(keys(value))).to_numpy(bool)
+    if name == "tag":
+        if tags is None:
+            raise ValueError("a clause of a tag needs the tags")
+        found = tags.match_tag(value)
+    elif name in _list_class_names(table):
+        found = _has_class(clause, table)
+    elif name == WORD:
+        found = table.phrases.match_words(split_phrase(value))
+    else:
+        found = _match_column(clause, table)
+    return ~found if clause.sign in ("!=", "!~") else found
+
+
+def _match_column(clause: Clause, table: PredictionTable) -> np.ndarray:
+    """Return (n,) bool: which rows a column clause matches; for != and !~ the rows to exclude."""
+    name, sign, value = clause.name, clause.sign, clause.value
+    if name in table.own and (times := _read_times(clause, table)) is not None and _is_time(clause):
+        return _match_times(clause, times)
+    if name in NUMBERS or sign in _ORDER or (name in table.own and _is_range(clause)):
+        return _match_numbers(clause, _read_numbers(table, name))
+    if sign in _PART:
+        return table.fold_case(name).str.contains(value.casefold(), regex=False).to_numpy(bool)
+    return (table.format_column(name) == value).to_numpy(bool)
+
+
+def _match_codes(clause: Clause, table: PredictionTable, codes: Annotations | None) -> np.ndarray:
+    if codes is None:
+        raise ValueError("a clause of codes needs the codes")
+    keys = table.frame["key"].tolist()
+    has = codes.match_notes(keys) if clause.name in NOTED else codes.match_code(keys, clause.value)
+    return ~has if clause.name in (CODED[1], NOTED[1]) or clause.sign == "!=" else has
+
+
+def _has_class(clause: Clause, table: PredictionTable) -> np.ndarray:
+    true, said = table.true, table.said
+    has = {"truth": true, "said": said, "missed": true & ~said, "invented": said & ~true}[clause.name]
+    found: np.ndarray = ~has.any(1) if clause.value == NOTHING else has[:, table.classes.index(clause.value)]
+    return found
+
+
+def _match_numbers(clause: Clause, values: pd.Series) -> np.ndarray:
+    low, high = _parse_range(clause)
+    sign = clause.sign
+    if sign in _EQUAL:
+        found = (values >= low) & (values <= high)
+    else:
+        found = {"<": values.lt, "<=": values.le, ">": values.gt, ">=": values.ge}[sign](low)
+    return found.to_numpy(bool)
+
+
+def _read_times(clause: Clause, table: PredictionTable) -> pd.Series | None:
+    """Return an own column as times if the clause may compare dates and the column holds dates; else None."""
+    if clause.sign in _PART:
+        return None
+    try:
+        return table.read_dates(clause.name)
+    except InputError as error:
+        if clause.sign in _EQUAL and RANGE not in clause.value:
+            return None  # as it is written
+        raise InputError(f"--where {clause}: {error}") from error
+
+
+def _is_time(clause: Clause) -> bool:
+    """Return whether a clause on a column of dates compares times rather than written values, such as a missing one."""
+    return clause.sign in _ORDER or RANGE in clause.value or parse_span(clause.value) is not None
+
+
+def _match_times(clause: Clause, times: pd.Series) -> np.ndarray:
+    low, high = _parse_spans(clause)
+    return is_between(times, low, high) if clause.sign in _EQUAL else compare_times(times, clause.sign, low)
+
+
+def _parse_spans(clause: Clause) -> tuple[DateSpan, DateSpan]:
+    """Return both ends of a date range; a single date is both ends."""
+    low, dots, high = clause.value.partition(RANGE)
+    first, last = parse_span(low), parse_span(high if dots else low)
+    if first is None or last is None or (dots and clause.sign not in _EQUAL):
+        raise InputError(
+            f"--where {clause}: {clause.value!r} is no date; write {clause.name}>=2026-01-31, or "
+            f"{clause.name}=2026-01-01{RANGE}2026-03-31 for all between"
+        )
+    if first.start > last.start:
+        raise InputError(f"--where {clause}: the range ends before it begins")
+    return first, last
+
+
+def _is_range(clause: Clause) -> bool:
+    low, dots, high = clause.value.partition(RANGE)
+    return bool(dots) and _parse_number(low) is not None and _parse_number(high) is not None
+
+
+def _parse_range(clause: Clause) -> tuple[float, float]:
+    """Return both ends of a number range; a single number is both ends."""
+    low, dots, high = clause.value.partition(RANGE)
+    ends = _parse_number(low), _parse_number(high if dots else low)
+    if ends[0] is None or ends[1] is None or (dots and clause.sign not in _EQUAL):
+        raise InputError(
+            f"--where {clause}: {clause.value!r} is no number; write {clause.name}<0.2, or {clause.name}=0.1{RANGE}0.2 "
+            "for all between"
+        )
+    if ends[0] > ends[1]:
+        raise InputError(f"--where {clause}: the range ends before it begins")
+    return ends[0], ends[1]
+
+
+def _parse_number(text: str) -> float | None:
+    try:
+        found = float(text)
+    except ValueError:
+        return None
+    return found if np.isfinite(found) else None
+
+
+def _read_numbers(table: PredictionTable, name: str) -> pd.Series:
+    return pd.to_numeric(table.frame[name], errors="coerce").astype(float)

@@ -1,0 +1,264 @@
+"""Risk ratios: how much more likely an error is with a tag, a column value, or a combination of two.
+
+Risk ratio R = (a / m) / (c / k): a errors among m tagged rows, c among the other k. Its test is the score test of R = 1
+(Pearson's chi-square without correction), its interval the score interval that inverts this test at every R (Koopman,
+Biometrics 1984), so that the interval leaves out 1 exactly where p is below its level, also where a or c is 0.
+
+Slices: one or two properties whose rows go wrong more often than chance, most excess errors first. Every option of the
+table (tags, classes, values of own columns) and every pair of two is tried that at least `LEAST` rows have, each
+against all other rows; p is after Holm over all that were tried, so that what is listed survives the search itself. A
+pair stands only where its rate of errors is higher than each part's outside the pair, by the same test after Holm.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.error_analysis.facets import OUTCOME, TAG, Facet, Filter
+from core.error_analysis.predictions_table import SEVERAL
+from core.error_analysis.query import Clause
+from core.error_analysis.selection import Selection, describe_selection
+from core.error_analysis.tags import BY_DEFINITION, CONSEQUENCES, OF_MODELS
+from core.evaluation.comparison import apply_holm
+from core.evaluation.intervals import compute_wilson
+from core.evaluation.significance import ALPHA
+from core.lazy_imports import scipy
+
+LEAST = 30  # rows with a tag, and without it: below, there are counts and no ratio
+_NORMAL = statistics.NormalDist()
+_FAR = 1e9
+
+
+@dataclass(frozen=True)
+class Risk:
+    """Counts of rows and errors with and without a tag."""
+
+    n: int
+    wrong: int
+    rest_n: int
+    rest_wrong: int
+
+    @property
+    def enough(self) -> bool:
+        """Return whether a ratio is meaningful: enough rows on both sides, with errors and correct predictions."""
+        errors, rows = self.wrong + self.rest_wrong, self.n + self.rest_n
+        return min(self.n, self.rest_n) >= LEAST and 0 < errors < rows
+
+    @property
+    def rate(self) -> float:
+        """Return the error rate with the tag; 0 without rows."""
+        return self.wrong / self.n if self.n else 0.0
+
+    @property
+    def rest_rate(self) -> float:
+        """Return the error rate without the tag."""
+        return self.rest_wrong / self.rest_n if self.rest_n else 0.0
+
+    @property
+    def ratio(self) -> float:
+        """Return the ratio of both rates; infinite where the rest has no errors."""
+        return self.rate / self.rest_rate if self.rest_rate else math.inf
+
+    @property
+    def excess(self) -> float:
+        """Return the number of errors above those expected at the rate of the rest; 0 without a rest."""
+        return self.wrong - self.n * self.rest_rate if self.rest_n else 0.0
+
+    @property
+    def p(self) -> float:
+        """Return the two-sided p-value of R = 1."""
+        return math.erfc(abs(self._compute_score(1.0)) / math.sqrt(2))
+
+    def compute_interval(self, alpha: float) -> tuple[float, float]:
+        """Return the interval of the ratio at level 1 − alpha: from 0 without errors, infinite without others."""
+        z = -_NORMAL.inv_cdf(alpha / 2)
+
+        def find_end(target: float) -> float:
+            """Return the ratio at which the score is `target`."""
+            return math.exp(
+                scipy.optimize.brentq(lambda log: self._compute_score(math.exp(log)) - target, *ends, xtol=1e-12)
+            )
+
+        ends = -math.log(_FAR), math.log(_FAR)
+        low = 0.0 if self._compute_score(1 / _FAR) <= z else find_end(z)
+        high = math.inf if self._compute_score(_FAR) >= -z else find_end(-z)
+        return low, high
+
+    def _compute_score(self, ratio: float) -> float:
+        """Return the score: standard errors by which tagged rows exceed `ratio` times the rest, if it is true."""
+        m, k = self.n, self.rest_n
+        # The likeliest rate of the rest, given that ratio: the smaller root of A q² − B q + C = 0.
+        a, c = (m + k) * ratio, self.wrong + self.rest_wrong
+        b = m * ratio + self.wrong + k + self.rest_wrong * ratio
+        rest = 2 * c / (b + math.sqrt(max(0.0, b * b - 4 * a * c)))
+        tagged = min(1.0, rest * ratio)
+        spread = tagged * (1 - tagged) / m + ratio**2 * rest * (1 - rest) / k
+        return (self.rate - ratio * self.rest_rate) / math.sqrt(max(spread, 1e-300))
+
+
+def measure_risk(has: np.ndarray, wrong: np.ndarray) -> Risk:
+    """Count rows and errors with and without a tag; both arguments are (n,) bool."""
+    return Risk(int(has.sum()), int((has & wrong).sum()), int((~has).sum()), int((~has & wrong).sum()))
+
+
+def build_risk_table(
+    tags: Mapping[str, np.ndarray], wrong: np.ndarray, untested: frozenset[str] = frozenset()
+) -> list[Any]:
+    """Return a row per tag, most excess errors first; `untested` tags hold only errors and are just counted."""
+    found = {name: measure_risk(has, wrong) for name, has in tags.items()}
+    tested = [name for name, each in found.items() if each.enough and name not in untested]
+    steps = dict(zip(tested, apply_holm([found[name].p for name in tested]), strict=True))
+    rows = []
+    for name, each in found.items():
+        row: dict[str, Any] = {"tag": name, "n": each.n, "wrong": each.wrong, "rate": each.rate}
+        row |= {
+            "interval": list(compute_wilson(each.wrong, each.n)),
+            "rest": {"n": each.rest_n, "wrong": each.rest_wrong},
+        }
+        row |= {"excess": None if name in untested else each.excess}
+        row |= dict.fromkeys(("ratio", "ratio_interval", "p", "p_holm", "differs"))
+        if step := steps.get(name):
+            ends = [_to_finite(end) for end in each.compute_interval(step.alpha)]
+            row |= {"ratio": _to_finite(each.ratio), "ratio_interval": ends, "p": each.p, "p_holm": step.p}
+            row |= {"differs": step.p < ALPHA}
+        rows.append(row)
+    return sorted(rows, key=lambda row: (row["excess"] is None, -(row["excess"] or 0.0)))
+
+
+def _to_finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+MOST_SLICES = 12  # slices listed
+CLASSES = {"truth", "said"}  # together they say whether a row is wrong
+ALIKE = 0.8
+"""Jaccard of two slices from which on they are one finding: the one with more excess errors stands."""
+
+
+@dataclass(frozen=True)
+class FoundSlice:
+    """A slice with an elevated error rate."""
+
+    clauses: tuple[Clause, ...]
+    risk: Risk
+    interval: tuple[float, float]  # of the risk ratio, at the level of its Holm step
+    p_holm: float
+
+
+@dataclass(frozen=True)
+class FoundSlices:
+    """All slices found, with the number of slices tested."""
+
+    slices: tuple[FoundSlice, ...]
+    tried: int
+
+
+def search_slices(facets: Sequence[Facet], wrong: np.ndarray) -> FoundSlices:
+    """Find slices of a table with more errors than chance; `wrong` is (n,) bool.
+
+    Left out: facets that say whether a row is wrong or follow from it, and what other models say of it.
+    """
+    known = BY_DEFINITION | CONSEQUENCES
+    causes = [facet for facet in facets if facet.name not in (OUTCOME, *SEVERAL)]
+    options = [(facet.name, option) for facet in causes for option in facet.options if option.clause.value not in known]
+    options = [each for each in options if each[0] != TAG or not each[1].clause.value.startswith(OF_MODELS)]
+    options = [each for each in options if each[1].has.sum() >= LEAST]
+    if not options or not 0 < wrong.sum() < len(wrong):
+        return FoundSlices((), 0)
+    tried = list(_count_pairs(options, wrong))
+    tested = [(each, found) for each, found in tried if found.enough]
+    steps = apply_holm([found.p for _, found in tested])
+    kept = [
+        (each, found, step)
+        for (each, found), step in zip(tested, steps, strict=True)
+        if step.p < ALPHA and found.ratio > 1 and _is_worse(each, wrong, len(tested))
+    ]
+    listed: list[tuple[np.ndarray, FoundSlice]] = []
+    for each, found, step in sorted(kept, key=lambda one: (-one[1].excess, len(one[0]))):
+        has = np.all([option.has for option in each], axis=0)
+        if len(listed) < MOST_SLICES and all(_compute_overlap(has, other) <= ALIKE for other, _ in listed):
+            ends = found.compute_interval(step.alpha)
+            listed.append((has, FoundSlice(tuple(option.clause for option in each), found, ends, step.p)))
+    return FoundSlices(tuple(each for _, each in listed), len(tested))
+
+
+def _count_pairs(options: Sequence[tuple[str, Filter]], wrong: np.ndarray) -> list[tuple[tuple[Filter, ...], Risk]]:
+    """Count rows and errors of each option and each pair of options with enough rows, by one matrix product."""
+    has = np.stack([option.has for _, option in options]).astype(np.float32)
+    rows, errors = has @ has.T, (has * wrong) @ has.T
+    n, bad = len(wrong), int(wrong.sum())
+    found: list[tuple[tuple[Filter, ...], Risk]] = []
+    for first, (name, option) in enumerate(options):
+        for second, (other, another) in enumerate(options[first:], first):
+            number, mistakes = int(rows[first, second]), int(errors[first, second])
+            if first != second and (number < LEAST or (name == other and name != TAG) or {name, other} == CLASSES):
+                continue
+            # One that is inside the other is that one.
+            if first != second and number in (int(rows[first, first]), int(rows[second, second])):
+                continue
+            pair = (option,) if first == second else (option, another)
+            found.append((pair, Risk(number, mistakes, n - number, bad - mistakes)))
+    return found
+
+
+def _is_worse(each: tuple[Filter, ...], wrong: np.ndarray, tried: int) -> bool:
+    """Return whether a pair has a higher error rate than the rest of each of its parts."""
+    if len(each) == 1:
+        return True
+    has = each[0].has & each[1].has
+    for option in each:
+        inside = measure_risk(has[option.has], wrong[option.has])
+        if not inside.enough or inside.ratio <= 1 or inside.p * 2 * tried >= ALPHA:
+            return False
+    return True
+
+
+def _compute_overlap(one: np.ndarray, other: np.ndarray) -> float:
+    return float((one & other).sum() / max(1, (one | other).sum()))
+
+
+TAGGED = f"{TAG}="
+
+
+def collect_rates(facets: Sequence[Facet], tags: Mapping[str, np.ndarray], wrong: np.ndarray) -> list[dict[str, Any]]:
+    """Return error rates of all tags and all own-column values, corrected together: see `core.api.errors`.
+
+    Args:
+        facets: The words of the table; what says itself that a row is wrong, and classes, are left out.
+        tags: By name, (n,) bool; also those that no row has.
+        wrong: (n,) bool.
+
+    Returns:
+        Rows of `build_risk_table`, whose `tag` is the rule that selects its rows.
+    """
+    own = [facet for facet in facets if facet.name not in (OUTCOME, TAG, "truth", "said", *SEVERAL)]
+    has = {f"{TAGGED}{name}": each for name, each in tags.items()}
+    has |= {str(option.clause): option.has for facet in own for option in facet.options}
+    return build_risk_table(has, wrong, frozenset(f"{TAGGED}{name}" for name in BY_DEFINITION))
+
+
+def report_found_slices(facets: Sequence[Facet], wrong: np.ndarray) -> list[dict[str, Any]]:
+    """Return the slices found as plain data, with selection, description and statistics of each."""
+    rows = []
+    for each in search_slices(facets, wrong).slices:
+        row = {
+            "select": format_rules(each),
+            "said": describe_selection(each.clauses),
+            "n": each.risk.n,
+            "wrong": each.risk.wrong,
+        }
+        row |= {"rate": each.risk.rate, "excess": each.risk.excess, "p_holm": each.p_holm}
+        ratio, *ends = (value if math.isfinite(value) else None for value in (each.risk.ratio, *each.interval))
+        rows.append({**row, "ratio": ratio, "ratio_interval": ends})
+    return rows
+
+
+def format_rules(one: FoundSlice) -> str:
+    """Return the rules of a slice as they appear in a link."""
+    return str(Selection(tuple(map(str, one.clauses))))

@@ -1,0 +1,269 @@
+r"""Selections of sentences: the result of a click, filter or search, on pages, in links and on the command line.
+
+`wrong;truth=negative;said=positive` is one by rules (`core.error_analysis.query`), `ids:3b51c02f9d6e4a70` one of sentences
+that were chosen one by one; both may stand together. `split=validation` before them says of which split, where it is
+not the one that is taken by itself. A semicolon inside a rule is written `\;`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core import json_store, limits
+from core.atomic import convert_os_errors, write_text
+from core.data.findings import shorten
+from core.error_analysis import query
+from core.error_analysis.codebook import Codes, get_data_name
+from core.error_analysis.keywords import split_phrase
+from core.error_analysis.predictions_table import SEVERAL, PredictionTable
+from core.error_analysis.query import IDS, RANGE, Clause
+from core.error_analysis.row_annotations import Annotations
+from core.error_analysis.tags import BY_DEFINITION, TableTags, name_tag
+from core.exceptions import InputError, RunDamaged
+from core.fingerprint import hash_value
+from core.formatting import count
+from core.runs.store import RunStore
+
+FOLDER = ".selections"  # beside the runs
+MOST = 100_000  # sentences of one selection
+MOST_KEPT = 2_000  # of them, in `limits.SELECTED_MB` at most; those that were not used for longest go first
+AGAIN_S = 3600  # after which a look at a file counts as use again: each would else be another version of it
+_NAME = re.compile(r"[0-9a-f]{16}")
+
+
+@dataclass(frozen=True)
+class PickedRows:
+    """Sentences that were picked one by one, in reading order."""
+
+    keys: tuple[str, ...]  # as of `core.error_analysis.predictions_table`
+    about: str = ""  # what they were chosen by, in words: `drawn on the map`
+    texts: tuple[str, ...] = ()  # of sentences that are rows of no table, such as the cases of a test of behaviour
+    labels: tuple[str, ...] = ()  # and their true labels; empty where nothing says so
+    by_outcome: bool = False  # whether a right or wrong prediction decided what is in it, as in a draw from errors
+
+    @property
+    def digest(self) -> str:
+        """Return 16 hex digits; groups without `by_outcome` keep the digest of earlier versions."""
+        return hash_value(self._to_dict())[:16]
+
+    def _to_dict(self) -> dict[str, Any]:
+        found = dataclasses.asdict(self)
+        return found if self.by_outcome else {name: value for name, value in found.items() if name != "by_outcome"}
+
+
+def store_picked(store: RunStore, group: PickedRows) -> str:
+    """Store sentences on disk and return the rule that selects them, `ids:…`.
+
+    Raises InputError for none, too many or too large ones, StorageError if the disk is full or read-only.
+    """
+    if not 0 < len(group.keys) <= MOST:
+        raise InputError(f"{len(group.keys)} sentences cannot be selected one by one; take 1 to {MOST}")
+    path = store.folder / FOLDER / f"{group.digest}.json"
+    with convert_os_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.utime(path)  # used again
+        except FileNotFoundError:
+            content = json.dumps(group._to_dict(), ensure_ascii=False, separators=(",", ":"))
+            if len(content.encode("utf-8", "replace")) > limits.SELECTED_MB() * 1_000_000:
+                allowed = f"{count(limits.SELECTED_MB())} {limits.SELECTED_MB.what} ({limits.SELECTED_MB.variable})"
+                raise InputError(f"this server keeps at most {allowed}; select fewer, or select by rules") from None
+            write_text(path, content)
+            _clear_old(path.parent)
+    return f"{IDS}:{group.digest}"
+
+
+def read_picked(store: RunStore, digest: str) -> PickedRows:
+    """Read stored sentences; InputError if they are missing, RunDamaged if the file cannot be read."""
+    path = store.folder / FOLDER / f"{digest}.json"
+    if not _NAME.fullmatch(digest):
+        raise InputError(f"{IDS}:{digest!r:.40} names no sentences that were selected")
+    try:
+        found = json_store.read(path, PickedRows)
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > AGAIN_S:
+                os.utime(path)  # used again: the oldest go first
+    except FileNotFoundError:
+        raise InputError(
+            f"the sentences of {IDS}:{digest} are not kept here: they were selected on another machine, or long ago; "
+            "select them anew"
+        ) from None
+    if found.digest != digest or any(len(each) not in (0, len(found.keys)) for each in (found.texts, found.labels)):
+        raise RunDamaged(f"{path}: cannot be read: it holds other sentences than those that were kept under this name")
+    return found
+
+
+def _clear_old(folder: Path) -> None:
+    """Delete all selections but the most recently used ones."""
+    found = []
+    for path in folder.glob("*.json"):
+        with contextlib.suppress(OSError):
+            told = path.stat()
+            found.append((told.st_mtime_ns, told.st_size, path))
+    room = limits.SELECTED_MB() * 1_000_000
+    for place, (_, size, path) in enumerate(sorted(found, reverse=True)):
+        room -= size
+        if place >= MOST_KEPT or room < 0:
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+ORDERS = {
+    "sure": "surest first",
+    "wrong": "surest wrong first",
+    "margin": "lowest margin first",
+    "unsure": "least sure first",
+    "file": "as in the file",
+}
+
+
+def check_order(order: str) -> None:
+    """Refuse an unknown sort order; an empty one keeps the order of selection, or sorts by confidence."""
+    if order and order not in ORDERS:
+        raise InputError(f"no order {shorten(order)}; there are {', '.join(ORDERS)}")
+
+
+def sort_rows(table: PredictionTable, places: np.ndarray, order: str) -> np.ndarray:
+    """Sort (k,) rows of a table, ties in file order; an empty order changes nothing. InputError for an unknown one."""
+    check_order(order)
+    if not order:
+        return places
+    places = np.sort(places)
+    sure = table.frame["p_said"].to_numpy()[places]
+    by = {
+        "sure": (-sure,),
+        "wrong": (-sure, ~table.wrong[places]),
+        "margin": (table.frame["margin"].to_numpy()[places],),
+        "unsure": (sure,),
+        "file": (places,),
+    }
+    found: np.ndarray = places[np.lexsort(by[order])]
+    return found
+
+
+BETWEEN = ";"
+_SPLIT = "split="
+_PIECE = re.compile(r"(?:[^;\\]|\\.|\\$)*", re.DOTALL)
+_OUTCOMES = {"wrong", "right", "p_truth", *SEVERAL}
+"""Names of clauses that may fix by themselves whether a prediction is right."""
+_NAMES = {"p_truth": "P(true class)", "p_said": "P(said class)"}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Rules that must all hold, and the split that they select from."""
+
+    rules: tuple[str, ...]
+    split: str = ""  # empty: test, or the last that a run was evaluated on
+
+    def __str__(self) -> str:
+        pieces = (*([f"{_SPLIT}{self.split}"] if self.split else []), *self.rules)
+        return BETWEEN.join(piece.replace("\\", "\\\\").replace(BETWEEN, "\\;") for piece in pieces)
+
+    @property
+    def digest(self) -> str:
+        """Return the digest of the sentences that were picked one by one, or an empty string."""
+        return next((rule.removeprefix(f"{IDS}:") for rule in self.rules if rule.startswith(f"{IDS}:")), "")
+
+
+def parse_selection(text: str) -> Selection:
+    """Parse a selection from a link; `str` restores the text."""
+    found = [re.sub(r"\\(.)", r"\1", piece, flags=re.DOTALL) for piece in _PIECE.findall(text)]
+    pieces = [piece.strip() for piece in found if piece.strip()]
+    split = next((piece.removeprefix(_SPLIT) for piece in pieces if piece.startswith(_SPLIT)), "")
+    return Selection(tuple(piece for piece in pieces if not piece.startswith(_SPLIT)), split)
+
+
+@dataclass(frozen=True, eq=False)
+class SelectedRows:
+    """The rows of a selection."""
+
+    clauses: tuple[Clause, ...]
+    places: np.ndarray
+    """(k,) rows of the table, in the order in which they were chosen, else the surest first."""
+    group: PickedRows | None = None  # what was kept, of sentences that were chosen one by one
+
+
+def select_rows(
+    selection: Selection,
+    table: PredictionTable,
+    tags: TableTags | None,
+    store: RunStore,
+    codes: Annotations | None = None,
+) -> SelectedRows:
+    """Select rows of a table; `tags` are needed where a rule is of one, `codes` (None: everybody's) read where needed.
+
+    Raises InputError for an unknown rule, tag or code, or missing sentences; RunDamaged for a damaged file of these.
+    """
+    clauses = query.parse_rules(selection.rules, table)
+    group = read_picked(store, selection.digest) if selection.digest else None
+    if codes is None and any(query.is_private_rule(str(clause)) for clause in clauses):
+        codes = Codes(store.folder, get_data_name(table.record)).read_annotations()
+    has = query.match_rows(clauses, table, tags, lambda digest: read_picked(store, digest).keys, codes)
+    places = np.flatnonzero(has)
+    if group is None:
+        order = np.argsort(-table.frame["p_said"].to_numpy()[places], kind="stable")
+    else:
+        at = {key: number for number, key in enumerate(group.keys)}
+        order = np.argsort([at[key] for key in table.frame["key"].to_numpy()[places]], kind="stable")
+    return SelectedRows(clauses, places[order], group)
+
+
+def has_fixed_outcome(selected: SelectedRows, table: PredictionTable) -> bool:
+    """Return whether rows were selected by outcome and all have the same one, so that their error rate says nothing.
+
+    A selection by the outcome of another run, or at another threshold, may hold both.
+    """
+    names = {clause.name for clause in selected.clauses}
+    by_definition = any(clause.name == "tag" and clause.value in BY_DEFINITION for clause in selected.clauses)
+    of_group = selected.group is not None and selected.group.by_outcome
+    by_outcome = bool(names & _OUTCOMES) or names >= {"truth", "said"} or by_definition or of_group
+    return by_outcome and len(set(table.wrong[selected.places].tolist())) == 1
+
+
+def match_selection(
+    selection: Selection, table: PredictionTable, tags: TableTags | None, store: RunStore
+) -> tuple[tuple[Clause, ...], np.ndarray]:
+    """Return the clauses and an (n,) bool mask of the selected rows; raises as `select_rows`."""
+    selected, found = select_rows(selection, table, tags, store), np.zeros(len(table), bool)
+    found[selected.places] = True
+    return selected.clauses, found
+
+
+def describe_selection(clauses: Sequence[Clause], group: PickedRows | None = None) -> str:
+    """Describe a selection in words, such as `wrong, true negative, with “not”`."""
+    said = [_describe_clause(clause) for clause in clauses if clause.name != IDS]
+    return ", ".join([*([group.about or "chosen one by one"] if group else []), *said]) or "all"
+
+
+def _describe_clause(clause: Clause) -> str:
+    name, sign, value = clause.name, clause.sign, clause.value
+    if not sign:
+        return {"uncoded": "not coded", "unnoted": "without a note"}.get(name, name)
+    if name == query.CODE:
+        return f"coded {value}" if sign == "=" else f"not coded {value}"
+    if name == "tag":
+        return name_tag(value) if sign == "=" else f"no {name_tag(value)}"
+    if name == query.WORD:
+        words = "word" if len(split_phrase(value)) == 1 else "words"
+        return f"{'with' if sign == '=' else 'without'} the {words} “{value}”"
+    if name in SEVERAL:
+        return f"{value} {name}" if sign == "=" else f"{value} not {name}"
+    name = {"truth": "true", **_NAMES}.get(name, name)
+    if sign in ("~", "!~"):
+        word = "with" if sign == "~" else "without"
+        return f"{word} “{value}”" if name == "text" else f"{name} {word} “{value}”"
+    low, dots, high = value.partition(RANGE)
+    value = f"{low} to {high}" if dots else value or "missing"
+    return f"{name} {value}" if sign == "=" else f"{name} not {value}" if sign == "!=" else f"{name} {sign} {value}"

@@ -1,0 +1,372 @@
+"""Slices: named selections, stored per data set, so that all of its runs can be compared on them.
+
+As codes are: whatever a run has added to its training rows, the sentences that it is judged on are the same.
+
+Two runs are told apart on the same sentences only. A slice by rules on what a run says (wrong, margin, said) has others
+for each run, and those of one of them would be unfair to it: it is left out, and that is said.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core import json_store
+from core.atomic import convert_os_errors, write_text
+from core.data.dataset import Task
+from core.data.findings import shorten
+from core.error_analysis.annotation_store import get_timestamp
+from core.error_analysis.codebook import get_data_name
+from core.error_analysis.predictions_table import PredictionTable, hash_texts, read_table
+from core.error_analysis.query import is_private_rule
+from core.error_analysis.report import compute_rate
+from core.error_analysis.row_annotations import Annotations
+from core.error_analysis.selection import (
+    PickedRows,
+    Selection,
+    describe_selection,
+    parse_selection,
+    read_picked,
+    select_rows,
+    store_picked,
+)
+from core.error_analysis.tags import TableTags
+from core.evaluation.intervals import compute_intervals, compute_newcombe, list_class_intervals
+from core.evaluation.metrics import evaluate, evaluate_classes
+from core.evaluation.scores import HALF
+from core.exceptions import InputError, RunDamaged
+from core.fingerprint import get_file_version
+from core.metrics import TUNED, get_metric
+from core.runs.comparison_data import MOST_VALUES, ComparisonData
+from core.runs.record import RunRecord
+from core.runs.store import RunStore
+
+FOLDER = ".slices"  # beside the runs
+MOST = 200  # of a data set
+LONGEST = 60  # characters of a name
+OUTCOMES = frozenset(("wrong", "right", "all"))
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A named selection."""
+
+    name: str
+    select: str  # as a link has it
+    created: str
+    group: PickedRows | None = None  # its sentences, where they were chosen one by one
+
+    @property
+    def of_codes(self) -> bool:
+        """Return whether the slice uses codes or notes, which may change although the run does not."""
+        return any(map(is_private_rule, parse_selection(self.select).rules))
+
+
+WHOLE = Slice("", "all", "")  # all sentences, as if they were one
+
+
+def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selection) -> Slice:
+    """Store a selection under a name for the data of a run, without its outcome clauses.
+
+    A slice is of the data and not of a run; one of wrong sentences alone would not say how often they are wrong. Raises
+    InputError if the name is none or taken, or there are too many slices; StorageError if it cannot be written.
+    """
+    name, selection = _clean_name(name), _drop_outcomes(selection)
+    before = read_slices(store, record)
+    if same := next((each for each in before if each.name == name), None):
+        if same.select == str(selection):
+            return same
+        raise InputError(f"there is a slice {shorten(name)} already, of {same.select}; take another name, or remove it")
+    if len(before) >= MOST:
+        raise InputError(f"there are {MOST} slices of these data, and no more are kept; remove one")
+    group = read_picked(store, selection.digest) if selection.digest else None
+    made = Slice(name, str(selection), get_timestamp(), group)
+    _write_slice(store, record, made)
+    return made
+
+
+def read_slices(store: RunStore, record: RunRecord) -> list[Slice]:
+    """Read the slices of the data of a run, by name; RunDamaged, which names the file, if one cannot be read."""
+    found = [json_store.read(path, Slice) for path in _get_folder(store, record).glob("*.json")]
+    return sorted(found, key=lambda each: each.name.casefold())
+
+
+def get_version(store: RunStore, record: RunRecord) -> str:
+    """Return a text that changes when a slice of the data of a run does."""
+    return " ".join(
+        f"{path.name} {get_file_version(path)}" for path in sorted(_get_folder(store, record).glob("*.json"))
+    )
+
+
+def find_slice(store: RunStore, record: RunRecord, name: str) -> Selection:
+    """Return the selection of a name and store its sentences for links; InputError if there is none."""
+    found = read_slices(store, record)
+    one = next((each for each in found if each.name == name), None)
+    if one is None:
+        there = f"there are {', '.join(shorten(each.name) for each in found)}" if found else "there are none yet"
+        raise InputError(f"no slice {shorten(name)} of the data of run '{record.run}'; {there}")
+    if one.group is not None:
+        store_picked(store, one.group)
+    return parse_selection(one.select)
+
+
+def rename_slice(store: RunStore, record: RunRecord, name: str, to: str) -> Slice:
+    """Rename a slice; InputError if there is none or the new name is taken."""
+    to, before = _clean_name(to), read_slices(store, record)
+    find_slice(store, record, name)
+    if to != name and any(each.name == to for each in before):
+        raise InputError(f"there is a slice {shorten(to)} already; take another name, or remove it")
+    made = dataclasses.replace(next(each for each in before if each.name == name), name=to)
+    if to != name:
+        _write_slice(store, record, made)
+        remove_slice(store, record, name)
+    return made
+
+
+def remove_slice(store: RunStore, record: RunRecord, name: str) -> None:
+    """Delete a slice, not its sentences; InputError if there is none."""
+    find_slice(store, record, name)
+    path = _get_path(store, record, name)
+    with convert_os_errors(path):
+        path.unlink(missing_ok=True)
+
+
+def _drop_outcomes(selection: Selection) -> Selection:
+    """Drop the outcome rules, if other rules remain."""
+    left = tuple(rule for rule in selection.rules if rule not in OUTCOMES)
+    return dataclasses.replace(selection, rules=left or selection.rules)
+
+
+def _clean_name(name: str) -> str:
+    found = " ".join(name.split())
+    if not found or len(found) > LONGEST or not found.isprintable():
+        raise InputError(f"{shorten(found)} is no name for a slice: write 1 to {LONGEST} characters")
+    return found
+
+
+def _write_slice(store: RunStore, record: RunRecord, made: Slice) -> None:
+    path = _get_path(store, record, made.name)
+    with convert_os_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, json.dumps(dataclasses.asdict(made), ensure_ascii=False, indent=1))
+
+
+def _get_folder(store: RunStore, record: RunRecord) -> Path:
+    return store.folder / FOLDER / hashlib.sha256(get_data_name(record).encode()).hexdigest()[:16]
+
+
+def _get_path(store: RunStore, record: RunRecord, name: str) -> Path:
+    return _get_folder(store, record) / f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.json"
+
+
+def add_slices(
+    store: RunStore,
+    sides: ComparisonData,
+    kept: Sequence[Slice],
+    read: Callable[[RunRecord, str], PredictionTable],
+    codes: Annotations | None = None,
+) -> ComparisonData:
+    """Return the compared models with the rows of each slice, and notes on slices that are left out.
+
+    `read` gives the table of a run and a split; without `codes` those of everybody count. Raises InputError if there
+    are no slices, too many, or none that can be compared by.
+    """
+    if not kept:
+        raise InputError(
+            "--by slice: no slice of these data was saved; `sentiscope slices RUN --save NAME --where CLAUSE` keeps one"
+        )
+    if len(kept) > MOST_VALUES:
+        raise InputError(f"--by slice: {len(kept)} slices; at most {MOST_VALUES} can be compared by")
+    tables = {
+        record.run: (table := read(record, sides.split), TableTags(store, table))
+        for side in sides.sides
+        for record in side.model.records
+    }
+    found: dict[str, dict[int, np.ndarray]] = {}
+    notes = []
+    for each in kept:
+        chosen = parse_selection(each.select)
+        if chosen.split not in ("", sides.split):
+            continue
+        try:
+            rows = {run: _select_keys(store, each, *of_run, codes) for run, of_run in tables.items()}
+        except InputError as error:
+            notes.append(f"slice {each.name} is left out: {error}")
+            continue
+        by_fold = _align_rows(sides, rows)
+        if by_fold is None:
+            notes.append(f"slice {each.name} is left out: its rules select other sentences for each run")
+        elif not any(map(len, by_fold.values())):
+            notes.append(f"slice {each.name} is left out: there is no sentence of it")
+        else:
+            found[each.name] = by_fold
+    if not found:
+        raise InputError(f"--by slice: {'; '.join(notes) or f'no slice is of {sides.split}'}")
+    return replace(sides, slices=found, notes=(*sides.notes, *notes))
+
+
+def _select_keys(
+    store: RunStore, one: Slice, table: PredictionTable, tagged: TableTags, codes: Annotations | None
+) -> frozenset[str]:
+    """Return the keys of the sentences that a slice selects in one run."""
+    places = select_rows(parse_selection(one.select), table, tagged, store, codes).places
+    return frozenset(table.frame["key"].to_numpy()[places].tolist())
+
+
+def _align_rows(sides: ComparisonData, rows: dict[str, frozenset[str]]) -> dict[int, np.ndarray] | None:
+    """Return the rows by fold, in the order shared by all sides; None if runs of a fold select different sentences."""
+    found: dict[int, np.ndarray] = {}
+    of_fold: dict[int, frozenset[str]] = {}
+    for side in sides.sides:
+        for (_, fold), answers in side.answers.items():
+            own = rows[answers.record.run]
+            if of_fold.setdefault(fold, own) != own:
+                return None
+            if fold not in found:
+                found[fold] = np.flatnonzero([key in own for key in hash_texts(answers.texts)])
+    return found
+
+
+SHOWN: dict[Task, tuple[str, ...]] = {
+    "single": ("accuracy", "f1_macro"),
+    "multi": ("subset_accuracy", "f1_macro", "f1_micro", "hamming_loss"),
+}  # of few rows these say something; what ranks them needs every class, which most slices lack
+FEW = 30  # fewer rows say little of a model
+MOST_NAMED = 4  # classes in a sentence
+PARTS = ("precision", "recall", "f1")
+_OF = {"precision": "said", "recall": "true"}
+
+
+def list_metrics(table: PredictionTable) -> tuple[str, ...]:
+    """Return the names of a table's metrics, prefixed by `tuned.` if labels have their own thresholds."""
+    tuned = TUNED if table.task == "multi" and table.record.tuned_thresholds else ""
+    return tuple(f"{tuned}{name}" for name in SHOWN[table.task])
+
+
+def measure_rows(table: PredictionTable, places: np.ndarray) -> dict[str, Any]:
+    """Compute metrics on (k,) rows of a table, with 95 % intervals.
+
+    Returns:
+        `metrics`, name → value, and `compute_intervals`, name → [low, high]; `evaluate_classes`, class → `support`, `precision`,
+        `read_picked`, `f1`, and `list_class_intervals`, in the same way; None is what is not defined on these rows. `lacks`
+        says in a sentence which these are and why; empty: nothing.
+    """
+    record, task = table.record, table.task
+    true, chances = table.true[places], table.probabilities[places]
+    labels = true.argmax(1) if task == "single" else true
+    thresholds = np.array([(record.tuned_thresholds or {}).get(name, HALF) for name in table.classes])
+    asked = labels, chances, task, thresholds
+    values = evaluate(*asked, ordered=record.ordered)
+    plain = {name: get_metric(name).name for name in list_metrics(table)}
+    ends = compute_intervals(*asked, names=set(plain.values()), ordered=record.ordered) if len(places) else {}
+    return {
+        "metrics": {name: values.get(each) for name, each in plain.items()},
+        "intervals": {name: ends.get(each) for name, each in plain.items()},
+        **_evaluate_classes(table, places, asked),
+        "lacks": _explain_missing(table, places),
+    }
+
+
+def compare_with_rest(wrong: np.ndarray, places: np.ndarray) -> dict[str, Any]:
+    """Compare the error rate of (k,) rows with that of all others.
+
+    Returns `others`, the rate of errors of the rest; `difference`, that of the rows less it, and its 95 %
+    `difference_interval` (Newcombe 1998); None where there are no such rows or no others.
+    """
+    rest = len(wrong) - len(places)
+    if not rest or not len(places):
+        return {"others": None, "difference": None, "difference_interval": None}
+    here = int(wrong[places].sum())
+    there = int(wrong.sum()) - here
+    return {
+        "others": there / rest,
+        "difference": here / len(places) - there / rest,
+        "difference_interval": list(compute_newcombe(here, len(places), there, rest)),
+    }
+
+
+def _evaluate_classes(table: PredictionTable, places: np.ndarray, asked: tuple[Any, ...]) -> dict[str, Any]:
+    """Return, for each class, its true rows, its predicted rows and its metrics."""
+    labels, chances, task, thresholds = asked
+    whole = labels, chances, table.classes, task, thresholds
+    counts = {"true": table.true[places].sum(0), "said": table.said[places].sum(0)}
+    values, drawn = evaluate_classes(*whole), list_class_intervals(*whole)
+    found: dict[str, dict[str, Any]] = {}
+    ends: dict[str, dict[str, Any]] = {}
+    for place, name in enumerate(table.classes):
+        n = {side: int(number[place]) for side, number in counts.items()}
+        there = {part: n[_OF[part]] > 0 if part in _OF else sum(n.values()) > 0 for part in PARTS}
+        found[name] = {"support": n["true"]} | {part: values[name][part] if there[part] else None for part in PARTS}
+        ends[name] = {part: drawn[name].get(part) if there[part] else None for part in PARTS}
+    return {"per_class": found, "per_class_intervals": ends}
+
+
+def _explain_missing(table: PredictionTable, places: np.ndarray) -> str:
+    if not len(places):
+        return "There is no sentence of it, so nothing is measured."
+    true, said = (has[places].any(0) for has in (table.true, table.said))
+    never, unsaid, wrongly = (_select_names(table, where) for where in (~true, ~said, said & ~true))
+    found = []
+    if never:
+        found.append(f"No sentence of it is {_join_names(never)}: of what is not there, there is no recall.")
+    if unsaid:
+        found.append(f"None is said to be {_join_names(unsaid)}: of what is never said, there is no precision.")
+    if wrongly:
+        found.append("Macro F1 counts a class as 0 that is said and never true.")
+    return " ".join(found)
+
+
+def _select_names(table: PredictionTable, where: np.ndarray) -> list[str]:
+    return [name for name, holds in zip(table.classes, where, strict=True) if holds]
+
+
+def _join_names(classes: Sequence[str]) -> str:
+    if len(classes) > MOST_NAMED:
+        return f"any of {len(classes)} classes"
+    return " or ".join([", ".join(classes[:-1]), classes[-1]] if len(classes) > 1 else classes)
+
+
+_NUMBERS = ("n", "wrong", "rate", "interval", "share", "others", "difference", "difference_interval")
+_MEASURED = ("metrics", "intervals", "per_class", "per_class_intervals")
+
+
+def report_slices(
+    store: RunStore, table: PredictionTable, kept: Sequence[Slice], codes: Annotations | None = None
+) -> list[dict[str, Any]]:
+    """Return rules and numbers of each slice, see `core.api.slices`; without `codes` those of everybody count."""
+    tagged = TableTags(store, table)
+    return [report_slice(store, table, tagged, each, codes) for each in kept]
+
+
+def report_slice(
+    store: RunStore, table: PredictionTable, tagged: TableTags, one: Slice, codes: Annotations | None
+) -> dict[str, Any]:
+    """Return the rules and numbers of a slice; `tagged` has the tags of the table."""
+    asked = parse_selection(one.select)
+    about = {"name": one.name, "select": one.select, "created": one.created, "split": asked.split or table.split}
+    try:
+        if asked.split not in ("", table.split):
+            table = read_table(store, table.record.run, asked.split)
+            tagged = TableTags(store, table)
+        if one.group is not None:
+            store_picked(store, one.group)  # the slice has its sentences, the file of their selection may be gone
+        found = select_rows(asked, table, tagged, store, codes)
+    except (InputError, RunDamaged) as error:
+        nothing = dict.fromkeys(_NUMBERS) | {name: {} for name in _MEASURED} | {"lacks": ""}
+        return {**about, "where": list(asked.rules), "said": ", ".join(asked.rules), **nothing, "problem": str(error)}
+    said = describe_selection(found.clauses, found.group)
+    share = len(found.places) / len(table) if len(table) else 0.0
+    numbers = {
+        **compute_rate(table.wrong[found.places]),
+        "share": share,
+        **compare_with_rest(table.wrong, found.places),
+        **measure_rows(table, found.places),
+    }
+    return {**about, "where": list(map(str, found.clauses)), "said": said, **numbers, "problem": ""}

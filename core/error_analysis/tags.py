@@ -1,0 +1,328 @@
+"""Tags of the rows of a table: from wording, training data, confidence, and disagreement with other runs."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from core import runs
+from core.error_analysis import linguistic_tags, mc_dropout
+from core.error_analysis.predictions_table import PredictionTable, build_table, read_predictions
+from core.error_analysis.split_analysis import cache_array
+from core.error_analysis.training_index import MOST, NEIGHBOURS, TrainingRows, find_conflicts, find_near_duplicates
+from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.fingerprint import hash_file, hash_value
+from core.formatting import count
+from core.metrics import get_metric
+from core.runs.predictions import explain_lacking_texts, list_evaluated_splits
+from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
+from core.runs.seed_groups import group_runs, seed_and_fold
+from core.runs.store import RunStore
+from core.text.tokenizer import Tokenizer
+from core.text.tokenizer_factory import load_tokenizer
+from core.training.config import resolve_metric
+
+
+def find_peers(store: RunStore, record: RunRecord, split: str, among: Iterable[RunRecord]) -> list[RunRecord]:
+    """Return the runs among these that were evaluated on the same rows of a split, in their order."""
+    return [
+        each
+        for each in among
+        if each.run != record.run
+        and each.status == "done"
+        and each.data_fingerprint == record.data_fingerprint != ""
+        and each.task == record.task
+        and set(each.classes) == set(record.classes)
+        and split in list_evaluated_splits(store.get_path(each.run))
+    ]
+
+
+def select_seeds(record: RunRecord, among: Iterable[RunRecord]) -> list[str]:
+    """Return the runs among these that are the same model with another seed, the newest of each seed."""
+    same = group_runs([record, *among])[0]
+    return [each.run for seed, each in same.runs.items() if seed[0] != seed_and_fold(record)[0]]
+
+
+def select_models(record: RunRecord, among: Iterable[RunRecord], split: str) -> list[str]:
+    """Return the runs among these that are another model, best on the split first."""
+    same = {each.run for each in group_runs([record, *among])[0].records}
+    metric = get_metric(resolve_metric(record.config.training.metric, record.task, ordered=record.ordered))
+    sign = 1 if metric.better == "lower" else -1
+
+    def get_sort_value(each: RunRecord) -> float:
+        """Return the metric of a run, negated if higher is better; infinite without one."""
+        value = each.results.get("metrics", {}).get(split, {}).get(metric.name)
+        return float("inf") if value is None else sign * value
+
+    return [each.run for each in sorted(among, key=get_sort_value) if each.run not in same]
+
+
+LOW_MARGIN = 0.2
+SURE = 0.9
+UNKNOWN = 0.2  # share of the words of a text
+MODELS, WITH = "models disagree", "models disagree with "
+"""The tag, and what stands before the name of a run in the one that is of this run alone."""
+ABOUT = {
+    "negation": "a word such as not, never or nobody",
+    "contrast": "a word such as but, however or although",
+    "intensifier": "a word such as very, really or extremely",
+    "question": "a question mark",
+    "capitals": "a word of two or more letters, all capitals",
+    "elongation": "a letter three times in a row",
+    "emoji": "an emoji",
+    "hashtag": "a hashtag",
+    "unknown words": "every fifth word or more is not in the vocabulary",
+    "truncated": "longer than the model reads",
+    "lexicon disagrees": "the words of the lexicon add up to the polarity opposite to the true class",
+    "near duplicate": "a training text shares four of five of all different words, or more",
+    "neighbours conflict": f"most of the {NEIGHBOURS} nearest training texts in embedding space have another label "
+    f"(among {count(MOST)} at most)",
+    "low margin": f"the margin is below {LOW_MARGIN}",
+    "unsure under dropout": f"read {mc_dropout.READINGS} times with dropout left on, the answer is another in "
+    f"{mc_dropout.FLIPS:.0%} of them or more, or its probability has a standard deviation of {mc_dropout.SPREAD} or more",
+    "sure and wrong": f"wrong, with a probability of {SURE} or more",
+    "seeds disagree": "the same model with another seed says something else",
+    MODELS: "another model says something else",
+}  # every tag, and which texts have it
+BY_DEFINITION = frozenset(("sure and wrong",))  # tags that only errors have
+CONSEQUENCES = frozenset(("neighbours conflict",))
+"""Tags that an error brings about: where the model puts a text among those of another class, it says that class."""
+_GROUPS = {
+    "_signs": (*linguistic_tags.SIGNS, "capitals"),
+    "_words": (*linguistic_tags.NAMED, "lexicon disagrees"),
+    "_read": ("unknown words", "truncated"),
+    "_duplicates": ("near duplicate",),
+    "_neighbours": ("neighbours conflict",),
+    "_sure": ("low margin", "sure and wrong"),
+    "_dropout": ("unsure under dropout",),
+    "_seeds": ("seeds disagree",),
+}
+_GROUP = {name: group for group, names in _GROUPS.items() for name in names}
+"""By tag the property of `TableTags` that finds it, with others that cost nothing more."""
+_MISSING = {WEIGHTS: "weights", TOKENIZER: "tokenizer", EMBEDDINGS: "embeddings of this split"}
+OF_MODELS = ("seeds disagree", WITH)
+"""How tags begin that other runs give a text: they say nothing of the text itself."""
+_OF_TEXTS = frozenset(("_signs", "_words", "_read", "_duplicates", "_dropout"))
+"""Of these, what reads the texts: what stands in the place of a text that was not kept is none."""
+Found = dict[str, "np.ndarray | str"]  # by tag its rows, (n,) bool, or why there are none
+
+
+class TableTags:
+    """The tags of a table, compared with the runs in `against` and, automatically, with other seeds of its model."""
+
+    def __init__(
+        self,
+        store: RunStore,
+        table: PredictionTable,
+        against: Sequence[str] = (),
+        tell: Callable[[str, float | None], None] = lambda what, share: None,
+    ) -> None:
+        self._store, self._table, self._against, self._tell = store, table, against, tell
+        self._folder = store.get_path(table.record.run)
+        self._apart: dict[str, np.ndarray] = {}
+        self.training = TrainingRows(store, table.record, tell)
+
+    def match_tag(self, name: str) -> np.ndarray:
+        """Return (n,) bool: which texts have a tag; InputError if this run has no such tag."""
+        if name not in ABOUT and not name.startswith(WITH):
+            raise InputError(f"tag {name!r}: there is none; the tags are {', '.join(ABOUT)}")
+        found = self._find_tag(name)
+        if isinstance(found, str):
+            raise InputError(f"tag {name!r}: there is none of this run: {found}")
+        return found
+
+    @cached_property
+    def there(self) -> dict[str, np.ndarray]:
+        """Return tag → rows for all available tags, with one tag for each model that disagrees."""
+        names = (*(name for name in ABOUT if name != MODELS), *(f"{WITH}{run}" for run in self._models))
+        every = {name: self._find_tag(name) for name in names}
+        return {name: has for name, has in every.items() if not isinstance(has, str)}
+
+    @property
+    def absent(self) -> dict[str, str]:
+        """Return tag → reason for all tags that are not available."""
+        every = {name: self._find_tag(name) for name in ABOUT}
+        return {name: why for name, why in every.items() if isinstance(why, str)}
+
+    def _find_tag(self, name: str) -> np.ndarray | str:
+        if name.startswith(WITH):
+            return self._compare_run(name.removeprefix(WITH))
+        if name == MODELS:
+            return self._compare_models()
+        if self._lacking and _GROUP[name] in _OF_TEXTS:
+            return self._lacking
+        found: Found = getattr(self, _GROUP[name])
+        return found[name]
+
+    @cached_property
+    def _lacking(self) -> str:
+        """Return why the texts are missing; empty: they are available."""
+        why = explain_lacking_texts(self._folder, self._table.record)
+        return why[:1].lower() + why[1:]
+
+    @cached_property
+    def _signs(self) -> Found:
+        names = _GROUPS["_signs"]
+
+        def match_signs() -> np.ndarray:
+            """Return the rows of each sign."""
+            found = linguistic_tags.find_signs(self._table.texts)
+            return np.stack([found[name] for name in names])
+
+        made = cache_array("signs", (self._texts, names), (len(names), len(self._table)), match_signs)
+        return dict(zip(names, made, strict=True))
+
+    @cached_property
+    def _words(self) -> Found:
+        texts, config = self._table.texts, self._table.record.config
+        language, words = linguistic_tags.guess_language(config.data.name, texts), linguistic_tags.collect_words(texts)
+        found: Found = {}
+        for name in linguistic_tags.NAMED:
+            known = language in linguistic_tags.LANGUAGES
+            found[name] = (
+                linguistic_tags.match_words(name, words, language)
+                if known
+                else linguistic_tags.explain_language(language)
+            )
+        return {**found, "lexicon disagrees": linguistic_tags.find_disagreement(self._table, words, language)}
+
+    @cached_property
+    def _read(self) -> Found:
+        """Find the tags that depend on the tokenizer: unknown words and truncated texts."""
+        try:
+            depends = self._texts, hash_file(self._folder / TOKENIZER)
+            tokenizer = load_tokenizer(self._folder / TOKENIZER)
+        except FileNotFoundError:
+            return dict.fromkeys(("unknown words", "truncated"), "it has no tokenizer")
+        except (OSError, RunDamaged) as error:
+            return dict.fromkeys(("unknown words", "truncated"), f"its tokenizer cannot be read ({error})")
+        made = cache_array(
+            "reading", depends, (2, len(self._table)), lambda: _check_tokens(tokenizer, self._table.texts)
+        )
+        whole = "byte pairs make every word of pieces that are known"
+        return {"unknown words": whole if tokenizer.known_words is None else made[0], "truncated": made[1]}
+
+    @cached_property
+    def _duplicates(self) -> Found:
+        record, texts = self._table.record, self._table.texts
+
+        def match_duplicates() -> np.ndarray:
+            """Return the near-duplicates of training texts."""
+            self._tell("comparing with the training texts", None)
+            return find_near_duplicates(texts, self.training.texts)
+
+        try:
+            depends = self._texts, record.data_fingerprint, record.config.data
+            return {"near duplicate": cache_array("duplicates", depends, (len(texts),), match_duplicates)}
+        except (NotAvailable, OSError) as error:
+            return {"near duplicate": str(error)}
+
+    @cached_property
+    def _neighbours(self) -> Found:
+        record = self._table.record
+
+        def match_conflicts() -> np.ndarray:
+            """Return the texts whose training neighbours have another label."""
+            vectors, true = runs.predictions.read_vectors(self._folder, self._table.split, record.classes)
+            labels = self.training.labels[self.training.rows].astype(np.int64)
+            return find_conflicts(vectors, true.astype(np.int64), self.training.read_vectors(vectors.shape[1]), labels)
+
+        try:
+            model = [hash_file(self._folder / name) for name in (WEIGHTS, TOKENIZER)]
+            depends = self._hash_files(PREDICTIONS, EMBEDDINGS), model, record.data_fingerprint, record.config.data
+            return {"neighbours conflict": cache_array("neighbours", depends, (len(self._table),), match_conflicts)}
+        except FileNotFoundError as error:
+            return {"neighbours conflict": f"it has no {_MISSING.get(Path(error.filename or '').name, 'model')}"}
+        except (NotAvailable, RunDamaged, OSError) as error:
+            return {"neighbours conflict": str(error)}
+
+    @cached_property
+    def _sure(self) -> Found:
+        frame = self._table.frame
+        sure = (frame["p_said"] >= SURE).to_numpy(bool)
+        return {"low margin": (frame["margin"] < LOW_MARGIN).to_numpy(bool), "sure and wrong": sure & self._table.wrong}
+
+    @cached_property
+    def _dropout(self) -> Found:
+        """Return the dropout tag if it was computed on request: it takes longer than all other tags together."""
+        store, record = self._store, self._table.record
+        (name,) = _GROUPS["_dropout"]
+        try:
+            if why := mc_dropout.explain_unavailable(store, record):
+                return {name: why}
+            found = mc_dropout.DropoutUncertainty.from_run(store, record, self._table.split).read_tagged(
+                len(self._table)
+            )
+        except OSError as error:
+            return {name: str(error)}
+        asked = f"nobody has had it read with dropout on yet: sentiscope errors {record.run} --unsure"
+        return {name: asked if found is None else found}
+
+    def compare_with_run(self, run: str) -> TableTags:
+        """Return the same tags, with those from a comparison with another run."""
+        other = copy.copy(self)  # with all that was found already
+        other._against = (run,)
+        for name in ("there", "_models"):
+            other.__dict__.pop(name, None)
+        return other
+
+    @cached_property
+    def _models(self) -> list[str]:
+        """Return the runs to compare with that are other models, not other seeds of this one."""
+        record, named = self._table.record, list(dict.fromkeys(self._against))
+        others = [self._store.read(name) for name in named if name != record.run]
+        return [name for name in named if name in select_models(record, others, self._table.split)]
+
+    def _compare_models(self) -> np.ndarray | str:
+        if not self._models:
+            return "no other model is named beside it (--against RUN)"
+        return np.any([self._compare_run(run) for run in self._models], axis=0)
+
+    def _compare_run(self, run: str) -> np.ndarray:
+        """Return (n,) bool: where another run predicts something else."""
+        if run not in self._apart:
+            record, split = self._table.record, self._table.split
+            _, other = runs.labeled_predictions.align_answers(
+                [read_predictions(self._store, name, split) for name in (record.run, run)]
+            )
+            self._apart[run] = (build_table(other, split).said != self._table.said).any(1)
+        return self._apart[run]
+
+    @cached_property
+    def _seeds(self) -> Found:
+        """Find the rows where another seed of the same model predicts something else."""
+        record, split = self._table.record, self._table.split
+        others = find_peers(self._store, record, split, self._store.list())
+        found = [self._compare_run(run) for run in select_seeds(record, others)]
+        missing = "no other seed of this model has been trained on these data"
+        return {"seeds disagree": np.any(found, axis=0) if found else missing}
+
+    @cached_property
+    def _texts(self) -> str:
+        """Return a fingerprint of the texts, not of the file, since a run without texts reads them from its data."""
+        return hash_value(self._table.frame["key"].tolist())
+
+    def _hash_files(self, *names: str) -> list[str]:
+        return [hash_file(self._folder / EVALUATION / self._table.split / name) for name in names]
+
+
+def name_tag(tag: str) -> str:
+    """Return the display name of a tag; rules use its own name."""
+    return {"unsure under dropout": "uncertain under MC dropout"}.get(tag, tag)
+
+
+def describe_tag(tag: str) -> str:
+    """Return a description of the texts that have a tag; empty for an unknown tag."""
+    if tag.startswith(WITH):
+        return f"{tag.removeprefix(WITH)} says something else"
+    return ABOUT.get(tag, "")
+
+
+def _check_tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
+    """Return (2, n) bool: which texts have many unknown words, and which are too long."""
+    unknown = [(tokenizer.compute_unknown_share(text) or 0.0) >= UNKNOWN for text in texts]
+    return np.array([unknown, runs.train_overlap.encode_texts(tokenizer, texts).cut], bool)

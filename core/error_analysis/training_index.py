@@ -1,0 +1,162 @@
+"""The training texts of a run, with near-duplicates and neighbours in the model's vector space."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from core import runs
+from core.data.dataset import TRAIN, Dataset
+from core.error_analysis.split_analysis import cache_array
+from core.evaluation.scores import label_names
+from core.evaluation.split_differences import split_plain_words, to_class_matrix
+from core.exceptions import NotAvailable
+from core.fingerprint import hash_file
+from core.formatting import count
+from core.runs.background_jobs import Tell
+from core.runs.record import TOKENIZER, WEIGHTS, RunRecord
+from core.runs.store import RunStore
+from core.text.normalization import make_text_keys
+
+SHARED, OF = 4, 5
+"""Texts are near duplicates where they share four of five of all their different words (Jaccard 0.8)."""
+NEIGHBOURS = 10
+MOST = 10_000  # training rows whose neighbourhood is looked at; of more, a seeded sample
+_BLOCK = 16_000_000  # distances held at once
+
+Words = frozenset[str]
+
+
+def find_near_duplicates(texts: Sequence[str], training: Sequence[str]) -> np.ndarray:
+    """Return (n,) bool: which texts are near-duplicates of a training text by their set of words; see `SHARED`.
+
+    Letter case and punctuation are ignored; texts without words have no duplicates.
+
+    Exact: sets that share so much must share one of their few rarest words (prefix filter; Chaudhuri, Ganti and Kaushik
+    2006; Bayardo, Ma and Srikant 2007), so that only those are compared.
+    """
+    known = {frozenset(words) for words in map(split_plain_words, training) if words}
+    asked = [frozenset(split_plain_words(text)) for text in texts]
+    frequency = Counter(word for words in known for word in words)
+    index: dict[str, list[Words]] = defaultdict(list)
+    for words in known:
+        for word in _select_rarest(words, frequency):
+            index[word].append(words)
+    return np.array([bool(each) and (each in known or _has_near(each, index, frequency)) for each in asked], bool)
+
+
+def find_conflicts(vectors: np.ndarray, labels: np.ndarray, known: np.ndarray, known_labels: np.ndarray) -> np.ndarray:
+    """Return (n,) bool: where most of the ten nearest training rows, by Euclidean distance, have another label.
+
+    `vectors` are (n, d), `known` (m, d) float32; labels are (n,), or (n, C) of several: another one is any other set.
+    """
+    import torch
+
+    points, own = torch.from_numpy(known).float(), torch.from_numpy(np.ascontiguousarray(known_labels))
+    asked, true = torch.from_numpy(vectors).float(), torch.from_numpy(np.ascontiguousarray(labels))
+    count = min(NEIGHBOURS, len(points))
+    found = []
+    step = max(1, _BLOCK // max(1, len(points)))
+    for start in range(0, len(asked), step):
+        nearest = torch.cdist(asked[start : start + step], points).topk(count, largest=False).indices
+        other = own[nearest] != true[start : start + step, None]
+        found.append((other if other.ndim == 2 else other.any(2)).float().mean(1) > 0.5)
+    return torch.cat(found).numpy() if found else np.zeros(0, bool)
+
+
+def sample_rows(rows: int, seed: int = 0) -> np.ndarray:
+    """Return sorted indices of the training rows that are searched: all, or a seeded sample."""
+    if rows <= MOST:
+        return np.arange(rows)
+    return np.sort(np.random.default_rng(seed).choice(rows, MOST, replace=False))
+
+
+def _select_rarest(words: Words, frequency: Counter[str]) -> list[str]:
+    """Return the rarest words of a set, so many that every near-duplicate contains at least one of these."""
+    ordered = sorted(words, key=lambda word: (frequency[word], word))
+    return ordered[: len(words) + 1 + -SHARED * len(words) // OF]
+
+
+def _has_near(words: Words, index: dict[str, list[Words]], frequency: Counter[str]) -> bool:
+    size = len(words)
+    for word in _select_rarest(words, frequency):
+        for other in index.get(word, ()):
+            if SHARED * size <= OF * len(other) and SHARED * len(other) <= OF * size:
+                shared = len(words & other)
+                if OF * shared >= SHARED * (size + len(other) - shared):
+                    return True
+    return False
+
+
+class TrainingRows:
+    """The training rows of a run, read on first use."""
+
+    def __init__(self, store: RunStore, record: RunRecord, tell: Tell = lambda what, share: None) -> None:
+        self.record, self.tell = record, tell
+        self._store = store
+
+    @property
+    def data(self) -> Dataset:
+        """Return the whole data set; NotAvailable if it is missing or has changed."""
+        if isinstance(self._read, NotAvailable):
+            raise self._read
+        return self._read
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Return all training texts; raises as `data`."""
+        return self.data.splits[TRAIN]["text"].tolist()
+
+    @cached_property
+    def labels(self) -> np.ndarray:
+        """Return (m,) class numbers, or (m, C) zeros and ones; raises as `data`."""
+        return self.data.get_targets(TRAIN)
+
+    @cached_property
+    def named(self) -> list[str]:
+        """Return the label names of each row, joined by commas if there are several; raises as `data`."""
+        return label_names(to_class_matrix(self.labels, len(self.data.classes)), self.data.classes)
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Return sorted indices of the rows that are searched for neighbours, at most `MOST`; raises as `data`."""
+        return sample_rows(len(self.texts))
+
+    @cached_property
+    def _same(self) -> dict[str, Counter[str]]:
+        found: dict[str, Counter[str]] = {}
+        for key, name in zip(make_text_keys(self.texts, self.record.config.text), self.named, strict=True):
+            found.setdefault(key, Counter())[name] += 1
+        return found
+
+    def count_labels(self, texts: list[str]) -> list[dict[str, int]]:
+        """Count, for each text, the labels of the training texts that the run reads alike; raises as `data`."""
+        return [dict(self._same.get(key, {})) for key in make_text_keys(texts, self.record.config.text)]
+
+    def read_vectors(self, width: int) -> np.ndarray:
+        """Return (rows, width) float32: the vectors that the model's head reads for `rows`, cached on disk.
+
+        Raises NotAvailable without data, RunDamaged if the model cannot be read, OSError without weights.
+        """
+
+        def predict_vectors() -> np.ndarray:
+            """Predict the vectors of the rows."""
+            texts = [self.texts[row] for row in self.rows]
+            self.tell(f"reading {count(len(texts))} training texts", None)
+            return runs.load.load_run(self._store, self.record.run).predict(texts).pooled.astype(np.float32)
+
+        folder = self._store.get_path(self.record.run)
+        model = [hash_file(folder / name) for name in (WEIGHTS, TOKENIZER)]
+        depends = model, self.record.data_fingerprint, self.record.config.data, MOST
+        return cache_array("vectors", depends, (len(self.rows), width), predict_vectors)
+
+    @cached_property
+    def _read(self) -> Dataset | NotAvailable:
+        self.tell("reading the data", None)
+        try:
+            return runs.train_overlap.load_trained_data(self.record)
+        except NotAvailable as error:
+            return error

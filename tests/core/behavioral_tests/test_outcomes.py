@@ -1,0 +1,113 @@
+"""Which answers pass, on answers that are known."""
+
+import pytest
+
+from core.behavioral_tests.outcomes import judge_cases
+from core.behavioral_tests.polarity import find_polarities, infer_polarity, refuse_unknown_class
+from core.behavioral_tests.suite import Suite, SuiteCase, SuiteTest
+from core.exceptions import InputError
+
+BINARY = find_polarities("run", ("negative", "positive"))
+FIVE = find_polarities("run", ("very negative", "negative", "neutral", "positive", "very positive"))
+
+
+def asked(kind, cases, answers, sides=BINARY, **more):
+    """Whether each case is passed by a run that gives these probabilities to these texts."""
+    suite = Suite("s", (SuiteTest("t", "c", kind, tuple(cases), **more),))
+    return judge_cases("run", suite, sides, [answers[text] for text in suite.texts]).passed["t"]
+
+
+def test_the_answer_must_be_one_that_is_expected_or_the_same_in_all_texts_where_it_must_not_change():
+    cases = [
+        SuiteCase(("a",), ("positive",)),
+        SuiteCase(("b",), ("positive",)),
+        SuiteCase(("b",), ("neutral", "negative")),
+    ]
+    assert asked("minimum", cases, {"a": [0.4, 0.6], "b": [0.7, 0.3]}) == (True, False, True)
+    assert asked("minimum", [SuiteCase(("a",), ("neutral",))], {"a": [0.5, 0.5]}) == (None,)
+    assert asked("minimum", [SuiteCase(("a",), ("neutral",))], {"a": [0, 0, 1, 0, 0]}, FIVE) == (True,)
+    cases = [SuiteCase(("a", "b")), SuiteCase(("a", "b", "c"))]
+    assert asked("invariance", cases, {"a": [0.9, 0.1], "b": [0.6, 0.4], "c": [0.4, 0.6]}) == (True, False)
+
+
+def test_the_answer_is_the_class_with_the_highest_probability_not_the_heaviest_side():
+    suite = Suite("s", (SuiteTest("t", "c", "minimum", (SuiteCase(("a",), ("positive",)),)),))
+    found = judge_cases("run", suite, FIVE, [[0.3, 0.3, 0.0, 0.4, 0.0]])
+    assert found.passed["t"] == (True,)
+    assert found.answers["a"].label == "positive"
+    assert found.answers["a"].probabilities == pytest.approx({"negative": 0.6, "neutral": 0.0, "positive": 0.4})
+
+
+@pytest.mark.parametrize(
+    ("must", "tolerance", "after", "passed"),
+    [
+        ("not weaken", 0.0, 0.5, True),
+        ("not weaken", 0.0, 0.49, False),
+        ("not weaken", 0.1, 0.41, True),
+        ("not weaken", 0.1, 0.39, False),
+        ("rise", 0.0, 0.5, False),
+        ("rise", 0.0, 0.51, True),
+        ("rise", 0.1, 0.59, False),
+        ("rise", 0.1, 0.61, True),
+    ],
+)
+def test_a_side_must_not_weaken_or_must_rise_by_more_than_the_tolerance(must, tolerance, after, passed):
+    answers = {"a": [0.5, 0.5], "b": [1 - after, after]}
+    case = [SuiteCase(("a", "b"), ("positive",))]
+    assert asked("direction", case, answers, must=must, tolerance=tolerance) == (passed,)
+
+
+@pytest.mark.parametrize(
+    ("name", "side"),
+    [
+        ("Negative", "negative"),
+        ("very positive", "positive"),
+        ("NEU", "neutral"),
+        ("bearish", "negative"),
+        ("label_pos", "positive"),
+        ("not good", None),
+        ("positive or negative", None),
+        ("joy", None),
+        ("1", None),
+    ],
+)
+def test_a_class_has_the_polarity_that_its_name_says(name, side):
+    assert infer_polarity(name) == side
+
+
+def test_classes_without_a_polarity_and_mappings_of_classes_that_no_run_has_are_refused():
+    with pytest.raises(InputError) as told:
+        find_polarities("moods", ("joy", "deep anger", "neutral"))
+    assert "run 'moods' has classes without a polarity (joy, deep anger)" in str(told.value)
+    assert '--map joy=… --map "deep anger"=…' in str(told.value)
+    refuse_unknown_class({"Joy": "positive"}, ["joy"])
+    with pytest.raises(InputError, match="--map joi=…: no run has this class; the classes are joy, anger"):
+        refuse_unknown_class({"joi": "positive"}, ["joy", "anger", "joy"])
+
+
+def test_a_person_says_what_a_class_means_and_else_the_order_of_the_data_where_names_do_not():
+    chosen = {"Joy": "positive", "anger": "negative", "surprise": "none"}
+    sides = {"joy": "positive", "anger": "negative", "surprise": None}
+    assert find_polarities("moods", ("joy", "anger", "surprise"), chosen) == sides
+    assert list(find_polarities("r", ("3", "1", "2"), order=("1", "2", "3")).values()) == [
+        "positive",
+        "negative",
+        "neutral",
+    ]
+    mixed = ("negative", "fair", "neutral", "fine")
+    assert list(find_polarities("r", mixed, order=mixed).values()) == ["negative", "negative", "neutral", "positive"]
+    assert (
+        list(find_polarities("r", tuple("abcd"), order=tuple("abcd")).values()) == ["negative"] * 2 + ["positive"] * 2
+    )
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({"positive": "happy"}, "--map positive=happy: a class is negative, neutral, positive or none"),
+        ({"positive": "negative"}, "come to one polarity"),
+    ],
+)
+def test_a_mapping_that_cannot_be_is_refused(chosen, said):
+    with pytest.raises(InputError, match=said):
+        find_polarities("run", ("negative", "positive"), chosen)

@@ -1,0 +1,111 @@
+"""A run is asked once; what it said is kept beside the machine's other results."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import core.api.objects
+from core import api
+from core.behavioral_tests.suite_predictions import SuiteAnswers
+from core.behavioral_tests.suite_reader import load_builtin_suite, parse_suite, read_suite
+from core.exceptions import InputError
+from core.runs.store import RunStore
+
+TRAINED = Path(__file__).resolve().parents[3] / "trained"
+RUNS = ("starter-vanilla", "starter-differential")
+SUITE = """
+name: mine
+tests:
+  - {name: plain, capability: words, kind: minimum, expected: positive, texts: [The film was good., The film was bad.]}
+  - name: not
+    capability: negation
+    kind: minimum
+    contrast: [{positive: The soup was good., negative: The soup was not good.}]
+  - {name: case, capability: spelling, kind: invariance, edits: [upper case], texts: [The film was good.]}
+  - {name: ask, capability: neutral, kind: minimum, expected: neutral, texts: [Is it good?]}
+"""
+
+
+@pytest.fixture(autouse=True)
+def starters(monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "my.yaml"
+    path.write_text(SUITE)
+    return path
+
+
+@pytest.mark.slow
+def test_probabilities_are_those_of_predict_and_are_kept(monkeypatch):
+    suite, store = parse_suite(SUITE.encode(), "my.yaml"), RunStore()
+    found, kept = SuiteAnswers.from_suite(store, RUNS[0], suite).read_or_compute()
+    said = api.predict(RUNS[0], suite.texts)["predictions"]
+    assert np.allclose(found, [list(each["probabilities"].values()) for each in said], atol=1e-6)
+    monkeypatch.setattr("core.runs.load.load_run", lambda *_: pytest.fail("it was asked again"))
+    assert not kept and SuiteAnswers.from_suite(store, RUNS[0], suite).read_or_compute() == (found, True)
+
+
+@pytest.mark.slow
+def test_answers_are_at_the_temperature_of_the_run_and_kept_for_it_alone(monkeypatch):
+    suite, store = parse_suite(SUITE.encode(), "my.yaml"), RunStore()
+    before, own = SuiteAnswers.from_suite(store, RUNS[0], suite).read_or_compute()[0], store.read(RUNS[0])
+    known = own.results["temperature"]
+    record = dataclasses.replace(own, results={"temperature": {**known, "value": 4.0}})
+    monkeypatch.setattr(RunStore, "read", lambda *_: record)
+    found = SuiteAnswers.from_suite(store, RUNS[0], suite).read_or_compute()[0]
+    odds, cooled = (np.log(each[:, 1] / each[:, 0]) for each in (np.array(before), np.array(found)))
+    centre = np.log(known["prior"]["positive"] / known["prior"]["negative"])
+    np.testing.assert_allclose(cooled, centre + (odds - centre) * own.temperature / 4, rtol=1e-3)
+
+
+@pytest.mark.slow
+def test_runs_stand_beside_each_other_with_what_fails_and_one_alone_has_nothing_to_differ_from(file):
+    found = api.behave(*RUNS, suite=file)
+    suite = found["suite"]
+    assert (suite["file"], suite["name"]) == (str(file), "mine")
+    assert [suite[name] for name in ("tests", "capabilities", "cases", "texts")] == [4, 4, 6, 6]
+    assert [each["run"] for each in found["runs"]] == list(RUNS)
+    words, negation, spelling, neutral = found["capabilities"]
+    rate, [test] = words["rates"][RUNS[0]], words["tests"]
+    assert (rate["n"], rate["failed"], rate["rate"]) == (2, 1, 0.5)
+    [failing] = test["failing"][RUNS[0]]
+    assert failing["texts"] == ["The film was bad."] and failing["expected"] == ["positive"]
+    [answer] = failing["answers"]
+    assert (answer["label"], answer["polarity"]) == ("negative", "negative")
+    assert sum(answer["probabilities"].values()) == pytest.approx(1, abs=1e-6)
+    assert negation["rates"][RUNS[0]]["consistency"]["groups"] == 1 and words["rates"][RUNS[0]]["consistency"] is None
+    assert spelling["must"] == ["must not change"] and spelling["rates"][RUNS[1]]["failed"] == 0
+    assert neutral["rates"][RUNS[0]] == {
+        "n": 0, "failed": 0, "rate": None, "interval": None, "verdict": "open", "not_asked": 1, "consistency": None,
+    }  # fmt: skip
+    assert {each["capability"] for each in found["differences"]} == {"words", "negation", "spelling"}
+    assert core.api.objects.run(RUNS[0]).behave(RUNS[1], suite=file) == found
+    alone = api.behave(RUNS[0], RUNS[0], suite=file)
+    assert len(alone["runs"]) == 1 and alone["differences"] == []
+
+
+def test_the_command_names_the_suite_and_what_classes_mean(file):
+    asked = SuiteAnswers.from_suite(RunStore(), RUNS[0], read_suite(str(file)), {"calm": "positive"})
+    assert asked.words == ("behave", RUNS[0], "--suite", str(file), "--map=calm=positive")
+    assert SuiteAnswers.from_suite(RunStore(), RUNS[0], load_builtin_suite()).words == ("behave", RUNS[0])
+
+
+def test_a_run_of_several_labels_is_refused(monkeypatch, file):
+    record = dataclasses.replace(RunStore().read(RUNS[0]), task="multi")
+    monkeypatch.setattr(RunStore, "read", lambda *_: record)
+    with pytest.raises(InputError, match="gives several labels per text; a suite asks for one polarity per text"):
+        api.behave(RUNS[0], suite=file)
+
+
+@pytest.mark.slow
+def test_a_model_is_asked_also_where_its_answers_cannot_be_stored(monkeypatch, tmp_path):
+    suite, store = load_builtin_suite(), RunStore()
+    stored = SuiteAnswers.from_suite(store, RUNS[0], suite).judge()
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "file"))
+    assert SuiteAnswers.from_suite(store, RUNS[0], suite).judge() == stored

@@ -1,0 +1,165 @@
+"""Suites as files: what is no suite is refused with the line or the field; a table is one too."""
+
+import pytest
+
+from core.behavioral_tests.suite import LONGEST
+from core.behavioral_tests.suite_reader import parse_suite, read_suite
+from core.data import yaml_tree
+from core.data.yaml_tree import LARGEST
+from core.exceptions import DataError
+
+ONE = "  - {name: one, capability: c, kind: minimum, expected: positive, texts: [x]}\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "a suite has a name and tests"),
+        (b"- a\n- b\n", "a suite has a name and tests"),
+        (b"tests: [{}]", "the field name is missing"),
+        (b"name: a\ntests: []", "tests is []: it must not be empty"),
+        (b"name: a\nname: b\ntests: []", "line 2: name stands here twice"),
+        (b"name: a\n\ttests: []", "line 2:"),
+        (b"name: [a\n", "line 2:"),
+        (b"name: &x a\ntests: [*x, *x]", "line 2: aliases (*x) are not read"),
+        (b"name: !!python/object/apply:os.getcwd []\ntests: []", "the tag tag:yaml.org,2002:python/object"),
+        (b"name: \xff\n", "it is not UTF-8"),
+        (f"name: a\ntests:\n{ONE}{ONE}".encode(), "two tests are called 'one'"),
+        (b"name: a\ntests:\n  - {capability: c}\n", "test 1: the field name is missing"),
+        (b"name: a\nother: b\ntests:\n  - {}\n", "there is no field other; there are name, tests, about, slots"),
+        (b"? [a, b]\n: c", "line 1: a name is a text, and this is a group or a list"),
+        (b"{[a]: b}", "line 1: a name is a text, and this is a group or a list"),
+        (b"name: !!bool maybe\ntests: []", "line 1: the tag tag:yaml.org,2002:bool is not read; take it out"),
+        (b"name: !!timestamp foo\ntests: []", "the tag tag:yaml.org,2002:timestamp is not read"),
+        (b"name: !!int ''\ntests: []", "the tag tag:yaml.org,2002:int is not read"),
+        (b"name: !!float ''\ntests: []", "the tag tag:yaml.org,2002:float is not read"),
+        (b"name: !!set [1]\ntests: []", "the tag tag:yaml.org,2002:set is not read"),
+        (b"name: 0x" + b"f" * 10**6 + b"\ntests: []", "name is '0xfff"),
+        (b"name: 1" + b":59" * 10**5 + b"\ntests: []", "name is '1:59:59"),
+        (b"name: " + b"9" * 10**6 + b"\ntests: []", "name is '9999"),
+        (b"name: a\ntests: []\n---\nname: b", "line 3: a second document begins here; a file holds one"),
+        (b"name: " + b"[" * 2000 + b"]" * 2000, "nested more than 64 deep"),
+    ],
+)
+def test_what_is_no_suite_is_refused_with_its_file_and_place(content, said):
+    with pytest.raises(DataError) as told:
+        parse_suite(content, "my.yaml")
+    assert str(told.value).startswith("my.yaml: ") and said in str(told.value)
+
+
+def test_a_suite_of_too_many_cases_is_refused_before_it_is_asked(monkeypatch):
+    monkeypatch.setattr("core.behavioral_tests.suite.MOST_CASES", 1)
+    two = ONE.replace("texts: [x]", "texts: [x, y]")
+    with pytest.raises(DataError, match="it comes to more than 1 cases; take some tests out, or lower their `most`"):
+        parse_suite(f"name: a\ntests:\n{two}".encode(), "my.yaml")
+
+
+@pytest.mark.slow
+def test_a_few_lines_that_come_to_millions_of_sentences_are_refused_before_these_are_made(monkeypatch):
+    """Of each test at most `most` × texts are made, and no test after the one with which it is too much."""
+    made = []
+    monkeypatch.setattr(
+        "core.behavioral_tests.case_builder.fill_template", lambda text, chosen: made.append(1) or f"{text} {chosen}"
+    )
+    words = f"[{', '.join(map(str, [f'w{n}' for n in range(200)]))}]"
+    one = "{name: t%d, capability: c, kind: minimum, expected: positive, most: 1000, texts: ['{a} {b} {c}', '{c} {b}']}"
+    many = "\n".join(f"  - {one % number}" for number in range(500))
+    with pytest.raises(DataError, match=r"it comes to more than 20\s000 cases"):
+        parse_suite(f"name: a\nslots: {{a: {words}, b: {words}, c: {words}}}\ntests:\n{many}".encode(), "my.yaml")
+    assert len(made) < 23_000
+    texts = ", ".join(f"'{n} {{a}}'" for n in range(300))
+    alone = f"  - {{name: t, capability: c, kind: minimum, expected: positive, most: 1000, texts: [{texts}]}}"
+    with pytest.raises(DataError, match=r"test 't': most is 1000: lower it: the test comes to more than 20\s000 cases"):
+        parse_suite(f"name: a\nslots: {{a: {words}}}\ntests:\n{alone}".encode(), "my.yaml")
+
+
+def test_words_are_read_by_the_core_schema():
+    """No `yes` becomes a truth, no `12:30` a number and no date a date; what is in quotes is a text."""
+    written = "{a: [yes, no, on, 2026-11-26, 12:30, 0x1f, 1_000, '7', \"null\", !!str 5, << , =]}"
+    suite = parse_suite(f"name: 'true'\nslots: {written}\ntests:\n{ONE}".encode(), "my.yaml")
+    assert suite.name == "true"
+    plain = yaml_tree.parse_yaml(f"a: {written}\nb: [1, -2, .5, 1e3, true, NULL, ~, '']".encode(), "my.yaml")
+    words = ["yes", "no", "on", "2026-11-26", "12:30", "0x1f", "1_000", "7", "null", "5", "<<", "="]
+    assert plain == {"a": {"a": words}, "b": [1, -2, 0.5, 1000.0, True, None, None, ""]}
+
+
+SLOTS = f"{{a: [{'x' * 600}, {'y' * 600}], b: [{', '.join(f'{n}' + 'z' * 600 for n in range(200))}]}}"
+
+
+@pytest.mark.parametrize(
+    ("slots", "texts", "said"),
+    [
+        (SLOTS, f"'{'{a}' * 9}'", rf"test 't': with its slots filled '{'{a}' * 9}…' has more than 5\s000 characters"),
+        (SLOTS, "'{b}{a}'", r"test 't': most is 1000: lower it: the suite comes to more than 90\s000 characters"),
+        ("{a: [x, xx], b: [x, xx], c: [x, xx], d: [x, xx]}", "'{a}{b}{c}{d}'", r"comes to more than 12 fillings"),
+    ],
+)
+def test_a_suite_that_fills_the_memory_is_refused_before_its_sentences_are_made(monkeypatch, slots, texts, said):
+    monkeypatch.setattr("core.behavioral_tests.case_builder.MOST_CHARACTERS", 90_000)
+    monkeypatch.setattr("core.behavioral_tests.case_builder.MOST_FILLINGS", 1_000 if slots is SLOTS else 12)
+    one = f"{{name: t, capability: c, kind: minimum, expected: positive, most: 1000, texts: [{texts}]}}"
+    with pytest.raises(DataError, match=said):
+        parse_suite(f"name: a\nslots: {slots}\ntests: [{one}]".encode(), "my.yaml")
+    assert len("{a}" * 9) < LONGEST
+
+
+def test_a_suite_of_somebody_else_is_read_in_another_process_by_its_ending(tmp_path, monkeypatch):
+    monkeypatch.setattr("core.data.yaml_tree.yaml.parse", lambda *_, **__: pytest.fail("read in this process"))
+    path = tmp_path / "my.yml"
+    path.write_text(f"name: a\ntests:\n{ONE}")
+    assert read_suite(str(path)).texts == ("x",)
+    path.write_text("? [a, b]\n: c")
+    with pytest.raises(DataError, match=r"^my\.yml: line 1: a name is a text"):
+        read_suite(str(path))
+    path = tmp_path / "my.yaml"
+    path.write_bytes(b"#" * (LARGEST + 1))
+    with pytest.raises(DataError, match=r"my.yaml: it has 2 MB, and at most 2 MB are read"):
+        read_suite(str(path))
+    with pytest.raises(DataError, match="no such file"):
+        read_suite(str(tmp_path / "none.yaml"))
+
+
+def table(tmp_path, rows, head="text,test,capability,expected,group"):
+    path = tmp_path / "my.csv"
+    path.write_text("\n".join([head, *rows]) + "\n")
+    return read_suite(str(path))
+
+
+def test_a_table_is_a_suite_its_groups_are_contrast_sets_or_without_an_answer_must_be_answered_alike(tmp_path):
+    rows = ["It is fine,not,negation,Positive,1", "It is not fine,not,negation,negative|neutral,1"]
+    suite = table(tmp_path, [*rows, "Ok,plain,words,positive,"])
+    assert [(test.name, test.capability) for test in suite.tests] == [("not", "negation"), ("plain", "words")]
+    assert {test.kind for test in suite.tests} == {"minimum"}
+    first, second = suite.tests[0].cases
+    assert first.group == second.group == "not 1" and second.expected == ("negative", "neutral")
+    assert suite.tests[1].cases[0].group == ""
+    groups = {"It is fine": "a", "IT IS FINE": "a", "it is fine": "a", "b1": "b", "b2": "b"}
+    rows = [f"{text},case,robust,{group}" for text, group in groups.items()]
+    [test] = table(tmp_path, rows, "text,test,capability,group").tests
+    assert test.kind == "invariance"
+    assert [case.texts for case in test.cases] == [("It is fine", "IT IS FINE", "it is fine"), ("b1", "b2")]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (["x,,c,positive,", "y,t,c,positive,"], "my.csv, row 1, field 'test': the cell is empty"),
+        (["x,t,c,happy,", "y,t,c,positive,"], "my.csv, row 1, field 'expected': 'happy' is no answer"),
+        (["x,t,c,positive,", "y,t,d,positive,"], "row 2, field 'capability': test 't' is of 'c' in an earlier row"),
+        (["x,t,c,positive,", "y,t,c,,g"], "row 2, field 'expected': test 't' expects an answer in other rows"),
+        (["x,t,c,,g", "y,t,c,,h"], "row 1, field 'group': group 'g' of test 't' needs two different texts"),
+        (["x,t,c,,g", "y,t,c,,"], "row 2: test 't' has neither expected nor group here"),
+    ],
+)
+def test_a_row_that_cannot_be_asked_is_named(tmp_path, rows, said):
+    with pytest.raises(DataError) as told:
+        table(tmp_path, rows)
+    assert said in str(told.value)
+
+
+def test_a_table_of_another_kind_is_refused_with_the_columns_that_a_suite_has(tmp_path):
+    names = r"below the column names text, test, capability and expected or group; found"
+    with pytest.raises(DataError, match=f"{names} text, label"):
+        table(tmp_path, ["x,1", "y,0"], "text,label")
+    with pytest.raises(DataError, match=f"{names} no row that names its columns"):
+        table(tmp_path, [])

@@ -1,0 +1,196 @@
+"""Codes go out as CSV and come back as they were, whatever is written in them; bad rows are named."""
+
+import csv
+import io
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from answering import answering, right_where, texts
+
+from core.error_analysis import annotation_store
+from core.error_analysis.annotations_csv import (
+    format_annotations,
+    format_codebook,
+    import_annotations,
+    import_codebook,
+    import_csv,
+)
+from core.error_analysis.codebook import Codes
+from core.error_analysis.predictions_table import read_table
+from core.exceptions import InputError
+from core.runs.store import RunStore
+from core.table_format import BOM, escape_formula, strip_apostrophe
+
+NASTY = ("=1+1", "'=1+1", "''@x", "-", "it's", "two\nlines", 'say "so", yes', " =x", "＝wide", "naïve 😀", "'", "a\rb")
+
+
+@pytest.fixture
+def table(tmp_path):
+    store, labels = RunStore(tmp_path / "runs"), np.arange(len(NASTY)) % 2
+    rows = texts(labels, id=[f"t-{n}" for n in labels], author=[*NASTY])
+    answering(store, "one", right_where(labels > 0, labels), rows, data__name="reviews.csv")
+    return read_table(store, "one")
+
+
+@pytest.fixture
+def codes(tmp_path):
+    return Codes(tmp_path / "runs", "reviews.csv")
+
+
+def told(table, codes):
+    """All that was said, as it goes out."""
+    return format_annotations(table, [True] * len(table), codes, codes.read_annotations())
+
+
+@pytest.mark.parametrize("text", [*NASTY, "", "plain", "'+", "'''=", "\t=x"])
+def test_a_guard_is_taken_off_again(text):
+    assert strip_apostrophe(escape_formula(text)) == text
+    assert escape_formula(text).lstrip("'") == escape_formula(text) or not escape_formula(text).startswith(
+        ("=", "+", "-", "@")
+    )
+
+
+@pytest.mark.slow
+def test_out_and_in_leaves_everything_as_it_is(tmp_path, table, codes):
+    for place, text in enumerate(NASTY):
+        key = table.frame["key"][place]
+        codes.note(key, text, author="ann")
+        if name := " ".join(text.split()):
+            codes.add_code(name, definition=text, example=text)
+            codes.code_rows([key], [name], author="=ben" if place % 2 else "ann")
+    out = told(table, codes)
+    rows = list(csv.reader(io.StringIO(out.removeprefix(BOM), newline="")))
+    assert not any(cell.lstrip().startswith(("=", "+", "-", "@")) for row in rows for cell in row)
+    assert len(rows) - 1 == len(NASTY) + len(NASTY) // 2, "of a row that two have coded there are two lines"
+    assert {"id", "data:author", "key", "truth", "said", "p_said"} <= set(rows[0])
+    (tmp_path / "out.csv").write_text(out, encoding="utf-8", newline="")
+    (tmp_path / "book.csv").write_text(format_codebook(codes), encoding="utf-8", newline="")
+    other = Codes(tmp_path / "other", "reviews.csv")
+    added = [each.name for each in codes.list_codes()]
+    assert import_codebook(other, tmp_path / "book.csv") == {"codes": len(NASTY), "added": added}
+    taken = import_annotations(other, table, tmp_path / "out.csv")
+    assert taken == {"rows": len(NASTY) + len(NASTY) // 2, "added": []}
+    assert (
+        other.read_annotations().given == codes.read_annotations().given
+        and other.read_annotations().notes == codes.read_annotations().notes
+    )
+    assert other.list_codes() == codes.list_codes()
+    again = pd.read_csv(io.StringIO(told(table, other))).drop(columns="time")
+    pd.testing.assert_frame_equal(again, pd.read_csv(io.StringIO(out)).drop(columns="time"))
+
+
+def test_a_file_sets_what_it_names_leaves_the_rest_and_is_undone_at_once(tmp_path, table, codes):
+    keys = table.frame["key"].tolist()
+    codes.add_code("irony")
+    codes.code_rows(keys[:3], ["irony"], author="ann")
+    before = codes.read_annotations()
+    lines = [("key", "codes", "author"), (keys[0], "label; irony", "ann"), (keys[1], "", "ann"), (keys[5], "", "")]
+    (tmp_path / "in.csv").write_text("\n".join(",".join(line) for line in lines), encoding="utf-8-sig")
+    assert import_annotations(codes, table, tmp_path / "in.csv", author="ann") == {"rows": 2, "added": ["label"]}
+    assert codes.read_annotations().given == {keys[0]: {"ann": ("irony", "label")}, keys[2]: {"ann": ("irony",)}}
+    codes.undo_last("ann")
+    assert codes.read_annotations() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("key,codes\nKEY,irony\nabc,irony\n", r"in\.csv, row 2, field 'key': no sentence of one, test has the key"),
+        ("key,codes\n1.2E+11,irony\n", "a spreadsheet may have made a number of it"),
+        (f"key,codes\nKEY,{'x' * 61}\n", r"in\.csv, row 1, field 'codes': code 'x"),
+        (f"key,codes,note\nKEY,irony,{'x' * 100_001}\n", r"in\.csv, row 1, field 'note': 'x"),
+        ("key,codes\nKEY,irony\nKEY,label\n", r"in\.csv, row 2, field 'key': this sentence and author stand there"),
+        ("key,code\nKEY,irony\n", r"in\.csv, field 'codes': there is no such column; it has key, code"),
+        ("key,codes\nKEY,irony,more\n", r"in\.csv, row 1: it has 3 fields, the header 2"),
+        ("", r"in\.csv, field 'key': there is no such column; it has no column"),
+        ("key,codes\n" + "abc,irony\n" * 9, "and 4 further rows"),
+    ],
+)
+def test_bad_rows_are_named_and_nothing_is_taken(tmp_path, table, codes, content, said):
+    (tmp_path / "in.csv").write_text(content.replace("KEY", table.frame["key"][0]))
+    with pytest.raises(InputError, match=said):
+        import_annotations(codes, table, tmp_path / "in.csv")
+    assert codes.read_annotations().given == {} and codes.list_codes() == []
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Every change is a second later than the one before."""
+    seconds = iter(range(60))
+    monkeypatch.setattr(annotation_store, "get_timestamp", lambda: f"2026-01-01T00:00:{next(seconds):02}+00:00")
+    monkeypatch.setattr("core.error_analysis.codebook.get_timestamp", annotation_store.get_timestamp)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "since",
+    [
+        lambda codes, key: codes.code_rows([key], ["label"], author="ann"),
+        lambda codes, key: codes.code_rows([key], [], author="ann"),
+        lambda codes, key: codes.note(key, "seen again", author="ann"),
+        lambda codes, key: codes.undo_last("ann"),
+    ],
+    ids=["coded", "taken off", "noted", "taken back"],
+)
+def test_what_was_changed_here_after_a_file_was_written_is_not_reverted_by_it(tmp_path, table, codes, clock, since):
+    keys = table.frame["key"].tolist()
+    codes.add_code("irony")
+    codes.add_code("label")
+    codes.code_rows(keys[:2], ["irony"], author="ann")
+    (tmp_path / "in.csv").write_text(told(table, codes), encoding="utf-8", newline="")
+    codes.code_rows([keys[5]], ["label"], author="ben")
+    codes.code_rows([keys[0]], ["irony", "label"], author="ann")
+    codes.code_rows([keys[0]], ["irony"], author="ann")
+    assert import_annotations(codes, table, tmp_path / "in.csv")["rows"] == 2, "what is as the file says is no conflict"
+    since(codes, keys[0])
+    before = codes.read_annotations()
+    with pytest.raises(InputError, match=r"in\.csv, row 1, field 'time': ann has changed this sentence here after"):
+        import_annotations(codes, table, tmp_path / "in.csv")
+    assert codes.read_annotations() == before
+    timeless = pd.read_csv(tmp_path / "in.csv", dtype=str).drop(columns="time")
+    timeless.to_csv(tmp_path / "in.csv", index=False, quoting=csv.QUOTE_ALL)
+    import_annotations(codes, table, tmp_path / "in.csv")
+    assert codes.read_annotations().given[keys[0]] == {"ann": ("irony",)}, "without times the file wins"
+
+
+def test_a_sheet_that_went_out_is_coded_and_taken_in(tmp_path, table, codes, clock):
+    keys = table.frame["key"].tolist()
+    codes.add_code("irony")
+    codes.code_rows(keys[:1], ["irony"], author="ben")
+    sheet = pd.read_csv(
+        io.StringIO(format_annotations(table, [True] * len(table), codes, codes.read_annotations("ben"))), dtype=str
+    )
+    sheet.loc[0, "codes"], sheet.loc[1, "codes"] = "IRONY; label", "irony"
+    sheet.to_csv(tmp_path / "in.csv", index=False, quoting=csv.QUOTE_ALL)
+    assert import_annotations(codes, table, tmp_path / "in.csv", author="ben") == {"rows": 2, "added": ["label"]}
+    assert codes.read_annotations().given == {keys[0]: {"ben": ("irony", "label")}, keys[1]: {"ben": ("irony",)}}
+
+
+@pytest.mark.parametrize("time", ["1.5.26 9:00", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59"])
+def test_a_time_that_a_spreadsheet_has_rewritten_is_named(tmp_path, table, codes, time):
+    (tmp_path / "in.csv").write_text(f"key,codes,time\n{table.frame['key'][0]},irony,{time}\n")
+    with pytest.raises(InputError, match=rf"row 1, field 'time': '{re.escape(time)}' is no time as it went out"):
+        import_annotations(codes, table, tmp_path / "in.csv")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "cp1252"])
+def test_what_excel_writes_is_read(tmp_path, table, codes, encoding):
+    content = f"key;codes;note\r\n{table.frame['key'][0]};Übermut, leise;naïve\r\n"
+    (tmp_path / "in.csv").write_bytes(content.encode(encoding))
+    assert import_csv(codes, table, tmp_path / "in.csv", "ann") == {"rows": 1, "codes": 0, "added": ["Übermut, leise"]}
+    assert codes.read_annotations().notes == {table.frame["key"][0]: {"ann": "naïve"}}
+
+
+def test_the_header_says_whether_a_file_is_a_codebook(tmp_path, table, codes):
+    (tmp_path / "in.csv").write_text(f"codes,key\nirony,{table.frame['key'][0]}\n")
+    assert import_csv(codes, table, tmp_path / "in.csv") == {"rows": 1, "codes": 0, "added": ["irony"]}
+    (tmp_path / "in.csv").write_text("definition,code\nthe opposite,Irony\nits name,label\n")
+    assert import_csv(codes, table, tmp_path / "in.csv", "ann") == {"rows": 0, "codes": 2, "added": ["label"]}
+    assert (codes.list_codes()[0].name, codes.list_codes()[0].definition) == ("irony", "the opposite")
+    (tmp_path / "twice.csv").write_text("code\nirony\nIRONY\n")
+    with pytest.raises(InputError, match="the code 'IRONY' stands there twice"):
+        import_codebook(codes, tmp_path / "twice.csv")
+    assert codes.undo_last("ann")["said"] == "2 codes from in.csv"
+    assert [(code.name, code.definition) for code in codes.list_codes()] == [("irony", "")]

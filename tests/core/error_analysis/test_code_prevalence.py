@@ -1,0 +1,105 @@
+"""Random draws, and rates that are told only where the rows that were read can tell."""
+
+from collections import Counter
+
+import pytest
+from scipy.stats import chisquare
+from statsmodels.stats.proportion import proportion_confint
+
+from core.error_analysis.code_prevalence import compute_rates, draw_sample, list_draws, list_samples, sample_keys
+from core.error_analysis.codebook import Codes
+from core.exceptions import InputError
+
+KEYS = [f"{n:012x}" for n in range(200)]
+
+
+@pytest.fixture
+def codes(tmp_path):
+    found = Codes(tmp_path, "reviews")
+    found.add_code("irony")
+    found.add_code("label")
+    return found
+
+
+def told(codes, keys):
+    return compute_rates(codes.read_annotations(), keys, list_draws(codes))
+
+
+def test_a_draw_knows_no_order_a_larger_one_holds_it_and_the_same_one_is_not_kept_twice(codes):
+    assert sample_keys(KEYS, 75, 3) == sample_keys(KEYS[::-1], 75, 3) == sample_keys(KEYS, 150, 3)[:75]
+    assert set(sample_keys(KEYS, 75, 3)) != set(sample_keys(KEYS, 75, 4))
+    counts = Counter(key for seed in range(100) for key in sample_keys(KEYS, 50, seed))
+    assert chisquare([counts[key] for key in KEYS]).pvalue > 0.01, "every row is drawn equally often"
+    made = draw_sample(codes, KEYS, 75, 0, "wrong", run="one", author="ann")
+    assert draw_sample(codes, KEYS[::-1], 75, 0, "the same", author="ben") == made
+    assert list_draws(codes) == [made] and made.keys == sample_keys(KEYS, 75, 0) and made.population == set(KEYS)
+    with pytest.raises(InputError, match="201 at random of 200 rows: draw 1 to 200"):
+        draw_sample(codes, KEYS, 201, 0, "wrong")
+
+
+def test_rates_of_a_draw_are_told_when_all_of_it_is_coded(codes):
+    made = draw_sample(codes, KEYS, 75, 0, "wrong")
+    codes.code_rows(made.keys[:20], ["irony"])
+    codes.code_rows(made.keys[20:74], ["label"])
+    half = told(codes, KEYS)
+    assert not half["complete"] and half["sample"]["coded"] == 74 and half["codes"][0]["share"] is None
+    assert half["said"] == "74 of 75 coded, drawn at random from 200. Shares are told when all of them are."
+    codes.code_rows(made.keys[74:], ["label"])
+    codes.code_rows([key for key in KEYS if key not in made.keys][:10], ["irony"])  # read by choice: they do not count
+    whole = told(codes, KEYS)
+    label, irony = whole["codes"]
+    assert whole["complete"] and whole["coded"] == 85 and whole["sample"]["n"] == 75 and whole["sample"]["of"] == 200
+    assert (label["code"], label["n"], label["hits"], label["share"]) == ("label", 55, 55, 55 / 75)
+    assert (irony["n"], irony["hits"]) == (30, 20)
+    assert irony["interval"] == pytest.approx(proportion_confint(20, 75, method="wilson"))
+    assert told(codes, list(made.keys))["sample"]["of"] == 200, "the draw itself speaks for what was drawn from"
+
+
+def test_a_part_of_the_selection_is_spoken_for_by_the_part_of_the_draw(codes):
+    made = draw_sample(codes, KEYS, 75, 0, "wrong")
+    codes.code_rows(made.keys, ["irony"])
+    part = told(codes, KEYS[:100])
+    assert part["complete"] and part["sample"]["n"] == sum(key in made.keys for key in KEYS[:100]) < 75
+    assert part["sample"]["of"] == 100
+    more = told(codes, [*KEYS, "f" * 12])
+    assert not more["complete"] and not more["sample"]["draw"], "nothing was drawn from what is larger"
+
+
+def test_rows_that_somebody_chose_say_nothing_of_the_others(codes):
+    codes.code_rows(KEYS[:199], ["irony"])
+    some = told(codes, KEYS)
+    assert not some["complete"] and [row["n"] for row in some["codes"]] == [199, 0]
+    assert some["said"] == "199 of 200 coded. Shares are told of all of them or of a random draw."
+    codes.code_rows(KEYS[199:], ["label"])
+    every = told(codes, KEYS)
+    assert every["complete"] and every["said"] == "All are coded."
+    assert every["codes"][0]["interval"] == pytest.approx(proportion_confint(199, 200, method="wilson"))
+
+
+def test_rows_that_were_chosen_by_their_codes_have_no_shares_unless_a_whole_draw_is_among_them(codes):
+    made = draw_sample(codes, KEYS, 75, 0, "wrong")
+    codes.code_rows(made.keys[:40], ["irony"])
+    read = list(codes.read_annotations().given)
+    assert told(codes, read)["complete"], "of sentences chosen otherwise they would be all"
+    some = compute_rates(codes.read_annotations(), read, list_draws(codes), by_codes=True)
+    assert not some["complete"] and {row["share"] for row in some["codes"]} == {None}
+    assert some["said"].startswith("Chosen by their codes") and [row["n"] for row in some["codes"]] == [40, 0]
+    codes.code_rows(made.keys[40:], ["label"])
+    codes.code_rows([key for key in KEYS if key not in made.keys][:9], ["irony"])
+    whole = compute_rates(
+        codes.read_annotations(), list(codes.read_annotations().given), list_draws(codes), by_codes=True
+    )
+    assert whole["complete"] and (whole["sample"]["n"], whole["sample"]["of"]) == (75, 200)
+    assert {row["code"]: row["share"] for row in whole["codes"]} == {"irony": 40 / 75, "label": 35 / 75}
+
+
+def test_of_several_authors_it_is_said_that_any_counts_and_of_nothing_there_is_nothing(codes):
+    codes.code_rows(KEYS, ["irony"], author="ann")
+    assert told(codes, KEYS)["said"] == "All are coded."
+    codes.code_rows(KEYS[:50], ["label"], author="ben")
+    both = told(codes, KEYS)
+    assert both["authors"] == 2 and both["said"] == "All are coded. A code counts where any of 2 authors gave it."
+    assert [row["share"] for row in both["codes"]] == [1.0, 0.25]
+    none = told(codes, [])
+    assert none["said"] == "No row is selected." and not none["complete"] and none["n"] == none["coded"] == 0
+    assert [len(sample.keys) for sample in list_samples([], [])] == [0]

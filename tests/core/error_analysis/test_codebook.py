@@ -1,0 +1,244 @@
+"""The codebook and its codings: names, digits, merge and split, and what rules see of them."""
+
+import numpy as np
+import pytest
+from answering import answering, right_where, texts
+
+from core.error_analysis import query
+from core.error_analysis.annotator_names import clean_author, make_visitor_id, name_author
+from core.error_analysis.codebook import Codes, get_data_name
+from core.error_analysis.predictions_table import read_table
+from core.error_analysis.row_annotations import Code
+from core.error_analysis.selection import Selection, describe_selection, select_rows
+from core.exceptions import InputError
+from core.runs.store import RunStore
+
+
+@pytest.fixture
+def codes(tmp_path):
+    found = Codes(tmp_path, "reviews")
+    for name in ("irony", "negation", "label"):
+        found.add_code(name)
+    return found
+
+
+def test_a_code_takes_the_first_free_digit_and_two_data_sets_have_books_of_their_own(tmp_path, codes):
+    many = Codes(tmp_path, "d")
+    assert [many.add_code(f"code {n}").place for n in range(10)] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]
+    many.edit_code("code 3", place=0)
+    assert many.add_code("new").place == 4
+    assert [code.name for code in many.list_codes()][-2:] == ["code 3", "code 9"]
+    other = Codes(codes.ledger.path.parent, "tweets")
+    other.add_code("irony")
+    other.code_rows(["k"], ["irony"])
+    assert codes.read_annotations().given == {} and len(codes.list_codes()) == 3
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda c: c.add_code(" Irony "), "there is a code 'irony' already"),
+        (lambda c: c.add_code("a;b"), "without ';'"),
+        (lambda c: c.add_code(" \n "), "a name of one line"),
+        (lambda c: c.add_code("x" * 61), "at most 60 characters"),
+        (lambda c: c.add_code("a\x1b[31mb"), "holds the character U.001B, which nobody sees"),
+        (lambda c: c.add_code("a\u202eb"), "holds the character U.202E"),
+        (lambda c: c.add_code("\u200d"), "has no letter, digit or sign that can be seen"),
+        (lambda c: c.code_rows(["k"], [], author="\u2066ann"), "holds the character U.2066"),
+        (lambda c: c.add_code("new", place=2), "key 2 is that of the code 'negation'"),
+        (lambda c: c.add_code("new", place=10), "a digit from 1 to 9"),
+        (lambda c: c.edit_code("irony", to="LABEL"), "`codes merge` makes two codes one"),
+        (
+            lambda c: c.code_rows(["k"], ["nothing"]),
+            "no code 'nothing' for reviews; the codes are: irony, label, negation",
+        ),
+        (lambda c: c.write_note("k", "x" * 4001), "at most 4000 characters, these are 4001"),
+        (lambda c: c.merge_codes(["irony"], "irony"), "at least one other code"),
+        (lambda c: c.split_code("irony", "new", ["k"]), "no row of the selection has the code 'irony'"),
+        (lambda c: c.code_rows(["k"], [], author="a" * 61), "author 'a"),
+    ],
+)
+def test_wrong_input_is_answered_and_changes_nothing(codes, wrong, said):
+    before = codes.ledger.read_history("reviews")
+    with pytest.raises(InputError, match=said):
+        wrong(codes)
+    assert codes.ledger.read_history("reviews") == before
+
+
+def test_codes_are_those_of_each_author(codes):
+    codes.code_rows(["a", "b"], ["irony"], author="ann", run="one")
+    codes.give_codes(["b"], ["label"], author="ann")
+    codes.code_rows(["b"], ["negation"], author="ben")
+    coded = codes.read_annotations()
+    assert coded.given["b"] == {"ann": ("irony", "label"), "ben": ("negation",)} and coded.authors == ("ann", "ben")
+    assert coded.get_codes("b") == ("irony", "label", "negation") and coded.by("ben").given == {
+        "b": {"ben": ("negation",)}
+    }
+    assert codes.read_annotations("ann").given == {"a": {"ann": ("irony",)}, "b": {"ann": ("irony", "label")}}
+    np.testing.assert_array_equal(coded.rows(["a", "b", "c"]), [True, True, False])
+    np.testing.assert_array_equal(coded.rows(["a", "b", "c"], "label"), [False, True, False])
+    codes.give_codes(["a", "b"], ["irony"], off=True, author="ann")
+    assert codes.read_annotations("ann").given == {"b": {"ann": ("label",)}}
+    assert {row["run"] for row in codes.ledger.rows("codings", key="a")} == set()
+
+
+def test_merging_joins_rows_once_and_undoing_parts_them_again(codes):
+    codes.code_rows(["a"], ["irony", "negation"], author="ann")
+    codes.code_rows(["b"], ["negation"], author="ben")
+    before = codes.read_annotations()
+    assert codes.merge_codes(["negation"], "irony", author="ann") == 2
+    assert codes.read_annotations().given == {"a": {"ann": ("irony",)}, "b": {"ben": ("irony",)}}
+    assert [code.name for code in codes.list_codes()] == ["irony", "label"]
+    codes.undo_last("ann")
+    assert codes.read_annotations() == before
+
+
+def test_splitting_moves_the_named_rows_of_all_authors(codes):
+    codes.code_rows(["a", "b", "c"], ["irony"], author="ann")
+    codes.code_rows(["a"], ["irony"], author="ben")
+    assert codes.split_code("irony", "sarcasm", ["a", "b", "z"]) == 3
+    codes.edit_code("irony", to="pun", definition="says the opposite")
+    assert {key: codes.read_annotations().of(key) for key in "abc"} == {
+        "a": ("sarcasm",),
+        "b": ("sarcasm",),
+        "c": ("pun",),
+    }
+    assert codes.list_codes()[0] == Code("pun", 1, "says the opposite", "")
+
+
+def test_notes_of_others_are_hidden_as_their_codes_are(codes):
+    codes.write_note("a", "irony, I think", author="ann")
+    codes.code_rows(["b"], ["irony"], author="ann")
+    keys = ["a", "b"]
+
+    def seen(author):
+        found = codes.read_annotations().filter_visible(author)
+        return found.match_notes(keys).tolist(), found.rows(keys).tolist()
+
+    everything = [True, False], [False, True]
+    assert seen("ann") == everything and seen("") == everything
+    assert seen("ben") == ([False, False], [False, False])
+    codes.code_rows(["b"], ["label"], author="ben")
+    assert seen("ben") == ([False, False], [False, True]), "of a he has said nothing yet"
+    codes.write_note("a", "a wish", author="ben")
+    assert codes.read_annotations().filter_visible("ben").notes["a"] == {"ann": "irony, I think", "ben": "a wish"}
+
+
+def test_a_code_in_use_stays_and_a_removed_one_does_not_come_back_to_rows_alone(codes):
+    codes.code_rows(["a"], ["irony"], author="ann")
+    with pytest.raises(InputError, match="sentences have it"):
+        codes.remove_code("irony")
+    codes.code_rows(["a"], [], author="ann")
+    codes.remove_code("irony", author="ben")
+    assert [code.name for code in codes.list_codes()] == ["negation", "label"]
+    with pytest.raises(InputError, match="1 sentence has the code 'irony'"):
+        codes.undo_last("ann")
+
+
+@pytest.mark.slow
+def test_two_runs_on_the_same_sentences_share_codes_and_rules_see_them(tmp_path):
+    store, labels = RunStore(tmp_path / "runs"), np.arange(6) % 2
+    for name in ("one", "two"):
+        answering(store, name, right_where(labels > 0, labels), texts(labels), data__name="/somewhere/reviews.csv")
+    one, two = (read_table(store, name) for name in ("one", "two"))
+    assert get_data_name(one.record) == get_data_name(two.record) == "reviews.csv"
+    codes = Codes(store.folder, get_data_name(one.record))
+    codes.add_code("irony")
+    codes.code_rows(one.frame["key"][[0, 4]], ["irony"], run="one")
+
+    def rows(clause):
+        return np.flatnonzero(
+            query.match_rows(query.parse_rules([clause], two), two, codes=codes.read_annotations())
+        ).tolist()
+
+    assert rows("coded") == rows("code=irony") == [0, 4]
+    assert rows("uncoded") == rows("code!=irony") == [1, 2, 3, 5]
+    codes.write_note(two.frame["key"][4], "both", author="ann")
+    codes.write_note(two.frame["key"][5], "a note first, codes later", author="ann")
+    assert rows("noted") == [4, 5] and rows("unnoted") == [0, 1, 2, 3]
+    later = select_rows(Selection(("noted", "uncoded")), two, None, store)
+    assert later.places.tolist() == [5] and describe_selection(later.clauses) == "noted, not coded"
+    found = select_rows(Selection(("coded", "code!=irony", "uncoded")), two, None, store)
+    assert found.places.tolist() == [] and describe_selection(found.clauses) == "coded, not coded irony, not coded"
+    with pytest.raises(InputError, match="no code 'sarcasm'; the codes are: irony"):
+        rows("code=sarcasm")
+    with pytest.raises(InputError, match="write a code, or coded or uncoded alone"):
+        rows("code=")
+
+
+def test_upper_and_lower_case_are_one_code_wherever_it_is_named(codes):
+    codes.code_rows(["a"], ["IRONY"], author="ann")
+    codes.give_codes(["b"], ["Irony"], author="ann")
+    assert codes.read_annotations().given == {"a": {"ann": ("irony",)}, "b": {"ann": ("irony",)}}
+    assert codes.read_annotations().match_code(["a", "c"], "Irony").tolist() == [True, False]
+    assert codes.split_code("Irony", "NEGATION", ["a"]) == 1 and codes.read_annotations().of("a") == ("negation",)
+    assert codes.merge_codes(["Negation"], "Irony") == 1 and codes.read_annotations().of("a") == ("irony",)
+    assert codes.edit_code("IRONY", to="Irony").name == "Irony" and codes.read_annotations().of("b") == ("Irony",)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c.add_code("pun", author="ann"),
+        lambda c: c.edit_code("irony", to="pun", author="ann"),
+        lambda c: c.merge_codes(["irony", "label"], "pun", author="ann"),
+        lambda c: c.split_code("irony", "pun", ["a"], author="ann"),
+    ],
+    ids=["add", "rename", "merge", "split"],
+)
+def test_what_somebody_has_coded_with_since_is_not_taken_out_of_the_book_by_undo(codes, change):
+    codes.code_rows(["a"], ["irony"], author="ben")
+    change(codes)
+    codes.code_rows(["b"], ["pun"], author="ben")
+    before = codes.read_annotations()
+    with pytest.raises(InputError, match="cannot be undone: 1 sentence has the code 'pun' by now"):
+        codes.undo_last("ann")
+    assert codes.read_annotations() == before
+    codes.code_rows(["b"], [], author="ben")
+    codes.undo_last("ann")
+    assert [code.name for code in codes.list_codes()] == ["irony", "negation", "label"]
+
+
+def test_what_others_say_of_a_row_is_seen_once_one_has_coded_that_row(codes):
+    codes.code_rows(["a", "b", "c"], ["irony"], author="ann")
+    codes.write_note("b", "why?", author="ann")
+    codes.code_rows(["a"], ["label"], author="ben")
+    everything, seen = codes.read_annotations(), codes.read_annotations().filter_visible("ben")
+    assert seen.given == {"a": {"ann": ("irony",), "ben": ("label",)}} and seen.notes == {}
+    assert everything.count_hidden(seen, "abz") == 1 and everything.count_hidden(everything, "abc") == 0
+    assert (
+        codes.read_annotations().filter_visible("carl").given == {}
+        and codes.read_annotations().filter_visible(make_visitor_id("0" * 12)) == everything
+    )
+    codes.code_rows(["b"], ["label"], author="ben")
+    assert codes.read_annotations().filter_visible("ben").notes == {"b": {"ann": "why?"}}
+
+
+def test_two_without_a_name_are_two_and_a_name_takes_over_what_one_of_them_said(codes):
+    one, two = make_visitor_id("0" * 12), make_visitor_id("1" * 12)
+    codes.code_rows(["a", "b"], ["irony"], author=one)
+    codes.write_note("a", "mine", author=one)
+    codes.code_rows(["a"], ["label"], author=two)
+    codes.write_note("b", "theirs", author=two)
+    codes.write_note("b", "", author=two)
+    codes.write_note("c", "other", author=one)
+    codes.write_note("c", "was there", author="ann")
+    codes.write_note("d", "x" * 3000, author=one)
+    codes.write_note("d", "y" * 3000, author="ann")
+    assert [name_author(each) for each in (one, "", "ann")] == ["(no name)", "(no name)", "ann"]
+    assert clean_author(one) == one
+    assert codes.transfer_visitor(one, "ann") and not codes.transfer_visitor(one, "ann")
+    assert codes.read_annotations().given == {"a": {two: ("label",), "ann": ("irony",)}, "b": {"ann": ("irony",)}}
+    assert codes.read_annotations().notes == {
+        "a": {"ann": "mine"},
+        "c": {"ann": "was there\nother"},
+        "d": {"ann": "y" * 3000 + "\n" + "x" * 3000},
+    }
+    assert [codes.undo_last(two)["said"] for _ in range(3)] == ["note: row b", "note: row b", "label: row a"]
+    assert codes.read_annotations().given == {"a": {"ann": ("irony",)}, "b": {"ann": ("irony",)}}
+
+
+def test_what_was_said_before_there_was_a_name_can_be_taken_back_under_it(codes):
+    codes.code_rows(["a", "b"], ["irony"], author=make_visitor_id("0" * 12))
+    codes.transfer_visitor(make_visitor_id("0" * 12), "ann")
+    assert codes.undo_last("ann")["said"] == "irony: 2 rows" and codes.read_annotations().given == {}

@@ -1,0 +1,108 @@
+"""A class's list of counter-examples, and the copy that a training takes along."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from core.error_analysis.counter_examples import (
+    keep_example,
+    predict_examples,
+    read_examples,
+    remove_example,
+    write_copy,
+)
+from core.exceptions import InputError
+
+
+def test_one_is_kept_once_with_a_link_as_long_as_its_text_makes_it_and_taken_out(tmp_path):
+    first = keep_example(tmp_path, " not bad\u0000 ", "positive", "=note", "ann", "/sentence?run=one")
+    again = keep_example(tmp_path, "not bad", "positive", "another note", "ann")
+    other = keep_example(tmp_path, "not bad", "negative")
+    assert first.text == "not bad" and first.id == again.id != other.id
+    assert {each.id: each.note for each in read_examples(tmp_path)} == {first.id: "another note", other.id: ""}
+    remove_example(tmp_path, first.id)
+    assert read_examples(tmp_path) == [other]
+    with pytest.raises(InputError, match="no counter-example"):
+        remove_example(tmp_path, first.id)
+    link = f"sentence?text={'%E0%A6%95' * 3000}"
+    assert keep_example(tmp_path, "a", "positive", link=link).link == link
+    with pytest.raises(InputError, match="at most 30000"):
+        keep_example(tmp_path, "a", "positive", link=link + "x" * 4000)
+
+
+def test_what_a_second_one_found_too_stands_beside_it_and_is_trained_on_once(tmp_path):
+    found = [("hm", "ann", "/a"), ("ha", "ben", "/b"), ("so", "", "/c"), ("no", "", "/d"), ("so", "", "/e")]
+    for note, author, link in found:
+        keep_example(tmp_path, "not bad", "positive", note, author, link)
+    kept = {(each.note, each.author, each.link) for each in read_examples(tmp_path)}
+    assert kept == {("hm", "ann", "/a"), ("ha", "ben", "/b"), ("no", "", "/d"), ("so", "", "/e")}
+    with open(write_copy(tmp_path), encoding="utf-8") as file:
+        assert json.load(file) == [{"text": "not bad", "label": "positive"}]
+
+
+def test_the_copy_of_a_training_stays_when_the_list_grows(tmp_path):
+    with pytest.raises(InputError, match="no counter-examples are kept yet"):
+        write_copy(tmp_path)
+    keep_example(tmp_path, "b", "positive")
+    keep_example(tmp_path, "a", "negative", "a note changes nothing")
+    first = write_copy(tmp_path)
+    keep_example(tmp_path, "a", "negative", "another note")
+    assert write_copy(tmp_path) == first
+    keep_example(tmp_path, "c", "positive")
+    assert write_copy(tmp_path) != first
+    rows = [{"text": "a", "label": "negative"}, {"text": "b", "label": "positive"}]
+    with open(first, encoding="utf-8") as file:
+        assert file.read() == json.dumps(rows, indent=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((" ", "positive"), "needs a text"),
+        (("a", ""), "label ''"),
+        (("x" * 4001, "positive"), "at most 4000"),
+        (("a", "b" * 61), "label 'b"),
+    ],
+)
+def test_what_cannot_be_kept_is_said(tmp_path, given, said):
+    with pytest.raises(InputError, match=said):
+        keep_example(tmp_path, *given)
+
+
+class Asked:
+    """A loaded run that is surer of the upper class the longer a text is."""
+
+    record = SimpleNamespace(run="one", task="single", classes=("negative", "positive"))
+
+    def predict(self, texts):
+        chances = np.array([min(len(text), 9) / 10 for text in texts])
+        return SimpleNamespace(probabilities=np.stack([1 - chances, chances], 1))
+
+
+def test_a_run_is_asked_what_it_says_of_each_today(tmp_path):
+    rows = [keep_example(tmp_path, text, label) for text, label in (("a", "positive"), ("long one", "positive"))]
+    rows.append(keep_example(tmp_path, "a", "so so"))
+    said = predict_examples(Asked(), rows)
+    assert [(each.said, each.breaks) for each in said] == [("negative", True), ("positive", False), ("negative", None)]
+    assert [each.p_label for each in said] == [pytest.approx(0.1), pytest.approx(0.8), None]
+
+
+def test_of_several_labels_the_whole_set_is_kept_and_asked_for(tmp_path):
+    """Both labels are probable by the length of a text: `a` below its end, `b` from there on at its own threshold."""
+    several = Asked()
+    several.record = SimpleNamespace(run="two", task="multi", classes=("a", "b"), tuned_thresholds={"a": 0.5, "b": 0.7})
+    intended = (("long one", ["b"]), ("long one", "b;a"), ("short", []), ("short", ["b"]), ("short", ["c", "a"]))
+    rows = [keep_example(tmp_path, text, labels) for text, labels in intended]
+    assert [each.label for each in rows] == ["b", "a;b", "", "b", "a;c"]
+    assert [each.ought for each in rows] == ["b", "a, b", "none of them", "b", "a, c"]
+    assert keep_example(tmp_path, "short", "none of them").id == rows[2].id and len(read_examples(tmp_path)) == 5
+    said = predict_examples(several, rows)
+    assert [each.said for each in said] == ["b", "b", "none of them", "none of them", "none of them"]
+    assert [each.breaks for each in said] == [False, True, False, True, None]
+    assert [each.p_label for each in said] == [*map(pytest.approx, (0.8, 0.2, 0.5, 0.5)), None]
+    one = predict_examples(Asked(), rows)
+    assert {each.breaks for each in one} == {None}  # none of these is a class of it
+    with pytest.raises(InputError, match="label ''"):
+        keep_example(tmp_path, "short", ["a", ""])

@@ -1,0 +1,103 @@
+"""Log-odds with an informative prior against the formula written out, phrase by phrase."""
+
+import math
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from core.error_analysis.keywords import LEAST, LEAST_Z, PRIOR, Phrases, compute_log_odds, split_phrase
+from core.exceptions import InputError
+
+
+def monroe(y, n, y_rest, n_rest):
+    """Equations 16 and 22 of Monroe, Colaresi and Quinn, with a prior of 1000 phrases as frequent as in all texts."""
+    prior = PRIOR * (y + y_rest) / (n + n_rest)
+    odds = (y + prior) / (n + PRIOR - (y + prior))
+    odds_rest = (y_rest + prior) / (n_rest + PRIOR - (y_rest + prior))
+    delta = math.log(odds) - math.log(odds_rest)
+    return delta, delta / math.sqrt(1 / (y + prior) + 1 / (y_rest + prior))
+
+
+def grams(text, length):
+    found = []
+    for part in re.split(r"[,.!]", text.lower()):
+        words = part.split()
+        found += [" ".join(words[at : at + length]) for at in range(len(words) - length + 1)]
+    return found
+
+
+def test_the_numbers_are_those_of_the_formula_and_the_two_sides_are_opposite():
+    random = np.random.default_rng(0)
+    words = ["not", "good", "the", "film", "was", "a", "very", "long", "day", "night"]
+    texts = [", ".join(" ".join(random.choice(words, 6)) for _ in range(2)) for _ in range(300)]
+    chosen = np.arange(300) < 60
+    texts[:60] = [f"{text} not good!" for text in texts[:60]]
+    found = {each.words: each for each in Phrases(texts).find_keywords(chosen)}
+    assert {"not good"} <= set(found)
+    for length in (1, 2, 3):
+        inside = Counter(gram for text in texts[:60] for gram in set(grams(text, length)))
+        rest = Counter(gram for text in texts[60:] for gram in set(grams(text, length)))
+        for gram, each in found.items():
+            if len(gram.split()) == length:
+                assert (each.selected, each.rest) == (inside[gram], rest[gram])
+                expected = monroe(inside[gram], inside.total(), rest[gram], rest.total())
+                assert (each.log_odds, each.z) == pytest.approx(expected)
+                assert each.selected >= LEAST and each.z >= LEAST_Z
+    assert [each.z for each in found.values()] == sorted((each.z for each in found.values()), reverse=True)
+    delta, z = compute_log_odds(12, 400, 30, 2000)
+    assert compute_log_odds(30, 2000, 12, 400) == (pytest.approx(-delta), pytest.approx(-z))
+    assert compute_log_odds(10, 500, 20, 1000)[0] == pytest.approx(0)
+
+
+def test_the_rows_of_a_phrase_are_those_of_a_search_for_whole_words():
+    texts = ["Nothing is NO thing", "no, thing", "no", "", "...", "do not go no", "no thing", "nö no\nthing"]
+    phrases = Phrases(texts)
+    for phrase in ("no", "no thing", "NO  thing", "not go no", "do not go no", "nobody"):
+        pattern = r"(?<!\w)" + r"\s+".join(phrase.split()) + r"(?!\w)"
+        found = [re.search(pattern, text, re.IGNORECASE) is not None for text in texts]
+        assert phrases.match_words(split_phrase(phrase)).tolist() == found
+    assert not Phrases([]).match_words(["no"]).any() and not Phrases(["no"]).match_words(["no"] * 5).any()
+
+
+def test_every_phrase_that_is_counted_is_a_rule_which_finds_as_many_texts():
+    """So that whatever is clicked selects the number that stands beside it."""
+    pieces = "don't ’s 3.5 2nd q3 👍🏽 🇳🇱 <url> İyi ΟΔΟΣ e\u0301t 1️⃣ rock'n'roll no No,".split()
+    random = np.random.default_rng(0)
+    phrases = Phrases([" ".join(random.choice(pieces, 6)) for _ in range(60)])
+    chosen = np.arange(60) < 25
+    for length in (1, 2, 3):
+        for number, (inside, rest) in enumerate(zip(*phrases.count_texts(chosen, length), strict=True)):
+            words = phrases.decode_phrase(number, length)
+            has = phrases.match_words(split_phrase(words))
+            assert (has[chosen].sum(), has[~chosen].sum()) == (inside, rest), words
+
+
+@pytest.mark.parametrize("phrase", ["", "no!", "not, good", "#good"])
+def test_what_is_no_phrase_is_refused(phrase):
+    with pytest.raises(InputError, match="takes words"):
+        split_phrase(phrase)
+
+
+def test_a_repeated_word_is_no_finding_nor_is_chance_and_a_phrase_stands_once_and_goes_over_no_mark():
+    texts = [f"a {'day' if row % 2 else 'night'} by the sea" for row in range(200)]
+    texts[0] += " ha" * 50
+    texts[1:3] = ["ha", "ha"]
+    assert Phrases(texts).find_keywords(np.arange(200) < 60) == []
+    random = np.random.default_rng(0)
+    frequencies = 1 / np.arange(1, 401)
+    words = [f"w{number}" for number in range(400)]
+    phrases = Phrases([" ".join(random.choice(words, 10, p=frequencies / frequencies.sum())) for _ in range(500)])
+    found = [len(phrases.find_keywords(np.isin(np.arange(500), random.choice(500, 50, False)))) for _ in range(20)]
+    assert sum(found) == 0
+    texts = ["it was not. bad at all"] * 10 + ["it was so good"] * 40
+    found = [each.words for each in Phrases(texts).find_keywords(np.arange(50) < 10)]
+    assert "not bad" not in found and len(found) == len(set(found))
+    assert not any(f" {one} " in f" {other} " for one in found for other in found if one != other)
+
+
+@pytest.mark.parametrize("chosen", [np.zeros(3, bool), np.ones(3, bool)])
+def test_nothing_and_everything_have_no_words_of_their_own(chosen):
+    assert Phrases(["a b", "b c", "c d"]).find_keywords(chosen) == []
+    assert Phrases(["!!!", "...", ""]).find_keywords(np.array([True, False, False])) == []

@@ -1,0 +1,146 @@
+"""Nearest training texts against cosines written out, and texts that stand in training with other labels."""
+
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from answering import answering, right_where, texts
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.metrics.pairwise import cosine_similarity
+from sklearn.neighbors import NearestNeighbors
+
+from core.error_analysis import neighbors
+from core.error_analysis.neighbors import MODEL, WORDS, NearestTraining, find_shared, find_surrounding
+from core.error_analysis.predictions_table import read_table
+from core.error_analysis.training_index import TrainingRows
+from core.exceptions import InputError, NotAvailable
+from core.runs.projections import Space
+from core.runs.store import RunStore
+
+KNOWN = ["the film was good", "The film was bad", "a dull book", "nothing of it", "the film was good."]
+
+
+@pytest.fixture
+def near(tmp_path, monkeypatch):
+    """Of three rows, five training texts and vectors that are given."""
+    store = RunStore(tmp_path / "runs")
+    rows = pd.DataFrame({"text": ["the film was good", "a dull film", "zzz"], "label": [0, 1, 0]})
+    answering(store, "one", np.full((3, 2), 0.5), rows)
+    table = read_table(store, "one")
+    training = TrainingRows(store, table.record)
+    given = {"texts": KNOWN, "named": ["bad", "good", "good", "bad", "good"], "rows": np.arange(5)}
+    for name, value in given.items():
+        training.__dict__[name] = value
+    vectors = np.random.default_rng(0).normal(size=(5, 3)).astype(np.float32)
+    monkeypatch.setattr(TrainingRows, "read_vectors", lambda self, width: vectors[:, :width])
+    return NearestTraining(table, training), training, vectors
+
+
+def test_neighbours_are_those_of_the_largest_cosines(near):
+    nearest, _, vectors = near
+    asked = np.random.default_rng(1).normal(size=(3, 3)).astype(np.float32)
+    tfidf = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
+    known = tfidf.fit_transform(KNOWN)
+    texts = ["the film was good", "a dull film", "zzz"]
+    for row, found in enumerate(nearest.find_nearest([0, 1, 2], 2, asked)):
+        for kind, likeness in (
+            (WORDS, cosine_similarity(tfidf.transform([texts[row]]), known)[0]),
+            (MODEL, cosine_similarity(asked[row : row + 1], vectors)[0]),
+        ):
+            best = sorted((value for value in likeness if value > 0), reverse=True)[:2]
+            own = [each for each in found if each.by == kind]
+            np.testing.assert_allclose([each.likeness for each in own], best, rtol=1e-5)
+            assert [likeness[KNOWN.index(each.text)] for each in own] == pytest.approx(best, rel=1e-5)
+
+
+def test_a_model_without_vectors_has_neighbours_in_words_only_and_the_same_text_is_counted_by_its_labels(near):
+    assert {each.by for each in near[0].find_nearest([0], 2, None)[0]} == {WORDS}
+    training = near[1]
+    assert training.count_labels(["The film was GOOD", "new"])[1] == {}
+    assert sum(training.count_labels(["the film was good"])[0].values()) >= 1
+
+
+def test_without_the_data_it_says_why(tmp_path):
+    store = RunStore(tmp_path / "runs")
+    answering(store, "one", [[0.4, 0.6]], pd.DataFrame({"text": ["one"], "label": [0]}), data__name="/no/such.csv")
+    table = read_table(store, "one")
+    with pytest.raises(NotAvailable, match="cannot be read here"):
+        NearestTraining(table, TrainingRows(store, table.record)).find_nearest([0], 2, None)
+
+
+VECTORS = np.random.default_rng(4).normal(size=(30, 4)).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    store, labels = RunStore(tmp_path_factory.mktemp("around") / "runs"), np.arange(30) % 2
+    answering(store, "one", right_where(np.arange(30) > 8, labels), texts(labels))
+    return read_table(store, "one")
+
+
+def test_those_outside_count_for_every_row_that_has_them_among_its_ten_nearest(table):
+    places = np.array([2, 3, 5, 7, 11])
+    outside = np.setdiff1d(np.arange(30), places)
+    found = find_surrounding(table, Space(np.arange(30), VECTORS, np.zeros(30)), places, most=30)
+    distances, near = NearestNeighbors(n_neighbors=10).fit(VECTORS[outside]).kneighbors(VECTORS[places])
+    votes = Counter(outside[near].ravel().tolist())
+    assert dict(zip(found["row"], found["near"], strict=True)) == votes
+    assert found["near"].is_monotonic_decreasing and found["row"].isin(outside).all()
+    mean = {row: distances[outside[near] == row].mean() for row in votes}
+    assert found["distance"].tolist() == pytest.approx([mean[row] for row in found["row"]], abs=1e-6)
+    ten = find_surrounding(table, Space(np.arange(30), VECTORS, np.zeros(30)), places)
+    assert ten["row"].tolist() == found["row"].tolist()[:10]
+
+
+def test_of_rows_that_lie_not_in_the_space_or_are_all_of_it_there_are_none(table, monkeypatch):
+    half = Space(np.arange(15), VECTORS[:15], np.zeros(15))
+    assert (
+        len(find_surrounding(table, half, np.arange(15))) == len(find_surrounding(table, half, np.array([20, 21]))) == 0
+    )
+    monkeypatch.setattr(neighbors, "LOOKED_AT", 3)
+    assert find_surrounding(table, half, np.arange(8), most=15)["near"].max() <= 3, "a sample of them is looked at"
+
+
+RANDOM = np.random.default_rng(1)
+TRAINED, ASKED = RANDOM.normal(size=(80, 5)).astype(np.float32), RANDOM.normal(size=(30, 5)).astype(np.float32)
+LABELS = ["bad" if row % 3 else "good" for row in range(100)]
+ROWS = np.sort(RANDOM.choice(100, 80, replace=False))
+"""Of the training rows, those that are compared."""
+TRAINING = SimpleNamespace(
+    rows=ROWS, texts=[f"trained {row}" for row in range(100)], named=LABELS, vectors=lambda width: TRAINED
+)
+
+
+def test_each_counts_for_the_selected_sentences_that_have_it_among_their_ten_nearest(table):
+    places = np.array([2, 3, 5, 7, 11, 13])
+    found = find_shared(table, places, ASKED[places], TRAINING, most=25)
+    distances, near = NearestNeighbors(n_neighbors=10, metric="cosine").fit(TRAINED).kneighbors(ASKED[places])
+    votes = Counter(near.ravel().tolist())
+    mean = {row: 1 - distances[near == row].mean() for row in votes}
+    expected = sorted(votes, key=lambda row: (-votes[row], -mean[row]))[:25]
+    assert found.found["row"].tolist() == ROWS[expected].tolist()
+    assert found.found["near"].tolist() == [votes[row] for row in expected]
+    assert found.found["share"].tolist() == [votes[row] / 6 for row in expected]
+    assert found.found["likeness"].tolist() == pytest.approx([mean[row] for row in expected], abs=1e-6)
+    assert found.found["text"].tolist() == [f"trained {ROWS[row]}" for row in expected]
+    named = np.array(LABELS, object)[ROWS][near]
+    truth, said = (table.frame[name].to_numpy(object)[places, None] for name in ("truth", "said"))
+    assert (found.true, found.said) == pytest.approx(((named == truth).mean(), (named == said).mean()))
+    assert (found.n, found.looked_at, found.among, found.each) == (6, 6, 80, 10)
+    assert found.to_dict()["neighbours"][0]["label"] == LABELS[ROWS[expected[0]]]
+
+
+def test_nothing_selected_has_no_neighbours_and_of_very_many_a_sample_is_looked_at(table, monkeypatch):
+    found = find_shared(table, np.empty(0, np.int64), np.empty((0, 5), np.float32), TRAINING)
+    assert (found.n, found.true, found.said, found.to_dict()["neighbours"]) == (0, 0.0, 0.0, [])
+    monkeypatch.setattr(neighbors, "MOST_SELECTED", 12)
+    found = find_shared(table, np.arange(30), ASKED, TRAINING)
+    assert (found.n, found.looked_at) == (30, 12) and found.found["near"].max() <= 12
+
+
+@pytest.mark.parametrize("most", [0, 201])
+def test_so_many_cannot_be_asked_for(table, most):
+    with pytest.raises(InputError, match="a number of sentences from 1 to 200"):
+        find_shared(table, np.arange(3), ASKED[:3], TRAINING, most=most)

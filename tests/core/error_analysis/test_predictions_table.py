@@ -1,0 +1,65 @@
+"""The table of a split: its numbers against plain NumPy and pandas, and names of rows that last."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from answering import answering, texts
+
+from core.error_analysis.predictions_table import hash_texts, read_table
+from core.exceptions import InputError
+
+
+def test_every_number_of_a_row_is_that_of_its_probabilities(store):
+    random = np.random.default_rng(0)
+    chances, labels = random.dirichlet(np.ones(4), 50), random.integers(0, 4, 50)
+    answering(store, "one", chances, texts(labels), classes=tuple("abcd"))
+    frame = read_table(store, "one").frame
+    ordered = np.sort(chances, 1)
+    assert frame["truth"].tolist() == ["abcd"[label] for label in labels]
+    assert frame["said"].tolist() == ["abcd"[number] for number in chances.argmax(1)]
+    np.testing.assert_allclose(frame["p_truth"], chances[np.arange(50), labels])
+    np.testing.assert_allclose(frame["p_said"], ordered[:, -1])
+    np.testing.assert_allclose(frame["margin"], ordered[:, -1] - ordered[:, -2])
+    assert (frame["wrong"] == (frame["truth"] != frame["said"])).all()
+    assert frame["row"].tolist() == list(range(50)) and frame["key"].is_unique
+
+
+def test_of_several_labels_what_is_missed_and_invented_is_told_and_the_thresholds_of_validation_decide(store):
+    rows = pd.DataFrame({"text": ["one", "two", "three"], "label": [(0, 1), (), (1,)]})
+    chances = [[0.9, 0.3], [0.1, 0.8], [0.2, 0.9]]
+    answering(store, "many", chances, rows, classes=("late", "loud"))
+    frame = read_table(store, "many").frame
+    assert frame["truth"].tolist() == ["late, loud", "none of them", "loud"]
+    assert frame["said"].tolist() == ["late", "loud", "loud"]
+    assert frame["missed"].tolist() == ["loud", "none of them", "none of them"]
+    assert frame["invented"].tolist() == ["none of them", "loud", "none of them"]
+    assert frame["wrong"].tolist() == [True, True, False]
+    np.testing.assert_allclose(frame["p_truth"], [0.3, 0.2, 0.8])
+    np.testing.assert_allclose(frame["p_said"], [0.7, 0.8, 0.8])
+    np.testing.assert_allclose(frame["margin"], [0.2, 0.3, 0.3])
+    rows = pd.DataFrame({"text": ["one"], "label": [(1,)]})
+    tuned = {"tuned": {"thresholds": {"late": 0.95, "loud": 0.2}}}
+    answering(store, "tuned", [[0.9, 0.3]], rows, classes=("late", "loud"), results=tuned)
+    frame = read_table(store, "tuned").frame
+    assert frame["said"].tolist() == ["loud"] and not frame["wrong"].any()
+    np.testing.assert_allclose(frame["margin"], [0.05])
+
+
+def test_own_columns_give_way_where_a_name_is_ours_and_the_split_is_test_or_the_last(store):
+    answering(store, "one", [[0.2, 0.8]], texts([1], id=["t-7"], truth=["mine"], ids=["7"], source=["web"]))
+    table = read_table(store, "one")
+    assert table.own == ("id", "data:truth", "data:ids", "source")
+    assert table.frame.loc[0, list(table.own)].tolist() == ["t-7", "mine", "7", "web"]
+    answering(store, "two", [[0.2, 0.8]], texts([1]), split="validation")
+    assert read_table(store, "two").split == "validation"
+    with pytest.raises(InputError, match="no predictions of a split 'test'; it has validation"):
+        read_table(store, "two", "test")
+
+
+def test_a_key_depends_on_the_text_alone_and_repeats_are_numbered():
+    assert (
+        hash_texts(["a", "b", "a"])[:2] == hash_texts(["a", "b"])
+        and hash_texts(["b", "a"]) == hash_texts(["a", "b"])[::-1]
+    )
+    assert hash_texts(["a", "a", "a"]) == [hash_texts(["a"])[0] + end for end in ("", "-2", "-3")]
+    assert hash_texts(["\ud800"]) != hash_texts(["?"])

@@ -1,0 +1,203 @@
+"""Selections: what a link carries and gives back, which rows they have and in which order, and what they say."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+from answering import answering, texts
+
+from core.error_analysis import query, selection
+from core.error_analysis.predictions_table import hash_texts, read_table
+from core.error_analysis.selection import (
+    ORDERS,
+    PickedRows,
+    Selection,
+    describe_selection,
+    parse_selection,
+    read_picked,
+    select_rows,
+    store_picked,
+)
+from core.error_analysis.tags import TableTags
+from core.exceptions import InputError, RunDamaged
+from core.runs.store import RunStore
+
+
+@pytest.fixture
+def table(store):
+    random = np.random.default_rng(2)
+    rows = texts(random.integers(0, 3, 60), source=["web", "paper"] * 30)
+    answering(store, "one", random.dirichlet(np.ones(3), 60), rows, classes=("bad", "so so", "good"))
+    return read_table(store, "one")
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(("wrong", "truth=bad", "said=good")),
+        Selection(("text~a;b", "text~c\\", "text~\\;;"), "validation"),
+        Selection(("ids:0123456789abcdef", "margin<0.2")),
+        Selection(()),
+        Selection(("text~two\nlines",)),
+    ],
+)
+def test_a_link_gives_back_what_was_selected(selection):
+    assert parse_selection(str(selection)) == selection
+
+
+def test_a_link_reads_as_it_is_typed():
+    assert str(Selection(("wrong", "truth=bad"), "challenge")) == "split=challenge;wrong;truth=bad"
+    assert parse_selection(" wrong ;; truth=bad; ") == Selection(("wrong", "truth=bad"))
+
+
+def test_rules_select_what_pandas_does_and_the_surest_answer_comes_first(store, table):
+    found = select_rows(Selection(("wrong", "source=web")), table, None, store)
+    frame = table.frame
+    expected = frame[(frame["truth"] != frame["said"]) & (frame["source"] == "web")]
+    assert len(expected) > 5
+    assert found.places.tolist() == expected.sort_values("p_said", ascending=False, kind="stable").index.tolist()
+    clauses, has = selection.match_selection(Selection(("wrong", "source=web")), table, None, store)
+    assert np.flatnonzero(has).tolist() == expected.index.tolist() and str(clauses[1]) == "source=web"
+
+
+def test_sentences_chosen_one_by_one_keep_their_order_and_may_be_narrowed(store, table):
+    keys = table.frame["key"].tolist()
+    rule = store_picked(store, PickedRows((keys[9], keys[4], keys[30]), "drawn on the map"))
+    found = select_rows(Selection((rule,)), table, None, store)
+    assert found.places.tolist() == [9, 4, 30]
+    assert describe_selection(found.clauses, found.group) == "drawn on the map"
+    narrowed = select_rows(Selection((rule, "row=5..40")), table, None, store)
+    assert narrowed.places.tolist() == [9, 30]
+    assert describe_selection(narrowed.clauses, narrowed.group) == "drawn on the map, row 5 to 40"
+    assert store_picked(store, PickedRows((keys[9], keys[4], keys[30]), "drawn on the map")) == rule
+    assert PickedRows(("a",), "drawn on the map").digest == "5218d47e4bb063c8", (
+        "of groups in links of before `by_outcome`"
+    )
+    assert store_picked(store, PickedRows((keys[9], keys[30], keys[4]), "drawn on the map")) != rule
+
+
+@pytest.mark.parametrize(
+    ("rules", "fixed"),
+    [
+        (["wrong"], True),
+        (["right", "source=web"], True),
+        (["truth=bad", "said=good"], True),
+        (["truth=good", "said=good"], True),
+        (["tag=sure and wrong"], True),
+        (["truth=bad"], False),
+        (["truth!=bad", "said!=bad"], False),
+        (["source=web"], False),
+    ],
+)
+def test_right_and_wrong_are_fixed_by_rules_that_leave_one_of_them(store, table, rules, fixed):
+    assert (
+        selection.has_fixed_outcome(select_rows(Selection(tuple(rules)), table, TableTags(store, table), store), table)
+        is fixed
+    )
+
+
+def test_a_draw_from_errors_fixes_the_outcome_and_errors_of_another_run_do_not(store, table):
+    keys = table.frame["key"].to_numpy()
+    wrong = np.flatnonzero(table.wrong)
+
+    def fixed(places, **given) -> bool:
+        rule = store_picked(store, PickedRows(tuple(keys[places]), "drawn", **given))
+        return selection.has_fixed_outcome(select_rows(Selection((rule,)), table, None, store), table)
+
+    assert fixed(wrong[:5], by_outcome=True) and not fixed(range(20), by_outcome=True)
+    assert not fixed(wrong[:5]), "a group on a map that happens to be wrong is news"
+
+
+def test_sentences_of_no_table_come_back_with_what_they_say_and_what_is_not_kept_is_said(store, table):
+    with pytest.raises(InputError, match=r"ids:0123456789abcdef are not kept here.*select them anew$"):
+        select_rows(Selection(("ids:0123456789abcdef",)), table, None, store)
+    for rule in ("ids:../../etc/pass", "ids:", "ids:0123456789ABCDEF"):
+        with pytest.raises(InputError, match="behind ids: stand 16 digits"):
+            select_rows(Selection((rule,)), table, None, store)
+    with pytest.raises(InputError, match="names no sentences"):
+        read_picked(store, "../one/record")
+    with pytest.raises(InputError, match="take 1 to"):
+        store_picked(store, PickedRows(()))
+    group = PickedRows(
+        tuple(hash_texts(["not bad", "not bad"])), "fails", ("not bad", "not bad"), ("positive", "positive")
+    )
+    rule = store_picked(store, group)
+    assert read_picked(store, rule.removeprefix("ids:")) == group and len(set(group.keys)) == 2
+
+
+@pytest.mark.parametrize("harm", ["other", "cut", "uneven"])
+def test_a_file_that_was_changed_is_not_believed(store, harm):
+    digest = store_picked(store, PickedRows(("a", "b"))).removeprefix("ids:")
+    path = store.folder / selection.FOLDER / f"{digest}.json"
+    uneven = PickedRows(("a", "b"), texts=("only one",))
+    if harm == "uneven":
+        path = path.with_stem(uneven.digest)
+        digest = uneven.digest
+        path.write_text(json.dumps({"keys": ["a", "b"], "about": "", "texts": ["only one"], "labels": []}))
+    else:
+        path.write_text(path.read_text().replace('"b"', '"c"') if harm == "other" else path.read_text()[:9])
+    with pytest.raises(RunDamaged, match=f"{digest}.json"):
+        read_picked(store, digest)
+
+
+def test_what_was_not_used_for_longest_goes_first(store, monkeypatch):
+    monkeypatch.setattr(selection, "MOST_KEPT", 3)
+    kept = [store_picked(store, PickedRows((name,))) for name in "abc"]
+    for number, rule in enumerate(kept):
+        path = store.folder / selection.FOLDER / f"{rule.removeprefix('ids:')}.json"
+        os.utime(path, (number, number))
+    store_picked(store, PickedRows(("a",)))  # used again
+    store_picked(store, PickedRows(("d",)))
+    assert read_picked(store, kept[0].removeprefix("ids:")).keys == ("a",)
+    with pytest.raises(InputError, match="not kept here"):
+        read_picked(store, kept[1].removeprefix("ids:"))
+
+
+def test_a_server_keeps_so_much_of_them(store, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_SELECTED_MB", "1")
+    kept = [store_picked(store, PickedRows((name,), texts=(name * 400_000,))) for name in "abc"]
+    for rule in kept[1:]:
+        assert read_picked(store, rule.removeprefix("ids:")).texts
+    with pytest.raises(InputError, match="not kept here"):
+        read_picked(store, kept[0].removeprefix("ids:"))
+    with pytest.raises(InputError, match=r"at most 1 MB of sentences.* \(SENTISCOPE_SELECTED_MB\)"):
+        store_picked(store, PickedRows(("d",), texts=("d" * 1_000_001,)))
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["wrong", "truth=bad", "said=so so"], "wrong, true bad, said so so"),
+        (["said!=good", "margin<0.2", "p_said=0.5..0.9"], "said not good, margin < 0.2, P(said class) 0.5 to 0.9"),
+        (["text~not", "text!~a b"], "with “not”, without “a b”"),
+        (["source=web", "source!=", "source~ap"], "source web, source not missing, source with “ap”"),
+        (["tag=negation", "tag!=question"], "negation, no question"),
+        ([], "all"),
+    ],
+)
+def test_a_selection_in_words(table, typed, said):
+    assert describe_selection(query.parse_rules(typed, table)) == said
+
+
+BY = {
+    "sure": ([("p_said", False)]),
+    "wrong": ([("wrong", False), ("p_said", False)]),
+    "margin": ([("margin", True)]),
+    "unsure": ([("p_said", True)]),
+    "file": ([("row", True)]),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_rows_stand_as_pandas_sorts_them(tmp_path, order):
+    store, random = RunStore(tmp_path / "runs"), np.random.default_rng(0)
+    chances = random.integers(1, 10, (60, 3)).astype(float)  # whole numbers: many are equal
+    answering(store, "one", chances / chances.sum(1, keepdims=True), texts(np.arange(60) % 3), classes=("a", "b", "c"))
+    table, places = read_table(store, "one"), random.permutation(60)[:40]
+    columns, ascending = zip(*BY[order], strict=True)
+    rows = table.frame.iloc[np.sort(places)].sort_values(list(columns), ascending=list(ascending), kind="stable")
+    assert selection.sort_rows(table, places, order).tolist() == rows["row"].tolist()
+    assert selection.sort_rows(table, places, "").tolist() == places.tolist()
+    with pytest.raises(InputError, match="no order x; there are sure, wrong, margin, unsure, file"):
+        selection.sort_rows(table, places, "x")

@@ -1,0 +1,151 @@
+"""Slices: kept for the data of a run under a name, with their sentences, and refused where they cannot be."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from answering import answering, right_where, texts
+from sklearn.metrics import f1_score
+
+from core.api.comparison import compare
+from core.error_analysis import selection, slices
+from core.error_analysis.selection import PickedRows, Selection, store_picked
+from core.error_analysis.slices import find_slice, remove_slice, rename_slice, save_slice
+from core.exceptions import InputError, RunDamaged
+from core.runs.store import RunStore
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = RunStore(tmp_path / "runs")
+    labels = np.arange(40) % 2
+    for name in ("one", "two"):
+        answering(store, name, right_where(np.arange(40) > 9, labels), texts(labels))
+    answering(store, "other-data", right_where(np.arange(30) > 9, labels[:30]), texts(labels[:30]), data__name="sst2")
+    return store
+
+
+def test_every_run_on_the_data_has_it_and_no_other(store):
+    record = store.read("one")
+    save_slice(store, record, "  bad \n ones ", Selection(("truth=bad",), "test"))
+    [saved] = slices.read_slices(store, store.read("two"))
+    assert (saved.name, saved.select) == ("bad ones", "split=test;truth=bad")
+    assert find_slice(store, store.read("two"), "bad ones") == Selection(("truth=bad",), "test")
+    assert slices.read_slices(store, store.read("other-data")) == []
+    store.write(dataclasses.replace(store.read("two"), data_fingerprint="with counter-examples"))
+    assert [each.name for each in slices.read_slices(store, store.read("two"))] == ["bad ones"]
+    assert {path.name for path in store.folder.iterdir()} - {"one", "two", "other-data"} == {slices.FOLDER}
+    assert {each.run for each in store.list()} == {"one", "two", "other-data"}
+
+
+def test_what_is_wrong_is_saved_with_what_is_right_the_same_again_is_the_same_and_another_is_refused(store):
+    record = store.read("one")
+    saved = save_slice(store, record, "bad ones", Selection(("wrong", "truth=bad"), "test"))
+    assert saved.select == "split=test;truth=bad"
+    assert save_slice(store, record, "all that is wrong", Selection(("wrong",))).select == "wrong"
+    first = save_slice(store, record, "x", Selection(("wrong",)))
+    assert save_slice(store, record, "x", Selection(("wrong",))) == first
+    with pytest.raises(InputError, match="a slice x already, of wrong"):
+        save_slice(store, record, "x", Selection(("right",)))
+    remove_slice(store, record, "x")
+    save_slice(store, record, "x", Selection(("right",)))
+
+
+def test_its_sentences_outlive_what_is_kept_of_links(store):
+    record, group = store.read("one"), PickedRows(("a", "b"), "drawn on the map")
+    rule = store_picked(store, group)
+    save_slice(store, record, "drawn", Selection((rule,)))
+    for path in (store.folder / selection.FOLDER).iterdir():
+        path.unlink()
+    assert find_slice(store, record, "drawn") == Selection((rule,))
+    assert selection.read_picked(store, rule.removeprefix("ids:")) == group
+
+
+def test_another_name_leaves_all_else_as_it_was(store):
+    record, rule = store.read("one"), store_picked(store, PickedRows(("a", "b"), "drawn on the map"))
+    save_slice(store, record, "other", Selection(("right",)))
+    made = save_slice(store, record, "drawn", Selection((rule,)))
+    assert rename_slice(store, record, "drawn", " drawn  anew ") == dataclasses.replace(made, name="drawn anew")
+    assert [each.name for each in slices.read_slices(store, store.read("two"))] == ["drawn anew", "other"]
+    assert find_slice(store, record, "drawn anew") == Selection((rule,))
+    assert rename_slice(store, record, "other", "other").name == "other"
+    wrong = ("drawn", "x", "no slice drawn"), ("other", "drawn anew", "already"), ("other", " ", "is no")
+    for name, to, said in wrong:
+        with pytest.raises(InputError, match=said):
+            rename_slice(store, record, name, to)
+    assert [each.name for each in slices.read_slices(store, record)] == ["drawn anew", "other"]
+
+
+def test_refusals_say_what_there_is(store, monkeypatch):
+    record = store.read("one")
+    for name in ("", "   ", "x" * 61, "a\x00b"):
+        with pytest.raises(InputError, match="is no name for a slice"):
+            save_slice(store, record, name, Selection(("wrong",)))
+    with pytest.raises(InputError, match="no slice x of the data of run 'one'; there are none yet"):
+        remove_slice(store, record, "x")
+    save_slice(store, record, "../y", Selection(("wrong",)))
+    with pytest.raises(InputError, match=r"there are \.\./y"):
+        find_slice(store, record, "x")
+    monkeypatch.setattr(slices, "MOST", 1)
+    with pytest.raises(InputError, match="there are 1 slices"):
+        save_slice(store, record, "z", Selection(("wrong",)))
+    [file] = (store.folder / slices.FOLDER).rglob("*.json")
+    file.write_text("{}")
+    with pytest.raises(RunDamaged, match=file.name):
+        slices.read_slices(store, record)
+
+
+pytestmark = pytest.mark.slow
+
+ROWS = 200
+LABELS = np.arange(ROWS) % 2
+RANDOM = np.random.default_rng(0)
+GOOD, POOR = RANDOM.random(ROWS) < 0.95, RANDOM.random(ROWS) < 0.6
+KIND = np.where(np.arange(ROWS) % 4 > 0, "long", "short")
+
+
+@pytest.fixture
+def both(tmp_path):
+    store = RunStore(tmp_path / "runs")
+    for name, right, preset in (("good", GOOD, "differential"), ("poor", POOR, "vanilla")):
+        answering(store, name, right_where(right, LABELS), texts(LABELS, kind=KIND), preset=preset)
+    return store
+
+
+def save(both, **rules):
+    for name, rule in rules.items():
+        save_slice(both, both.read("good"), name, Selection(tuple(rule.split(";"))))
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "f1_macro"])
+def test_slices_that_are_the_values_of_a_column_come_to_the_same_as_the_column(both, metric):
+    save(both, long="kind=long", short="kind=short")
+    sliced, column = (compare("good", "poor", by=[by], metrics=[metric], store=both)["by"] for by in ("slice", "kind"))
+    assert [{**each, "column": "kind"} for each in sliced] == column and sliced[0]["column"] == "slice"
+    first = sliced[0]
+    assert first["difference"] == pytest.approx(first["first_value"] - first["second_value"])
+    if metric == "f1_macro":
+        here, said = KIND == "long", np.where(GOOD, LABELS, 1 - LABELS)
+        assert first["first_value"] == pytest.approx(f1_score(LABELS[here], said[here], average="macro"))
+
+
+def test_slices_may_overlap_and_those_of_one_run_alone_are_left_out(both):
+    save(both, half="kind=long;truth=good", long="kind=long", lost="wrong", nobody="text~nobody", odd="truth=none")
+    found = compare("good", "poor", by=["slice"], store=both)
+    assert [(each["value"], each["n"]) for each in found["by"]] == [("half", 100), ("long", 150)]
+    assert found["notes"] == [
+        "slice lost is left out: its rules select other sentences for each run",
+        "slice nobody is left out: there is no sentence of it",
+        "slice odd is left out: --where truth=none: no class 'none'; the classes are bad, good",
+        "TF-IDF is left out: the data of run 'good' have changed since it was trained.",
+    ]
+
+
+def test_refusals_say_what_to_do(both):
+    with pytest.raises(InputError, match="--by slice: no slice of these data was saved; `sentiscope slices RUN --save"):
+        compare("good", "poor", by=["slice"], store=both)
+    save(both, lost="wrong")
+    with pytest.raises(InputError, match="--by slice: slice lost is left out: its rules"):
+        compare("good", "poor", by=["slice"], store=both)
+    with pytest.raises(InputError, match="leave --data out"):
+        compare("good", "poor", data="x.csv", by=["slice"], store=both)

@@ -1,0 +1,184 @@
+"""Every tag row by row against plain pandas, of runs that were evaluated; what is absent says why."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from answering import answering, right_where, texts
+from trained_runs import TINY, train_runs, write_films
+
+from core.api.objects import Run
+from core.error_analysis.predictions_table import hash_texts, read_table
+from core.error_analysis.split_analysis import cache_array
+from core.error_analysis.tags import ABOUT, LOW_MARGIN, SURE, TableTags, find_peers, select_models
+from core.exceptions import InputError
+from core.runs.record import EVALUATION, PREDICTIONS
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A tiny run on a file of its own."""
+    place = tmp_path_factory.mktemp("tags")
+    films = write_films(place / "films.csv", {"yes": ("the day of a good",), "no": ("the day of a bad",)}, 60)
+    return Run("films", train_runs(place, films=(films, "vanilla", {**TINY, "text.max_length": 8})))
+
+
+def test_margin_and_sure_are_queries_of_the_table_and_the_lexicon_disagrees_by_its_words(store):
+    random = np.random.default_rng(0)
+    chances, labels = random.dirichlet(np.ones(3) / 3, 300), random.integers(0, 3, 300)
+    answering(store, "one", chances, texts(labels), classes=tuple("abc"))
+    table = read_table(store, "one")
+    tags, frame = TableTags(store, table), table.frame
+    np.testing.assert_array_equal(tags.match_tag("low margin"), frame["margin"] < LOW_MARGIN)
+    np.testing.assert_array_equal(tags.match_tag("sure and wrong"), (frame["p_said"] >= SURE) & frame["wrong"])
+    said = ["what a great day", "a terrible, awful day", "the day"]
+    rows = pd.DataFrame({"text": said * 2, "label": [0, 0, 0, 1, 1, 1]})
+    answering(store, "two", np.full((6, 2), 0.5), rows)
+    tags = TableTags(store, read_table(store, "two"))
+    assert tags.match_tag("lexicon disagrees").tolist() == [True, False, False, False, True, False]
+
+
+@pytest.mark.slow
+def test_runs_that_disagree_are_told_apart_from_seeds_of_the_same_model(store):
+    labels, rows = np.arange(40) % 2, texts(np.arange(40) % 2)
+    answering(store, "one", right_where(np.arange(40) > 3, labels), rows)
+    answering(store, "seed", right_where(np.arange(40) > 5, labels), rows, training__seed=7)
+    answering(store, "other", right_where(np.arange(40) != 20, labels), rows, preset="ndt-01-n2")
+    answering(store, "third", right_where(np.arange(40) != 30, labels), rows, preset="ndt-01-n3")
+    table = read_table(store, "one")
+    tags = TableTags(store, table, ["seed", "other", "third"])
+    said = {name: read_table(store, name).frame["said"] for name in ("one", "seed", "other", "third")}
+    np.testing.assert_array_equal(tags.match_tag("seeds disagree"), said["seed"] != said["one"])
+    apart = (said["other"] != said["one"]) | (said["third"] != said["one"])
+    np.testing.assert_array_equal(tags.match_tag("models disagree"), apart)
+    for name in ("other", "third"):
+        expected = (said[name] != said["one"]).to_numpy()
+        np.testing.assert_array_equal(tags.there[f"models disagree with {name}"], expected)
+        np.testing.assert_array_equal(TableTags(store, table).match_tag(f"models disagree with {name}"), expected)
+    assert "models disagree" not in tags.there and "models disagree" not in tags.absent
+    alone = TableTags(store, table)
+    np.testing.assert_array_equal(alone.match_tag("seeds disagree"), tags.match_tag("seeds disagree"))
+    assert "--against" in alone.absent["models disagree"]
+    assert set(alone.compare_with_run("third").there) - set(alone.there) == {"models disagree with third"}
+    with pytest.raises(InputError, match="no run 'nobody'"):
+        alone.match_tag("models disagree with nobody")
+    with pytest.raises(InputError, match="not tested on the same rows"):
+        answering(store, "few", right_where(np.ones(20, bool), labels[:20]), rows.head(20))
+        TableTags(store, table, ["few"]).match_tag("models disagree")
+
+
+@pytest.mark.slow
+def test_seeds_are_finished_runs_of_the_same_settings_on_the_same_rows(store):
+    labels, rows = np.arange(40) % 2, texts(np.arange(40) % 2)
+    chances = right_where(np.ones(40, bool), labels)
+    answering(store, "one", chances, rows)
+    answering(store, "again", chances, rows)  # no other seed
+    answering(store, "wider", chances, rows, training__seed=7, model__width=64)
+    answering(store, "fewer", chances[:20], rows.head(20), training__seed=7)
+    answering(store, "unfinished", chances, rows, training__seed=7, status="running")
+    answering(store, "elsewhere", chances, rows, training__seed=7, split="validation")
+    table = read_table(store, "one")
+    assert "no other seed of this model" in TableTags(store, table).absent["seeds disagree"]
+    others = find_peers(store, table.record, "test", store.list())
+    assert {each.run for each in others} == {"again", "wider"} and select_models(table.record, others, "test") == [
+        "wider"
+    ]
+    answering(store, "seed", right_where(np.arange(40) > 2, labels), rows, training__seed=7)
+    assert TableTags(store, table).match_tag("seeds disagree").sum() == 3
+
+
+def test_the_best_other_model_on_the_split_comes_first(store):
+    labels, rows = np.arange(40) % 2, texts(np.arange(40) % 2)
+    for name, width, score in (("one", 32, 0.9), ("low", 48, 0.2), ("none", 80, None), ("high", 64, 0.8)):
+        results = {} if score is None else {"metrics": {"test": {"f1_macro": score}}}
+        given = {"model__width": width, "training__metric": "f1_macro", "results": results}
+        answering(store, name, right_where(labels > 0, labels), rows, **given)
+    record = store.read("one")
+    assert select_models(record, find_peers(store, record, "test", store.list()), "test") == ["high", "low", "none"]
+
+
+@pytest.mark.slow
+def test_texts_in_a_language_without_lists_have_no_tags_of_words(store):
+    rows = pd.DataFrame({"text": ["영화가 좋았다"] * 3, "label": [0, 1, 1]})
+    answering(store, "one", np.full((3, 2), 0.5), rows, data__name="nsmc")
+    tags = TableTags(store, read_table(store, "one"))
+    for name in ("negation", "contrast", "intensifier"):
+        assert "(ko)" in tags.absent[name]
+    with pytest.raises(InputError, match="'negation': there is none of this run: its words are known in English"):
+        tags.match_tag("negation")
+    with pytest.raises(InputError, match="'irony': there is none; the tags are negation, contrast"):
+        tags.match_tag("irony")
+    assert "no lexicon" in tags.absent["lexicon disagrees"]
+    assert set(tags.there) | set(tags.absent) == set(ABOUT)
+
+
+@pytest.mark.slow
+def test_of_a_trained_run_tokenizer_training_texts_and_space_are_asked_and_kept(trained):
+    table = read_table(trained.store, "films")
+    heard = []
+    tags = TableTags(trained.store, table, tell=lambda what, share: heard.append(what))
+    assert tags.match_tag("truncated").sum() == 0  # eight words each
+    assert tags.match_tag("near duplicate").tolist() == [False] * len(table)  # seven of eight words and a number: 7 / 9
+    assert set(tags.absent) == {"models disagree", "seeds disagree", "lexicon disagrees", "unsure under dropout"}
+    first = {name: has.tolist() for name, has in tags.there.items()}
+    assert heard and (table.frame["text"].str.split().str.len() == 8).all()
+    heard.clear()
+    again = TableTags(trained.store, table, tell=lambda what, share: heard.append(what))
+    assert {name: has.tolist() for name, has in again.there.items()} == first and not heard
+
+
+@pytest.mark.slow
+def test_data_that_are_gone_leave_the_tags_of_training_texts_out(trained):
+    path = Path(trained.record.config.data.name)
+    content = path.read_text()
+    path.unlink()
+    try:
+        absent = TableTags(trained.store, read_table(trained.store, "films")).absent
+    finally:
+        path.write_text(content)
+    assert "cannot be read here" in absent["near duplicate"] and "cannot be read here" in absent["neighbours conflict"]
+
+
+def test_what_is_kept_is_made_once_and_anew_where_it_is_damaged(monkeypatch, tmp_path):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
+    made = []
+
+    def make():
+        made.append(1)
+        return np.arange(3)
+
+    assert (
+        cache_array("x", {"a": 1}, (3,), make).tolist() == cache_array("x", {"a": 1}, (3,), make).tolist() == [0, 1, 2]
+    )
+    assert len(made) == 1
+    cache_array("x", {"a": 2}, (3,), make)
+    (first, second) = (tmp_path / "failures").glob("*.npy")
+    for path in (first, second):
+        path.write_bytes(b"nothing")
+    cache_array("x", {"a": 1}, (3,), make)
+    assert len(made) == 3
+
+
+def test_a_run_without_texts_has_its_tags_as_soon_as_the_data_are_here(trained):
+    table = read_table(trained.store, "films")
+    hidden = dataclasses.replace(
+        table, frame=table.frame.assign(text="(row of test?)", key=hash_texts(["x"] * len(table)))
+    )
+    assert TableTags(trained.store, hidden).match_tag("question").all()
+    assert not TableTags(trained.store, table).match_tag("question").any()
+
+
+@pytest.mark.slow
+def test_a_run_without_its_texts_has_the_tags_that_need_none(store):
+    """What stands in the place of a text is no text: its words give nobody a tag."""
+    labels = np.arange(40) % 2
+    answering(store, "one", right_where(labels == 1, labels, 0.95), texts(labels), data__texts=False)
+    path = store.path("one") / EVALUATION / "test" / PREDICTIONS
+    pd.read_parquet(path).drop(columns="text").to_parquet(path, index=False)
+    table = read_table(store, "one")
+    tags = TableTags(store, table)
+    assert "its text is not kept" in table.texts[3] and set(tags.there) == {"low margin", "sure and wrong"}
+    np.testing.assert_array_equal(tags.match_tag("sure and wrong"), labels == 0)
+    assert all("made without its texts" in tags.absent[name] for name in ("negation", "question", "near duplicate"))
