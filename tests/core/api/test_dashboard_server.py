@@ -62,7 +62,7 @@ def test_the_status_of_the_server_is_that_of_the_command():
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_to_the_command_ends_the_server(number):
     sleeper = "[sys.executable, '-c', 'import time; time.sleep(60)']"
-    code = f"import sys; from core.api.dashboard_server import serve; sys.exit(serve({sleeper}))"
+    code = f"import sys; from core.api.dashboard_server import run_server; sys.exit(run_server({sleeper}))"
     command = subprocess.Popen([sys.executable, "-c", code])
     until(psutil.Process(command.pid).children)
     (child,) = psutil.Process(command.pid).children()

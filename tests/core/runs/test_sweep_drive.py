@@ -17,14 +17,14 @@ from core.runs.sweep import Plan, list_members
 PRETEND = """
     import sys, time
     from pathlib import Path
-    from core.runs.queue import slot
+    from core.runs.queue import wait_for_slot
     from core.runs.store import RunStore
     store, run = RunStore(), sys.argv[1]
     record = store.read(run)
     while record.process is None:  # the starter writes who we are
         record = store.read(run)
     stopped = lambda: store.cancel_requested(run)
-    with slot(store.folder, run, record.created, stopped):
+    with wait_for_slot(store.folder, run, record.created, stopped):
         store.update(run, status="running", progress={"step": 1, "steps": 2})
         end = time.monotonic() + float(SECONDS)
         while time.monotonic() < end and not stopped():
