@@ -161,7 +161,7 @@ WITHOUT = {
     "waiting in the queue": ("import core.runs.worker", HEAVY | SCIENCE),
     "histories": ("import core.training.history", SCIENCE),
     "lists of data sets": ("import core.data.sources", SCIENCE),
-    "lists of models": ("import core.preset_catalog as s; s.describe_preset('sentiformer'); s.list_presets()", {"torch"}),
+    "lists of models": ("import core.preset_catalog as p; p.describe_preset('vanilla'); p.list_presets()", {"torch"}),
     "the head of the first page": (
         "import dashboard.widgets.runs, dashboard.screens.overview_table\n"
         "import dashboard.widgets.export, dashboard.figures.results",

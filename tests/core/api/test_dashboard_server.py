@@ -77,7 +77,8 @@ def test_the_server_reads_what_the_first_page_needs_while_it_starts():
     command = build_command(SCRIPT, 8501, "127.0.0.1", [], browser=False)
     assert command[1:5] == ["-m", "dashboard.launcher", "run", "app.py"]
     code = (
-        "import sys, dashboard.launcher as w; w._import_modules(); print(*(n for n in ('torch', 'sklearn') if n in sys.modules))"
+        "import sys, dashboard.launcher as w; w._import_modules()\n"
+        "print(*(n for n in ('torch', 'sklearn') if n in sys.modules))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split() == [] and "WARNING" not in found.stderr

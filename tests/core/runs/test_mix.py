@@ -48,7 +48,7 @@ def data(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(data, train_once):
-    """A store with the finished run `blend_logits`; read only."""
+    """A store with the finished run `mixed`; read only."""
     return train_once(data, "ndt-01-n2", "mixed", **MIXED)
 
 
