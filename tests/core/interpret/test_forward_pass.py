@@ -281,7 +281,7 @@ class Recency(torch.nn.Module):
         super().__init__()
         self.factor = torch.nn.Parameter(torch.tensor([factor]))
 
-    def columns(self, keep):
+    def build_columns(self, keep):
         place = keep.cumsum(1) / keep.sum(1, keepdim=True).clamp(min=1)
         return self.factor, place[:, None, None, :, None].to(self.factor.dtype)
 
@@ -291,7 +291,7 @@ class WithRecency(Terms):
     recency: Recency | None = None
 
     def build_columns(self, reading, log_gate, change):
-        return super().build_columns(reading, log_gate, change) | {"recency": self.recency.columns(reading.keep)}
+        return super().build_columns(reading, log_gate, change) | {"recency": self.recency.build_columns(reading.keep)}
 
 
 def with_recency(own, *said):
