@@ -180,7 +180,7 @@ def get_run() -> str:
 def choose_run(name: str) -> None:
     """Choose a run on every page; only from a callback.
 
-    A request, which `run_picker` grants: what a callback gives the picker itself is lost whenever the clock of a
+    A request, which `pick_run` grants: what a callback gives the picker itself is lost whenever the clock of a
     fragment ticks in the same moment, since the browser then sends the picker's old value along.
     """
     st.session_state[REQUESTED] = name

@@ -64,7 +64,7 @@ def runs_show(run: RunName, store: Store = None) -> dict[str, Any]:
     """Show everything the record of a run says; of a damaged one its name and the reason.
 
     Returns:
-        The record; `newer` holds what a newer version has written and this one does not know; `read_efficiency` what the run
+        The record; `newer` holds what a newer version has written and this one does not know; `efficiency` what the run
         costs on this machine (`core.runs.efficiency.Efficiency`); `described` names preset and mixture; `command`
         trains it again, as far as its `note` says (`train_command`).
     """

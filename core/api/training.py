@@ -171,7 +171,7 @@ def summarize_run(record: RunRecord) -> dict[str, Any]:
     """Return the summary of a training: status, metrics and intervals per split, lambda, seconds, the TF-IDF baseline.
 
     `data_notes` is what was done to the data, `data_decisions` how its file was read, `interval_method` says in words
-    what an interval is, `describe_shortcuts` what it cost to train for less than the preset does, `pairs` whether it reads two
+    what an interval is, `shortened` what it cost to train for less than the preset does, `pairs` whether it reads two
     texts at once. `reported` is what a paper reports for the same preset and data set, with a note where splits differ;
     else null.
     """

@@ -126,7 +126,7 @@ def compute_rates(
 
     Returns:
         `n` rows and how many are `coded`; `sample`: the rows that the shares are of, `n`, `coded` of them, `of` how
-        many they speak, whether they are a `draw_sample`, with its `seed`; whether they are `complete`; how many `authors`
+        many they speak, whether they are a `draw`, with its `seed`; whether they are `complete`; how many `authors`
         are counted; `said` in words; `codes`: of each `code` its `place`, `n` rows of the selection, and where the
         sample is complete `hits` in it, their `share` and its 95 % `interval` (Wilson 1927), else None.
     """

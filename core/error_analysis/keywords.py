@@ -100,7 +100,7 @@ class Phrases:
         return inside, every - inside
 
     def decode_phrase(self, number: int, length: int) -> str:
-        """Return the words of phrase `number` of a length, as `texts_with` counts them."""
+        """Return the words of phrase `number` of a length, as `count_texts` counts them."""
         code, words = int(self._lengths[length - 1][0][number]), list[str]()
         for _ in range(length):
             code, place = divmod(code, len(self._words))

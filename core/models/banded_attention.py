@@ -1,4 +1,4 @@
-"""Banded attention at linear cost: the result of `attend_explicit` over `support_mask`, without L x L tensors.
+"""Banded attention at linear cost: the result of `attend_explicit` over `build_support_mask`, without L x L tensors.
 
 The few global queries see every key and are computed apart; no key is gathered per block of queries.
 

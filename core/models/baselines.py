@@ -51,7 +51,7 @@ class Plain(nn.Module):
 class ReadsVectors(Plain):
     """A baseline of an embedding, one vector of the text (`pool_tokens`), dropout and a head; padding is never read.
 
-    `number_segments` gives what a token has for standing in the first or the second text of a pair; None: nothing.
+    `segments` gives what a token has for standing in the first or the second text of a pair; None: nothing.
     """
 
     dropout: Dropout
@@ -84,7 +84,7 @@ class ReadsVectors(Plain):
         embedded: Tensor | None = None,
         record: Record = SILENT,
     ) -> Output:
-        """Classify a batch; a trace holds embeddings and convolutions, `embedded` replaces `embed(batch)`.
+        """Classify a batch; a trace holds embeddings and convolutions, `embedded` replaces `embed_tokens(batch)`.
 
         Raises:
             RuntimeError: if a trace is asked for in training mode.

@@ -80,7 +80,7 @@ class EncoderClassifier(nn.Module):
     """A small transformer that reads a text and gives one logit per class.
 
     `scale` multiplies the embedding: sqrt(d) for a table drawn from N(0, 1/d), so that words and positions weigh
-    alike. `positions`, `ngrams` and `number_segments` give what is added to a token; None: nothing. `final_norm` follows the
+    alike. `positions`, `ngrams` and `segments` give what is added to a token; None: nothing. `final_norm` follows the
     last layer of pre-norm models. If the head reads the first token, a learned class token is put before every text.
     `fill`: every text is filled up to so many tokens and nothing is masked, as the released code of 7ess-Xin does; 0:
     padding is masked and adds nothing. `provides` names what this model can show; pages ask this and never the class.
@@ -132,7 +132,7 @@ class EncoderClassifier(nn.Module):
             trace: fill `Output.trace`.
             intervene: what to change inside, in this call only: in all texts, or something else in each.
             similarity: fill `Output.similarity`, in training too; every map is then held in memory.
-            embedded: (B, L, d) in place of `embed(batch)`, for whoever asks how the answer depends on the words.
+            embedded: (B, L, d) in place of `embed_tokens(batch)`, for whoever asks how the answer depends on the words.
             donor: of one other text of as many tokens, for interventions that take something from it.
             record: what is told everything on the way.
 

@@ -1,7 +1,7 @@
 """The modules that give the coefficients c of the combined map.
 
 A mixing module turns the layer's input (B, L, d) into coefficients (B|1, N, H|1, L|1, 1) with c_0 = 1 and
-c_i = sign * lambda_i. `lambdas()` gives the lambdas themselves, (N-1, S) with S = 1 (one per layer) or H (one per
+c_i = sign * lambda_i. `get_lambdas()` gives the lambdas themselves, (N-1, S) with S = 1 (one per layer) or H (one per
 head), or None where they depend on the input.
 """
 

@@ -32,7 +32,7 @@ LARGEST_TABLE = 5_000_000
 
 @dataclass(frozen=True)
 class BackboneRecord:
-    """The content of `find_backbone.json`."""
+    """The content of `backbone.json`."""
 
     name: str
     folder: str

@@ -3,7 +3,7 @@
 `<runs>/.queue/` holds one file per waiting process, named so that the oldest run sorts first, and one file per slot.
 A process trains while it holds the lock of a slot. What takes seconds (maps, yardsticks) has slots of its own.
 
-Who waits is a bare interpreter that knows this module and nothing else (`wrap_command`, 5 MB). It becomes what it waited for
+Who waits is a bare interpreter that knows only this module (`wrap_command`, 5 MB). It becomes what it waited for
 by exec: the process number stays, and so do the locks, whose handles it leaves to the new program. Tried on POSIX
 systems; Windows uses msvcrt's locks, and there, where no process can become another, trainings wait in their worker
 and what takes seconds begins at once.
@@ -123,11 +123,11 @@ def wrap_command(
     """
     if os.name == "nt":
         return list(command)
-    code = f"import sys; sys.path.append({str(Path(__file__).parents[2])!r}); import core.runs.queue as q; q.become()"
+    code = f"import sys; sys.path += {[str(Path(__file__).parents[2])]!r}; import core.runs.queue as q; q.run_in_turn()"
     return [sys.executable, "-I", "-S", "-c", code, str(runs), name, created, kind, str(run or ""), request, *command]
 
 
-def execute_in_turn() -> None:
+def run_in_turn() -> None:
     """Run the process of `wrap_command`."""
     runs, name, created, kind, run, request, *command = sys.argv[1:]
     cancel = Path(run) / request if request else None

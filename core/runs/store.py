@@ -214,7 +214,7 @@ class RunStore:
         return path
 
     def remove(self, run: str) -> None:
-        """Delete a run with all its files; raises as `removable`."""
+        """Delete a run with all its files; raises as `get_removable_path`."""
         path = self.get_removable_path(run)
         hidden = self.folder / f".removed-{run}-{os.getpid()}"
         with convert_os_errors(path):

@@ -315,7 +315,7 @@ class Lexicon:
         return table
 
     def to_state(self) -> dict[str, list[float]]:
-        """Return the entries for `restored`, so that no file has to be read again."""
+        """Return the entries for `from_state`, so that no file has to be read again."""
         return {entry: list(counts) for entry, counts in self.entries.items()}
 
     @classmethod

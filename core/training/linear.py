@@ -227,7 +227,7 @@ def fit_linear(
     """Fit a baseline: n-grams and idf come from the training split, its setting from validation (or `chosen`).
 
     Of pairs each text has a row of its own, and both, their difference and their product are what is read
-    (`core.models.linear.BagOfPairs`). Labels are (n,) int64 class numbers, or (n, C) zeros and ones; of `config` only
+    (`core.models.baselines.BagOfPairs`). Labels are (n,) int64 class numbers, or (n, C) zeros and ones; of `config` only
     the normalising, `min_freq` (texts that hold an n-gram), `max_vocab` and `char_ngrams` matter. Raises DataError as
     `tune_solver`.
     """

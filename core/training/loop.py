@@ -50,7 +50,7 @@ class Training(TrainingStage):
     """
 
     model: Any
-    """A fresh classifier on `device`: model(Batch) → Output, `lambdas()`, `lambda_parameters()`."""
+    """A fresh classifier on `device`: model(Batch) → Output, `get_lambdas()`, `name_lambda_parameters()`."""
     training: Examples
     validation: Examples
     config: TrainingConfig
@@ -85,8 +85,8 @@ class Training(TrainingStage):
     def run(self) -> Outcome:
         """Train to the end.
 
-        Raises Cancelled after a checkpoint is saved if `events.stopped()`, ConfigError if the validation metric is
-        undefined, SentiscopeError if the loss is no longer finite, and StorageError.
+        Raises Cancelled after a checkpoint is saved if `events.is_stop_requested()`, ConfigError if the validation
+        metric is undefined, SentiscopeError if the loss is no longer finite, and StorageError.
         """
         with force_determinism(self.device):
             self._start_or_resume()

@@ -221,7 +221,7 @@ class ErrorReader(ModelReader):
         """Return the result of an analysis of a split; None: it has not been computed."""
         return self._read_result(analysis.from_run(self.store(), record, split))
 
-    @cache_result(16, lambda self, files: (files, get_file_version(files.path("json"))))
+    @cache_result(16, lambda self, files: (files, get_file_version(files.get_path("json"))))
     def _read_result(self, files: SplitAnalysis[Found]) -> Found | None:
         return files.read()
 

@@ -150,7 +150,7 @@ class RunReader:
         """Return a row for each text of a split, with its predictions."""
         return decisions.build_points_table(self.read_predictions(record, split), record.classes)
 
-    @cache_result(8, lambda self, record, split: self.version(record.run, split, TAGS))
+    @cache_result(8, lambda self, record, split: self.make_files_key(record.run, split, TAGS))
     def read_tags(self, record: RunRecord, split: str) -> pd.DataFrame:
         """Read the predicted tags of the words of a split, as `core.runs.word_tagging` does; NotAvailable: it has none."""
         return run_files.word_tagging.read_tags(self.store().get_path(record.run), split)
@@ -169,13 +169,17 @@ class RunReader:
         return run_files.comparison.compare_models(self.align_predictions(runs, split), metrics=[metric])
 
     @cache_result(
-        1024, lambda self, record: (*self.version(record.run, "", RECORD), costs.get_version(self.store(), record.run))
+        1024,
+        lambda self, record: (
+            *self.make_files_key(record.run, "", RECORD),
+            costs.get_version(self.store(), record.run),
+        ),
     )
     def read_efficiency(self, record: RunRecord) -> Efficiency:
         """Return the costs of a run, as far as they are known on this machine."""
         return costs.read_efficiency(self.store(), record)
 
-    @cache_result(256, lambda self, record: self.version(record.run, TEST, METRICS), copied=True)
+    @cache_result(256, lambda self, record: self.make_files_key(record.run, TEST, METRICS), copied=True)
     def count_test_rows(self, record: RunRecord) -> int:
         """Return the number of test texts that a run was measured on; 0 where it was not."""
         try:

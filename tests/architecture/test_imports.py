@@ -153,7 +153,7 @@ AdamW([{"names": ["p"], "params": [p], "weight_decay": 0.1, "rate": 1}]).step(0.
 """
 WITHOUT = {
     "the command line": ("import core.cli", HEAVY),
-    "the verbs": ("import core.api as a; [a.load(command) for command in a.VERBS]", HEAVY),
+    "the verbs": ("import core.api as a; [a.load_verb(command) for command in a.VERBS]", HEAVY),
     "what is installed as sentiscope": ("import core.api.public", HEAVY),
     "configurations": ("import core.config", HEAVY),
     "lists of runs": ("import core.runs.store", HEAVY | SCIENCE),
@@ -161,7 +161,7 @@ WITHOUT = {
     "waiting in the queue": ("import core.runs.worker", HEAVY | SCIENCE),
     "histories": ("import core.training.history", SCIENCE),
     "lists of data sets": ("import core.data.sources", SCIENCE),
-    "lists of models": ("import core.preset_catalog as s; s.whole('sentiformer'); s.listed()", {"torch"}),
+    "lists of models": ("import core.preset_catalog as p; p.describe_preset('vanilla'); p.list_presets()", {"torch"}),
     "the head of the first page": (
         "import dashboard.widgets.runs, dashboard.screens.overview_table\n"
         "import dashboard.widgets.export, dashboard.figures.results",

@@ -10,7 +10,7 @@ beside it.
 
 `patterns` is what paired tests need and no text: how many test rows are right with the first model here, TF-IDF of
 words, and with each seed of this one. `10:31` says that of 31 rows TF-IDF has the answer and the seed has not.
-`average_answers` is the same of the three seeds as one model, which answers by the mean of their probabilities.
+`together` is the same of the three seeds as one model, which answers by the mean of their probabilities.
 """
 
 import argparse

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 @pytest.fixture
 def seeds(library) -> None:
     """A second seed of `finished`."""
-    second = shutil.copytree(library.path("finished"), library.folder / "second")
+    second = shutil.copytree(library.get_path("finished"), library.folder / "second")
     record = json.loads((second / "run.json").read_text())
     record["config"]["training"]["seed"] = 7
     (second / "run.json").write_text(json.dumps(record))

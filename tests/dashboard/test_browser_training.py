@@ -79,7 +79,7 @@ def test_pause_go_on_and_cancel(browser, empty_server, table, bare, tiny):
     page.get_by_role("button", name="Cancel it long").click()
     expect(page.get_by_text("Training has been stopped")).to_be_visible()
     expect(page.get_by_role("button", name="Start over")).to_be_visible()
-    assert not (runs.path("long") / "checkpoint").exists()
+    assert not (runs.get_path("long") / "checkpoint").exists()
     assert complaints == later == []
     page.close()
 

@@ -195,7 +195,7 @@ def test_what_cannot_be_stored_is_kept_and_written_when_it_can(heard, codes, key
                 raise StorageError("the disk is full")
             Codes.give_codes(codes, rows, names, **more)
 
-        full.setattr(codes, "give", give)
+        full.setattr(codes, "give_codes", give)
         held = heard(**report)
         assert held[state.HANDLED] == 1 and held[state.AGAIN] == 1 and codes.read_annotations().notes == {}
         assert "the disk is full. It is kept in this browser and tried again" in held[state.NOT_WRITTEN]

@@ -24,6 +24,6 @@ def test_data_says_that_test_differs_and_nothing_where_it_does_not(app, runs, tm
 
 def test_performance_says_it_of_the_split_that_is_shown(app, runs, monkeypatch):
     told = {"name": "test", "known": "training", "warnings": ["Compared with training, test has <b>other</b> labels."]}
-    monkeypatch.setattr("dashboard.data.data.split_differences", lambda record, name: told if name == "test" else None)
+    monkeypatch.setattr("dashboard.data.data.compare_split", lambda record, name: told if name == "test" else None)
     shown = words(opened(app, "performance", run="finished", split="test"))
     assert "test differs from training" in shown and "&lt;b&gt;other&lt;/b&gt; labels" in shown

@@ -63,7 +63,7 @@ def test_pages_share_one_result_or_get_a_copy_each_and_forget_the_oldest():
 def test_the_key_of_a_typed_text_is_a_digest(runs):
     seen = []
     memo = StreamlitMemo()
-    memo.caches["sentence"] = lambda key, read: seen.append(key) or read()
+    memo.caches["inspect_text"] = lambda key, read: seen.append(key) or read()
     reader = Reader(RunStore(runs), memo)
     read = [
         reader.inspect_text("finished", "so good", edits).label for edits in (UNCHANGED, Edits(heads_off=((0, 0),)))

@@ -163,7 +163,7 @@ def test_a_visitor_of_a_server_is_told_no_path(store):
     made = dataclasses.replace(record, run="away", config=dataclasses.replace(record.config, data=data))
     store.create(made.config, "vanilla", "away", exactly=True)
     store.write(made)
-    (store.path("away") / "evaluation").symlink_to(store.path("poor") / "evaluation")
+    (store.get_path("away") / "evaluation").symlink_to(store.get_path("poor") / "evaluation")
     assert "/srv/secret" in write_run_card(made, store).markup
     told = build_report(["away"], no_paths=True, store=store).markup
     assert "/srv/secret" not in told and "elsewhere:reviews.csv" in told

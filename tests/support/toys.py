@@ -30,13 +30,13 @@ class Sum(nn.Module):
         with torch.no_grad():
             self.vectors.weight.copy_(torch.tensor(weights)[:, None] * scale)
 
-    def embed(self, batch: Batch) -> Tensor:
+    def embed_tokens(self, batch: Batch) -> Tensor:
         return self.vectors(batch.ids) * batch.keep[..., None]
 
     def forward(
         self, batch: Batch, *, trace: bool = False, intervene: None = None, embedded: Tensor | None = None
     ) -> Output:
-        total = (self.embed(batch) if embedded is None else embedded).sum((1, 2))
+        total = (self.embed_tokens(batch) if embedded is None else embedded).sum((1, 2))
         logits = torch.stack([torch.zeros_like(total), total], 1)
         return Output(logits, logits)
 

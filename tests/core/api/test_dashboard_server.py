@@ -62,7 +62,7 @@ def test_the_status_of_the_server_is_that_of_the_command():
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_to_the_command_ends_the_server(number):
     sleeper = "[sys.executable, '-c', 'import time; time.sleep(60)']"
-    code = f"import sys; from core.api.dashboard_server import serve; sys.exit(serve({sleeper}))"
+    code = f"import sys; from core.api.dashboard_server import run_server; sys.exit(run_server({sleeper}))"
     command = subprocess.Popen([sys.executable, "-c", code])
     until(psutil.Process(command.pid).children)
     (child,) = psutil.Process(command.pid).children()
@@ -77,7 +77,8 @@ def test_the_server_reads_what_the_first_page_needs_while_it_starts():
     command = build_command(SCRIPT, 8501, "127.0.0.1", [], browser=False)
     assert command[1:5] == ["-m", "dashboard.launcher", "run", "app.py"]
     code = (
-        "import sys, dashboard.launcher as w; w._read(); print(*(n for n in ('torch', 'sklearn') if n in sys.modules))"
+        "import sys, dashboard.launcher as w; w._import_modules()\n"
+        "print(*(n for n in ('torch', 'sklearn') if n in sys.modules))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split() == [] and "WARNING" not in found.stderr

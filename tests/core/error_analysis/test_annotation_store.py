@@ -52,7 +52,7 @@ def test_processes_lose_nothing_from_the_first_write_on(tmp_path):
     code = (
         "import sys; from pathlib import Path; from core.error_analysis.codebook import Codes\n"
         "codes = Codes(Path(sys.argv[1]), 'reviews')\n"
-        f"for row in range({EACH}): codes.note(f'{{sys.argv[2]}}-{{row}}', 'seen', author='one')"
+        f"for row in range({EACH}): codes.write_note(f'{{sys.argv[2]}}-{{row}}', 'seen', author='one')"
     )
     started = [
         subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(number)], cwd=Path(__file__).parents[3])

@@ -56,7 +56,7 @@ def test_a_guard_is_taken_off_again(text):
 def test_out_and_in_leaves_everything_as_it_is(tmp_path, table, codes):
     for place, text in enumerate(NASTY):
         key = table.frame["key"][place]
-        codes.note(key, text, author="ann")
+        codes.write_note(key, text, author="ann")
         if name := " ".join(text.split()):
             codes.add_code(name, definition=text, example=text)
             codes.code_rows([key], [name], author="=ben" if place % 2 else "ann")
@@ -129,7 +129,7 @@ def clock(monkeypatch):
     [
         lambda codes, key: codes.code_rows([key], ["label"], author="ann"),
         lambda codes, key: codes.code_rows([key], [], author="ann"),
-        lambda codes, key: codes.note(key, "seen again", author="ann"),
+        lambda codes, key: codes.write_note(key, "seen again", author="ann"),
         lambda codes, key: codes.undo_last("ann"),
     ],
     ids=["coded", "taken off", "noted", "taken back"],

@@ -71,15 +71,15 @@ def test_codes_are_those_of_each_author(codes):
     codes.code_rows(["b"], ["negation"], author="ben")
     coded = codes.read_annotations()
     assert coded.given["b"] == {"ann": ("irony", "label"), "ben": ("negation",)} and coded.authors == ("ann", "ben")
-    assert coded.get_codes("b") == ("irony", "label", "negation") and coded.by("ben").given == {
+    assert coded.get_codes("b") == ("irony", "label", "negation") and coded.select_author("ben").given == {
         "b": {"ben": ("negation",)}
     }
     assert codes.read_annotations("ann").given == {"a": {"ann": ("irony",)}, "b": {"ann": ("irony", "label")}}
-    np.testing.assert_array_equal(coded.rows(["a", "b", "c"]), [True, True, False])
-    np.testing.assert_array_equal(coded.rows(["a", "b", "c"], "label"), [False, True, False])
+    np.testing.assert_array_equal(coded.match_code(["a", "b", "c"]), [True, True, False])
+    np.testing.assert_array_equal(coded.match_code(["a", "b", "c"], "label"), [False, True, False])
     codes.give_codes(["a", "b"], ["irony"], off=True, author="ann")
     assert codes.read_annotations("ann").given == {"b": {"ann": ("label",)}}
-    assert {row["run"] for row in codes.ledger.rows("codings", key="a")} == set()
+    assert {row["run"] for row in codes.ledger.read_rows("codings", key="a")} == set()
 
 
 def test_merging_joins_rows_once_and_undoing_parts_them_again(codes):
@@ -98,7 +98,7 @@ def test_splitting_moves_the_named_rows_of_all_authors(codes):
     codes.code_rows(["a"], ["irony"], author="ben")
     assert codes.split_code("irony", "sarcasm", ["a", "b", "z"]) == 3
     codes.edit_code("irony", to="pun", definition="says the opposite")
-    assert {key: codes.read_annotations().of(key) for key in "abc"} == {
+    assert {key: codes.read_annotations().get_codes(key) for key in "abc"} == {
         "a": ("sarcasm",),
         "b": ("sarcasm",),
         "c": ("pun",),
@@ -113,7 +113,7 @@ def test_notes_of_others_are_hidden_as_their_codes_are(codes):
 
     def seen(author):
         found = codes.read_annotations().filter_visible(author)
-        return found.match_notes(keys).tolist(), found.rows(keys).tolist()
+        return found.match_notes(keys).tolist(), found.match_code(keys).tolist()
 
     everything = [True, False], [False, True]
     assert seen("ann") == everything and seen("") == everything
@@ -171,9 +171,9 @@ def test_upper_and_lower_case_are_one_code_wherever_it_is_named(codes):
     codes.give_codes(["b"], ["Irony"], author="ann")
     assert codes.read_annotations().given == {"a": {"ann": ("irony",)}, "b": {"ann": ("irony",)}}
     assert codes.read_annotations().match_code(["a", "c"], "Irony").tolist() == [True, False]
-    assert codes.split_code("Irony", "NEGATION", ["a"]) == 1 and codes.read_annotations().of("a") == ("negation",)
-    assert codes.merge_codes(["Negation"], "Irony") == 1 and codes.read_annotations().of("a") == ("irony",)
-    assert codes.edit_code("IRONY", to="Irony").name == "Irony" and codes.read_annotations().of("b") == ("Irony",)
+    assert codes.split_code("Irony", "NEGATION", ["a"]) == 1 and codes.read_annotations().get_codes("a") == ("negation",)
+    assert codes.merge_codes(["Negation"], "Irony") == 1 and codes.read_annotations().get_codes("a") == ("irony",)
+    assert codes.edit_code("IRONY", to="Irony").name == "Irony" and codes.read_annotations().get_codes("b") == ("Irony",)
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ LABELS = ["bad" if row % 3 else "good" for row in range(100)]
 ROWS = np.sort(RANDOM.choice(100, 80, replace=False))
 """Of the training rows, those that are compared."""
 TRAINING = SimpleNamespace(
-    rows=ROWS, texts=[f"trained {row}" for row in range(100)], named=LABELS, vectors=lambda width: TRAINED
+    rows=ROWS, texts=[f"trained {row}" for row in range(100)], named=LABELS, read_vectors=lambda width: TRAINED
 )
 
 

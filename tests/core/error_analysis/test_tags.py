@@ -175,7 +175,7 @@ def test_a_run_without_its_texts_has_the_tags_that_need_none(store):
     """What stands in the place of a text is no text: its words give nobody a tag."""
     labels = np.arange(40) % 2
     answering(store, "one", right_where(labels == 1, labels, 0.95), texts(labels), data__texts=False)
-    path = store.path("one") / EVALUATION / "test" / PREDICTIONS
+    path = store.get_path("one") / EVALUATION / "test" / PREDICTIONS
     pd.read_parquet(path).drop(columns="text").to_parquet(path, index=False)
     table = read_table(store, "one")
     tags = TableTags(store, table)

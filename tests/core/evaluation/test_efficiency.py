@@ -111,8 +111,8 @@ def test_counting_memory_does_not_load_the_compiler_of_torch():
     """It would take two seconds of every training."""
     code = (
         "import sys, torch\n"
-        "from core.evaluation.efficiency import _Alive\n"
-        "with _Alive([]) as alive: torch.ones(3) + 1\n"
+        "from core.evaluation.efficiency import _TensorMemoryCounter\n"
+        "with _TensorMemoryCounter([]) as alive: torch.ones(3) + 1\n"
         "assert alive.peak > 0 and 'torch._dynamo' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -62,7 +62,7 @@ ENCODERS = ["ndt-01-n3", "sentiformer", "lexical-last"]  # with components, gate
 @pytest.mark.parametrize("preset", ENCODERS)
 def test_a_push_is_what_the_log_odds_lose_under_the_same_intervention(starter, preset):
     loaded = starter(preset)
-    found = loaded.parts(TEXT, "positive")
+    found = loaded.measure_parts(TEXT, "positive")
     place = loaded.record.classes.index("positive")
 
     def odds(**change):

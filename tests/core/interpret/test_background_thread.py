@@ -85,11 +85,13 @@ ASKED = {
     "pushes": lambda run: run.explain(LONG).pushes,
     "shapley": lambda run: run.explain(TEXT, "shapley").pushes,
     "integrated": lambda run: run.explain(TEXT, "integrated").pushes,
-    "parts": lambda run: np.array([(part.zero, part.mean) for part in run.parts(LONG).parts]),
-    "lambdas": lambda run: np.concatenate([curve.log_odds for curve in run.lambdas(LONG).curves]),
+    "parts": lambda run: np.array([(part.zero, part.mean) for part in run.measure_parts(LONG).parts]),
+    "lambdas": lambda run: np.concatenate([curve.log_odds for curve in run.measure_lambdas(LONG).curves]),
     "patches": lambda run: np.array([each.moved for each in run.patch(LONG, LONG.replace("good", "bad")).patches]),
-    "reach": lambda run: run.reach(fill_template("The film was [not] {} good.", "very " * 20), "yes").probabilities,
-    "own": lambda run: np.array(list(measure_sentence(run.reader(), TEXT, "deletion").tests.values()), float),
+    "reach": lambda run: (
+        run.predict_template(fill_template("The film was [not] {} good.", "very " * 20), "yes").probabilities
+    ),
+    "own": lambda run: np.array(list(measure_sentence(run.make_reader(), TEXT, "deletion").tests.values()), float),
 }
 
 

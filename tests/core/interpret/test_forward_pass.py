@@ -281,7 +281,7 @@ class Recency(torch.nn.Module):
         super().__init__()
         self.factor = torch.nn.Parameter(torch.tensor([factor]))
 
-    def columns(self, keep):
+    def build_columns(self, keep):
         place = keep.cumsum(1) / keep.sum(1, keepdim=True).clamp(min=1)
         return self.factor, place[:, None, None, :, None].to(self.factor.dtype)
 
@@ -291,7 +291,7 @@ class WithRecency(Terms):
     recency: Recency | None = None
 
     def build_columns(self, reading, log_gate, change):
-        return super().build_columns(reading, log_gate, change) | {"recency": self.recency.columns(reading.keep)}
+        return super().build_columns(reading, log_gate, change) | {"recency": self.recency.build_columns(reading.keep)}
 
 
 def with_recency(own, *said):
@@ -365,7 +365,7 @@ STARTERS = "differential inceptive-16 lexical-last ndt-01-n3 ndt-pm1-n2 sentifor
 @pytest.mark.parametrize("run", STARTERS)
 def test_every_starter_run_ends_at_what_it_predicts(starter, run):
     loaded = starter(run)
-    found = loaded.steps("The plot was not good, but the ending was never dull.")
+    found = loaded.trace_steps("The plot was not good, but the ending was never dull.")
     np.testing.assert_allclose(found.stages[-1].made[0], loaded.predict([found.text]).probabilities[0], **CLOSE)
     assert all(stage.reading.endswith(".") and "  " not in stage.reading for stage in found.stages)
 

@@ -28,12 +28,12 @@ class Toy(nn.Module):
         self.formula = formula
         self.eval()
 
-    def embed(self, batch):
+    def embed_tokens(self, batch):
         return self.embedding(batch.ids)
 
     def forward(self, batch, *, embedded=None):
-        s = ((self.embed(batch) if embedded is None else embedded) @ self.w).sum(1)
-        return Output(torch.stack([self.get_formula(s), torch.zeros_like(s)], 1), s)
+        s = ((self.embed_tokens(batch) if embedded is None else embedded) @ self.w).sum(1)
+        return Output(torch.stack([self.formula(s), torch.zeros_like(s)], 1), s)
 
 
 TEXT = batch_of([[2, 5, 8, 3]])

@@ -63,7 +63,7 @@ def test_every_point_is_what_one_intervention_gives(preset):
     assert [(each.layer, each.component) for each in curves] == places
     for each in curves:
         assert list(each.values) == sorted({*each.values, 0.0, each.learned})
-        assert each.at(each.learned) == pytest.approx((found.log_odds, said[1]), abs=1e-4)
+        assert each.get_point(each.learned) == pytest.approx((found.log_odds, said[1]), abs=1e-4)
         for value, chance, odds in zip(each.values, each.probabilities, each.log_odds, strict=True):
             assert chance == pytest.approx(own.p(lambdas=((each.layer, each.component, value),)), abs=1e-5)
             assert odds == pytest.approx(math.log(chance / (1 - chance)), abs=1e-6)
@@ -78,7 +78,7 @@ def test_a_lambda_of_each_head_or_token_says_that_its_mean_is_not_the_model_and_
         found = own.curves()
         [said] = own.reader.predict([TEXT]).probabilities.tolist()
         assert found.note == VARIES
-        assert found.curves[-1].at(1.0)[1] == pytest.approx(said[1], abs=1e-6)
+        assert found.curves[-1].get_point(1.0)[1] == pytest.approx(said[1], abs=1e-6)
 
 
 def test_what_else_is_changed_stays_and_a_curve_replaces_its_own_lambda_only():
@@ -107,7 +107,7 @@ def test_what_it_cannot_do_it_says(starter):
 @pytest.mark.slow
 def test_a_run_knows_where_its_lambdas_started_and_eight_threads_at_once_get_what_one_gets(starter):
     loaded = starter("differential")
-    alone, view = loaded.lambdas(TEXT), loaded.inspect(TEXT)
+    alone, view = loaded.measure_lambdas(TEXT), loaded.inspect(TEXT)
     *curves, every = alone.curves
     assert [each.start for each in curves] == pytest.approx([0.206323, 0.319918, 0.496448], abs=1e-6)
     learned = [value for layer in loaded.record.results["lambda"] for value in layer]

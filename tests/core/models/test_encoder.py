@@ -76,7 +76,7 @@ def test_rows_of_the_combined_map_sum_to_one_plus_the_lambdas(config, batch):
     for number, layer in enumerate(trace.layers):
         sums = layer.combined.sum(-1)[some]
         torch.testing.assert_close(sums, layer.coefficients.sum(1)[some].squeeze(-1))
-        lambdas = model.lambdas()[number] if "lambda" in model.provides else torch.empty(0, 1)
+        lambdas = model.get_lambdas()[number] if "lambda" in model.provides else torch.empty(0, 1)
         if lambdas is not None:
             sign = -1 if config.attention.mixing == "differential" else 1
             torch.testing.assert_close(sums, (1 + sign * lambdas.sum(0))[None, :, None].expand_as(sums).to(sums))

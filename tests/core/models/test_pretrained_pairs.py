@@ -62,7 +62,9 @@ def test_a_pair_is_what_its_own_library_makes_of_both_texts(known):
     batch = Batch.from_arrays(build_token_table(tokenizer, TEXTS).pad_all())
     completed, keep = model.complete_batch(batch)
     with torch.no_grad():
-        vectors = model._read(model._enter(model.embed(completed), completed), completed, trace=False, intervene=())[0]
+        vectors = model._run_layers(
+            model._build_input(model.embed_tokens(completed), completed), completed, trace=False, intervene=()
+        )[0]
     for row, pair in enumerate(PAIRS):
         theirs = pipeline.encode(*pair)
         ids = completed.ids[row, keep[row]] - 2

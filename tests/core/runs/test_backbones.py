@@ -341,7 +341,7 @@ def test_a_tokenizer_made_of_its_vocabulary_is_the_one_in_one_file(tmp_path, fam
 def test_weights_that_do_not_change_are_named_and_not_copied(store, begin, tiny_backbone, tmp_path, monkeypatch):
     record = execute(store, begin("probe", **{"training.frozen": 3}))
     assert record.status == "done", record.reason
-    run, known = store.path("probe"), BackboneRecord.read(store.path("probe"))
+    run, known = store.get_path("probe"), BackboneRecord.read(store.get_path("probe"))
     owed = record.results["backbone"]
     assert owed["unchanged"] == owed["of"] - (24 * 2 + 2) and owed["digests"] == known.files
     assert (run / WEIGHTS).stat().st_size < 1000
@@ -375,15 +375,15 @@ def test_a_run_whose_weights_all_changed_needs_no_backbone_and_travels(store, be
         assert str(tmp_path) not in archive.read(f"whole/{BACKBONE}").decode()
     shutil.rmtree(tiny_backbone)
     brought = import_run(store, tmp_path / "whole.zip")
-    assert (store.path(brought) / BACKBONE).is_file()
+    assert (store.get_path(brought) / BACKBONE).is_file()
     assert store.read(brought).config.model.backbone == "elsewhere:mine"
-    known = BackboneRecord.read(store.path(brought))
+    known = BackboneRecord.read(store.get_path(brought))
     assert store.read(brought).results["backbone"]["name"] == known.name == "elsewhere:mine"
     assert (load_run(store, brought).predict(["good film"]).probabilities == before).all()
-    replace(known, architecture={**known.architecture, "hidden_size": 10**6}).write(store.path(brought))
+    replace(known, architecture={**known.architecture, "hidden_size": 10**6}).write(store.get_path(brought))
     with pytest.raises(RunDamaged, match="its sizes are not those of the run's settings"):
         load_run(store, brought)
-    replace(known, architecture={**known.architecture, "vocab_size": 4_000_000}).write(store.path(brought))
+    replace(known, architecture={**known.architecture, "vocab_size": 4_000_000}).write(store.get_path(brought))
     with pytest.raises(RunDamaged, match=r"word_embeddings\.weight has the shape \[\d+, 24\], and .* \[4000000"):
         load_run(store, brought)
 
@@ -402,5 +402,5 @@ def test_it_resumes_to_the_same_bits(store, begin, tmp_path, family, settings):
     execute(store, whole)
     assert execute(store, cut, on_event=cancel_at(store, cut, 8)).status == "cancelled"
     assert execute(store, cut).status == "done"
-    first, second = ((store.path(run) / WEIGHTS).read_bytes() for run in (whole, cut))
+    first, second = ((store.get_path(run) / WEIGHTS).read_bytes() for run in (whole, cut))
     assert first == second

@@ -132,7 +132,7 @@ def test_a_finished_run_teaches_by_its_probabilities_and_is_asked_once_for_the_s
     for kept in cache_folder().glob("taught-*"):
         kept.write_bytes(kept.read_bytes()[:100])  # a damaged one is made again
     assert np.array_equal(said("third", data), first) and len(asked) == 5
-    (store.path(run) / WEIGHTS).unlink()  # it may go while the other trains: what it said is kept
+    (store.get_path(run) / WEIGHTS).unlink()  # it may go while the other trains: what it said is kept
     assert np.array_equal(said("first", data), first)
 
 
@@ -183,9 +183,9 @@ def test_a_taught_training_resumes_to_the_bit_and_leaves_no_lessons_behind(store
     execute(store, whole, on_event=lambda event: told.append(event["kind"]))
     assert told.index("tokenizer") < told.index("teacher") < told.index("vectors") < told.index("training")
     assert execute(store, cut, on_event=cancel_at(store, cut, 16)).status == "cancelled"
-    assert (store.path(cut) / distillation.FILE).is_file()
+    assert (store.get_path(cut) / distillation.FILE).is_file()
     monkeypatch.setattr(distillation, "cross_fit_tfidf", None)  # asked once only
     assert execute(store, cut).status == "done"
-    first, second = ((store.path(run) / WEIGHTS).read_bytes() for run in (whole, cut))
+    first, second = ((store.get_path(run) / WEIGHTS).read_bytes() for run in (whole, cut))
     assert first == second
-    assert not (store.path(cut) / distillation.FILE).exists()
+    assert not (store.get_path(cut) / distillation.FILE).exists()

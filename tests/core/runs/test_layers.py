@@ -25,7 +25,7 @@ def test_every_stage_is_measured_and_its_vectors_are_kept(store):
     told = []
     found = api.layers("mine", store=store, on_progress=lambda what, share: told.append(share))
     here = LayerFiles.from_run(store, "mine", "test")
-    vectors, labels = read_vectors(store.path("mine"), "test", ("negative", "positive"))
+    vectors, labels = read_vectors(store.get_path("mine"), "test", ("negative", "positive"))
     assert [each["name"] for each in found["stages"]] == STAGES
     assert (found["n"], found["of"], found["neighbours"]) == (len(labels), len(labels), 10)
     for each in found["stages"]:
@@ -55,7 +55,7 @@ def test_neighbours_are_those_of_scikit_learn_and_a_sentence_is_none_of_its_own(
     table = api.errors("mine", where="all", store=store)["rows"]
     key = table[5]["key"]
     found = api.neighbours("mine", key=key, space=space, most=4, store=store)
-    points, _ = read_vectors(store.path("mine"), "test", ("negative", "positive"))
+    points, _ = read_vectors(store.get_path("mine"), "test", ("negative", "positive"))
     if space:
         points = LayerFiles.from_run(store, "mine", "test").load_vectors(space)[1]
     distances, rows = NearestNeighbors(n_neighbors=4, algorithm="brute").fit(points.astype(float)).kneighbors()

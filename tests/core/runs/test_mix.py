@@ -48,7 +48,7 @@ def data(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(data, train_once):
-    """A store with the finished run `blend_logits`; read only."""
+    """A store with the finished run `mixed`; read only."""
     return train_once(data, "ndt-01-n2", "mixed", **MIXED)
 
 
@@ -58,7 +58,7 @@ def loaded(trained):
 
 
 def said(store, split, run="mixed"):
-    table = pd.read_parquet(store.path(run) / f"evaluation/{split}/predictions.parquet")
+    table = pd.read_parquet(store.get_path(run) / f"evaluation/{split}/predictions.parquet")
     return table["text"].tolist(), table.filter(like="probability:").to_numpy()
 
 
@@ -140,7 +140,7 @@ def test_taken_out_it_leaves_the_network_at_the_same_temperature(trained, loaded
 def test_wherever_it_is_named_it_says_so(trained, loaded):
     words = f"mixed with TF-IDF, w = {loaded.mix.weight:.2f}"
     assert loaded.record.described == f"ndt-01-n2 {words}"
-    folder, both = trained.path("mixed"), (*loaded.model.parameters(), *loaded.mix.model.parameters())
+    folder, both = trained.get_path("mixed"), (*loaded.model.parameters(), *loaded.mix.model.parameters())
     files = [folder / TOKENIZER, folder / WEIGHTS, folder / MIX / TOKENIZER, folder / MIX / WEIGHTS]
     assert read_efficiency(trained, loaded.record).disk == sum(file.stat().st_size for file in files)
     assert loaded.record.parameters == sum(each.numel() for each in both)
@@ -169,10 +169,10 @@ def test_without_texts_it_keeps_words_and_no_text(store, data):
     run = store.create(config, "vanilla").run
     record = execute(store, run)
     texts = [text for text in pd.read_csv(data)["text"] if text.count(" ") > 1]
-    whole = b"\n".join(file.read_bytes() for file in store.path(run).rglob("*") if file.is_file())
+    whole = b"\n".join(file.read_bytes() for file in store.get_path(run).rglob("*") if file.is_file())
     assert b"word1 word" in whole  # a pair of words
     assert [text for text in texts if text.encode() in whole] == []
-    kept = pd.read_parquet(store.path(run) / "evaluation/test/predictions.parquet").filter(like="probability:")
+    kept = pd.read_parquet(store.get_path(run) / "evaluation/test/predictions.parquet").filter(like="probability:")
     own = load_dataset(record.config.data).splits["test"]["text"].tolist()
     np.testing.assert_allclose(load_run(store, run).predict(own).probabilities, kept, atol=1e-6)
 
@@ -187,7 +187,7 @@ def test_of_several_labels_each_is_mixed_by_itself_also_after_an_interruption(st
     second = execute(store, cut)
     assert second.status == "done"
     for name in (WEIGHTS, f"{MIX}/{WEIGHTS}", f"{MIX}/{TOKENIZER}"):
-        assert (store.path(cut) / name).read_bytes() == (store.path(whole) / name).read_bytes()
+        assert (store.get_path(cut) / name).read_bytes() == (store.get_path(whole) / name).read_bytes()
     assert second.results["mix"] == first.results["mix"] and 0 <= first.mix_weight < 1
     assert second.results["metrics"] == first.results["metrics"]
     loaded = load_run(store, "cut")

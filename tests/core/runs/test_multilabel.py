@@ -49,7 +49,7 @@ def say(trained, monkeypatch, capsys):
 
 @pytest.fixture
 def table(trained):
-    return pd.read_parquet(trained.path("several") / "evaluation/test/predictions.parquet")
+    return pd.read_parquet(trained.get_path("several") / "evaluation/test/predictions.parquet")
 
 
 def test_the_record_knows_the_task_and_what_was_tuned(trained):
@@ -79,12 +79,12 @@ def test_predictions_and_figures_have_a_column_for_each_label(trained, table):
     limits = np.array(list(trained.read("several").results["tuned"]["thresholds"].values()))
     tuned = trained.read("several").results["tuned"]["metrics"]["test"]["f1_micro"]
     assert tuned == pytest.approx(sk.f1_score(own, chances > limits, average="micro"))
-    figures = json.loads((trained.path("several") / "evaluation/test/metrics.json").read_text())
+    figures = json.loads((trained.get_path("several") / "evaluation/test/metrics.json").read_text())
     assert [figures["per_class"][name]["support"] for name in LABELS] == own.sum(0).tolist()
     assert sum(map(sum, figures["confusion"]["loud"])) == figures["n"] == len(table)
     assert figures["tuned"]["per_class"].keys() == figures["tuned"]["confusion"].keys() == set(LABELS)
     assert "calibration" not in figures
-    vectors, labels = read_vectors(trained.path("several"), "test", LABELS)
+    vectors, labels = read_vectors(trained.get_path("several"), "test", LABELS)
     assert labels.shape == (len(vectors), 3)
     made = api.project("several", method="pca", store=trained)
     assert made["n"] == 16 and made["quality"]["silhouette_space"] is None
@@ -138,7 +138,7 @@ def test_what_means_nothing_for_several_labels_is_refused_before_training(settin
 
 
 def test_a_run_and_a_sentence_show_several_labels(trained):
-    row, *_ = api.scores(api.summary(trained.read("several")))
+    row, *_ = api.tabulate_scores(api.summarize_run(trained.read("several")))
     assert " | ".join(row) == (
         "split | F1 macro, tuned | 95 % | TF-IDF, tuned | at 0.5 | TF-IDF at 0.5 | F1 micro at 0.5 | AUPR"
     )

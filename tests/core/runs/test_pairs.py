@@ -46,7 +46,7 @@ def test_a_run_that_was_given_away_answers_as_it_did(store, tmp_path, preset):
     texts = [join_pair("the film was good", "the meal was bad"), join_pair("x ‖ y", ""), "a single text"]
     said = [load_run(each, "both").predict(texts).probabilities for each in (store, other)]
     np.testing.assert_array_equal(*said)
-    kept = read_predictions(store.path("both") / EVALUATION / "test" / PREDICTIONS)
+    kept = read_predictions(store.get_path("both") / EVALUATION / "test" / PREDICTIONS)
     assert all(split_pair(text) for text in kept["text"])
     yardstick = record.results["yardstick"]["splits"]["test"]
     assert 0.3 < yardstick["accuracy"] <= 1

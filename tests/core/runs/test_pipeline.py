@@ -27,7 +27,7 @@ from core.training.history import read_history
 
 
 def weights(store, run):
-    return (store.path(run) / WEIGHTS).read_bytes()
+    return (store.get_path(run) / WEIGHTS).read_bytes()
 
 
 @pytest.mark.slow
@@ -58,19 +58,19 @@ def test_a_run_from_a_file_to_its_results(whole):
     assert results["metrics"].keys() == results["intervals"].keys() == results["silhouette"].keys()
     assert results["metrics"].keys() == {"validation", "test"}
     assert [len(layer) for layer in results["lambda"]] == [2, 2]
-    best = read_history(store.path(run) / HISTORY).select_kind("epoch")[results["best_epoch"]]
+    best = read_history(store.get_path(run) / HISTORY).select_kind("epoch")[results["best_epoch"]]
     assert results["metrics"]["validation"]["accuracy"] == best["validation"]["accuracy"]
     assert results["lambda"] == best["lambda"]
     assert results["yardstick"]["model"] == "tfidf-logreg"
-    assert json.loads((store.path(run) / "evaluation/test/metrics.json").read_text())["n"] == 12
-    assert not (store.path(run) / CHECKPOINT).exists()
+    assert json.loads((store.get_path(run) / "evaluation/test/metrics.json").read_text())["n"] == 12
+    assert not (store.get_path(run) / CHECKPOINT).exists()
 
     assert not loaded.model.training
     assert not any(parameter.requires_grad for parameter in loaded.model.parameters())
-    table = pd.read_parquet(store.path(run) / "evaluation/test/predictions.parquet")
+    table = pd.read_parquet(store.get_path(run) / "evaluation/test/predictions.parquet")
     said = predict_texts(loaded.model, loaded.tokenizer, table["text"].tolist())
     assert np.allclose(said.probabilities[:, 1], table["probability:positive"], atol=1e-6)
-    embeddings = np.load(store.path(run) / "evaluation/test/embeddings.npy")
+    embeddings = np.load(store.get_path(run) / "evaluation/test/embeddings.npy")
     assert np.allclose(said.pooled, embeddings, atol=1e-6)
 
 
@@ -94,7 +94,7 @@ def test_a_temperature_is_in_everything_that_a_run_says(store, tiny, monkeypatch
     best = temperature.fit_temperature(plain.logits, held["label"].to_numpy(), prior)
     assert record.temperature == told["value"] == pytest.approx(best, rel=1e-4) != 1 and told["rows"] == 12
     for split in ("validation", "test"):
-        written = pd.read_parquet(store.path(run) / f"evaluation/{split}/predictions.parquet")
+        written = pd.read_parquet(store.get_path(run) / f"evaluation/{split}/predictions.parquet")
         said = loaded.predict(written["text"].tolist())
         np.testing.assert_allclose(written["probability:positive"], said.probabilities[:, 1], atol=1e-6)
         trained = torch.from_numpy(said.logits).softmax(1).numpy()
@@ -107,11 +107,11 @@ def test_a_temperature_is_in_everything_that_a_run_says(store, tiny, monkeypatch
         assert record.results["metrics"][split]["accuracy"] == before["accuracy"]
         now = evaluate(labels, said.probabilities)
         assert record.results["metrics"][split] == pytest.approx(now, abs=1e-5)
-        kept = json.loads((store.path(run) / f"evaluation/{split}/metrics.json").read_text())["temperature"]
+        kept = json.loads((store.get_path(run) / f"evaluation/{split}/metrics.json").read_text())["temperature"]
         assert kept == {"value": record.temperature, "as_trained": told["as_trained"][split]}
     view, (asked,) = loaded.inspect("a good film"), loaded.predict(["a good film"]).probabilities
     assert list(view.probabilities.values()) == pytest.approx(asked.tolist(), abs=1e-6)
-    best_row = read_history(store.path(run) / HISTORY).select_kind("epoch")[record.results["best_epoch"]]
+    best_row = read_history(store.get_path(run) / HISTORY).select_kind("epoch")[record.results["best_epoch"]]
     assert best_row["validation"]["ece"] == pytest.approx(told["as_trained"]["validation"]["ece"], abs=1e-5)
 
 
@@ -135,7 +135,7 @@ def test_a_yardstick_by_its_own_name_is_the_one_that_stands_beside_every_run(
     found = fit_baseline(dataset, preset)
     assert record.results["metrics"] == found["splits"] and record.results["C"] == found["C"]
     assert record.temperature == found["temperature"] != 1
-    written = pd.read_parquet(store.path("own") / "evaluation/test/predictions.parquet")
+    written = pd.read_parquet(store.get_path("own") / "evaluation/test/predictions.parquet")
     said = predict_split(dataset.fingerprint, dataset.classes, "test", lambda: dataset, preset)
     np.testing.assert_array_equal(written[[f"probability:{name}" for name in dataset.classes]], said)
 
@@ -171,12 +171,12 @@ def test_a_baseline_is_a_run_like_any_other(store, tiny, tmp_path, preset, chose
         record.vocabulary if preset.startswith("tfidf") else 0  # idf is no parameter
     )
     assert predict_texts(loaded.model, loaded.tokenizer, ["good", "bad"]).probabilities.argmax(1).tolist() == [1, 0]
-    written = pd.read_parquet(store.path(run) / "evaluation/test/predictions.parquet")
+    written = pd.read_parquet(store.get_path(run) / "evaluation/test/predictions.parquet")
     again = predict_texts(loaded.model, loaded.tokenizer, written["text"].tolist()).probabilities
     assert np.allclose(again[:, 1], written["probability:positive"], atol=1e-6)
-    assert {TOKENIZER, WEIGHTS} <= {path.name for path in store.path(run).iterdir()}
+    assert {TOKENIZER, WEIGHTS} <= {path.name for path in store.get_path(run).iterdir()}
     if preset == "tfidf-logreg":
-        assert set(safetensors.torch.load_file(store.path(run) / WEIGHTS)) == {"idf", "weight", "bias"}
+        assert set(safetensors.torch.load_file(store.get_path(run) / WEIGHTS)) == {"idf", "weight", "bias"}
 
 
 @pytest.mark.slow
@@ -187,7 +187,7 @@ def test_a_run_cancelled_in_the_middle_resumes_to_the_same_bits(store, tiny, who
     def cancel(event):
         seen.append(store.read(cut).progress.get("step"))
         if event["kind"] == "step" and event["step"] == 17:
-            (store.path(cut) / CANCEL).touch()
+            (store.get_path(cut) / CANCEL).touch()
 
     record = execute(store, cut, on_event=cancel)
     assert record.status == "cancelled"
@@ -198,7 +198,7 @@ def test_a_run_cancelled_in_the_middle_resumes_to_the_same_bits(store, tiny, who
     assert execute(store, cut).status == "done"
     there, other, _ = whole
     assert weights(store, cut) == weights(there, other)
-    assert rows_without_time(store.path(cut) / HISTORY) == rows_without_time(there.path(other) / HISTORY)
+    assert rows_without_time(store.get_path(cut) / HISTORY) == rows_without_time(there.get_path(other) / HISTORY)
     same = ("metrics", "lambda", "intervals", "silhouette", "best_epoch")
     first, second = there.read(other).results, store.read(cut).results
     assert {key: first[key] for key in same} == {key: second[key] for key in same}
@@ -215,7 +215,7 @@ def test_a_run_begins_anew_without_a_checkpoint_and_goes_on_without_the_files_th
         store, run, on_event=lambda event: event.get("step") == 9 and training_jobs.cancel(store, run, keep=False)
     )
     assert "begins it anew" in record.reason
-    assert not (store.path(run) / CHECKPOINT).exists() and not store.is_cancel_requested(run)
+    assert not (store.get_path(run) / CHECKPOINT).exists() and not store.is_cancel_requested(run)
     assert execute(store, run, on_event=cancel_at(store, run, 17)).status == "cancelled"
     rows = table.read_text()
     table.write_text(rows.replace("word1 ", "word2 "))
@@ -229,7 +229,7 @@ def test_a_run_begins_anew_without_a_checkpoint_and_goes_on_without_the_files_th
         raise NotAvailable("no yardstick for these data")
 
     monkeypatch.setattr("core.runs.pipeline.fit_baseline", refuse)
-    history = store.path(run) / HISTORY
+    history = store.get_path(run) / HISTORY
     history.write_bytes(history.read_bytes()[:-30] + b"\n\xff\x00 junk\n{")
     record = execute(store, run)
     assert record.status == "done" and record.results["yardstick"] == {"left_out": "no yardstick for these data"}
@@ -242,19 +242,19 @@ def test_a_run_begins_anew_without_a_checkpoint_and_goes_on_without_the_files_th
 def test_a_process_killed_in_training_is_told_as_failed_and_resumes_to_the_same_bits(store, tiny):
     long = tiny(**{"training.epochs": 20})
     cut = training_jobs.submit(store, long, "ndt-01-n3", "cut").run
-    history = store.path(cut) / HISTORY
+    history = store.get_path(cut) / HISTORY
     until(lambda: store.read(cut).status == "running" and len(read_history(history).rows) > 20)
     os.kill(store.read(cut).process.pid, signal.SIGKILL)
     until(lambda: store.read(cut).status == "failed")
     assert "`sentiscope train --resume cut` continues it" in store.read(cut).reason
-    assert (store.path(cut) / CHECKPOINT).is_dir()
+    assert (store.get_path(cut) / CHECKPOINT).is_dir()
     assert [changed.run for changed in training_jobs.recover_runs(store)] == ["cut"]
     training_jobs.start(store, cut)
     whole = store.create(long, "ndt-01-n3", "whole").run
     execute(store, whole)
     until(lambda: store.read(cut).status == "done")
     assert weights(store, cut) == weights(store, whole)
-    assert rows_without_time(history) == rows_without_time(store.path(whole) / HISTORY)
+    assert rows_without_time(history) == rows_without_time(store.get_path(whole) / HISTORY)
 
 
 @pytest.mark.slow
@@ -267,7 +267,7 @@ def test_masked_words_come_before_the_labels_and_go_on_where_they_were_stopped(s
     assert record.results["masked"].keys() == {"loss", "epochs", "seconds"}
     assert 0 < record.results["masked"]["seconds"] < record.seconds and "stage" not in record.progress
     assert record.progress["step"] == 12, "steps of the labels"
-    ended = [row["epoch"] for row in read_history(store.path(whole) / MASKED).select_kind("epoch")]
+    ended = [row["epoch"] for row in read_history(store.get_path(whole) / MASKED).select_kind("epoch")]
     assert ended == [0, 1]
     stopped = execute(store, cut, on_event=cancel_at(store, cut, 17))
     assert stopped.status == "cancelled" and stopped.progress["stage"] == "masked"

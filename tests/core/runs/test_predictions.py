@@ -49,7 +49,7 @@ def file(trained):
 
 
 def path(store, run, split="test"):
-    return store.path(run) / "evaluation" / split / "predictions.parquet"
+    return store.get_path(run) / "evaluation" / split / "predictions.parquet"
 
 
 def test_no_file_of_the_run_holds_a_text(store, file):
@@ -57,8 +57,8 @@ def test_no_file_of_the_run_holds_a_text(store, file):
     texts = [*secret["text"], *secret["title"]]
 
     def held(run):
-        columns = [pd.read_parquet(file) for file in store.path(run).rglob("*.parquet")]
-        whole = b"\n".join(file.read_bytes() for file in sorted(store.path(run).rglob("*")) if file.is_file())
+        columns = [pd.read_parquet(file) for file in store.get_path(run).rglob("*.parquet")]
+        whole = b"\n".join(file.read_bytes() for file in sorted(store.get_path(run).rglob("*")) if file.is_file())
         words = {str(value) for frame in columns for name in frame for value in frame[name]}
         return [text for text in texts if text.encode() in whole or text in words]
 
@@ -67,10 +67,10 @@ def test_no_file_of_the_run_holds_a_text(store, file):
 
 
 def test_where_the_data_are_the_texts_are_read_again(store):
-    for split in list_evaluated_splits(store.path("kept")):
+    for split in list_evaluated_splits(store.get_path("kept")):
         kept, without = (read_predictions(path(store, run, split)) for run in PAIR)
         pandas.testing.assert_frame_equal(without, kept, check_dtype=False)
-    assert explain_lacking_texts(store.path("without"), store.read("without")) == ""
+    assert explain_lacking_texts(store.get_path("without"), store.read("without")) == ""
 
 
 def test_where_the_data_are_not_every_text_says_so(store, file):
@@ -78,14 +78,16 @@ def test_where_the_data_are_not_every_text_says_so(store, file):
     rows.loc[0, "text"] = "quite another text"
     rows.to_csv(file, index=False)
     assert "not kept with this run" in read_predictions(path(store, "without"))["text"][0]
-    assert "have changed since it was trained" in explain_lacking_texts(store.path("without"), store.read("without"))
+    assert "have changed since it was trained" in explain_lacking_texts(
+        store.get_path("without"), store.read("without")
+    )
     predictions._read_texts.cache_clear()
     file.unlink()
     found = read_predictions(path(store, "without"))
     assert found["text"][3] == "(row 3 of test: its text is not kept with this run)"
     assert list(found) == ["row", "text", "label", "predicted", "probability:negative", "probability:positive"]
     assert np.array_equal(found["row"], np.arange(len(found)))
-    why = explain_lacking_texts(store.path("without"), store.read("without"))
+    why = explain_lacking_texts(store.get_path("without"), store.read("without"))
     assert why.startswith("It was made without its texts, and the data of run 'without' cannot be read here")
     with pytest.raises(NotAvailable, match="speed and memory cannot be measured: it was made without its texts"):
         efficiency._measure_inference(store, "without")

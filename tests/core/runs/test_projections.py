@@ -42,10 +42,10 @@ def test_a_map_is_read_as_it_was_made_with_its_arguments_in_clear(store, evaluat
     assert (again.places == made.places).all() and (again.rows == np.arange(60)).all()
     assert again.quality.space == pytest.approx(made.quality.space, abs=1e-6)
     assert again.explained == made.explained
-    about = json.loads(here.path("json").read_text())
+    about = json.loads(here.get_path("json").read_text())
     assert about["arguments"] == {"method": "pca", "dimensions": 2, "rows": 3000, "seed": 0}
     assert about["n"] == 60
-    assert not here.path("progress.json").exists()
+    assert not here.get_path("progress.json").exists()
 
 
 def test_every_setting_and_the_embeddings_have_files_of_their_own(store, evaluated):
@@ -76,12 +76,12 @@ def test_a_split_that_is_not_there_is_named_with_those_that_are(store, evaluated
 def test_a_damaged_map_is_told_and_made_again(store, evaluated, harm):
     first = api.project(evaluated, method="pca", store=store)
     here = files(store, evaluated)
-    raw = here.path("npy").read_bytes()
-    here.path("npy").write_bytes(harm(raw))
+    raw = here.get_path("npy").read_bytes()
+    here.get_path("npy").write_bytes(harm(raw))
     with pytest.raises(RunDamaged, match="npy: cannot be read"):
         here.read()
     assert api.project(evaluated, method="pca", store=store)["computed"]
-    assert here.path("npy").read_bytes() == raw
+    assert here.get_path("npy").read_bytes() == raw
     assert api.project(evaluated, method="pca", store=store) == {**first, "computed": False}
 
 
@@ -90,7 +90,7 @@ def test_start_computes_in_a_process_of_its_own(store, evaluated):
     here = files(store, evaluated)
     here.start()
     assert background_jobs.read_job(here).status in ("running", "done")
-    told = here.path("progress.json")
+    told = here.get_path("progress.json")
     if told.exists():
         with open(told) as stream:
             psutil.Process(json.load(stream)["process"]["pid"]).wait(60)

@@ -19,8 +19,8 @@ posix = pytest.mark.skipif(os.name == "nt", reason="no process can become anothe
 HOLD = """
 import sys, time
 from pathlib import Path
-from core.runs.queue import only_process, slot
-with only_process(Path(sys.argv[1]) / "held"), slot(Path(sys.argv[1]), "held", "2026-01-01", lambda: False):
+from core.runs.queue import lock_run, wait_for_slot
+with lock_run(Path(sys.argv[1]) / "held"), wait_for_slot(Path(sys.argv[1]), "held", "2026-01-01", lambda: False):
     print("held", flush=True)
     time.sleep(60)
 """

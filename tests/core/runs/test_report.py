@@ -198,7 +198,7 @@ def test_the_second_time_nothing_of_the_training_data_is_loaded_or_fitted(loaded
     for model, measured in first["yardsticks"].items():
         assert measured["metrics"] == pytest.approx(fit_baseline(trained, model)["splits"]["test"], abs=1e-6)
         assert {"accuracy", "ece", "loss"} <= set(measured["intervals"]) <= set(measured["metrics"])
-    for module, name in ((train_overlap, "trained_on"), (yardsticks, "fit_linear")):
+    for module, name in ((train_overlap, "load_trained_data"), (yardsticks, "fit_linear")):
         monkeypatch.setattr(module, name, lambda *args, **options: pytest.fail("it is kept"))
     assert build_report(loaded, given) == first
 

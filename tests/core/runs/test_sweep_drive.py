@@ -17,14 +17,14 @@ from core.runs.sweep import Plan, list_members
 PRETEND = """
     import sys, time
     from pathlib import Path
-    from core.runs.queue import slot
+    from core.runs.queue import wait_for_slot
     from core.runs.store import RunStore
     store, run = RunStore(), sys.argv[1]
     record = store.read(run)
     while record.process is None:  # the starter writes who we are
         record = store.read(run)
-    stopped = lambda: store.cancel_requested(run)
-    with slot(store.folder, run, record.created, stopped):
+    stopped = lambda: store.is_cancel_requested(run)
+    with wait_for_slot(store.folder, run, record.created, stopped):
         store.update(run, status="running", progress={"step": 1, "steps": 2})
         end = time.monotonic() + float(SECONDS)
         while time.monotonic() < end and not stopped():
@@ -95,8 +95,8 @@ def test_a_second_call_starts_only_what_failed_or_was_lost(store):
     saved = plan(store, grid={"training.lr": ("0.01", "0.5")})
     damaged, _, alone, _ = list_members(saved)
     store.create(damaged.config, "vanilla", damaged.run, parent="study")
-    whole = (store.path(damaged.run) / "run.json").read_text()
-    (store.path(damaged.run) / "run.json").write_text("{")
+    whole = (store.get_path(damaged.run) / "run.json").read_text()
+    (store.get_path(damaged.run) / "run.json").write_text("{")
     store.create(alone.config, "ndt-01-n2", alone.run, parent="study")
     training_jobs.start(store, alone.run)
     first = sweep_drive.run_sweep(store, saved)
@@ -104,7 +104,7 @@ def test_a_second_call_starts_only_what_failed_or_was_lost(store):
     assert sorted(reason for _, reason in first.failures)[1:] == ["failed", "failed"]
     assert (store.folder / "order.txt").read_text().split().count(alone.run) == 1
     assert first.failures[0][0] == damaged.run and "cannot be read" in first.failures[0][1]
-    (store.path(damaged.run) / "run.json").write_text(whole)
+    (store.get_path(damaged.run) / "run.json").write_text(whole)
     begun = (store.folder / "order.txt").read_text().split()
     lost = list_members(saved)[states(store, saved).index("done")].run
     store.remove(lost)

@@ -72,7 +72,7 @@ def test_seeds_of_each_fold_answer_together(store, made):
     (row,) = build_table(store, made({"vanilla": 4}, seeds=(0, 1, 2), folds=3))["rows"]
     assert row["n"] == 9 and row["together"]["accuracy"] == {"mean": 0.875, "deviation": 0.0, "n": 3}
     plan = made({"vanilla": 4}, name="other")
-    path = store.path(list_members(plan)[1].run) / "evaluation" / "test" / "predictions.parquet"
+    path = store.get_path(list_members(plan)[1].run) / "evaluation" / "test" / "predictions.parquet"
     pd.read_parquet(path).iloc[1:].to_parquet(path)
     found = build_table(store, plan, metrics=["accuracy"])
     (row,) = found["rows"]
@@ -117,7 +117,7 @@ def test_a_baseline_of_the_same_grid_values_is_taken(store, made):
 def test_other_test_rows_are_not_compared_and_it_says_so(store, made):
     plan = made({"vanilla": 10, "bilstm": 4}, seeds=(0,))
     run = list_members(plan)[1].run
-    path = store.path(run) / "evaluation" / "test" / "predictions.parquet"
+    path = store.get_path(run) / "evaluation" / "test" / "predictions.parquet"
     pd.read_parquet(path).assign(text="another").to_parquet(path)
     found = build_table(store, plan, baseline="vanilla")["rows"][1]["versus_baseline"]["accuracy"]
     assert "p" not in found and "not tested on the same rows" in found["untested"]

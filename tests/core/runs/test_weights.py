@@ -69,6 +69,6 @@ def test_a_run_is_judged_with_the_weights_that_it_keeps(store, tiny):
     assert execute(store, run).status == "done"
     loaded = load_run(store, run)
     assert all(parameter.dtype == torch.float32 for parameter in loaded.model.parameters())
-    table = pd.read_parquet(store.path(run) / "evaluation" / "test" / "predictions.parquet")
+    table = pd.read_parquet(store.get_path(run) / "evaluation" / "test" / "predictions.parquet")
     logits = predict_texts(loaded.model, loaded.tokenizer, table["text"].tolist()).logits
     assert np.array_equal(logits.argmax(1), [loaded.record.classes.index(name) for name in table["predicted"]])

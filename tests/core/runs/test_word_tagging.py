@@ -44,7 +44,7 @@ def test_the_record_has_span_metrics_with_intervals_and_travels(trained, tmp_pat
     assert low <= wanted <= high
     assert "whole text" in record.results["yardstick"]["left_out"]
     (row,) = [row for row in api.runs_table(api.runs_list(trained)) if row["run"] == "names"]
-    (test,) = [row for row in api.scores(api.summary(record)) if row["split"] == "test"]
+    (test,) = [row for row in api.tabulate_scores(api.summarize_run(record)) if row["split"] == "test"]
     assert row["test span F1"] == test["span F1"] == record.results["metrics"]["test"]["span_f1"]
     assert "predicted" in Run("names", trained).predictions()
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))

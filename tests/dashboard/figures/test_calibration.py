@@ -53,7 +53,7 @@ def source(temperature, task="single", prior=(), **choices):
     labels, logits = random.integers(0, 2, 200), 3 * random.standard_normal((200, 2))
     centre = (1 - 1 / temperature) * np.log(prior) if prior else 0
     report = SplitPredictions(TWO, pd.DataFrame(), labels, softmax(logits / temperature + centre, 1))
-    reader = SimpleNamespace(evaluated_splits=lambda run: ["test"], report=lambda record, split: report)
+    reader = SimpleNamespace(list_splits=lambda run: ["test"], make_report=lambda record, split: report)
     record = SimpleNamespace(run="one", task=task, scaling=Scaling(temperature, prior), temperature=temperature)
     return Source(record, reader, choices=choices), labels, softmax(logits, 1)
 
@@ -95,7 +95,7 @@ def report(classes: tuple[str, ...], seed: int) -> SplitPredictions:
 
 def cost_source(classes: tuple[str, ...] = ("bad", "good"), splits=("validation", "test"), **choices) -> Source:
     reports = {split: report(classes, seed) for seed, split in enumerate(splits)}
-    reader = SimpleNamespace(evaluated_splits=lambda run: list(splits), report=lambda record, split: reports[split])
+    reader = SimpleNamespace(list_splits=lambda run: list(splits), make_report=lambda record, split: reports[split])
     return Source(SimpleNamespace(run="one", task="single"), reader, choices=choices)
 
 

@@ -14,7 +14,7 @@ from dashboard.figures.source import Option, Source, ValueRange
 def source(preset: str = "vanilla", **choices) -> Source:
     config = SimpleNamespace(model=PRESETS[preset].model)
     record = SimpleNamespace(run="one", task="single", preset=preset, config=config)
-    reader = SimpleNamespace(evaluated_splits=lambda run: ["train", "test"])
+    reader = SimpleNamespace(list_splits=lambda run: ["train", "test"])
     return Source(record, reader, text="not bad", choices=choices)
 
 

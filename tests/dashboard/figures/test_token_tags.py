@@ -37,17 +37,17 @@ CLASSES = ("B-LOC", "B-PER", "I-LOC", "O")
 class Reading:
     """A run with these sentences."""
 
-    def evaluated_splits(self, run):
+    def list_splits(self, run):
         return ["test"]
 
-    def tags(self, record, split):
+    def read_tags(self, record, split):
         columns = {name: [row[at].split() for row in ROWS] for at, name in ((1, "label"), (2, "predicted"))}
         chances = [[0.75] * len(row[0].split()) for row in ROWS]
         return pd.DataFrame(
             {"row": range(len(ROWS)), "text": [row[0] for row in ROWS], **columns, "probability": chances}
         )
 
-    def tagged(self, record, text):
+    def tag_words(self, record, text):
         words = text.split()
         chances = np.tile(np.array([0.1, 0.6, 0.1, 0.2], np.float32), (len(words), 1))
         chances[-1] = np.nan

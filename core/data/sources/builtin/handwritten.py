@@ -52,7 +52,7 @@ def read_split(name: str) -> pd.DataFrame:
 
 
 def load_split(name: str, classes: int = 2) -> pd.DataFrame:
-    """Return a split with the columns of the generated ones (`generate`); two classes leave score 0 out."""
+    """Return a split with the columns of the generated ones (`generate_corpus`); two classes leave score 0 out."""
     rows = read_split(name)
     if classes == 2:
         rows = rows[rows["score"] != 0].reset_index(drop=True)

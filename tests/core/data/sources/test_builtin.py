@@ -30,7 +30,9 @@ FROZEN = "093defb64802b213c2de8c87719c0a57d12c6fbbb26cf8a719e5eb599f12c66a"
 def drawn():
     """The sentences are drawn once with and once without score 0; three and five classes are views of the first."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules[generate_corpus.__module__], "sentences", draw := functools.cache(draw_sentences))
+        patch.setattr(
+            sys.modules[generate_corpus.__module__], "draw_sentences", draw := functools.cache(draw_sentences)
+        )
         yield draw
 
 

@@ -19,11 +19,11 @@ from core.exceptions import NotAvailable
 LOAD = """
 import sys
 from core.data.config import DataConfig
-from core.data.load import load
+from core.data.load import load_dataset
 from core.exceptions import SentiscopeError
 for source in sys.argv[1:]:
     try:
-        dataset = load(DataConfig(name=source))
+        dataset = load_dataset(DataConfig(name=source))
         print({name: list(rows["text"])[:1] + [len(rows)] for name, rows in dataset.splits.items()}, dataset.classes)
         print(*dataset.notes, sep="\\n")
     except SentiscopeError as error:
