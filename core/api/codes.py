@@ -103,7 +103,7 @@ def codes_list(
 ) -> dict[str, Any]:
     """List the codebook, who has coded how much, draws and the last changes.
 
-    Codes belong to the sentences of a data set, so that every run on them has the same (`core.error_analysis.codebook`).
+    Codes belong to the sentences of a data set: all runs on them share the codes (`core.error_analysis.codebook`).
 
     Returns:
         `run`, `data`, `split`, `n` selected rows and `said`, the selection as a sentence; `codes`: of each `code` its
@@ -274,9 +274,9 @@ def codes_rates(
     """Count how many rows of a selection have each code, with its share where that can be estimated.
 
     Returns:
-        `run`, `data`, `split`, `selection` in words, and as `core.error_analysis.code_prevalence` `n`, `coded`, `sample`,
-        `complete`, `authors`, `said`, `codes` with their `share` and 95 % `interval` (Wilson) where all of the
-        selection, or all of a random draw from it, is coded; never of rows that were selected by their codes.
+        `run`, `data`, `split`, `selection` in words, and the fields of `core.error_analysis.code_prevalence`: `n`,
+        `coded`, `sample`, `complete`, `authors`, `said`, `codes`. A code has a `share` and its 95 % `interval` (Wilson)
+        if the selection or a random sample of it is fully coded; never for rows that were selected by their codes.
     """
     found = _select_rows(run, split, where, store, author)
     made = error_analysis.code_prevalence.list_draws(found.codes)
@@ -290,8 +290,8 @@ def codes_kappa(
     """Measure how far two authors agree on the rows that both have coded: Cohen's kappa; all rows unless selected.
 
     Returns:
-        `run`, `data`, `split`, and as `core.error_analysis.row_annotations.compare_authors` `n`, `same`, `kappa` and its 95 % `interval`, the
-        same of each code, and the rows that they coded differently.
+        `run`, `data`, `split`, `n`, `same`, `kappa` and its 95 % `interval`, the same for each code, and the rows that
+        they coded differently (`core.error_analysis.row_annotations.compare_authors`).
     """
     found = _select_rows(run, split, where or "all", store)
     return {

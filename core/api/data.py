@@ -120,9 +120,9 @@ def data_check(
         start: Count the rows that this run has learned from.
 
     Returns:
-        As `core.data.check.check_dataset`; of data that can be used also `differences` of validation and test from training
-        (`core.evaluation.split_differences`). What `start` and a `training.teacher` learned from is left out of every split
-        but train, and `notes` says how much that is.
+        The fields of `core.data.check.check_dataset`; for usable data also the `differences` of validation and test
+        from training (`core.evaluation.split_differences`). Texts that `start` or a `training.teacher` learned from are
+        left out of every split but train, and `notes` says how many.
     """
     begun = {START: start} if start else {}
     config = compose("vanilla", {**(settings or {}), **begun, "data.name": data})

@@ -65,8 +65,8 @@ def groups(run: RunName, *, split: Split = "", csv: File = None, store: Store = 
         `run`, `split`; `n` rows, of which `wrong`, with `rate` and its 95 % `interval` (Wilson); how many were
         `looked_at` (all but of very large splits) and how many a group has at `least`; `groups`, the largest first:
         `name`, its `words` with occurrences in the group (`selected`) and in the `rest`, `log_odds` and `z`
-        (`core.error_analysis.keywords`), the same numbers of its rows, and their `keys`; `none`: those of no group; `reason`:
-        why there are none, empty where there may be.
+        (`core.error_analysis.keywords`), the same numbers of its rows, and their `keys`; `none`: the rows without a
+        group; `reason`: why there are no groups, else empty.
     """
     store = store or RunStore()
     _check_vectors(store, run)

@@ -63,9 +63,9 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         `ratio_interval` at the level of its Holm step and whether it `differs` from 1, exactly where that leaves out 1.
         These are None where fewer than 30 rows have the tag or have it not, and of a tag that only errors have; an
         upper end that is None has no bound. `values`: the same of each value of an own column, with the `rule` that
-        selects its rows. `slices`: properties, and pairs of two, that go wrong more often than chance allows for all
-        that were tried (`core.error_analysis.risk_ratio`): `select`, `said` and the same numbers. `absent`: tag → why it is not
-        there; each row has its `tags`. `marks`: own columns and tags that the rules do not name, by how much they mark
+        selects its rows. `slices`: properties, and pairs of properties, with significantly more errors
+        (`core.error_analysis.risk_ratio`): `select`, `said` and the same numbers. `absent`: tag → why it is missing;
+        each row has its `tags`. `marks`: own columns and tags that the rules do not name, by how much they distinguish
         the selection (`core.error_analysis.facets`). `words`: words and phrases that it has more than the rest, by z
         (`core.error_analysis.keywords`): `words`, how many texts of the selection have them (`selected`, as many as
         `word=WORDS` selects of it) and how many of the `rest`, `log_odds` and `z`, 4 or more.

@@ -70,10 +70,10 @@ def inspect(
         html: Also write a page with every map.
 
     Returns:
-        `run`, `text`, `edit`, `read_as`, `tokens`, `unknown`, `note`, `prediction`, what is inside
-        (`core.interpret.sentence_view.to_json_data`), and `mix`: None, or the `weight` of the network beside TF-IDF (1 where
-        TF-IDF is taken out) and the probabilities of `network`, `tfidf` and their `mixture` before the temperature;
-        `parts` has these in words.
+        `run`, `text`, `edit`, `read_as`, `tokens`, `unknown`, `note`, `prediction`, everything inside the model
+        (`core.interpret.sentence_view.to_json_data`), and `mix`: None, or the `weight` of the network in the mixture
+        with TF-IDF (1 without TF-IDF) and the probabilities of `network`, `tfidf` and their `mixture` before the
+        temperature; `parts` has these in words.
     """
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     view, record = loaded.inspect(text, change, unmixed=edits.unmixed), loaded.record

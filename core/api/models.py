@@ -49,8 +49,8 @@ def backbones_list() -> dict[str, Any]:
     """List the pretrained encoders that are found by name, and the papers' own with their recipes.
 
     Returns:
-        `backbones`: each as `core.runs.backbones.describe_backbone`; `folder` (SENTISCOPE_BACKBONES, empty where it is not
-        set), `hub_cache`, `families`, and `recipes`: see `list_backbone_recipes`.
+        `backbones`: each as `core.runs.backbones.describe_backbone`; `folder` (SENTISCOPE_BACKBONES, empty if not set),
+        `hub_cache`, `families`, and `recipes`: see `list_backbone_recipes`.
     """
     return {
         "backbones": [backbones.describe_backbone(each) for each in backbones.list_backbones()],
@@ -153,10 +153,8 @@ def print_backbones_list(result: dict[str, Any]) -> None:
     if rows:
         tabulate(rows, ("name", "kind", "layers", "width", "weights"))
     else:
-        own = result["folder"] or "not set"
-        say(
-            f"None found in {FOLDER} ({own}) and the hub's cache ({result['hub_cache']}): {explain_download('OWNER/NAME')}."
-        )
+        own, command = result["folder"] or "not set", explain_download("OWNER/NAME")
+        say(f"None found in {FOLDER} ({own}) and the hub's cache ({result['hub_cache']}): {command}.")
     say("The papers' own, fine-tuned as they say (sentiscope train --model pretrained --recipe NAME):")
     tabulate(result["recipes"], {"recipe": "recipe", "backbone": "backbone", "state": _describe_state})
     say("`sentiscope backbones check RECIPE` says what one lacks and how to get it, --json where each setting stands.")

@@ -64,9 +64,9 @@ def runs_show(run: RunName, store: Store = None) -> dict[str, Any]:
     """Show everything the record of a run says; of a damaged one its name and the reason.
 
     Returns:
-        The record; `newer` holds what a newer version has written and this one does not know; `read_efficiency` what the run
-        costs on this machine (`core.runs.efficiency.Efficiency`); `described` names preset and mixture; `command`
-        trains it again, as far as its `note` says (`train_command`).
+        The record; `newer` holds fields that a newer version has written and this one does not know; `efficiency`, the
+        costs of the run on this machine (`core.runs.efficiency.Efficiency`); `described` names preset and mixture;
+        `command` trains it again, with the limits in its `note` (`train_command`).
     """
     store = store or RunStore()
     try:
@@ -120,7 +120,7 @@ def runs_cancel(run: RunName, store: Store = None) -> dict[str, Any]:
     """
     status = training_jobs.cancel(store or RunStore(), run, insist=True).status
     answer = {"run": run, "status": status, "asked": "cancel"}
-    later = f"it stops after the step under way; after {training_jobs.STUCK_SECONDS:.0f} s the same command ends its process"
+    later = f"it stops after this step; after {training_jobs.STUCK_SECONDS:.0f} s the same command ends its process"
     return answer if status == "cancelled" else {**answer, "next": later}
 
 

@@ -35,7 +35,7 @@ def doctor(store: Store = None) -> dict[str, Any]:
 
     Returns:
         `sentiscope`, `python`, `system`, `versions` by library (null where it is missing), `device`, `cores`,
-        `memory_gb` and `disk_gb` (free, of), `folders` (`path`, `writable`), `runs` (counts: `own`, `list_starters`,
+        `memory_gb` and `disk_gb` (free, of), `folders` (`path`, `writable`), `runs` (counts: `own`, `starters`,
         `damaged`), `at_once` and `threads` of training runs, `hub`; and `problems`: sentences, each with what to do.
     """
     problems, store = list[str](), store or RunStore()

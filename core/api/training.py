@@ -88,8 +88,8 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
         stopped_run: Resume this run, with its own settings, instead.
 
     Returns:
-        See `summarize_run`; `sentiscope.train` returns the run, done or cancelled. A recipe leaves out what the model cannot
-        take, and `left_out` says why. Data that cannot be used leave no run.
+        See `summarize_run`; `sentiscope.train` returns the run, done or cancelled. A recipe leaves out settings that
+        the model does not support, and `left_out` says why. Data that cannot be used leave no run.
     """
     if stopped_run:
         return resume(stopped_run, store=store, on_event=on_event)
@@ -171,9 +171,9 @@ def summarize_run(record: RunRecord) -> dict[str, Any]:
     """Return the summary of a training: status, metrics and intervals per split, lambda, seconds, the TF-IDF baseline.
 
     `data_notes` is what was done to the data, `data_decisions` how its file was read, `interval_method` says in words
-    what an interval is, `describe_shortcuts` what it cost to train for less than the preset does, `pairs` whether it reads two
-    texts at once. `reported` is what a paper reports for the same preset and data set, with a note where splits differ;
-    else null.
+    what an interval is, `shortened` says what a training shorter than the preset's costs, `pairs` whether it reads two
+    texts at once. `reported` is the result of a paper for the same preset and data set, with a note where splits
+    differ; else null.
     """
     results, paper = record.results, find_counterpart(record.preset, record.config)
     return {

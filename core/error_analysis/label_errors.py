@@ -1,8 +1,8 @@
 """Likely label errors among the training rows and in a split, and equal texts with different labels.
 
 Likely wrong labels: confident learning (Northcutt, Jiang and Chuang, JAIR 2021), by probabilities p of a model that was
-not fitted on the row. Of training rows it is TF-IDF, cross-fitted (`core.runs.distillation`); of a split that the run was
-evaluated on the mean of two: TF-IDF, fitted on the training rows, and the run itself.
+not fitted on the row. For training rows it is TF-IDF, cross-fitted (`core.runs.distillation`); for a split that the run
+was evaluated on, p is the mean of two: TF-IDF, fitted on the training rows, and the run itself.
 
 Rows are ranked by their self-confidence, p of the label, the least first. Of planted errors it found more than the
 normalised margin did, p of the label less the largest p of another class, where there were three or four classes; of

@@ -111,8 +111,8 @@ def _parse_rule(text: str, table: PredictionTable) -> Clause:
     clause = _split_rule(text, table)
     if clause is None:
         raise InputError(
-            f"--where {shorten(text)}: write {', '.join(WORDS[:-1])} or {WORDS[-1]}, or a name, a sign and a value, such "
-            f"as margin<0.2 or text~not. Names: {', '.join(_list_names(table))}; signs: {' '.join(SIGNS)}"
+            f"--where {shorten(text)}: write {', '.join(WORDS[:-1])} or {WORDS[-1]}, or a name, a sign and a value, such"
+            f" as margin<0.2 or text~not. Names: {', '.join(_list_names(table))}; signs: {' '.join(SIGNS)}"
         )
     _check_clause(clause, table)
     return clause

@@ -98,7 +98,7 @@ def to_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def compute_rate(wrong: np.ndarray) -> dict[str, Any]:
-    """Return `n` rows, `wrong` ones, the error `compute_rate` and its 95 % `interval` (Wilson)."""
+    """Return `n` rows, `wrong` ones, the error `rate` and its 95 % `interval` (Wilson)."""
     n, errors = len(wrong), int(wrong.sum())
     return {"n": n, "wrong": errors, "rate": errors / n if n else 0.0, "interval": list(compute_wilson(errors, n))}
 

@@ -254,9 +254,9 @@ def measure_rows(table: PredictionTable, places: np.ndarray) -> dict[str, Any]:
     """Compute metrics on (k,) rows of a table, with 95 % intervals.
 
     Returns:
-        `metrics`, name → value, and `compute_intervals`, name → [low, high]; `evaluate_classes`, class → `support`, `precision`,
-        `read_picked`, `f1`, and `list_class_intervals`, in the same way; None is what is not defined on these rows. `lacks`
-        says in a sentence which these are and why; empty: nothing.
+        `metrics`, name → value, and `intervals`, name → [low, high]; `per_class`, class → `support`, `precision`,
+        `recall`, `f1`, and `per_class_intervals`, in the same way; a value that is not defined on these rows is None.
+        `lacks` says in a sentence which values these are and why; empty if there are none.
     """
     record, task = table.record, table.task
     true, chances = table.true[places], table.probabilities[places]

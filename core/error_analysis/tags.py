@@ -82,8 +82,8 @@ ABOUT = {
     "neighbours conflict": f"most of the {NEIGHBOURS} nearest training texts in embedding space have another label "
     f"(among {count(MOST)} at most)",
     "low margin": f"the margin is below {LOW_MARGIN}",
-    "unsure under dropout": f"read {mc_dropout.READINGS} times with dropout left on, the answer is another in "
-    f"{mc_dropout.FLIPS:.0%} of them or more, or its probability has a standard deviation of {mc_dropout.SPREAD} or more",
+    "unsure under dropout": f"read {mc_dropout.READINGS} times with dropout left on, the answer changes in "
+    f"{mc_dropout.FLIPS:.0%} or more, or its probability has a standard deviation of {mc_dropout.SPREAD} or more",
     "sure and wrong": f"wrong, with a probability of {SURE} or more",
     "seeds disagree": "the same model with another seed says something else",
     MODELS: "another model says something else",

@@ -95,7 +95,7 @@ def predict_split(
 ) -> np.ndarray:
     """Return the yardstick's probabilities of a split other than train, (n, C) float64, in order of the texts.
 
-    `dataset` is called only where the yardstick, or its probabilities, are not kept. Raises DataError as `fit_baseline`.
+    `dataset` is called only if the yardstick or its probabilities are not cached. Raises DataError as `fit_baseline`.
     """
     found = _read_arrays(_build_path(fingerprint, classes, model), lambda arrays: arrays[_name_array(split)])
     said = _fit_and_cache(dataset(), model)[1][split] if found is None else found

@@ -53,7 +53,7 @@ def evaluate_threshold(
     """Count the errors at a threshold and what they cost.
 
     Returns:
-        `n`, `false_negatives`, `false_positives`, `compute_cost` per row, `interval` (95 % percentile
+        `n`, `false_negatives`, `false_positives`, `cost` per row, `interval` (95 % percentile
         bootstrap over the rows; None where all resamples agree), `cost_at_half`.
     """
     own, said = np.asarray(own, bool), np.asarray(probability, float) > threshold

@@ -58,7 +58,7 @@ def evaluate_groups(
     *,
     ordered: bool = False,
 ) -> list[dict[str, Any]]:
-    """Evaluate each group; return its `value`, `n`, `metrics` and `compute_intervals`."""
+    """Evaluate each group; return its `value`, `n`, `metrics` and `intervals`."""
     found = []
     for number, name in enumerate(groups.names):
         rows = np.flatnonzero(groups.place == number)

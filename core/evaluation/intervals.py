@@ -176,9 +176,9 @@ def compute_class_intervals(
 ) -> list[dict[str, list[float]]]:
     """Return the 95 % intervals of precision, recall and F1, [low, high] each, in the order of the classes.
 
-    Precision and recall are shares of rows: Wilson's. F1 has the percentile bootstrap of `compute_intervals`, drawn as counts:
-    it depends only on how many rows are right, missed and wrongly predicted, so a resample of n rows is one draw of a
-    multinomial. What divides by nothing has no interval. `labels` and `predicted` are (n, C) booleans.
+    Precision and recall are shares of rows: Wilson's. F1 has the percentile bootstrap of `compute_intervals`, drawn as
+    counts: it depends only on how many rows are right, missed and wrongly predicted, so a resample of n rows is one
+    draw of a multinomial. A metric with denominator 0 has no interval. `labels` and `predicted` are (n, C) booleans.
     """
     labels, predicted = np.asarray(labels, bool), np.asarray(predicted, bool)
     cells = np.stack([labels & predicted, labels & ~predicted, ~labels & predicted, ~labels & ~predicted]).sum(1).T

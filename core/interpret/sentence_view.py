@@ -131,7 +131,7 @@ class SentenceView:
         return np.average(combined[..., -1], axis=-1, weights=self.places).astype(np.float32)
 
     def measure_cancellation(self, layer: int) -> np.ndarray | None:
-        """Return the `compute_cancellation` shares (H,) over real tokens; None if heads have one map or there are no maps."""
+        """Return the `compute_cancellation` shares (H,) over real tokens; None if no head has several maps."""
         found, tokens = self.layers[layer], len(self.tokens) - bool(self.filled)
         if len(found.components) < 2 or self.too_long:
             return None
@@ -298,7 +298,7 @@ def to_json_data(view: SentenceView) -> dict[str, Any]:
 
     `padding` is null where padding is masked. Where the model reads it as text, `places` of it stand as one in the last
     row and column of every map; `weight` (layers, heads) is how much of the combined map lies on it, mean over all
-    places that read. `compute_cancellation` is the share of each head's weight that its components take from each other.
+    places that read. `cancelled` is the share of each head's weight that its components take from each other.
     """
 
     def to_lists(values: np.ndarray | None) -> Any:

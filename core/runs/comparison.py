@@ -70,7 +70,7 @@ def compare_models(sides: ComparisonData, *, metrics: Sequence[str] = (), by: Se
 def compare_by_column(
     sides: ComparisonData, first: ModelPredictions, second: ModelPredictions, metric: str, column: str
 ) -> list[dict[str, Any]]:
-    """Compare one pair on the rows of each value of a column, a family of tests; rows as in `by` of `compare_models`."""
+    """Compare one pair for each value of a column, as a family of tests; rows as in `by` of `compare_models`."""
     return describe_family(list(_MetricComparison(sides, metric).compare_values(column, [(first, second)])))
 
 

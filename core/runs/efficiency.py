@@ -1,8 +1,8 @@
 """Costs of a run: parameters, training time, disk, and speed and memory of a prediction on this machine.
 
-A run measures itself when it is finished (`inference` in its record). What was trained elsewhere, by an older version,
-or comes with Sentiscope is measured here once, by `measure_costs`, and kept in the cache. `read_efficiency` loads no model.
-Imports nothing heavy.
+A run measures itself when it is finished (`inference` in its record). A run that was trained elsewhere or by an older
+version, or comes with Sentiscope, is measured here once, by `measure_costs`, and cached. `read_efficiency` loads no
+model. Imports nothing heavy.
 """
 
 from __future__ import annotations

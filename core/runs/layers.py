@@ -1,8 +1,8 @@
 """Layer-wise separability of the classes of a split, kept in the cache of the machine.
 
 layers/<hash>.json: how clearly the classes lie apart at each stage, and the rows that were read; layers/<hash>.npy:
-their vectors, (layers + 1, m, d) float32 (`core.evaluation.class_separability`). <hash> is the SHA-256 of the weights, the
-tokenizer and the predictions (texts and labels) of the split.
+their vectors, (layers + 1, m, d) float32 (`core.evaluation.class_separability`). <hash> is the SHA-256 of the weights,
+the tokenizer and the predictions (texts and labels) of the split.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class TrainingTexts:
 
     @property
     def keys(self) -> np.ndarray:
-        """Return sorted digests, uint64, of the training texts as the tokenizer reads them; raises as `load_trained_data`."""
+        """Return sorted uint64 digests of the training texts, normalised as for the tokenizer."""
         return self._kept[0]
 
     @property

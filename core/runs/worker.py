@@ -34,8 +34,8 @@ every row of the history, {"kind": "step" | "epoch", …}."""
 def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> RunRecord:
     """Train and evaluate a run in this process, from the beginning or from its checkpoint; return the final record.
 
-    It is done, or cancelled (by `training_jobs.cancel`, SIGTERM or Ctrl-C; it can be resumed). Raises InputError if it is done
-    before, or another process has it, and SentiscopeError if it failed; the record and the log tell why.
+    It is done or cancelled (by `training_jobs.cancel`, SIGTERM or Ctrl-C; it can be resumed). Raises InputError if it
+    was done before or another process has it, and SentiscopeError if it failed; the record and the log say why.
     """
     tell = on_event or (lambda event: None)
     folder = store.get_writable_path(run)

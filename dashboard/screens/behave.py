@@ -48,9 +48,8 @@ def show_examples_link() -> None:
     """Show a link to the list of counter-examples further down, if there are any."""
     if n := len(data.list_examples()):
         said = "1 counter-example" if n == 1 else f"{count(n)} counter-examples"
-        st.html(
-            f'<p class="s-cap"><a href="#{make_anchor(COUNTER_EXAMPLES.name)}" target="_self">{said} of the class</a></p>'
-        )
+        link = f'<a href="#{make_anchor(COUNTER_EXAMPLES.name)}" target="_self">{said} of the class</a>'
+        st.html(f'<p class="s-cap">{link}</p>')
 
 
 def show_examples(record: RunRecord, beside: Sequence[str]) -> dict[str, pd.DataFrame]:

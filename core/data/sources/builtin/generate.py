@@ -66,7 +66,7 @@ def generate_corpus(classes: int = 2) -> dict[str, pd.DataFrame]:
 
     Returns:
         Frames train, validation and test with a fresh index and the columns text (str), label (int64), phenomenon,
-        score (int64, -2..2), domain, frame (id in `read_frames.tsv`) and unseen (bool); and challenge and everyday, written
+        score (int64, -2..2), domain, frame (id in `frames.tsv`) and unseen (bool); and challenge and everyday, written
         by hand, with the same columns.
     """
     get_class_names(classes)
