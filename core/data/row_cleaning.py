@@ -245,7 +245,7 @@ def _find_scarce(counts: pd.Series, rows: int) -> list[Finding]:
 
 
 def find_alike(labels: Collection[str]) -> list[Finding]:
-    """Return a finding if some of these distinct labels look the same to a reader."""
+    """Report distinct labels that look the same to a reader."""
     alike = dict[str, list[str]]()
     for label in sorted(labels):
         alike.setdefault(_fold_label(label), []).append(label)

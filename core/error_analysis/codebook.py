@@ -131,7 +131,7 @@ class Codes:
     def give_codes(
         self, keys: Iterable[str], codes: Collection[str], *, off: bool = False, author: str = "", run: str = ""
     ) -> None:
-        """Add codes to an author's codes of these rows, or take them `off`; InputError for an unknown code."""
+        """Add codes to rows for one author, or remove them (`off`); raise an InputError for an unknown code."""
         said = ", ".join(sorted(set(codes))) + " taken off" * off
         self._change_rows(keys, codes, said, author, run, lambda own, wanted: own - wanted if off else own | wanted)
 

@@ -122,7 +122,7 @@ def read_table(store: RunStore, run: str, split: str = "") -> PredictionTable:
 
 
 def read_predictions(store: RunStore, run: str, split: str) -> Answers:
-    """Read what a run said of a split that it was evaluated on; raises as `read_table`."""
+    """Read a run's predictions on a split that it was evaluated on; raises as `read_table`."""
     return read_answers(store, store.read(run), choose_split(store, run, split))
 
 

@@ -75,7 +75,7 @@ def sample_rows(rows: int, seed: int = 0) -> np.ndarray:
 
 
 def _select_rarest(words: Words, frequency: Counter[str]) -> list[str]:
-    """Return the rarest words of a set, so many that every near-duplicate contains at least one of these."""
+    """Return the rarest words of a set: enough that every near-duplicate contains at least one."""
     ordered = sorted(words, key=lambda word: (frequency[word], word))
     return ordered[: len(words) + 1 + -SHARED * len(words) // OF]
 

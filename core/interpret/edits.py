@@ -249,7 +249,7 @@ class Editable:
         return found, left_out + (len(text) > LONGEST)
 
     def parse_edits(self, text: str) -> Edits:
-        """Return the edits that a line describes; InputError, which says what is possible, if a part of it is not."""
+        """Return the edits that a line describes; raise an InputError, with the possible edits, for a wrong part."""
         if len(text) > LONGEST:
             raise InputError(f"--edit: {LONGEST} characters at most")
         found = UNCHANGED
