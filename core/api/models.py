@@ -25,7 +25,7 @@ def presets(
     vocabulary: int = VOCABULARY,
     classes: int = CLASSES,
 ) -> dict[str, Any]:
-    """List the models that can be trained: all, those of one paper, or one whole.
+    """List the models that can be trained: all, those of one paper, or one in full.
 
     Args:
         name: One preset, shown in full.
@@ -41,12 +41,12 @@ def presets(
 
 
 def presets_show(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> dict[str, Any]:
-    """Show one preset whole: source, line, equation, parts, size, nearest relative, differences from its paper."""
+    """Show one preset in full: source, line, equation, parts, size, nearest relative, differences from its paper."""
     return preset_catalog.describe_preset(name, vocabulary=vocabulary, classes=classes)
 
 
 def backbones_list() -> dict[str, Any]:
-    """List the pretrained encoders that are found by name, and the papers' own with their recipes.
+    """List the pretrained encoders that are found by name, and those of the papers with their recipes.
 
     Returns:
         `backbones`: each as `core.runs.backbones.describe_backbone`; `folder` (SENTISCOPE_BACKBONES, empty if not set),
@@ -93,7 +93,7 @@ def backbones_check(name: Annotated[str, CliArgument(metavar="NAME|PATH")]) -> d
     """Check whether a pretrained encoder can be used: its files, its sizes, the SHA-256 of its weights.
 
     Args:
-        name: As --set model.backbone, or a recipe.
+        name: A name or folder, as for --set model.backbone, or a recipe.
     """
     backbone = backbones.find_backbone(FINE_TUNINGS[name].backbone if name in FINE_TUNINGS else name)
     found = backbones.describe_backbone(backbone)

@@ -36,7 +36,7 @@ def predict(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Predict class and probabilities of texts, in order; --set data.text=COLUMN where the guess is wrong.
+    """Predict class and probabilities of texts, in order; --set data.text=COLUMN names the column of a file.
 
     Args:
         texts: Texts to classify.

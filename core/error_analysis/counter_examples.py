@@ -62,7 +62,7 @@ class CounterExample:
         return tuple(self.label.split(SEPARATOR)) if self.label else ()
 
     @property
-    def ought(self) -> str:
+    def expected(self) -> str:
         """Return the expected labels in words."""
         return ", ".join(self.labels) or NOTHING
 

@@ -26,7 +26,7 @@ from core import evaluation, runs
 from core.data.dataset import TRAIN, Dataset
 from core.error_analysis.predictions_table import PredictionTable, hash_texts, read_table
 from core.error_analysis.split_analysis import SplitAnalysis, cache_array
-from core.evaluation.scores import label_names
+from core.evaluation.scores import join_class_names
 from core.evaluation.split_differences import to_class_matrix
 from core.exceptions import DataError, NotAvailable
 from core.runs.analyses import Offer
@@ -157,7 +157,7 @@ def _suggest_label(
         first, second = (1 + margin) / 2, (1 - margin) / 2
         before = labels[row] > 0
         after = np.where(np.arange(len(classes)) == other, ~before, before)
-        said = dict(zip(("truth", "likelier"), label_names(np.stack([before, after]), classes), strict=True))
+        said = dict(zip(("truth", "likelier"), join_class_names(np.stack([before, after]), classes), strict=True))
     return {**said, "p_truth": first, "p_likelier": second, "margin": margin}
 
 
@@ -166,7 +166,7 @@ def _list_conflicts(table: PredictionTable, dataset: Dataset) -> list[dict[str, 
     rows, names, texts = [], [], []
     for split, frame in dataset.splits.items():
         own = frame["text"].tolist()
-        named = label_names(to_class_matrix(dataset.get_targets(split), len(dataset.classes)), dataset.classes)
+        named = join_class_names(to_class_matrix(dataset.get_targets(split), len(dataset.classes)), dataset.classes)
         texts += own
         names += named
         each = zip(range(len(own)), hash_texts(own), named, strict=True)

@@ -64,7 +64,7 @@ class Slice:
     group: PickedRows | None = None  # its sentences, where they were chosen one by one
 
     @property
-    def of_codes(self) -> bool:
+    def uses_codes(self) -> bool:
         """Return whether the slice uses codes or notes, which may change although the run does not."""
         return any(map(is_private_rule, parse_selection(self.select).rules))
 

@@ -21,7 +21,7 @@ import pandas as pd
 import torch
 
 from core import json_store
-from core.cache import cache_folder, keep_files, mark_used
+from core.cache import get_cache_folder, keep_files, mark_used
 from core.config import compose
 from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset, Task, encode_targets
 from core.evaluation import scores
@@ -123,7 +123,7 @@ def _build_path(data: str, classes: Sequence[str], model: str) -> Path:
     settings = {"version": VERSION, "model": model, "text": config.text, "strengths": values}
     # With the metrics, so that a kept yardstick lacks none that came later.
     key = hash_value({"data": data, "classes": classes, **settings, "metrics": list(METRICS)})
-    return cache_folder() / f"yardstick-{key}.json"
+    return get_cache_folder() / f"yardstick-{key}.json"
 
 
 def _name_array(split: str) -> str:

@@ -32,7 +32,7 @@ RANKED_RESAMPLES = 200  # for metrics that sort all rows: enough for a 95 % inte
 _CELLS = 1_000_000  # weights held at once, which fit the cache of a common processor
 
 
-def combine_runs(
+def pool_intervals(
     values: Mapping[tuple[int, int], float],
     ranges: Mapping[tuple[int, int], Sequence[float]],
     within: tuple[float, float] = (-math.inf, math.inf),

@@ -16,7 +16,7 @@ import msgspec
 
 from core import data, evaluation
 from core.atomic import write_bytes
-from core.cache import cache_folder
+from core.cache import get_cache_folder
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import hash_file, hash_value
 from core.json_store import LARGEST
@@ -100,7 +100,7 @@ class LayerFiles(Analysis[Layers]):
             raise NotAvailable(f"run '{run}' has no weights, so that its layers can read nothing")
         of = (folder / WEIGHTS, folder / TOKENIZER, folder / EVALUATION / split / PREDICTIONS)
         depends = {"version": VERSION, "split": split, "files": list(map(hash_file, of))}
-        return cls(cache_folder() / FOLDER, hash_value(depends), store, run, split)
+        return cls(get_cache_folder() / FOLDER, hash_value(depends), store, run, split)
 
     @property
     def words(self) -> tuple[str, ...]:
