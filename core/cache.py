@@ -21,7 +21,7 @@ MOST_BYTES = 1_000_000_000
 log = logging.getLogger(__name__)
 
 
-def cache_folder() -> Path:
+def get_cache_folder() -> Path:
     """Return the folder of the cache: SENTISCOPE_CACHE, else ~/.cache/sentiscope."""
     chosen = os.environ.get("SENTISCOPE_CACHE")
     return Path(chosen) if chosen else Path.home() / ".cache" / "sentiscope"

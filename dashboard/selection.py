@@ -280,7 +280,7 @@ def _is_exact(record: RunRecord, selection: Selection, places: np.ndarray) -> bo
 
 def _resolve_rows(record: RunRecord, selection: Selection) -> SelectedTexts:
     try:
-        group = data.read_group(selection.digest) if selection.digest else None
+        group = data.read_picked(selection.digest) if selection.digest else None
         if group is not None and group.texts:
             return SelectedTexts(selection, selected=SelectedRows((), np.empty(0, np.int64), group))
         split = selection.split or get_default_split(data.list_splits(record.run))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import streamlit as st
 
-from core.cache import cache_folder
+from core.cache import get_cache_folder
 from core.config import compose
 from core.runs.store import RunStore, get_runs_dir
 from core.text.pos_tags import Tagger, tag_texts
@@ -19,7 +19,7 @@ WRONG = [7] * len(WORDS)
 
 def test_home_caches_and_runs_lie_in_a_folder_of_the_test(machine):
     assert Path.home() == Path.cwd() == machine
-    assert cache_folder().is_relative_to(machine) and get_runs_dir().is_relative_to(machine)
+    assert get_cache_folder().is_relative_to(machine) and get_runs_dir().is_relative_to(machine)
 
 
 def test_of_our_variables_only_the_folders_of_runs_are_set_and_no_hub_is_asked(machine):
@@ -31,14 +31,14 @@ def test_of_our_variables_only_the_folders_of_runs_are_set_and_no_hub_is_asked(m
 @pytest.mark.parametrize("turn", ["one", "another"])
 def test_no_test_finds_what_another_left(machine, turn):
     assert list(machine.iterdir()) == []
-    cache_folder().mkdir(parents=True)
+    get_cache_folder().mkdir(parents=True)
     RunStore().create(compose("vanilla"), "vanilla", turn)
     assert [record.run for record in RunStore().list()] == [turn]
 
 
 @pytest.fixture(scope="module")
 def of_the_module() -> tuple[Path, Path]:
-    return cache_folder(), get_runs_dir()
+    return get_cache_folder(), get_runs_dir()
 
 
 def test_what_a_fixture_keeps_for_several_tests_lies_in_a_folder_of_the_session(machine, of_the_module):
@@ -56,7 +56,7 @@ def test_streamlit_has_the_settings_of_the_project_only():
 
 @pytest.mark.slow
 def test_a_process_that_a_test_starts_is_on_the_machine_of_the_test(machine):
-    code = "import core.cache, core.runs.store; print(core.cache.cache_folder(), core.runs.store.get_runs_dir())"
+    code = "import core.cache, core.runs.store; print(core.cache.get_cache_folder(), core.runs.store.get_runs_dir())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert all(Path(folder).is_relative_to(machine) for folder in done.stdout.split())
 

@@ -41,7 +41,7 @@ def parts(
 def lambdas(
     run: RunName, text: PairText, *, target: Target = "", edit: Edit = "", intervene: Change = None, store: Store = None
 ) -> dict[str, Any]:
-    """Compute what each λ does to the log-odds of a class, along the values that it may be moved to.
+    """Compute what each λ does to the log-odds of a class, over its range of values.
 
     Returns:
         `run`, `text`, `edit`, `target`; `prediction` and `log_odds` as trained; `curves`: of each λ `layer` from 0,
@@ -70,10 +70,10 @@ def patch(
     intervene: Change = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Replace the inside of one text by that of another, place by place: what the answer becomes.
+    """Copy activations of another text into this one, one place at a time, and measure the effect on the answer.
 
     Args:
-        donor: Another text of as many tokens, as the model reads them.
+        donor: Another text with the same number of tokens.
 
     Returns:
         `run`, `text`, `edit`, `donor`, `target`, `prediction`, `donor_prediction`, `log_odds`, `donor_log_odds`,

@@ -36,9 +36,9 @@ def explain(  # noqa: PLR0913 - each is an option that a person types by name
     Args:
         method: deletion (default: log-odds with the word minus without it), shapley, gradient, integrated,
             attention (how much it is read in the last layer) or collapse (in the first).
-        parts: Layers, heads, components, gates and lexical terms in place of words.
-        lambdas: Each λ from end to end, and a factor on all, in place of words.
-        side_by_side: Every method side by side, and how far each two agree.
+        parts: Explain layers, heads, components, gates and lexical terms instead of words.
+        lambdas: Explain each λ over its range, and a factor on all λ, instead of words.
+        side_by_side: Show every method side by side, and how far the methods agree.
 
     Returns:
         `run`, `text`, `edit`, `method`, `target`, `prediction`, `log_odds`; `words`: `word`, `start`, `end` (in the
@@ -85,7 +85,7 @@ def methods(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Compute what each word of a text does to the log-odds of a class by every method, and how far each two agree.
+    """Compute what each word of a text does to the log-odds of a class by every method, and how far methods agree.
 
     Returns:
         `run`, `text`, `edit`, `target`, `prediction`, `log_odds`; `words`: `word`, `start`, `end` (in the text as

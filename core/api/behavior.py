@@ -24,15 +24,15 @@ def behave(
     ] = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Measure how often runs fail what everybody expects, by capability.
+    """Measure how often runs fail behavioural tests, by capability.
 
-    The answers of a run are kept in the cache of the machine, so that the same model is asked the same but once.
+    The answers of a run are stored in the cache of the machine, so that no model answers the same tests twice.
 
     Args:
         run: Finished runs with one label per text.
         others: Runs that are compared with it.
         suite: Tests in YAML or as a table; default: those that come with Sentiscope.
-        rename: A class of the runs has this polarity.
+        rename: The polarity of a class of the runs.
 
     Returns:
         `suite`: `name`, `about`, `file`, `digest`, numbers of `tests`, `capabilities`, `cases` and `texts`.

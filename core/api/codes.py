@@ -101,9 +101,9 @@ def _describe_draw(draw: error_analysis.code_prevalence.Draw) -> dict[str, Any]:
 def codes_list(
     run: RunName, *, split: Split = "", where: Clauses = (), author: Whose = None, store: Store = None
 ) -> dict[str, Any]:
-    """List the codebook, who has coded how much, draws and the last changes.
+    """List the codebook, the number of coded rows by author, random samples and the last changes.
 
-    Codes belong to the sentences of a data set, so that every run on them has the same (`core.error_analysis.codebook`).
+    Codes belong to the sentences of a data set: all runs on them share the codes (`core.error_analysis.codebook`).
 
     Returns:
         `run`, `data`, `split`, `n` selected rows and `said`, the selection as a sentence; `codes`: of each `code` its
@@ -161,10 +161,10 @@ def codes_edit(
     author: Author = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Change the name, definition, example or digit of a code; the rows that have it keep it.
+    """Change the name, definition, example or digit of a code; its rows keep the code.
 
     Args:
-        to: Another name.
+        to: The new name.
     """
     given: dict[str, Any] = {"to": to, "definition": definition, "example": example, "place": place, "author": author}
     return _describe_code(_open_codes(run, store).edit_code(code, **given))
@@ -187,10 +187,10 @@ def codes_code(
     author: Author = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Give rows codes, besides those that they have.
+    """Add codes to rows.
 
     Args:
-        off: Take them away instead.
+        off: Remove the codes instead.
     """
     named = as_list(codes)
     found = _select_rows(run, split, where or "all", store)
@@ -207,7 +207,7 @@ def codes_note(
     """Write a note on a row.
 
     Args:
-        text: "" takes the note away.
+        text: The note; "" deletes it.
     """
     found = _select_rows(run, split, "all", store)
     _check_keys(found, [key])
@@ -232,7 +232,7 @@ def codes_split(
     author: Author = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Give some rows of a code another one in its place."""
+    """Split a code: give some of its rows another code instead."""
     found = _select_rows(run, split, where or "all", store)
     if not keys and not where:
         raise InputError("say which rows have the new code: --key KEY, or --where CLAUSE such as text~not")
@@ -251,12 +251,12 @@ def codes_draw(
     author: Author = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Draw rows at random and keep the draw: coded to its end it estimates the rates of the whole selection.
+    """Draw a random sample of rows and store it: fully coded, it estimates the rates of the whole selection.
 
     Args:
-        n: How many.
-        seed: Of the draw: the same draws the same rows, and a larger draw holds the smaller one.
-        csv: Write the drawn rows to this file, with the codes of the author alone.
+        n: Number of rows.
+        seed: Seed of the sample: the same seed draws the same rows, and a larger sample contains the smaller one.
+        csv: Write the drawn rows to this file, with the codes of this author only.
     """
     found = _select_rows(run, split, where, store)
     made = error_analysis.code_prevalence.draw_sample(
@@ -271,12 +271,12 @@ def codes_draw(
 def codes_rates(
     run: RunName, *, split: Split = "", where: Clauses = (), author: Whose = None, store: Store = None
 ) -> dict[str, Any]:
-    """Count how many rows of a selection have each code, with its share where that can be estimated.
+    """Count how many rows of a selection have each code, with its share if that can be estimated.
 
     Returns:
-        `run`, `data`, `split`, `selection` in words, and as `core.error_analysis.code_prevalence` `n`, `coded`, `sample`,
-        `complete`, `authors`, `said`, `codes` with their `share` and 95 % `interval` (Wilson) where all of the
-        selection, or all of a random draw from it, is coded; never of rows that were selected by their codes.
+        `run`, `data`, `split`, `selection` in words, and the fields of `core.error_analysis.code_prevalence`: `n`,
+        `coded`, `sample`, `complete`, `authors`, `said`, `codes`. A code has a `share` and its 95 % `interval` (Wilson)
+        if the selection or a random sample of it is fully coded; never for rows that were selected by their codes.
     """
     found = _select_rows(run, split, where, store, author)
     made = error_analysis.code_prevalence.list_draws(found.codes)
@@ -287,11 +287,11 @@ def codes_rates(
 def codes_kappa(
     run: RunName, first: Coder, second: Coder, *, split: Split = "", where: Clauses = (), store: Store = None
 ) -> dict[str, Any]:
-    """Measure how far two authors agree on the rows that both have coded: Cohen's kappa; all rows unless selected.
+    """Measure how far two authors agree (Cohen's kappa) on the rows that both have coded; default: all rows.
 
     Returns:
-        `run`, `data`, `split`, and as `core.error_analysis.row_annotations.compare_authors` `n`, `same`, `kappa` and its 95 % `interval`, the
-        same of each code, and the rows that they coded differently.
+        `run`, `data`, `split`, `n`, `same`, `kappa` and its 95 % `interval`, the same for each code, and the rows that
+        they coded differently (`core.error_analysis.row_annotations.compare_authors`).
     """
     found = _select_rows(run, split, where or "all", store)
     return {
@@ -336,9 +336,9 @@ def codes_import(
     """Read codes and notes of rows from a file, by their stable keys.
 
     Args:
-        file: CSV with the columns key and codes (with ; between); author and note. Codes that the book lacks are added;
-            with a column time, rows that were changed here after it are refused.
-        book: Codes with their definitions, taken first.
+        file: CSV with the columns key and codes (separated by ;), and perhaps author and note. Codes that the codebook
+            lacks are added; with a column time, rows that were changed here later are refused.
+        book: Codes with their definitions, imported first.
 
     Returns:
         `rows`, codes that were `added`, `codes` that were taken from `book`. Wrong rows are named with file, row and

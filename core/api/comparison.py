@@ -29,20 +29,20 @@ def compare(
     ] = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Test which run is better, with paired tests that allow for how many pairs there are.
+    """Test which run is better, with paired tests that are corrected for the number of pairs.
 
-    Runs that differ in nothing but seed and fold are one model. Accuracy is tested by McNemar's exact test, everything
-    else by a paired bootstrap (the calibration error by paired swaps), several seeds paired by example and seed, six
-    folds or more by Wilcoxon's signed ranks. p after Holm allows for all pairs; each interval is drawn at the level of
-    its Holm step, so that it leaves out 0 exactly where `p_holm` is below 0.05.
+    Runs that differ only in seed and fold are one model. Accuracy is tested by McNemar's exact test, other metrics
+    by a paired bootstrap (the calibration error by paired swaps), several seeds paired by example and seed, six
+    folds or more by Wilcoxon's signed ranks. p is corrected by Holm over all pairs. Each interval has the level of
+    its Holm step, so that it excludes 0 exactly if `p_holm` is below 0.05.
 
     Args:
-        run: Two runs or more; seeds of one are folded.
-        others: Runs that it is compared with, and one another.
+        run: Two runs or more; seeds of one model are joined.
+        others: Runs that are compared with it, and with one another.
         data: Other labelled data; default: the splits that all were tested on.
-        by: Each value of a column of the data, or of `label`, a family of its own; `slice`: each saved slice.
-        metrics: Default: accuracy, of several labels tuned.f1_macro.
-        rename: A label of the data is this class of the runs.
+        by: Also compare on each value of a column, or of `label`, as a separate family; `slice`: each saved slice.
+        metrics: Metrics to test; default: accuracy, with several labels per text tuned.f1_macro.
+        rename: The class of the runs that a label of the data means.
 
     Returns:
         As `core.runs.comparison.compare_models`.

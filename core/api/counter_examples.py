@@ -18,10 +18,10 @@ from core.table_format import format_csv
 
 
 def counter_examples_list(*, run: Annotated[str, CliArgument()] = "", store: Store = None) -> dict[str, Any]:
-    """List all counter-examples, the last first.
+    """List all counter-examples, newest first.
 
     Args:
-        run: A run that is asked what it predicts for them today.
+        run: A run whose current predictions are shown for them.
 
     Returns:
         `counter_examples`: of each `id`, `text`, `label` (the true one: a class, or several labels with a semicolon
@@ -51,10 +51,10 @@ def counter_examples_keep(
     run: str = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Keep a sentence with the label that it ought to have.
+    """Store a sentence with the label that a model should predict.
 
     Args:
-        label: The class that it ought to have; of several labels repeat, for none: 'none of them'.
+        label: The expected class; repeat for several labels; 'none of them' means no label.
         note: What is wrong.
         link: Where it was found.
         run: A run that has the class.
@@ -77,7 +77,7 @@ def _to_dict(one: error_analysis.counter_examples.CounterExample) -> dict[str, A
 def counter_examples_remove(
     id: Annotated[str, CliArgument("As `list` shows it.", metavar="ID")], *, author: Author = "", store: Store = None
 ) -> dict[str, Any]:
-    """Remove one from the list; trainings that used it keep it."""
+    """Remove a counter-example from the list; trainings that used it keep it."""
     error_analysis.counter_examples.remove_example((store or RunStore()).folder, id, author)
     return {"id": id, "removed": True}
 
@@ -85,14 +85,14 @@ def counter_examples_remove(
 def counter_examples_export(
     file: Annotated[Path | str, CliArgument("CSV.", metavar="FILE")], *, store: Store = None
 ) -> dict[str, Any]:
-    """Write all to a file that can be trained on."""
+    """Write all counter-examples to a file that can be trained on."""
     rows = error_analysis.counter_examples.read_examples((store or RunStore()).folder)
     write_named("FILE", file, format_csv(error_analysis.counter_examples.build_table(rows)))
     return {"file": str(file), "rows": len(rows)}
 
 
 def print_counter_examples_list(result: dict[str, Any]) -> None:
-    """Print a row for each, and how many a run gets wrong."""
+    """Print a row for each counter-example, and how many a run gets wrong."""
     rows = result["counter_examples"]
     if not rows:
         say("None are kept yet: `sentiscope counter-examples keep TEXT --label CLASS`.")

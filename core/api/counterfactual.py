@@ -43,11 +43,11 @@ def flip(
     stopped: Stopped = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Find the fewest words to delete or replace until the answer changes. Ctrl-C stops and shows what was found.
+    """Find the fewest words to delete or replace until the answer changes. Ctrl-C stops and shows the results so far.
 
     A word is replaced by one of at most 8 candidates: words of the opposite sign in the lexicon of the run, else
-    VADER's, and neighbours among the model's word vectors. Allowed are up to two moves of any kind, and three
-    deletions. The flip that moves the log-odds of the target most comes first.
+    VADER's, and neighbours among the model's word vectors. Up to two moves of any kind are allowed, and three
+    deletions. The flip that changes the log-odds of the target most comes first.
 
     Args:
         target: The class that the answer leaves or becomes; default: the most probable one.
@@ -109,13 +109,13 @@ def distance(
     target: Target = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Measure how far a negation reaches: the answer with more and more words between it and what it denies.
+    """Measure how far a negation reaches: the answer with more and more words between it and the negated word.
 
     Args:
-        against: Another run that reads the same; repeat for more.
-        insert: Put in one at a time, or with | between pieces; default: neutral phrases.
-        most: Pieces that are put in at most; default: all.
-        target: Whose probability is followed; default: the positive one, else the last.
+        against: Another run for the same text; repeat for more.
+        insert: Pieces to insert, one option each or separated by |; default: neutral phrases.
+        most: The maximum number of inserted pieces; default: all.
+        target: The class whose probability is shown; default: the positive one, else the last.
 
     Returns:
         `text`, the template; `insert`; `target`; `steps`: `words` between, `text`, `without` the negation (None where

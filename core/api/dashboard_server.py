@@ -34,8 +34,8 @@ def dashboard(
 
     Args:
         port: Port to serve on.
-        address: Address to serve on; other machines need more than loopback.
-        host: A further name in the link of others, e.g. of a proxy.
+        address: Address to serve on; 0.0.0.0 lets other machines in.
+        host: A further name in links from other machines, e.g. of a proxy.
         browser: Open a browser.
     """
     if not 1 <= port <= 65_535:
@@ -72,7 +72,7 @@ def list_allowed_hosts(address: str, names: Sequence[str] = ()) -> list[str]:
 
 
 def list_links(address: str, port: int, hosts: Sequence[str]) -> list[str]:
-    """Return the links of a server: one for each of `hosts` on every address, without numbers that are hard to type."""
+    """Return the links of a server, if it serves every address one for each of `hosts` but loopback and IPv6."""
     typed = [host for host in hosts if ":" not in host and not host.startswith("127.")]
     named = typed if address in EVERYWHERE else [address]
     return [f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}" for host in named]

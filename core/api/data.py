@@ -10,7 +10,7 @@ from core import data as data_room
 from core import evaluation, runs
 from core.api.options import CliArgument, Settings, Store
 from core.api.printing import say, tabulate
-from core.cache import cache_folder
+from core.cache import get_cache_folder
 from core.config import compose
 from core.data.availability import check_availability
 from core.data.findings import plural
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def data_list() -> dict[str, Any]:
-    """List the data sets that have a name: which can be opened here, and how the others come here."""
+    """List the named data sets: which can be opened here, and how to get the others."""
     return {
         "data": [
             {
@@ -72,7 +72,7 @@ class Yardsticks(Analysis[dict[str, Any]]):
     def from_dataset(cls, data: Dataset, settings: Mapping[str, Any]) -> Yardsticks:
         """Return the yardsticks of data."""
         depends = {"version": VERSION, "data": data.fingerprint, "classes": data.classes}
-        return cls(cache_folder() / "yardsticks", hash_value(depends), RunStore(), data, settings)
+        return cls(get_cache_folder() / "yardsticks", hash_value(depends), RunStore(), data, settings)
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -97,8 +97,8 @@ def data_card(
 
     Args:
         data: A registered name, a folder or a file.
-        yardstick: Also fit TF-IDF with logistic regression, on words and on words with character n-grams; seconds to
-            minutes, and never of words with a tag each.
+        yardstick: Also fit TF-IDF with logistic regression, on words and on words with character n-grams; this takes
+            seconds to minutes, and is left out for data with a tag per word.
     """
     config = configure(data, "vanilla", settings)
     dataset = data_room.load.load_dataset(config.data)
@@ -117,12 +117,12 @@ def data_check(
 
     Args:
         data: A registered name, a folder or a file.
-        start: Count the rows that this run has learned from.
+        start: Also count the rows that this run has learned from.
 
     Returns:
-        As `core.data.check.check_dataset`; of data that can be used also `differences` of validation and test from training
-        (`core.evaluation.split_differences`). What `start` and a `training.teacher` learned from is left out of every split
-        but train, and `notes` says how much that is.
+        The fields of `core.data.check.check_dataset`; for usable data also the `differences` of validation and test
+        from training (`core.evaluation.split_differences`). Texts that `start` or a `training.teacher` learned from are
+        left out of every split but train, and `notes` says how many.
     """
     begun = {START: start} if start else {}
     config = compose("vanilla", {**(settings or {}), **begun, "data.name": data})

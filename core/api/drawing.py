@@ -49,10 +49,10 @@ def figures(
     Args:
         folder: The folder for the files; created if it does not exist.
         against: Another run, for the figures of Compare; repeat for more.
-        only: Names of figures; default: all that there are.
-        text: A sentence to look into, for `grid` and `coefficients`.
+        only: Names of figures; default: all.
+        text: A sentence for the figures of one text, such as `grid` and `coefficients`.
         theme: light or dark.
-        options: As a link of the pages has it, e.g. threshold=0.7; repeat.
+        options: An option, as in a link of the pages, e.g. threshold=0.7; repeat.
         csv: Also write their numbers as CSV.
 
     Returns:
@@ -77,10 +77,10 @@ def figure(
 
     Args:
         against: Other runs, for the figures that compare several.
-        split: Of the figures on predictions; empty: test, or the last that was evaluated.
-        text: Of the figures of a sentence (`grid`, `coefficients`, `gates` …).
+        split: The split for figures on predictions; empty: test, or the last that was evaluated.
+        text: The sentence for the figures of one text (`grid`, `coefficients`, `gates` …).
         theme: `light` or `dark`.
-        options: What its page lets a person choose, by the name in a link: `{"threshold": 0.7}`, `{"layer": 1}`.
+        options: The options of its page, by the name in a link: `{"threshold": 0.7}`, `{"layer": 1}`.
 
     Returns:
         A chart as a Plotly object; a table (`metrics`, `each-class` …), whose `rows` are a pandas frame; or one of
@@ -100,12 +100,12 @@ def report(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Write a run, a comparison or a coded session as one HTML file that opens without a network.
+    """Write a run, a comparison or a coding session as one HTML file that opens without a network.
 
     Args:
-        file: Default: sentiscope-report-RUN.html, here. A file that exists stays as it is.
+        file: The file to write; default: sentiscope-report-RUN.html, here. An existing file is not replaced.
         against: Further runs on the same rows.
-        codes: A coded session, as `sentiscope codes list` names it: the id of a draw, an author, or the codebook.
+        codes: A coding session, as `sentiscope codes list` names it: the id of a sample, an author, or the codebook.
 
     Returns:
         `file`, its size in `bytes`, `kind` (`run`, `comparison` or `codes`), `runs`, `split`, `n` sentences, whether

@@ -31,13 +31,13 @@ def project(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Map a split's embeddings, keep the map in the run for the dashboard, and measure how far it can be trusted.
+    """Map a split's embeddings, store the map in the run for the dashboard, and measure how far it can be trusted.
 
     Args:
         method: tsne, umap or pca.
         dimensions: 2 or 3.
-        rows: Sentences placed, a stratified sample of more; PCA places all.
-        seed: Of the sample and of the map.
+        rows: The maximum number of sentences, a stratified sample of larger splits; PCA places all.
+        seed: The seed of the sample and of the map.
     """
     store, space = store or RunStore(), "" if space == HEAD else space
     config = evaluation.projection.ProjectionConfig(cast(Any, method), dimensions, rows, seed, space)
@@ -56,17 +56,17 @@ def project(
 
 
 def groups(run: RunName, *, split: Split = "", csv: File = None, store: Store = None) -> dict[str, Any]:
-    """Find groups of sentences that are close in embedding space, named by the words that mark them.
+    """Find groups of sentences that are close in embedding space, named by their distinguishing words.
 
     Args:
-        csv: Also write the rows, each with its group, to this file.
+        csv: Also write the rows with their groups to this file.
 
     Returns:
         `run`, `split`; `n` rows, of which `wrong`, with `rate` and its 95 % `interval` (Wilson); how many were
         `looked_at` (all but of very large splits) and how many a group has at `least`; `groups`, the largest first:
         `name`, its `words` with occurrences in the group (`selected`) and in the `rest`, `log_odds` and `z`
-        (`core.error_analysis.keywords`), the same numbers of its rows, and their `keys`; `none`: those of no group; `reason`:
-        why there are none, empty where there may be.
+        (`core.error_analysis.keywords`), the same numbers of its rows, and their `keys`; `none`: the rows without a
+        group; `reason`: why there are no groups, else empty.
     """
     store = store or RunStore()
     _check_vectors(store, run)
@@ -77,9 +77,9 @@ def groups(run: RunName, *, split: Split = "", csv: File = None, store: Store = 
 
 
 def layers(run: RunName, *, split: Split = "", on_progress: OnProgress = None, store: Store = None) -> dict[str, Any]:
-    """Measure how clearly the classes lie apart layer by layer: silhouette, and purity of neighbourhoods.
+    """Measure how well the classes are separated in each layer: silhouette, and purity of neighbourhoods.
 
-    Of a layer it is the mean of a text's token vectors. The result is kept in the cache of the machine.
+    The vector of a text in a layer is the mean of its token vectors. The result is stored in the cache of the machine.
 
     Returns:
         `run`, `split`; `n` rows that were read, a stratified sample `of` all; `neighbours`, ten; `stages` from the
@@ -116,13 +116,13 @@ def neighbours(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Find the sentences that are nearest to one, or to a selection, in embedding space.
+    """Find the sentences that are nearest to a sentence, or to a selection, in embedding space.
 
     Args:
         text: Any sentence.
-        key: In place of a text: a row of the split, see sentiscope errors.
-        where: In place of both: rows, as of errors; of these the nearest of training.
-        most: Sentences, 200 at most.
+        key: A row of the split instead of a text, see sentiscope errors.
+        where: Rows of the split, as in errors, instead of both: their nearest training sentences.
+        most: The number of sentences, at most 200.
 
     Returns:
         `run`, `split`, `space`, `text`; `neighbours`, the nearest first: `key`, `row`, `text`, `truth`, `said`,

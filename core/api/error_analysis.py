@@ -41,14 +41,14 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
     Args:
         where: wrong (default), right, all; truth=, said=, margin<0.2, p_said=0.5..0.9, word=not good, text~not (a
             piece), COLUMN=VALUE, date>=2026-03, tag=, code=, coded, uncoded, noted, unnoted. Repeat: all must hold.
-        tags: Tags of the texts, with the risk of an error of each. What takes long is kept in the cache of the machine.
-        against: A further run, for the tag of what it predicts otherwise; repeat. Other seeds need no naming.
-        label_errors: Labels that are likely wrong, in training and in the split. Minutes at first, then kept.
-        unsure: First read the texts 20 times with dropout left on, for its tag. Minutes at first, then kept.
-        slice: A slice, see sentiscope slices; with where, those of its rows where that holds too.
-        order: Of the rows: file, sure, wrong (surest wrong first), margin (lowest first), unsure.
-        label_csv: Also write the rows whose labels are doubted to this file.
-        csv: Also write the selected rows to this file, with every own column; with tags a column 0/1 for each.
+        tags: Show tags of the texts, with the error risk of each. Slow results are stored in the cache of the machine.
+        against: Another run, for the tag of texts that it predicts differently; repeat. Other seeds are found anyway.
+        label_errors: Show labels that are likely wrong, in training and in the split. The first time takes minutes.
+        unsure: First read the texts 20 times with dropout left on, for its tag. The first time takes minutes.
+        slice: A slice, see sentiscope slices; with where, those of its rows that match both.
+        order: Order of the rows: file, sure, wrong (surest wrong first), margin (lowest first), unsure.
+        label_csv: Also write the rows with doubtful labels to this file.
+        csv: Also write the selected rows to this file, with every own column, and with tags a 0/1 column for each.
 
     Returns:
         `run`, `data`, `split`, `task`, `classes`; `n` rows, of which `wrong`, with `rate` and its 95 % `interval`
@@ -63,9 +63,9 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         `ratio_interval` at the level of its Holm step and whether it `differs` from 1, exactly where that leaves out 1.
         These are None where fewer than 30 rows have the tag or have it not, and of a tag that only errors have; an
         upper end that is None has no bound. `values`: the same of each value of an own column, with the `rule` that
-        selects its rows. `slices`: properties, and pairs of two, that go wrong more often than chance allows for all
-        that were tried (`core.error_analysis.risk_ratio`): `select`, `said` and the same numbers. `absent`: tag → why it is not
-        there; each row has its `tags`. `marks`: own columns and tags that the rules do not name, by how much they mark
+        selects its rows. `slices`: properties, and pairs of properties, with significantly more errors
+        (`core.error_analysis.risk_ratio`): `select`, `said` and the same numbers. `absent`: tag → why it is missing;
+        each row has its `tags`. `marks`: own columns and tags that the rules do not name, by how much they distinguish
         the selection (`core.error_analysis.facets`). `words`: words and phrases that it has more than the rest, by z
         (`core.error_analysis.keywords`): `words`, how many texts of the selection have them (`selected`, as many as
         `word=WORDS` selects of it) and how many of the `rest`, `log_odds` and `z`, 4 or more.
@@ -97,7 +97,7 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
     clauses, chosen = error_analysis.selection.match_selection(asked, table, tagged, store)
     places = error_analysis.selection.sort_rows(table, chosen.nonzero()[0], order or "file")
     if csv is not None:
-        more = {f"tag:{name}": has[places].astype(int) for name, has in tagged.there.items()} if tags else {}
+        more = {f"tag:{name}": has[places].astype(int) for name, has in tagged.available.items()} if tags else {}
         write_named("--csv", csv, format_csv(table.frame.iloc[places].assign(**more)))
     found = error_analysis.report.report_errors(table, clauses, chosen, tagged if tags else None)
     at = {int(place): rank for rank, place in enumerate(places)}
@@ -120,13 +120,13 @@ def slices(
     split: Split = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """List selections with a name, which all runs on the same data have, and how good the run is there.
+    """List saved selections (slices), which all runs on the same data share, and the run's metrics on each.
 
     Args:
-        save: Keep what --where selects under this name.
-        where: As of errors; default: wrong. Repeat: all must hold.
-        rename: Give the slice of this name another one.
-        remove: Forget the slice of this name.
+        save: Save the selection of --where under this name.
+        where: Rules, as in errors; default: wrong. Repeat: all must hold.
+        rename: Rename a slice.
+        remove: Delete the slice of this name.
 
     Returns:
         `run`, `data`, `split`; `slices`, by name: `name`, `select` as a link has it, `where` (its clauses) and `said`

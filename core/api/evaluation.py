@@ -21,7 +21,7 @@ from core.api.options import (
     make_map_option,
 )
 from core.api.printing import say, tabulate, write_p
-from core.cache import cache_folder
+from core.cache import get_cache_folder
 from core.data.findings import plural
 from core.exceptions import InputError
 from core.fingerprint import get_file_version, hash_value
@@ -79,7 +79,7 @@ class Evaluation(Analysis[dict[str, Any]]):
     ) -> Evaluation:
         """Name the file after the question and the weights of the runs; RunNotFound."""
         folders = [store.get_path(store.read(name).run).absolute() for name in (run, against) if name]
-        asked = cls(cache_folder() / "evaluations", "", store, run, wanted, by, cost, against)
+        asked = cls(get_cache_folder() / "evaluations", "", store, run, wanted, by, cost, against)
         models = [(folder, get_file_version(folder / WEIGHTS)) for folder in folders]
         return replace(asked, stem=hash_value({"words": asked.words, "models": models}))
 
@@ -141,12 +141,12 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
 
     Args:
         data: Other labelled data; default: what the run was trained on.
-        rename: A label of the data is this class of the run; OLD= leaves its rows out. Repeat for more.
-        by: Metrics for each value of a column of the data, or of `label`.
-        cost: A missed CLASS is as bad as RATIO false positives: the threshold that costs least on validation, and what
-            it costs here. Repeat for more.
-        against: Another run, compared on the same rows.
-        limit_test: Rows at most, seeded and stratified; 0: all.
+        rename: The class of the run that a label of the data means; OLD= leaves its rows out. Repeat for more.
+        by: Also show metrics for each value of a column of the data, or of `label`.
+        cost: A missed CLASS is as bad as RATIO false positives: show the threshold with the lowest cost on validation,
+            and its cost on this split. Repeat for more.
+        against: Another run to compare with on the same rows.
+        limit_test: The maximum number of rows, a seeded stratified sample; 0: all.
 
     Returns:
         `metrics` with `intervals` (95 %); `calibration`: the `temperature` of the run, the class `prior` towards which

@@ -30,15 +30,15 @@ def agreement(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Count how often the most read word is the most needed one, and how far methods agree with deletion in rank.
+    """Count how often the most attended word is the most needed one, and compute rank agreement with deletion.
 
-    Most read: the word that receives most attention in the last layer, by size, mean over heads and readers. Most
-    needed: the word whose deletion moves the log-odds of the predicted class most. Of several that differ by rounding
-    alone the first counts; texts of fewer than two words are left out, of more than 300 the first 300 are compared.
+    Most attended: the word that receives most attention in the last layer, by size, mean over heads and queries. Most
+    needed: the word whose deletion changes the log-odds of the predicted class most. If several differ only by
+    rounding, the first counts. Texts of fewer than two words are left out; of longer texts 300 words are compared.
 
     Args:
-        wrong: Only texts that the run is wrong about.
-        limit: Texts that are drawn at random, seed 0; 0: all.
+        wrong: Only texts that the run gets wrong.
+        limit: The number of texts, drawn at random with seed 0; 0: all.
 
     Returns:
         `run`, `split`, `wrong`, `found` (rows that there are), `drawn`, `seed`; `methods`: for `attention`, `collapse`,
@@ -91,17 +91,17 @@ def believe(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Test whether what explain says is evidence: words put back, taken out, rephrased, weights in random order.
+    """Test whether explanations are faithful: insert, delete and rephrase words, and randomise the weights.
 
-    Thresholds turn the tests into `evidence` (all are passed), `neither` (one is failed) or `illustration`. Deletion is
-    judged by two words at once, all others by words taken out. The result is kept with the run; Ctrl-C leaves nothing
-    behind.
+    Thresholds turn the tests into `evidence` (all passed), `neither` (one failed) or `illustration`. Deletion is judged
+    by deleting two words at once, all other methods by deleting words. The result is stored with the run; Ctrl-C stops
+    without a result.
 
     Args:
         text: Test one text instead, without intervals or verdict.
-        method: deletion, shapley, gradient, integrated, attention or collapse; default: all there are.
-        target: Of a text; default: the one with the highest probability.
-        limit: Validation sentences, drawn with seed 0, stratified; 1 to 2000.
+        method: deletion, shapley, gradient, integrated, attention or collapse; default: all that the model has.
+        target: The class for one text; default: the one with the highest probability.
+        limit: The number of validation sentences, a stratified sample with seed 0; 1 to 2000.
 
     Returns:
         `run`, `split`, `limit`, `seed`, `computed`, `file`, `sentences`, `left_out` (fewer than three words), `cut`

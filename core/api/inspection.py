@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def pair(first: str, second: str) -> str:
-    """Join two texts to the one that verbs take of a run that reads pairs; a sign ‖ in them is replaced."""
+    """Join two texts to one text for runs that read pairs; a sign ‖ in them is replaced."""
     return join_pair(first, second)
 
 
@@ -54,8 +54,8 @@ def sentence(
 ) -> interpret.sentence_view.SentenceView:
     """Return one text as a run reads it: tokens, probabilities and everything inside the model, as arrays.
 
-    `edit` is what is changed inside, as in the link of a page: `h1.2,l2c1:0.5` (`core.interpret.edits`); `intervene`
-    what a line cannot say, a `core.models.trace.Intervention`; of `edit` only `mix.0` may be given with it.
+    `edit` changes the model, as in the link of a page: `h1.2,l2c1:0.5` (`core.interpret.edits`). `intervene` is a
+    `core.models.trace.Intervention`, for changes that `edit` cannot express; only `mix.0` of `edit` may go with it.
     """
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     return loaded.inspect(text, change, unmixed=edits.unmixed)
@@ -70,10 +70,10 @@ def inspect(
         html: Also write a page with every map.
 
     Returns:
-        `run`, `text`, `edit`, `read_as`, `tokens`, `unknown`, `note`, `prediction`, what is inside
-        (`core.interpret.sentence_view.to_json_data`), and `mix`: None, or the `weight` of the network beside TF-IDF (1 where
-        TF-IDF is taken out) and the probabilities of `network`, `tfidf` and their `mixture` before the temperature;
-        `parts` has these in words.
+        `run`, `text`, `edit`, `read_as`, `tokens`, `unknown`, `note`, `prediction`, everything inside the model
+        (`core.interpret.sentence_view.to_json_data`), and `mix`: None, or the `weight` of the network in the mixture
+        with TF-IDF (1 without TF-IDF) and the probabilities of `network`, `tfidf` and their `mixture` before the
+        temperature; `parts` has these in words.
     """
     loaded, edits, change = open_text(run, text, store, edit, intervene)
     view, record = loaded.inspect(text, change, unmixed=edits.unmixed), loaded.record
@@ -109,12 +109,12 @@ def steps(
 ) -> dict[str, Any]:
     """Show the forward pass of one text as stages: formulas, and with --json the matrices.
 
-    Everything is computed from the weights in float64; the last matrix is what `predict` says.
+    Everything is computed from the weights in float64; the last matrix equals the output of `predict`.
 
     Args:
-        layer: Counted from 1; default: the last.
-        head: Counted from 1; default: the first.
-        component: Counted from 0, the base component, the default.
+        layer: The layer, counted from 1; default: the last.
+        head: The head, counted from 1; default: the first.
+        component: The component, counted from 0; default: 0, the base component.
 
     Returns:
         `run`, `text`, `edit`, `tokens`; the chosen `layer`, `head`, `component`, 0 where a model has none; `layers`,

@@ -25,7 +25,7 @@ def presets(
     vocabulary: int = VOCABULARY,
     classes: int = CLASSES,
 ) -> dict[str, Any]:
-    """List the models that can be trained: all, those of one paper, or one whole.
+    """List the models that can be trained: all, those of one paper, or one in full.
 
     Args:
         name: One preset, shown in full.
@@ -41,16 +41,16 @@ def presets(
 
 
 def presets_show(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> dict[str, Any]:
-    """Show one preset whole: source, line, equation, parts, size, nearest relative, differences from its paper."""
+    """Show one preset in full: source, line, equation, parts, size, nearest relative, differences from its paper."""
     return preset_catalog.describe_preset(name, vocabulary=vocabulary, classes=classes)
 
 
 def backbones_list() -> dict[str, Any]:
-    """List the pretrained encoders that are found by name, and the papers' own with their recipes.
+    """List the pretrained encoders that are found by name, and those of the papers with their recipes.
 
     Returns:
-        `backbones`: each as `core.runs.backbones.describe_backbone`; `folder` (SENTISCOPE_BACKBONES, empty where it is not
-        set), `hub_cache`, `families`, and `recipes`: see `list_backbone_recipes`.
+        `backbones`: each as `core.runs.backbones.describe_backbone`; `folder` (SENTISCOPE_BACKBONES, empty if not set),
+        `hub_cache`, `families`, and `recipes`: see `list_backbone_recipes`.
     """
     return {
         "backbones": [backbones.describe_backbone(each) for each in backbones.list_backbones()],
@@ -93,7 +93,7 @@ def backbones_check(name: Annotated[str, CliArgument(metavar="NAME|PATH")]) -> d
     """Check whether a pretrained encoder can be used: its files, its sizes, the SHA-256 of its weights.
 
     Args:
-        name: As --set model.backbone, or a recipe.
+        name: A name or folder, as for --set model.backbone, or a recipe.
     """
     backbone = backbones.find_backbone(FINE_TUNINGS[name].backbone if name in FINE_TUNINGS else name)
     found = backbones.describe_backbone(backbone)
@@ -153,10 +153,8 @@ def print_backbones_list(result: dict[str, Any]) -> None:
     if rows:
         tabulate(rows, ("name", "kind", "layers", "width", "weights"))
     else:
-        own = result["folder"] or "not set"
-        say(
-            f"None found in {FOLDER} ({own}) and the hub's cache ({result['hub_cache']}): {explain_download('OWNER/NAME')}."
-        )
+        own, command = result["folder"] or "not set", explain_download("OWNER/NAME")
+        say(f"None found in {FOLDER} ({own}) and the hub's cache ({result['hub_cache']}): {command}.")
     say("The papers' own, fine-tuned as they say (sentiscope train --model pretrained --recipe NAME):")
     tabulate(result["recipes"], {"recipe": "recipe", "backbone": "backbone", "state": _describe_state})
     say("`sentiscope backbones check RECIPE` says what one lacks and how to get it, --json where each setting stands.")

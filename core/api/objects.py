@@ -91,7 +91,7 @@ def runs() -> Runs:
 class RunCodes(NamedRun):
     """The codes of a run's sentences: codes, notes, random samples, rates.
 
-    Every method is the command of its name: `run.codes.add("irony")` is `sentiscope codes add RUN irony`.
+    Every method is a command of the same name: `run.codes.add("irony")` is `sentiscope codes add RUN irony`.
     """
 
     list = bind_verb(codes.codes_list)
@@ -189,7 +189,7 @@ class Run(NamedRun):
         return found
 
     def resume(self, *, on_event: OnEvent | None = None) -> Run:
-        """Resume a training that was cancelled or failed, to the same bits as if it had not stopped."""
+        """Resume a training that was cancelled or failed; the result is exactly that of an uninterrupted training."""
         return wrap_training(training.resume)(self.name, store=self.store, on_event=on_event)
 
     def __repr__(self) -> str:

@@ -111,13 +111,13 @@ Runs = Annotated[Sequence[str], CliArgument("Names of runs.", metavar="RUN…")]
 Against = Annotated[Sequence[AnyRun] | AnyRun, CliArgument(metavar="RUN", kind=list[str])]
 AnyText = Annotated[str, CliArgument("One text.")]
 PairText = Annotated[str, CliArgument("One text.", pair=True)]
-Pair = Annotated[str | None, CliArgument("The second text, of a run that reads two at once.", metavar="TEXT")]
+Pair = Annotated[str | None, CliArgument("The second text, for a run that reads pairs.", metavar="TEXT")]
 Split = Annotated[str, CliArgument("Default: test, or the last that was evaluated.")]
 Target = Annotated[str, CliArgument("Default: the class with the highest probability.", metavar="CLASS")]
 Clauses = Annotated[
     Sequence[str] | str,
     CliArgument(
-        "Rows, as of `errors`: wrong, word=not, coded, code=NAME, noted …; repeat.", metavar="CLAUSE", kind=list[str]
+        "Rows, as in `errors`: wrong, word=not, coded, code=NAME, noted …; repeat.", metavar="CLAUSE", kind=list[str]
     ),
 ]
 Settings = Annotated[
@@ -128,7 +128,7 @@ File = Annotated[Path | str | None, CliArgument()]
 Passage = Annotated[
     int,
     CliArgument(
-        "Read texts of more words in passages of so many at most, and average their log-odds; 0: each as a whole.",
+        "Read longer texts in passages of at most so many words, and average their log-odds; 0: read texts whole.",
         metavar="WORDS",
         least=0,
     ),
@@ -143,6 +143,6 @@ Edit = Annotated[
         metavar="PART,…",
     ),
 ]
-Space = Annotated[str, CliArgument("embedding, layer 1, …, of a model that has layers; default: what its head reads.")]
-Author = Annotated[str, CliArgument("Who does so; default: nobody's name.")]
-Whose = Annotated[str | None, CliArgument("Of this one alone; default: of everybody.", "--author")]
+Space = Annotated[str, CliArgument("embedding, layer 1, … of a model with layers; default: the input of its head.")]
+Author = Annotated[str, CliArgument("The author of the change; default: no name.")]
+Whose = Annotated[str | None, CliArgument("Only the codes of this author; default: of all authors.", "--author")]

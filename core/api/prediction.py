@@ -36,7 +36,7 @@ def predict(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Predict class and probabilities of texts, in order; --set data.text=COLUMN where the guess is wrong.
+    """Predict class and probabilities of texts, in order; --set data.text=COLUMN names the column of a file.
 
     Args:
         texts: Texts to classify.
@@ -46,8 +46,8 @@ def predict(
     Returns:
         `run`, `task`, `edit`, of a file also `text` (its column), `notes` (where its encoding was guessed),
         `differences` (between its texts and predicted labels and those that the run was tested on,
-        `core.evaluation.split_differences`) and `predictions`; with `to` in their place `rows` and `to`: memory does not grow
-        with the rows of a file. A prediction has `row` (from 0), `text`, `label` (with several labels `labels`, those
+        `core.evaluation.split_differences`) and `predictions`; with `to`, `rows` and `to` instead of them: memory does
+        not grow with the file. A prediction has `row` (from 0), `text`, `label` (with several labels `labels`, those
         above 0.5, and `labels_tuned`, those above the thresholds chosen on validation) and `probabilities`; `unknown`,
         the share of the words that the run does not know (None for byte pairs); `read`, how many tokens are read,
         and `cut`, how many more it leaves out at the end; with `passage` also `passages`, a prediction each.

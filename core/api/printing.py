@@ -91,14 +91,14 @@ def tabulate(
 ) -> None:
     """Print rows by column; numbers with three places, intervals by their ends, lists with commas, None as nothing.
 
-    Nothing is cut short and no word is broken: what is too long for its column goes on below, and
-    where the words of a row do not fit beside each other, each row is a paragraph that begins with its column `whole`,
-    or with the first.
+    Nothing is truncated and no word is broken: long cells wrap. If the words of a row do not fit next to each other,
+    each row is a paragraph that begins with its column `whole`, or with the first.
+
 
     Args:
-        rows: What is printed.
-        columns: Keys of the rows; or title → key, or what is computed of a row. Default: the keys of the first row, and
-            without rows no table.
+        rows: The rows to print.
+        columns: Keys of the rows; or title → key, or title → a function of a row. Default: the keys of the first row,
+            and without rows no table.
         whole: The column that stays on one line.
     """
     columns = columns or tuple(rows[0] if rows else ())

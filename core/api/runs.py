@@ -14,7 +14,7 @@ from core.data.dataset import TEST
 from core.exceptions import RunDamaged
 from core.formatting import count, shorten_text
 from core.runs import training_jobs
-from core.runs.configuration import train_command
+from core.runs.configuration import write_train_command
 from core.runs.efficiency import measure_costs, read_efficiency
 from core.runs.predictions import choose_split
 from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, SHOWN
@@ -61,12 +61,12 @@ def runs_table(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def runs_show(run: RunName, store: Store = None) -> dict[str, Any]:
-    """Show everything the record of a run says; of a damaged one its name and the reason.
+    """Show the full record of a run; for a damaged run its name and the reason.
 
     Returns:
-        The record; `newer` holds what a newer version has written and this one does not know; `efficiency` what the run
-        costs on this machine (`core.runs.efficiency.Efficiency`); `described` names preset and mixture; `command`
-        trains it again, as far as its `note` says (`train_command`).
+        The record; `newer` holds fields that a newer version has written and this one does not know; `efficiency`, the
+        costs of the run on this machine (`core.runs.efficiency.Efficiency`); `described` names preset and mixture;
+        `command` trains it again, with the limits in its `note` (`write_train_command`).
     """
     store = store or RunStore()
     try:
@@ -77,18 +77,18 @@ def runs_show(run: RunName, store: Store = None) -> dict[str, Any]:
         **dataclasses.asdict(record),
         "described": record.described,
         "efficiency": dataclasses.asdict(read_efficiency(store, record)),
-        **dict(zip(("command", "note"), train_command(record, store), strict=True)),
+        **dict(zip(("command", "note"), write_train_command(record, store), strict=True)),
     }
 
 
 def runs_measure(runs: Runs, store: Store = None) -> dict[str, Any]:
-    """Measure time and memory of a prediction on this machine, where they are not known."""
+    """Measure time and memory of a prediction on this machine, unless they are known."""
     store = store or RunStore()
     return {"efficiency": {run: dataclasses.asdict(measure_costs(store, run)) for run in runs}}
 
 
 def runs_history(run: str, store: RunStore | None = None) -> pd.DataFrame:
-    """Read what a training logged: a row for each step and each epoch (`kind`); empty before it begins.
+    """Read the log of a training: a row for each step and each epoch (`kind`); empty before it begins.
 
     `loss`, `train_loss`, `lr`, `grad_norm`, `seconds`; a column for each metric on validation (`validation.accuracy`);
     where the model has λ, `lambda`: a list by layer, by component.
@@ -102,7 +102,7 @@ def runs_history(run: str, store: RunStore | None = None) -> pd.DataFrame:
 
 
 def runs_predictions(run: str, split: str = "", store: RunStore | None = None) -> pd.DataFrame:
-    """Read what a run predicts for the texts of a split: `row`, `text`, `label`, `predicted`, `probability:CLASS`.
+    """Read the predictions of a run on a split: `row`, `text`, `label`, `predicted`, `probability:CLASS`.
 
     The data's own further columns follow. No model is loaded. `split` empty: test, or the last that was evaluated.
     """
@@ -116,18 +116,18 @@ def runs_predictions(run: str, split: str = "", store: RunStore | None = None) -
 def runs_cancel(run: RunName, store: Store = None) -> dict[str, Any]:
     """Stop a run; it saves a checkpoint and can be resumed.
 
-    A process that does not stop in a minute is ended when it is asked again; its last checkpoint stays.
+    If the process does not stop within a minute, the same command ends it; its last checkpoint is kept.
     """
     status = training_jobs.cancel(store or RunStore(), run, insist=True).status
     answer = {"run": run, "status": status, "asked": "cancel"}
-    later = f"it stops after the step under way; after {training_jobs.STUCK_SECONDS:.0f} s the same command ends its process"
+    later = f"it stops after this step; after {training_jobs.STUCK_SECONDS:.0f} s the same command ends its process"
     return answer if status == "cancelled" else {**answer, "next": later}
 
 
 def runs_export(
     run: RunName, file: Annotated[Path | str, CliArgument("The zip file to write.")], store: Store = None
 ) -> dict[str, Any]:
-    """Write a run into one zip file, without checkpoints, that `runs import` takes in elsewhere."""
+    """Write a run into one zip file, without checkpoints, that `runs import` reads on another machine."""
     file = Path(file)
     runs_room.archive.export_file(store or RunStore(), run, file)
     return {"run": run, "file": str(file), "bytes": file.expanduser().stat().st_size}

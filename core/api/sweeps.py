@@ -68,18 +68,18 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
     """Train models × data × grid × seeds × folds, and show their table. Ctrl-C stops; the same command continues.
 
     Args:
-        name: Of the sweep; alone it continues the plan of that name.
-        models: Models; repeat or separate.
+        name: The name of the sweep; without further arguments, continue its plan.
+        models: Models; repeat, or separate by commas.
         data: Data sets or files; repeat for more.
-        grid: Values to try; repeat to cross.
-        seeds: How many seeds, from 0, or which: 0,1,2.
-        folds: Cross-validation: each of so many parts of train is test once.
+        grid: Values to try; repeat to try all combinations.
+        seeds: The number of seeds, from 0, or a list: 0,1,2.
+        folds: The number of folds for cross-validation: each part of train is test once.
         epochs: Short for --set training.epochs.
         limit: Short for --set data.limit.
-        at_once: Runs at a time; default: SENTISCOPE_JOBS.
+        at_once: The number of runs at a time; default: SENTISCOPE_JOBS.
         dry_run: Only show what would be trained, and for how long.
-        detach: Run in the background; `sweeps show` reports.
-        stopped: Asked about once a second. Of a sweep that another process drives True only ends the watching.
+        detach: Run in the background; `sweeps show` shows the progress.
+        stopped: Called about once a second. If another process drives the sweep, True only stops the watching.
 
     Returns:
         `sweep`, `plan`, `cells`, `progress` (counts by state, `seconds_left` and of how many runs it is `unknown`),

@@ -15,7 +15,7 @@ import psutil
 import core
 from core.api.options import Store
 from core.api.printing import say
-from core.cache import cache_folder
+from core.cache import get_cache_folder
 from core.exceptions import ConfigError
 from core.runs import queue
 from core.runs.record import RunRecord
@@ -40,7 +40,7 @@ def doctor(store: Store = None) -> dict[str, Any]:
     """
     problems, store = list[str](), store or RunStore()
     versions, records = _read_versions(), store.list()
-    folders = {"runs": store.folder, "cache": cache_folder()}
+    folders = {"runs": store.folder, "cache": get_cache_folder()}
     damaged = [record for record in records if record.status == "damaged"]
     memory, disk = psutil.virtual_memory(), shutil.disk_usage(_find_existing(store.folder))
     problems += [f"{name} is not installed: {AGAIN}" for name, version in versions.items() if version is None]

@@ -75,7 +75,7 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     on_event: OnTraining = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Train a model, evaluate it and keep the run. Waits while other runs hold all slots.
+    """Train a model, evaluate it and store the run. Waits while other runs use all slots.
 
     An interrupt (Ctrl-C, the stop button of a notebook) saves a checkpoint and ends training; `--resume` continues.
 
@@ -83,13 +83,13 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
         data: A registered name, a file or a folder.
         model: A preset; `sentiscope presets` lists all.
         add: A registered data set whose training texts join the training split, or `counter-examples`; repeat.
-        start: Start from what this finished run has learned.
+        start: Start from the weights of this finished run.
         epochs: Short for --set training.epochs.
-        stopped_run: Resume this run, with its own settings, instead.
+        stopped_run: Resume this run, with its own settings.
 
     Returns:
-        See `summarize_run`; `sentiscope.train` returns the run, done or cancelled. A recipe leaves out what the model cannot
-        take, and `left_out` says why. Data that cannot be used leave no run.
+        See `summarize_run`; `sentiscope.train` returns the run, done or cancelled. A recipe leaves out settings that
+        the model does not support, and `left_out` says why. Data that cannot be used leave no run.
     """
     if stopped_run:
         return resume(stopped_run, store=store, on_event=on_event)
@@ -130,14 +130,14 @@ def pretrain(  # noqa: PLR0913 - each is an option that a person types by name
     on_event: OnTraining = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Train an encoder that others start from: masked words, then the labels of several data sets at once.
+    """Train an encoder for other trainings to start from: masked words, then the labels of several data sets at once.
 
-    As `train --recipe pretrain` on the data sets with + between; `train --resume` continues it.
+    It is `train --recipe pretrain` on a mixture of the data sets; `train --resume` continues it.
 
     Args:
-        data: A registered data set; repeat for more. `data.rename` makes their classes one.
+        data: A registered data set; repeat for more. `data.rename` gives them the same classes.
         model: A preset of an encoder.
-        apart: A data set whose texts beyond train are kept out of the training; repeat for more.
+        apart: A data set whose evaluation texts are excluded from the training; repeat for more.
         start: Start from this finished run.
     """
     if strange := [each for each in (*data, *apart) if each not in SOURCES]:
@@ -149,7 +149,7 @@ def pretrain(  # noqa: PLR0913 - each is an option that a person types by name
 
 
 def resume(run: str, *, on_event: OnTraining = None, store: Store = None) -> dict[str, Any]:
-    """Train a queued, failed or cancelled run from its last checkpoint, to the same bits as without a stop."""
+    """Resume a queued, failed or cancelled run from its last checkpoint; the result is as without a stop."""
     return summarize_run(execute(store or RunStore(), run, on_event=on_event))
 
 
@@ -171,9 +171,9 @@ def summarize_run(record: RunRecord) -> dict[str, Any]:
     """Return the summary of a training: status, metrics and intervals per split, lambda, seconds, the TF-IDF baseline.
 
     `data_notes` is what was done to the data, `data_decisions` how its file was read, `interval_method` says in words
-    what an interval is, `shortened` what it cost to train for less than the preset does, `pairs` whether it reads two
-    texts at once. `reported` is what a paper reports for the same preset and data set, with a note where splits differ;
-    else null.
+    what an interval is, `shortened` says what a training shorter than the preset's costs, `pairs` whether it reads two
+    texts at once. `reported` is the result of a paper for the same preset and data set, with a note where splits
+    differ; else null.
     """
     results, paper = record.results, find_counterpart(record.preset, record.config)
     return {

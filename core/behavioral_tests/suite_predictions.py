@@ -10,7 +10,7 @@ from core import runs
 from core.behavioral_tests.outcomes import SuiteResult, judge_cases
 from core.behavioral_tests.polarity import find_polarities
 from core.behavioral_tests.suite import Suite
-from core.cache import cache_folder
+from core.cache import get_cache_folder
 from core.exceptions import InputError
 from core.fingerprint import hash_file, hash_value
 from core.runs.analyses import Analysis, Offer
@@ -53,7 +53,7 @@ class SuiteAnswers(Analysis[list[list[float]]]):
         names = [name for name in SPEAKING if record.mix_weight is not None or not name.startswith(MIX)]
         model = [hash_file(folder / name) if (folder / name).is_file() else "" for name in names]
         asked = {"model": model, "answering": record.answering, "texts": suite.texts}
-        return cls(cache_folder() / FOLDER, hash_value(asked), store, run, suite, chosen or {})
+        return cls(get_cache_folder() / FOLDER, hash_value(asked), store, run, suite, chosen or {})
 
     @property
     def words(self) -> tuple[str, ...]:

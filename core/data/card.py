@@ -133,7 +133,7 @@ def count_duplicates(splits: dict[str, pd.DataFrame], text: TextConfig) -> dict[
         `within`: split → rows that repeat an earlier text of it; `conflicting`: distinct texts with more than one set
         of labels; `from_train`: split → `rows` and `share` of its rows whose text is a training text, `phrase_share` of
         those that are part of one as a run of whole words, and of pairs `mirrored`, rows that are a training pair the
-        other way round. `as_read`: the same of texts that are equal as read (`core.text.normalization.make_text_keys`).
+        other way round. `as_read`: the same of texts with equal keys (`core.text.normalization.make_text_keys`).
     """
     training = splits[TRAIN]["text"].tolist()
     phrases, mirrored = _Phrases(training), _mirror_pairs(training) if is_mostly_pairs(training) else None

@@ -111,7 +111,7 @@ def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: 
 
 
 def _find_second_table(places: list[int], rows: list[list[Any]], starts: list[int], head: TableHead) -> list[Finding]:
-    """Warn of rows below an empty row that look like a table of other columns; they are read like the others."""
+    """Report rows below an empty row that look like a table of other columns; they are read like the others."""
     for start in starts:
         words = [["" if cell is None else str(cell) for cell in row] for row in rows[start : start + HEADER_ROWS]]
         below = find_head(words, len(words[0]))

@@ -404,7 +404,8 @@ def _expand_columns(rows: list[Row], reading: _ReadState) -> list[Row]:
     if not renamed:
         return rows
     for key, columns in renamed.items():
-        message = f"the objects under `{_format_key(key)}` are read as the columns {', '.join(map(_format_key, columns.values()))}"
+        columns_read = ", ".join(map(_format_key, columns.values()))
+        message = f"the objects under `{_format_key(key)}` are read as the columns {columns_read}"
         reading.add_finding("nested-columns", len(columns), message)
     return [_expand_row(row, renamed) for row in rows]
 

@@ -104,7 +104,7 @@ def _find_wide(text: str) -> GarbledText | None:
 
 
 def _decode_wide(run: str, codec: str) -> str:
-    """Decode a run as UTF-8, of which a few bytes may be lost; return an empty text if it is not UTF-8."""
+    """Decode a run as UTF-8 that may lack a few bytes; return an empty text if it is not UTF-8."""
     data = run.encode(codec, "ignore") if _WIDE_LETTER.search(run) else b""
     meant = data.decode("utf-8", "ignore")
     return meant if not meant.isascii() and 4 * len(meant.encode()) >= 3 * len(data) else ""

@@ -76,8 +76,8 @@ def find_splits(folder: Path, layout: PublishedLayout) -> list[PublishedSplit]:
 def describe_expected(layout: PublishedLayout) -> str:
     """Describe the files that a folder should hold, and the alternative layout."""
     return (
-        f"as published ({layout.where}) it holds {layout.describe_layout()}. Files laid out otherwise, such as train.csv "
-        f"with a row of names, are read where {OWN_LAYOUT} stands beside them"
+        f"as published ({layout.where}) it holds {layout.describe_layout()}. Files in another layout, such as train.csv"
+        f" with column names, can be read if {OWN_LAYOUT} is in the same folder"
     )
 
 

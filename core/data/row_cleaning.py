@@ -49,9 +49,9 @@ def clean_rows(
 ) -> tuple[pd.DataFrame, list[Finding]]:
     """Return the rows with a usable text and label, with a new index, and the findings.
 
-    They have the columns `text` (str; of a pair both texts, `core.text.text_pairs.join_pair`), `label` (str; where texts have
-    several, a tuple of them) and the others of the table. A label equal to `withheld` means none. Raises a DataError
-    if a 0/1 column holds something else, or a pair has no second text.
+    They have the columns `text` (str; both texts of a pair, see `core.text.text_pairs.join_pair`), `label` (str; a
+    tuple for several labels) and the others of the table. A label equal to `withheld` means no label. Raises a
+    DataError if a 0/1 column holds something else, or a pair has no second text.
     """
     texts, (labels, of_labels) = as_words(frame[layout.text]), read_labels(frame, layout, file=file)
     texts = texts.mask(texts.isin(MISSING - {"NULL"}))
@@ -245,7 +245,7 @@ def _find_scarce(counts: pd.Series, rows: int) -> list[Finding]:
 
 
 def find_alike(labels: Collection[str]) -> list[Finding]:
-    """Return a finding if some of these distinct labels look the same to a reader."""
+    """Report distinct labels that look the same to a reader."""
     alike = dict[str, list[str]]()
     for label in sorted(labels):
         alike.setdefault(_fold_label(label), []).append(label)

@@ -232,7 +232,7 @@ def _read_file_state(path: Path) -> tuple[tuple[tuple[int, int, int], ...], int]
 
 
 def get_timestamp() -> str:
-    """Return the current time as it is stored: UTC, ISO 8601, to the second."""
+    """Return the current time in the stored form: UTC, ISO 8601, to the second."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 

@@ -99,7 +99,7 @@ def import_codebook(codes: Codes, file: Path, author: str = "") -> dict[str, Any
 
 
 def import_annotations(codes: Codes, table: PredictionTable, file: Path, *, author: str = "") -> dict[str, Any]:
-    """Import codes and notes from a CSV as `format_annotations` gives it, or nothing and InputError, which names each bad row.
+    """Import codes and notes from a CSV of `format_annotations`, all or nothing; an InputError names each bad row.
 
     Codes that the codebook lacks are added, further columns are ignored. With a column `time`, rows that were changed
     here later are refused; without it the file wins. `author` is that of the change, and of rows without one.

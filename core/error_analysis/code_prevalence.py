@@ -125,10 +125,10 @@ def compute_rates(
         by_codes: Whether the rows were selected by codes or notes: then they are no population.
 
     Returns:
-        `n` rows and how many are `coded`; `sample`: the rows that the shares are of, `n`, `coded` of them, `of` how
-        many they speak, whether they are a `draw`, with its `seed`; whether they are `complete`; how many `authors`
-        are counted; `said` in words; `codes`: of each `code` its `place`, `n` rows of the selection, and where the
-        sample is complete `hits` in it, their `share` and its 95 % `interval` (Wilson 1927), else None.
+        `n` rows and how many are `coded`; `sample`: the rows that the shares are computed from: `n`, how many are
+        `coded`, `of` how many rows they are a sample, whether they are a random `draw`, with its `seed`; whether they
+        are `complete`; how many `authors` are counted; `said` in words; `codes`: of each `code` its `place`, `n` rows,
+        and if the sample is complete `hits`, `share` and its 95 % `interval` (Wilson 1927), else None.
     """
     told = list_samples(keys, known, by_codes=by_codes)
     sample, complete = _choose_sample(coded, told) if told else (Sample(tuple(keys), len(keys), None), False)

@@ -1,8 +1,8 @@
 """The codebook of a data set, with up to nine codes under digit keys, and the codings made with it.
 
-A coding belongs to the sentence (the data set's name, and the row's `key` of `core.error_analysis.predictions_table`) and its author, and
-names the run it was looked at: so the next model on the same sentences has it too. Neither another seed, another cut
-into splits nor a corrected label takes a code away. `core.error_analysis.code_prevalence` counts codes in the rows of one run.
+A coding belongs to the sentence (the name of the data set and the `key` of the row) and its author, and names the run
+in which the author saw it. So the next model on the same sentences has it too. Another seed, other splits or a
+corrected label remove no code. `core.error_analysis.code_prevalence` counts codes in the rows of one run.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Codes:
     def give_codes(
         self, keys: Iterable[str], codes: Collection[str], *, off: bool = False, author: str = "", run: str = ""
     ) -> None:
-        """Add codes to an author's codes of these rows, or take them `off`; InputError for an unknown code."""
+        """Add codes to rows for one author, or remove them (`off`); raise an InputError for an unknown code."""
         said = ", ".join(sorted(set(codes))) + " taken off" * off
         self._change_rows(keys, codes, said, author, run, lambda own, wanted: own - wanted if off else own | wanted)
 

@@ -1,7 +1,7 @@
 """Counter-examples: sentences that people found a model gets wrong, with the expected label.
 
-They are stored in the file of `core.error_analysis.annotation_store`, next to the runs. A training that uses them gets a copy of the
-list at that time (`write_copy`), so that it can be resumed and repeated when the list has grown.
+They are stored in the file of `core.error_analysis.annotation_store`, next to the runs. A training that uses them gets
+a copy of the list (`write_copy`), so that it can be resumed and repeated when the list has grown.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class CounterExample:
         return tuple(self.label.split(SEPARATOR)) if self.label else ()
 
     @property
-    def ought(self) -> str:
+    def expected(self) -> str:
         """Return the expected labels in words."""
         return ", ".join(self.labels) or NOTHING
 

@@ -1,9 +1,9 @@
 """Facets that filter a table with a click, and the columns and tags that distinguish a selection.
 
 A mark is measured by Cramér's V with the bias correction of Bergsma (Journal of the Korean Statistical Society 2013),
-0 to 1, of selected or not against the values (`core.evaluation.group_metrics`: numbers in quarters, rare values together;
-dates in quarters too); p is that of the chi-square test, after Holm over all that are ranked, and None where counts
-are too few for it (Cochran 1954: an expected one below 1, or a fifth of them below 5).
+0 to 1, between being selected and the values (`core.evaluation.group_metrics`: numbers and dates in quarters, rare
+values together). p is from the chi-square test, with Holm's correction over all ranked marks, and None if the counts
+are too small (Cochran 1954: an expected count below 1, or a fifth of the expected counts below 5).
 """
 
 from __future__ import annotations

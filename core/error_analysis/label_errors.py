@@ -1,8 +1,8 @@
 """Likely label errors among the training rows and in a split, and equal texts with different labels.
 
 Likely wrong labels: confident learning (Northcutt, Jiang and Chuang, JAIR 2021), by probabilities p of a model that was
-not fitted on the row. Of training rows it is TF-IDF, cross-fitted (`core.runs.distillation`); of a split that the run was
-evaluated on the mean of two: TF-IDF, fitted on the training rows, and the run itself.
+not fitted on the row. For training rows it is TF-IDF, cross-fitted (`core.runs.distillation`); for a split that the run
+was evaluated on, p is the mean of two: TF-IDF, fitted on the training rows, and the run itself.
 
 Rows are ranked by their self-confidence, p of the label, the least first. Of planted errors it found more than the
 normalised margin did, p of the label less the largest p of another class, where there were three or four classes; of
@@ -26,7 +26,7 @@ from core import evaluation, runs
 from core.data.dataset import TRAIN, Dataset
 from core.error_analysis.predictions_table import PredictionTable, hash_texts, read_table
 from core.error_analysis.split_analysis import SplitAnalysis, cache_array
-from core.evaluation.scores import label_names
+from core.evaluation.scores import join_class_names
 from core.evaluation.split_differences import to_class_matrix
 from core.exceptions import DataError, NotAvailable
 from core.runs.analyses import Offer
@@ -157,7 +157,7 @@ def _suggest_label(
         first, second = (1 + margin) / 2, (1 - margin) / 2
         before = labels[row] > 0
         after = np.where(np.arange(len(classes)) == other, ~before, before)
-        said = dict(zip(("truth", "likelier"), label_names(np.stack([before, after]), classes), strict=True))
+        said = dict(zip(("truth", "likelier"), join_class_names(np.stack([before, after]), classes), strict=True))
     return {**said, "p_truth": first, "p_likelier": second, "margin": margin}
 
 
@@ -166,7 +166,7 @@ def _list_conflicts(table: PredictionTable, dataset: Dataset) -> list[dict[str, 
     rows, names, texts = [], [], []
     for split, frame in dataset.splits.items():
         own = frame["text"].tolist()
-        named = label_names(to_class_matrix(dataset.get_targets(split), len(dataset.classes)), dataset.classes)
+        named = join_class_names(to_class_matrix(dataset.get_targets(split), len(dataset.classes)), dataset.classes)
         texts += own
         names += named
         each = zip(range(len(own)), hash_texts(own), named, strict=True)

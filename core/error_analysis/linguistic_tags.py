@@ -66,7 +66,7 @@ def collect_words(texts: Sequence[str]) -> list[set[str]]:
 
 
 def match_words(name: str, found: Sequence[set[str]], language: str) -> np.ndarray:
-    """Return (n,) bool: which texts, given as `collect_words`, have a word of a tag of `NAMED` in one of `LANGUAGES`."""
+    """Return (n,) bool: which texts, given by `collect_words`, have a word of a tag of `NAMED` in this language."""
     listed = _read_word_list(name, language)
     if name == "negation" and language == "en":
         return np.array([not listed.isdisjoint(each) or any(w.endswith("n't") for w in each) for each in found], bool)

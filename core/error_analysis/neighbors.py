@@ -1,8 +1,8 @@
 """Nearest neighbours among training and split sentences, by TF-IDF of words or in a vector space of the model.
 
-`find_shared` finds the training sentences near a whole selection: each selected sentence has its ten nearest by cosine of
-what the model's head reads, and a training sentence counts once for every one that has it among its ten. The mean of a
-selection would lie where no sentence of it does, so nothing is averaged before the neighbours are found.
+`find_shared` finds the training sentences near a whole selection: each selected sentence has its ten nearest, by cosine
+of the head's input, and a training sentence counts once for every sentence that has it among its ten. The mean vector
+of a selection would be far from all its sentences, so nothing is averaged before the neighbours are found.
 """
 
 from __future__ import annotations

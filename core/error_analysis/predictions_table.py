@@ -29,7 +29,7 @@ import pandas as pd
 from core.data.dataset import Task
 from core.error_analysis.dates import parse_dates
 from core.error_analysis.keywords import Phrases
-from core.evaluation.scores import HALF, build_scores, label_names
+from core.evaluation.scores import HALF, build_scores, join_class_names
 from core.runs.labeled_predictions import Answers, read_answers
 from core.runs.predictions import choose_split
 from core.runs.record import RunRecord
@@ -122,7 +122,7 @@ def read_table(store: RunStore, run: str, split: str = "") -> PredictionTable:
 
 
 def read_predictions(store: RunStore, run: str, split: str) -> Answers:
-    """Read what a run said of a split that it was evaluated on; raises as `read_table`."""
+    """Read a run's predictions on a split that it was evaluated on; raises as `read_table`."""
     return read_answers(store, store.read(run), choose_split(store, run, split))
 
 
@@ -131,7 +131,7 @@ def build_table(answers: Answers, split: str) -> PredictionTable:
     record, chances = answers.record, answers.probabilities
     limits = np.array([(answers.thresholds or {}).get(name, HALF) for name in record.classes])
     scores = build_scores(answers.labels, chances, record.task, limits, ordered=record.ordered)
-    names = _name_classes if record.task == "single" else label_names
+    names = _name_classes if record.task == "single" else join_class_names
     sure = _compute_confidence(chances, scores.true, scores.predicted, limits, record.task)
     ours: dict[str, Any] = {
         "key": hash_texts(answers.texts),
@@ -143,8 +143,8 @@ def build_table(answers: Answers, split: str) -> PredictionTable:
         "wrong": (scores.true != scores.predicted).any(1),
     }
     if record.task == "multi":
-        ours["missed"] = label_names(scores.true & ~scores.predicted, record.classes)
-        ours["invented"] = label_names(scores.predicted & ~scores.true, record.classes)
+        ours["missed"] = join_class_names(scores.true & ~scores.predicted, record.classes)
+        ours["invented"] = join_class_names(scores.predicted & ~scores.true, record.classes)
     own = {
         f"data:{name}" if name in RESERVED else str(name): column.to_numpy() for name, column in answers.columns.items()
     }

@@ -74,7 +74,7 @@ def is_private_rule(rule: str) -> bool:
 
 
 def parse_rules(texts: Sequence[str], table: PredictionTable) -> tuple[Clause, ...]:
-    """Parse typed rules; InputError, which lists what is possible, if one is not understood."""
+    """Parse typed rules; raise an InputError, which lists the possible rules, if one is not understood."""
     # A lone surrogate, which a shell makes of a byte that is no UTF-8, is in no text of a table.
     whole = (text.encode("utf-8", "replace").decode() for text in texts)
     return tuple(_parse_rule(text.strip(), table) for text in whole)
@@ -111,8 +111,8 @@ def _parse_rule(text: str, table: PredictionTable) -> Clause:
     clause = _split_rule(text, table)
     if clause is None:
         raise InputError(
-            f"--where {shorten(text)}: write {', '.join(WORDS[:-1])} or {WORDS[-1]}, or a name, a sign and a value, such "
-            f"as margin<0.2 or text~not. Names: {', '.join(_list_names(table))}; signs: {' '.join(SIGNS)}"
+            f"--where {shorten(text)}: write {', '.join(WORDS[:-1])} or {WORDS[-1]}, or a name, a sign and a value, "
+            f"such as margin<0.2 or text~not. Names: {', '.join(_list_names(table))}; signs: {' '.join(SIGNS)}"
         )
     _check_clause(clause, table)
     return clause

@@ -38,7 +38,7 @@ def report_errors(
     rows = to_records(table.frame[chosen])
     if tags is None:
         return {**found, "rows": rows}
-    facets = Facets(table).list_facets(dict(tags.there))
+    facets = Facets(table).list_facets(dict(tags.available))
     of_rows = list_row_tags(tags, chosen)
     tagged = [{**row, "tags": own} for row, own in zip(rows, of_rows, strict=True)]
     return {
@@ -46,7 +46,7 @@ def report_errors(
         **_collect_rates(table, facets, tags, chosen),
         "absent": tags.absent,
         "slices": report_found_slices(facets, table.wrong),
-        "marks": rank_features(table, tags.there, chosen, list_clause_names(clauses)),
+        "marks": rank_features(table, tags.available, chosen, list_clause_names(clauses)),
         "words": [each._asdict() for each in table.phrases.find_keywords(chosen)],
         "rows": tagged,
     }
@@ -64,10 +64,10 @@ def _collect_rates(
     """Return error rates of each tag and each column value, with the number of selected rows that have it."""
     of_values = {str(option.clause): option.has for facet in facets for option in facet.options}
     found: dict[str, list[dict[str, Any]]] = {"tags": [], "values": []}
-    for row in collect_rates(facets, tags.there, table.wrong):
+    for row in collect_rates(facets, tags.available, table.wrong):
         rule = row.pop("tag")
-        if (name := rule.removeprefix(TAGGED)) in tags.there and rule.startswith(TAGGED):
-            selected = int((tags.there[name] & chosen).sum())
+        if (name := rule.removeprefix(TAGGED)) in tags.available and rule.startswith(TAGGED):
+            selected = int((tags.available[name] & chosen).sum())
             found["tags"].append({"tag": name, **row, "about": describe_tag(name), "selected": selected})
         else:
             found["values"].append({"rule": rule, **row, "selected": int((of_values[rule] & chosen).sum())})
@@ -76,8 +76,8 @@ def _collect_rates(
 
 def list_row_tags(tags: TableTags, chosen: np.ndarray) -> list[list[str]]:
     """Return the tags of each selected row."""
-    names = list(tags.there)
-    has = np.array([tags.there[name][chosen] for name in names], bool).reshape(len(names), -1).T
+    names = list(tags.available)
+    has = np.array([tags.available[name][chosen] for name in names], bool).reshape(len(names), -1).T
     return [[names[place] for place in np.flatnonzero(row)] for row in has]
 
 

@@ -1,8 +1,8 @@
 r"""Selections of sentences: the result of a click, filter or search, on pages, in links and on the command line.
 
-`wrong;truth=negative;said=positive` is one by rules (`core.error_analysis.query`), `ids:3b51c02f9d6e4a70` one of sentences
-that were chosen one by one; both may stand together. `split=validation` before them says of which split, where it is
-not the one that is taken by itself. A semicolon inside a rule is written `\;`.
+`wrong;truth=negative;said=positive` selects by rules (`core.error_analysis.query`), `ids:3b51c02f9d6e4a70` selects
+single sentences; both may be combined. `split=validation` before them names the split, if it is not the default one.
+A semicolon inside a rule is written `\;`.
 """
 
 from __future__ import annotations

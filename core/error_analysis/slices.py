@@ -64,7 +64,7 @@ class Slice:
     group: PickedRows | None = None  # its sentences, where they were chosen one by one
 
     @property
-    def of_codes(self) -> bool:
+    def uses_codes(self) -> bool:
         """Return whether the slice uses codes or notes, which may change although the run does not."""
         return any(map(is_private_rule, parse_selection(self.select).rules))
 
@@ -255,8 +255,8 @@ def measure_rows(table: PredictionTable, places: np.ndarray) -> dict[str, Any]:
 
     Returns:
         `metrics`, name → value, and `intervals`, name → [low, high]; `per_class`, class → `support`, `precision`,
-        `recall`, `f1`, and `per_class_intervals`, in the same way; None is what is not defined on these rows. `lacks`
-        says in a sentence which these are and why; empty: nothing.
+        `recall`, `f1`, and `per_class_intervals`, in the same way; a value that is not defined on these rows is None.
+        `lacks` says in a sentence which values these are and why; empty if there are none.
     """
     record, task = table.record, table.task
     true, chances = table.true[places], table.probabilities[places]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from core.cache import cache_folder, keep_array
+from core.cache import get_cache_folder, keep_array
 from core.fingerprint import hash_file, hash_value
 from core.runs.analyses import Analysis, Found
 from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
@@ -34,7 +34,7 @@ class SplitAnalysis(Analysis[Found]):
         said = hash_file(store.get_path(record.run) / EVALUATION / split / PREDICTIONS)
         about = {"version": cls.VERSION, "data": record.data_fingerprint, "config": record.config.data, "said": said}
         about |= {"split": split, "text": record.config.text, **cls.get_dependencies(store, record)}
-        return cls(cache_folder() / FOLDER, f"{cls.name}-{hash_value(about)}", store, record.run, split)
+        return cls(get_cache_folder() / FOLDER, f"{cls.name}-{hash_value(about)}", store, record.run, split)
 
     @classmethod
     def get_dependencies(cls, store: RunStore, record: RunRecord) -> dict[str, Any]:
@@ -50,4 +50,4 @@ class SplitAnalysis(Analysis[Found]):
 def cache_array(what: str, depends: Any, shape: tuple[int, ...], make: Callable[[], np.ndarray]) -> np.ndarray:
     """Return the array `what` of this shape from the cache; call `make` and store the result if it is missing."""
     stem = hash_value({"version": VERSION, "what": what, "depends": depends})
-    return keep_array(cache_folder() / FOLDER / f"{stem}.npy", shape, make)
+    return keep_array(get_cache_folder() / FOLDER / f"{stem}.npy", shape, make)

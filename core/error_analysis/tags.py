@@ -20,7 +20,7 @@ from core.formatting import count
 from core.metrics import get_metric
 from core.runs.predictions import explain_lacking_texts, list_evaluated_splits
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
-from core.runs.seed_groups import group_runs, seed_and_fold
+from core.runs.seed_groups import get_seed_fold, group_runs
 from core.runs.store import RunStore
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizer_factory import load_tokenizer
@@ -44,7 +44,7 @@ def find_peers(store: RunStore, record: RunRecord, split: str, among: Iterable[R
 def select_seeds(record: RunRecord, among: Iterable[RunRecord]) -> list[str]:
     """Return the runs among these that are the same model with another seed, the newest of each seed."""
     same = group_runs([record, *among])[0]
-    return [each.run for seed, each in same.runs.items() if seed[0] != seed_and_fold(record)[0]]
+    return [each.run for seed, each in same.runs.items() if seed[0] != get_seed_fold(record)[0]]
 
 
 def select_models(record: RunRecord, among: Iterable[RunRecord], split: str) -> list[str]:
@@ -82,8 +82,8 @@ ABOUT = {
     "neighbours conflict": f"most of the {NEIGHBOURS} nearest training texts in embedding space have another label "
     f"(among {count(MOST)} at most)",
     "low margin": f"the margin is below {LOW_MARGIN}",
-    "unsure under dropout": f"read {mc_dropout.READINGS} times with dropout left on, the answer is another in "
-    f"{mc_dropout.FLIPS:.0%} of them or more, or its probability has a standard deviation of {mc_dropout.SPREAD} or more",
+    "unsure under dropout": f"read {mc_dropout.READINGS} times with dropout left on, the answer changes in "
+    f"{mc_dropout.FLIPS:.0%} or more, or its probability has a standard deviation of {mc_dropout.SPREAD} or more",
     "sure and wrong": f"wrong, with a probability of {SURE} or more",
     "seeds disagree": "the same model with another seed says something else",
     MODELS: "another model says something else",
@@ -136,7 +136,7 @@ class TableTags:
         return found
 
     @cached_property
-    def there(self) -> dict[str, np.ndarray]:
+    def available(self) -> dict[str, np.ndarray]:
         """Return tag → rows for all available tags, with one tag for each model that disagrees."""
         names = (*(name for name in ABOUT if name != MODELS), *(f"{WITH}{run}" for run in self._models))
         every = {name: self._find_tag(name) for name in names}

@@ -11,7 +11,7 @@ import numpy as np
 from core import runs
 from core.data.dataset import TRAIN, Dataset
 from core.error_analysis.split_analysis import cache_array
-from core.evaluation.scores import label_names
+from core.evaluation.scores import join_class_names
 from core.evaluation.split_differences import split_plain_words, to_class_matrix
 from core.exceptions import NotAvailable
 from core.fingerprint import hash_file
@@ -75,7 +75,7 @@ def sample_rows(rows: int, seed: int = 0) -> np.ndarray:
 
 
 def _select_rarest(words: Words, frequency: Counter[str]) -> list[str]:
-    """Return the rarest words of a set, so many that every near-duplicate contains at least one of these."""
+    """Return the rarest words of a set: enough that every near-duplicate contains at least one."""
     ordered = sorted(words, key=lambda word: (frequency[word], word))
     return ordered[: len(words) + 1 + -SHARED * len(words) // OF]
 
@@ -118,7 +118,7 @@ class TrainingRows:
     @cached_property
     def named(self) -> list[str]:
         """Return the label names of each row, joined by commas if there are several; raises as `data`."""
-        return label_names(to_class_matrix(self.labels, len(self.data.classes)), self.data.classes)
+        return join_class_names(to_class_matrix(self.labels, len(self.data.classes)), self.data.classes)
 
     @cached_property
     def rows(self) -> np.ndarray:

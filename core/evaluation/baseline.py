@@ -21,7 +21,7 @@ import pandas as pd
 import torch
 
 from core import json_store
-from core.cache import cache_folder, keep_files, mark_used
+from core.cache import get_cache_folder, keep_files, mark_used
 from core.config import compose
 from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset, Task, encode_targets
 from core.evaluation import scores
@@ -95,7 +95,7 @@ def predict_split(
 ) -> np.ndarray:
     """Return the yardstick's probabilities of a split other than train, (n, C) float64, in order of the texts.
 
-    `dataset` is called only where the yardstick, or its probabilities, are not kept. Raises DataError as `fit_baseline`.
+    `dataset` is called only if the yardstick or its probabilities are not cached. Raises DataError as `fit_baseline`.
     """
     found = _read_arrays(_build_path(fingerprint, classes, model), lambda arrays: arrays[_name_array(split)])
     said = _fit_and_cache(dataset(), model)[1][split] if found is None else found
@@ -123,7 +123,7 @@ def _build_path(data: str, classes: Sequence[str], model: str) -> Path:
     settings = {"version": VERSION, "model": model, "text": config.text, "strengths": values}
     # With the metrics, so that a kept yardstick lacks none that came later.
     key = hash_value({"data": data, "classes": classes, **settings, "metrics": list(METRICS)})
-    return cache_folder() / f"yardstick-{key}.json"
+    return get_cache_folder() / f"yardstick-{key}.json"
 
 
 def _name_array(split: str) -> str:

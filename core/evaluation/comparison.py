@@ -240,7 +240,7 @@ def adjust_holm(p: np.ndarray) -> np.ndarray:
 
 
 def pick_better(pair: Mapping[str, Any]) -> str:
-    """Return the name of the better run of a pair (`core.runs.comparison.compare_models`); empty if neither is better."""
+    """Return the better run of a pair (`core.runs.comparison.compare_models`); empty if neither is better."""
     if pair["p_holm"] >= ALPHA:
         return ""
     return str(

@@ -47,7 +47,7 @@ def measure_inference(
     Returns:
         Of the batch `milliseconds` (median of the passes), `low` and `high` (quartiles), `rows` and `tokens` (its
         shape); `one` with the same of the single text; `memory`: bytes that weights, inputs and intermediate results
-        of the batch take at most at a time, without the libraries; `device`, and `processor` in words.
+        of the batch take at most at a time, without the libraries; `device`, and the `processor` in words.
     """
     if beside is not None:
         return _add_measurements(measure_inference(model, tokens), measure_inference(*beside))

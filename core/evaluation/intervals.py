@@ -32,7 +32,7 @@ RANKED_RESAMPLES = 200  # for metrics that sort all rows: enough for a 95 % inte
 _CELLS = 1_000_000  # weights held at once, which fit the cache of a common processor
 
 
-def combine_runs(
+def pool_intervals(
     values: Mapping[tuple[int, int], float],
     ranges: Mapping[tuple[int, int], Sequence[float]],
     within: tuple[float, float] = (-math.inf, math.inf),
@@ -176,9 +176,9 @@ def compute_class_intervals(
 ) -> list[dict[str, list[float]]]:
     """Return the 95 % intervals of precision, recall and F1, [low, high] each, in the order of the classes.
 
-    Precision and recall are shares of rows: Wilson's. F1 has the percentile bootstrap of `compute_intervals`, drawn as counts:
-    it depends only on how many rows are right, missed and wrongly predicted, so a resample of n rows is one draw of a
-    multinomial. What divides by nothing has no interval. `labels` and `predicted` are (n, C) booleans.
+    Precision and recall are shares of rows: Wilson's. F1 has the percentile bootstrap of `compute_intervals`, drawn as
+    counts: it depends only on how many rows are right, missed and wrongly predicted, so a resample of n rows is one
+    draw of a multinomial. A metric with denominator 0 has no interval. `labels` and `predicted` are (n, C) booleans.
     """
     labels, predicted = np.asarray(labels, bool), np.asarray(predicted, bool)
     cells = np.stack([labels & predicted, labels & ~predicted, ~labels & predicted, ~labels & ~predicted]).sum(1).T

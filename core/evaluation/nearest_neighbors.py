@@ -94,7 +94,7 @@ def _select_smallest(found: np.ndarray, size: int) -> np.ndarray:
 def count_neighbors(rows: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Count how often each of n rows is a neighbour of others, and average the values at these places.
 
-    `rows` (as `find_nearest` gives them) and `values` are (k, m). Returns (n,) counts and (n,) means, 0 where the count is.
+    `rows` (from `find_nearest`) and `values` are (k, m). Returns (n,) counts and (n,) means, 0 where the count is 0.
     """
     votes = np.bincount(rows.ravel(), minlength=n)
     return votes, np.bincount(rows.ravel(), values.ravel(), n) / np.maximum(votes, 1)

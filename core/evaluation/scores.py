@@ -210,7 +210,7 @@ def count_confusions(
     }
 
 
-def label_names(has: np.ndarray, classes: Sequence[str]) -> list[str]:
+def join_class_names(has: np.ndarray, classes: Sequence[str]) -> list[str]:
     """Join the class names of the nonzero columns of each row of (n, C) by commas; `NOTHING` for a row without any."""
     return [", ".join(name for name, there in zip(classes, row, strict=True) if there) or NOTHING for row in has]
 

@@ -32,7 +32,7 @@ class WordSpan(NamedTuple):
 
 
 class SpanMatch(NamedTuple):
-    """A labelled and a predicted span that overlap, or one of them alone, with the outcome."""
+    """A labelled span and an overlapping predicted span, or one without the other, with the outcome."""
 
     outcome: Kind
     label: WordSpan | None

@@ -229,7 +229,7 @@ def _normalize_text(text: str) -> str:
 def _select_unique(
     first: Sequence[str], other: Sequence[str], keys: Sequence[str]
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the texts that occur once in both sides together; all texts if a side has too few of these.
+    """Return the texts that occur only once in the two sides together; all texts if a side has too few unique ones.
 
     A split without training texts lacks frequent texts, which are short; that alone makes it no other kind of text.
     """

@@ -88,8 +88,8 @@ class Methods:
 def explain_text(reader: ExplainContext, text: str, method: str = "deletion", target: str = "") -> Explanation:
     """Return the attribution of each word to the log-odds of a class, and its agreement with deletion and attention.
 
-    Of a long text the first `core.interpret.explained_text.MOST_WORDS` words are explained; an empty target is the class with
-    the highest probability. The reader may read with something changed inside.
+    The first `core.interpret.explained_text.MOST_WORDS` words of a long text are explained; an empty target is the
+    class with the highest probability. The reader may read with something changed inside.
 
     Raises:
         InputError: no such method, class or changed part, a method for other models, or a text too long for maps.

@@ -1,8 +1,8 @@
 """Counterfactuals: the smallest set of allowed word edits that changes the prediction.
 
-A move deletes a word, as in `core.interpret.attribution`, or replaces it by a candidate. Allowed are up to two moves, each
-a deletion or a replacement, and three deletions. Every set of one move is read before the sets of two; among these, and
-among the sets of three, those come first whose moves push most by themselves. The answer flips when the target is no
+A move deletes a word, as in `core.interpret.attribution`, or replaces it by a candidate. Up to two moves are allowed,
+each a deletion or a replacement, and three deletions. Every set of one move is read before the sets of two. Sets of two
+and of three are ordered by the effects of their single moves, largest first. The answer flips when the target is no
 longer the predicted class, or becomes it if it was not; with several labels, when it crosses its threshold.
 """
 

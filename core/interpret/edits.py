@@ -221,7 +221,7 @@ class Editable:
     segments: bool = False  # Whether something is added for the text of a pair that a token stands in
 
     @property
-    def has(self) -> str:
+    def syntax_help(self) -> str:
         """Return what can be changed and how to write it."""
         several, low, high = self.components > 1, number(self.low, 1), number(self.high, 1)
         found = (
@@ -249,7 +249,7 @@ class Editable:
         return found, left_out + (len(text) > LONGEST)
 
     def parse_edits(self, text: str) -> Edits:
-        """Return the edits that a line describes; InputError, which says what is possible, if a part of it is not."""
+        """Return the edits that a line describes; raise an InputError, with the possible edits, for a wrong part."""
         if len(text) > LONGEST:
             raise InputError(f"--edit: {LONGEST} characters at most")
         found = UNCHANGED
@@ -269,7 +269,7 @@ class Editable:
     def _apply_part(self, edits: Edits, part: str) -> Edits:
         found = self._silence_piece(edits, part) if "=" in part else self._add_part(edits, part)
         if found is None:
-            raise InputError(f"--edit {part:.40}: this run has {self.has}")
+            raise InputError(f"--edit {part:.40}: this run has {self.syntax_help}")
         return found
 
     def _silence_piece(self, edits: Edits, part: str) -> Edits | None:

@@ -100,7 +100,7 @@ THRESHOLDS = {
 | answers   | 1.00                        | 1.00          | mean 0.06 or less              |
 
 Exact are deletion, Shapley values and both gradient methods on models whose answer is a sum over words: every sixth of
-220 words has a weight (`tests/support/toys.py`; `tests/core/interpret/test_faithfulness_verdict.py` does it again, smaller). Most
+220 words has a weight (`tests/support/toys.py`; a smaller version is in `test_faithfulness_verdict.py`). Most
 thresholds lie about halfway between the first two columns; of the control, between those and the 1 of a method that
 does not look at the weights. A model of random weights is explained as exactly as any other. What it does not have is
 right answers, so that explanations of it are illustrations at most.

@@ -31,7 +31,7 @@ class LambdaCurve:
     learned: float  # As trained, the mean over heads and tokens; of the factor 1
     start: float | None  # Before training; None: the run does not know it, or there is none
     now: float  # Where the λ stands: as trained, unless it was changed
-    values: tuple[float, ...]  # Ascending, `get_learned_lambdas`, `start`, `now` and 0 among them
+    values: tuple[float, ...]  # Ascending, with `learned`, `start`, `now` and 0
     log_odds: tuple[float, ...] = ()  # Of the class at each value, which all heads and tokens have then
     probabilities: tuple[float, ...] = ()
 

@@ -2,9 +2,9 @@
 
 Words are inserted or deleted one after another, in the order of their attributions.
 
-Insertion begins with none of the words; deletion of an order is insertion of the reverse one, read backwards. Only
-numbers and texts are here; `core.interpret.faithfulness` asks a run. After Samek et al. (2017), "Evaluating the visualization
-of what a deep neural network has learned", and Petsiuk et al. (2018), "RISE".
+Insertion begins with none of the words; deletion in an order is insertion in the reverse order, read backwards. This
+module has only numbers and texts; `core.interpret.faithfulness` asks a run. After Samek et al. (2017), "Evaluating the
+visualization of what a deep neural network has learned", and Petsiuk et al. (2018), "RISE".
 """
 
 from __future__ import annotations

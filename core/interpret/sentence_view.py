@@ -131,7 +131,7 @@ class SentenceView:
         return np.average(combined[..., -1], axis=-1, weights=self.places).astype(np.float32)
 
     def measure_cancellation(self, layer: int) -> np.ndarray | None:
-        """Return the `cancelled` shares (H,) over real tokens; None if heads have one map or there are no maps."""
+        """Return the `compute_cancellation` shares (H,) over real tokens; None if no head has several maps."""
         found, tokens = self.layers[layer], len(self.tokens) - bool(self.filled)
         if len(found.components) < 2 or self.too_long:
             return None

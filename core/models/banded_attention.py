@@ -176,9 +176,9 @@ def attend_banded(
 ) -> Tensor:
     """Compute attention over a window and global tokens: time and memory grow with L, not with its square.
 
-    Shapes as in `attention_kernels.py`; a key may be False in `keep` anywhere, not only in padding. `positions` (B, G) come from
-    `sparse_mask.draw_global_positions`; `window` is the even number of keys that a query sees besides its own. A query without a
-    kept key in its support gives 0.
+    Shapes as in `attention_kernels.py`; a key may be False in `keep` anywhere, not only in padding. `positions` (B, G)
+    come from `sparse_mask.draw_global_positions`; `window` is the even number of keys that a query sees besides its
+    own. A query without a kept key in its support gives 0.
 
     Raises:
         ConfigError: an odd or empty window.
@@ -209,8 +209,8 @@ def _has_visible_key(keep: Tensor, everywhere: Tensor, half: int) -> Tensor:
 class _Banded(torch.autograd.Function):
     """The local queries, some blocks at a time in buffers; maps are recomputed in backward, never stored.
 
-    As in `attention_kernels._Combined`: with A_i = softmax(q_i k_i^T + bias), P = sum_i c_i A_i, out = P v and g = dout v^T:
-    dc_i = rowsum(g * A_i), dS_i = c_i A_i (g - dc_i), dv = P^T dout.
+    As in `attention_kernels._Combined`, with A_i = softmax(q_i k_i^T + bias), P = sum_i c_i A_i, out = P v and
+    g = dout v^T: dc_i = rowsum(g * A_i), dS_i = c_i A_i (g - dc_i), dv = P^T dout.
     """
 
     @staticmethod

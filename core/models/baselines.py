@@ -51,7 +51,7 @@ class Plain(nn.Module):
 class ReadsVectors(Plain):
     """A baseline of an embedding, one vector of the text (`pool_tokens`), dropout and a head; padding is never read.
 
-    `segments` gives what a token has for standing in the first or the second text of a pair; None: nothing.
+    `segments` gives the vector added to tokens of the first or the second text of a pair; None: no such vector.
     """
 
     dropout: Dropout

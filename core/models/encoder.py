@@ -80,9 +80,9 @@ class EncoderClassifier(nn.Module):
     """A small transformer that reads a text and gives one logit per class.
 
     `scale` multiplies the embedding: sqrt(d) for a table drawn from N(0, 1/d), so that words and positions weigh
-    alike. `positions`, `ngrams` and `segments` give what is added to a token; None: nothing. `final_norm` follows the
-    last layer of pre-norm models. If the head reads the first token, a learned class token is put before every text.
-    `fill`: every text is filled up to so many tokens and nothing is masked, as the released code of 7ess-Xin does; 0:
+    alike. `positions`, `ngrams` and `segments` give vectors that are added to a token; None: nothing. `final_norm`
+    follows the last layer of pre-norm models. If the head reads the first token, every text begins with a learned class
+    token. `fill`: every text is padded to so many tokens without a mask, as the released code of 7ess-Xin does; 0:
     padding is masked and adds nothing. `provides` names what this model can show; pages ask this and never the class.
     """
 

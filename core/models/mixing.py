@@ -185,8 +185,8 @@ def compute_lambda_init(layer: int) -> float:
 def compute_lambda_target(layer: int, component: int) -> float:
     """Return the value that lambda starts around; at most 0.8.
 
-    The paper prints no start. This table and the ends of `compute_alpha_beta` were fitted afterwards to the lambdas that its
-    Tables II, IV, VI and VIII report after training, so that lambdas which end near those say nothing by it.
+    The paper gives no initial value. This table and the ends of `compute_alpha_beta` were fitted afterwards to the
+    lambdas that its Tables II, IV, VI and VIII report after training: ending near those values is no evidence.
     """
     if component == 1:
         return compute_lambda_init(layer)

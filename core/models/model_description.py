@@ -40,9 +40,9 @@ class ModelPart:
     parameters: int = 0  # Of one copy
     times: int = 1  # Copies: layers have their own weights each
     layer: bool = False  # Whether it belongs to the layers that are repeated
-    terms: tuple[Term, ...] = ()  # Attention only; their parameters are counted in `count_parameters`
+    terms: tuple[Term, ...] = ()  # Attention only; their parameters are counted in `parameters`
     mark: str = ""  # What it has besides that of a plain transformer encoder, in a few words
-    lines: tuple[EquationLine, ...] = ()  # Of the equation; the attention's are in `list_terms`
+    lines: tuple[EquationLine, ...] = ()  # Of the equation; the attention's are in `terms`
 
 
 def count_parameters(config: ModelConfig, *, vocabulary: int, classes: int) -> int:

@@ -1,8 +1,8 @@
 """A pretrained encoder with our head, terms, trace and interventions.
 
-Its blocks are modules of another library, handed over by whoever has read them from files. Each asks an attention
-function for what its heads say, and hands on what it is called with: `compute_attention` is that function, and a `Call` travels
-through the block to it, so that nothing is hung on a model that others ask at the same time.
+Its blocks are modules of another library, passed in by the code that read them from files. Each block calls an
+attention function and passes its own arguments on: `compute_attention` is that function, and a `Call` travels through
+the block to it, so that nothing is attached to a model that others use at the same time.
 """
 
 from __future__ import annotations

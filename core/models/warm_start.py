@@ -23,7 +23,7 @@ class CopyResult:
     partly: tuple[str, ...]  # Of which some rows were copied: further components, and words that are new
 
 
-def start_from(
+def copy_weights(
     model: EncoderClassifier, source: EncoderClassifier, *, origins: Sequence[Sequence[int]], same_classes: bool
 ) -> CopyResult:
     """Copy the weights that `source` has learned into `model`, as far as names and shapes allow.

@@ -19,7 +19,7 @@ import msgspec
 
 from core import json_store
 from core.atomic import write_text
-from core.cache import cache_folder
+from core.cache import get_cache_folder
 from core.exceptions import RunDamaged
 from core.runs import background_jobs
 from core.runs.background_jobs import Files, Tell
@@ -116,5 +116,5 @@ def locate_folder(run: Path, kind: str, stem: str, cached: str = "") -> Path:
     What a starter came with is read in its own folder; `cached` names the folder in the cache where it is not `kind`.
     """
     if is_starter(run) and not (run / kind / f"{stem}.json").is_file():
-        return cache_folder() / (cached or kind)
+        return get_cache_folder() / (cached or kind)
     return run / kind

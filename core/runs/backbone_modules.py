@@ -15,7 +15,7 @@ from core.exceptions import DataError, SentiscopeError
 from core.models.pretrained import Body, Specials, compute_attention
 from core.paths import read_regular
 from core.runs.backbones import SMALL, Backbone, check_installed
-from core.text.pretrained_tokenizer import PretrainedTokenizer, PublishedTokenizer, hold_panics
+from core.text.pretrained_tokenizer import PretrainedTokenizer, PublishedTokenizer, convert_panics
 
 NAME = "sentiscope"
 """Under which transformers knows our attention."""
@@ -90,7 +90,7 @@ def read_tokenizer(backbone: Backbone) -> PublishedTokenizer:
     try:
         if path is not None:
             return PublishedTokenizer(read_regular(path, SMALL).decode("utf-8"), backbone.longest, backbone.name)
-        with _silence_transformers() as hf, hold_panics():
+        with _silence_transformers() as hf, convert_panics():
             made = hf.AutoTokenizer.from_pretrained(backbone.folder, local_files_only=True, trust_remote_code=False)
             return PublishedTokenizer(made.backend_tokenizer.to_str(), backbone.longest, backbone.name)
     except SentiscopeError:

@@ -91,7 +91,7 @@ class BackboneRecord:
         return found
 
     def build_body(self, dropout: float, tokenizer: Tokenizer, folder: Path | None) -> Body:
-        """Return its blocks, with the weights of a folder or with random ones; see `core.runs.backbone_modules.split_backbone`."""
+        """Return its blocks, with weights of a folder or random ones (`core.runs.backbone_modules.split_backbone`)."""
         from core.text.pretrained_tokenizer import PretrainedTokenizer
 
         if not isinstance(tokenizer, PretrainedTokenizer):

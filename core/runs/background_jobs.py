@@ -101,7 +101,7 @@ def publish_progress(files: Files, on_progress: Tell | None = None) -> Iterator[
 
 
 def build_command(*words: str) -> list[str]:
-    """Return a `build_command` command line; -P keeps a folder `core` of the working directory off the import path."""
+    """Return a `sentiscope` command line; -P keeps a folder `core` of the working directory off the import path."""
     return [sys.executable, "-P", "-m", "core.cli", *words]
 
 

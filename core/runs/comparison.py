@@ -15,7 +15,7 @@ import numpy as np
 from core.data.dataset import TEST
 from core.evaluation.comparison import Tested, apply_holm, count_discordant, join_names, pick_better, run_test
 from core.evaluation.group_metrics import FEWEST
-from core.evaluation.intervals import combine_runs, compute_closed_form, compute_percentiles
+from core.evaluation.intervals import compute_closed_form, compute_percentiles, pool_intervals
 from core.evaluation.metrics import explain_left_out, list_defined
 from core.evaluation.scores import Scores
 from core.evaluation.significance import Draws, Run, ScorePair
@@ -70,7 +70,7 @@ def compare_models(sides: ComparisonData, *, metrics: Sequence[str] = (), by: Se
 def compare_by_column(
     sides: ComparisonData, first: ModelPredictions, second: ModelPredictions, metric: str, column: str
 ) -> list[dict[str, Any]]:
-    """Compare one pair on the rows of each value of a column, a family of tests; rows as in `by` of `compare_models`."""
+    """Compare one pair for each value of a column, as a family of tests; rows as in `by` of `compare_models`."""
     return describe_family(list(_MetricComparison(sides, metric).compare_values(column, [(first, second)])))
 
 
@@ -230,7 +230,7 @@ class _MetricComparison:
         return {
             "mean": statistics.fmean(values.values()),
             "deviation": statistics.stdev(values.values()) if len(values) > 1 else None,
-            "interval": list(combine_runs(values, ranges, self.metric.range)) if len(ranges) == len(values) else None,
+            "interval": list(pool_intervals(values, ranges, self.metric.range)) if len(ranges) == len(values) else None,
         }
 
     def _compute_interval(self, scores: Scores) -> list[float] | None:

@@ -51,7 +51,7 @@ def configure_with_recipe(
     return compose(model, found.settings, fits), found
 
 
-def train_command(record: RunRecord, store: RunStore | None = None) -> tuple[str, str]:
+def write_train_command(record: RunRecord, store: RunStore | None = None) -> tuple[str, str]:
     """Return the command line that trains a run again, and what would still differ or is needed, if anything.
 
     It has every setting that preset, data and recipe do not give.
@@ -72,11 +72,11 @@ def train_command(record: RunRecord, store: RunStore | None = None) -> tuple[str
         note = f"It cannot say {', '.join(lost)}." if lost else ""
     except SentiscopeError as error:
         note = f"It cannot be run here: {error}."
-    return command, record.unbound or note
+    return command, record.foreign_reason or note
 
 
 def read_command(command: str, store: RunStore) -> RunConfig:
-    """Return the settings that a command of `train_command` leads to."""
+    """Return the settings that a command of `write_train_command` leads to."""
     given, settings = dict[str, str](), list[str]()
     for word in shlex.split(command)[2:]:
         name, _, value = word.removeprefix("--").partition("=")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from core import json_store
-from core.cache import cache_folder, keep_files, mark_used
+from core.cache import get_cache_folder, keep_files, mark_used
 from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset, encode_targets
 from core.evaluation.scores import HALF
 from core.evaluation.split_differences import (
@@ -72,7 +72,7 @@ def compare_run_rows(
 
 def _read_or_compute(record: RunRecord, about: dict[str, Any], compare: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     known = {"version": VERSION, "data": record.data_fingerprint, "classes": record.classes}
-    path = cache_folder() / f"differences-{hash_value(known | about)}.json"
+    path = get_cache_folder() / f"differences-{hash_value(known | about)}.json"
     try:
         found = json_store.read_tree(path)
         mark_used(path)

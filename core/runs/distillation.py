@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from core.atomic import write_bytes
-from core.cache import cache_folder
+from core.cache import get_cache_folder
 from core.config import RunConfig, compose
 from core.data.dataset import TRAIN, VALIDATION, Dataset
 from core.evaluation.prediction import predict_texts
@@ -70,7 +70,7 @@ def describe_doubt(said: np.ndarray, labels: np.ndarray) -> tuple[str, ...]:
 def _predict_with_run(store: RunStore, run: RunRecord, dataset: Dataset, pause: Callable[[], None]) -> np.ndarray:
     """Predict the training texts with a finished run once; a backbone takes minutes, and may teach many runs."""
     check_classes(run, dataset.classes, dataset.task)
-    path = cache_folder() / f"taught-{_get_fingerprint(store.get_path(run.run), dataset)}.npy"
+    path = get_cache_folder() / f"taught-{_get_fingerprint(store.get_path(run.run), dataset)}.npy"
     try:
         kept: np.ndarray = np.load(path, allow_pickle=False)
         return kept

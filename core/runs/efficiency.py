@@ -1,8 +1,8 @@
 """Costs of a run: parameters, training time, disk, and speed and memory of a prediction on this machine.
 
-A run measures itself when it is finished (`inference` in its record). What was trained elsewhere, by an older version,
-or comes with Sentiscope is measured here once, by `measure_costs`, and kept in the cache. `read_efficiency` loads no model.
-Imports nothing heavy.
+A run measures itself when it is finished (`inference` in its record). A run that was trained elsewhere or by an older
+version, or comes with Sentiscope, is measured here once, by `measure_costs`, and cached. `read_efficiency` loads no
+model. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from core import evaluation
-from core.cache import cache_folder
+from core.cache import get_cache_folder
 from core.exceptions import InputError, NotAvailable
 from core.fingerprint import get_file_version, hash_value
 from core.runs.analyses import Analysis, Offer
@@ -95,7 +95,7 @@ class Speed(Analysis[Inference]):
         """Name the file after the weights and the machine, on which the speed depends."""
         folder = store.get_path(run).absolute()
         about = {"run": folder, "weights": get_file_version(folder / WEIGHTS), "machine": get_machine_id()}
-        return cls(cache_folder() / "efficiency", hash_value(about), store, run)
+        return cls(get_cache_folder() / "efficiency", hash_value(about), store, run)
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -151,9 +151,9 @@ def _align_rows(first: Answers, other: Answers) -> Answers:
     common = sum((Counter(ours) & Counter(theirs)).values())
     if common < max(len(ours), len(theirs)):
         raise InputError(
-            f"{_name_pair(first, other)} were not tested on the same rows: {count(len(ours))} and {count(len(theirs))}, "
-            f"{count(common) if common else 'none'} in common{_explain_rows(first.record, other.record)}. Compare them "
-            f"on one file: `sentiscope compare {first.record.run} {other.record.run} --data FILE`"
+            f"{_name_pair(first, other)} were not tested on the same rows: {count(len(ours))} and {count(len(theirs))},"
+            f" {count(common) if common else 'none'} in common{_explain_rows(first.record, other.record)}. Compare them"
+            f" on one file: `sentiscope compare {first.record.run} {other.record.run} --data FILE`"
         )
     places: dict[tuple[str, bytes], list[int]] = {}
     for place, key in reversed(list(enumerate(theirs))):

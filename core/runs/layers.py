@@ -1,8 +1,8 @@
 """Layer-wise separability of the classes of a split, kept in the cache of the machine.
 
 layers/<hash>.json: how clearly the classes lie apart at each stage, and the rows that were read; layers/<hash>.npy:
-their vectors, (layers + 1, m, d) float32 (`core.evaluation.class_separability`). <hash> is the SHA-256 of the weights, the
-tokenizer and the predictions (texts and labels) of the split.
+their vectors, (layers + 1, m, d) float32 (`core.evaluation.class_separability`). <hash> is the SHA-256 of the weights,
+the tokenizer and the predictions (texts and labels) of the split.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 
 from core import data, evaluation
 from core.atomic import write_bytes
-from core.cache import cache_folder
+from core.cache import get_cache_folder
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import hash_file, hash_value
 from core.json_store import LARGEST
@@ -100,7 +100,7 @@ class LayerFiles(Analysis[Layers]):
             raise NotAvailable(f"run '{run}' has no weights, so that its layers can read nothing")
         of = (folder / WEIGHTS, folder / TOKENIZER, folder / EVALUATION / split / PREDICTIONS)
         depends = {"version": VERSION, "split": split, "files": list(map(hash_file, of))}
-        return cls(cache_folder() / FOLDER, hash_value(depends), store, run, split)
+        return cls(get_cache_folder() / FOLDER, hash_value(depends), store, run, split)
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -241,7 +241,7 @@ class LoadedRun:
         return search_flip(self.make_reader(intervene, unmixed=unmixed), text, target, readings, stopped)
 
     def predict_template(self, asked: Sequence[FilledTemplate], target: str) -> TemplatePredictions:
-        """Return the predictions of a template with more and more words inserted (`core.interpret.negation_templates.fill_template`)."""
+        """Return predictions of a template with more and more words (`core.interpret.negation_templates`)."""
         return predict_template(self.make_reader(), asked, target)
 
     def copy_with_progress(self, tell: OnProgress) -> LoadedRun:

@@ -3,10 +3,10 @@
 `<runs>/.queue/` holds one file per waiting process, named so that the oldest run sorts first, and one file per slot.
 A process trains while it holds the lock of a slot. What takes seconds (maps, yardsticks) has slots of its own.
 
-Who waits is a bare interpreter that knows only this module (`wrap_command`, 5 MB). It becomes what it waited for
-by exec: the process number stays, and so do the locks, whose handles it leaves to the new program. Tried on POSIX
-systems; Windows uses msvcrt's locks, and there, where no process can become another, trainings wait in their worker
-and what takes seconds begins at once.
+A waiting process is a bare interpreter that loads this module and nothing else (`wrap_command`, 5 MB). It becomes the
+program that it waited for by exec: the process ID stays, and so do the locks, whose handles the new program inherits.
+Tested on POSIX systems. Windows uses msvcrt's locks; as no process can become another there, trainings wait in their
+worker, and jobs of a few seconds begin at once.
 """
 
 from __future__ import annotations

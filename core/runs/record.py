@@ -334,7 +334,7 @@ class RunRecord:
         return f"{self.preset} {self.mixture}".rstrip()
 
     @property
-    def unbound(self) -> str:
+    def foreign_reason(self) -> str:
         """Explain why a run of another machine cannot be trained further here, and what to do; empty: it can."""
         data, lexicons, teacher = self.config.data.name, self.config.text.lexicons, self.config.training.teacher
         backbone = self.config.model.backbone
@@ -356,7 +356,7 @@ class RunRecord:
         )
 
     @property
-    def strange(self) -> list[str]:
+    def unknown_fields(self) -> list[str]:
         """Return the dotted names of fields of a newer version, unknown to this one."""
         return list(flatten_tree(self.newer))
 

@@ -433,7 +433,7 @@ def choose_thresholds(store: RunStore, record: RunRecord, ratios: Mapping[str, f
 def compute_costs(
     record: RunRecord, chosen: Mapping[str, CostThreshold], labels: np.ndarray, probabilities: np.ndarray
 ) -> dict[str, dict[str, Any]]:
-    """Compute costs at thresholds of `choose_thresholds`: `ratio`, `threshold`, `core.evaluation.costs.evaluate_threshold`, on `validation`.
+    """Compute `ratio`, `threshold`, its costs (`core.evaluation.costs.evaluate_threshold`) and those on `validation`.
 
     `labels` are (n,) class numbers or (n, C) zeros and ones, `probabilities` (n, C).
     """

@@ -134,7 +134,7 @@ def build_prediction_table(
     if task == "single":
         label, predicted = ([classes[number] for number in each] for each in (labels, probabilities.argmax(1)))
     else:
-        label, predicted = (scores.label_names(each, classes) for each in (labels, probabilities > HALF))
+        label, predicted = (scores.join_class_names(each, classes) for each in (labels, probabilities > HALF))
         bits = {f"{LABEL}{name}": labels[:, number].astype(np.int8) for number, name in enumerate(classes)}
     ours = {
         "row": np.arange(len(frame)),

@@ -36,7 +36,7 @@ class Model:
         """Return the runs by seed and fold; of a training that was only repeated the newest counts."""
         found: dict[tuple[int, int], RunRecord] = {}
         for record in self.records:
-            found.setdefault(seed_and_fold(record), record)
+            found.setdefault(get_seed_fold(record), record)
         return found
 
     @property
@@ -55,7 +55,7 @@ class Model:
         return sorted({fold for _, fold in self.runs} - {WHOLE})
 
 
-def seed_and_fold(record: RunRecord) -> tuple[int, int]:
+def get_seed_fold(record: RunRecord) -> tuple[int, int]:
     """Return what may differ between runs of one model; the fold is `WHOLE` without cross-validation."""
     config = record.config
     return config.training.seed, config.data.fold if config.data.folds else WHOLE
@@ -71,7 +71,7 @@ def group_runs(records: Iterable[RunRecord]) -> list[Model]:
     for record in records:
         groups.setdefault(_get_group_key(record), []).append(record)
     ordered = [
-        sorted(sorted(group, key=lambda one: (one.created, one.run), reverse=True), key=seed_and_fold)
+        sorted(sorted(group, key=lambda one: (one.created, one.run), reverse=True), key=get_seed_fold)
         for group in groups.values()
     ]
     return [Model(name, tuple(group)) for name, group in zip(_name_groups(ordered), ordered, strict=True)]

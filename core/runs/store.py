@@ -274,7 +274,7 @@ def is_alive(process: Process | None) -> bool:
         return True
 
 
-def resume_hint(run: str) -> str:
+def explain_resume(run: str) -> str:
     """Return a hint on how to resume a run."""
     return f"`sentiscope train --resume {run}` continues it"
 
@@ -282,7 +282,7 @@ def resume_hint(run: str) -> str:
 def _explain_taken(run: str) -> str:
     return (
         f"there is a run '{run}' already; choose another name or remove it (`sentiscope runs rm {run}`); "
-        f"if it did not end, {resume_hint(run)}"
+        f"if it did not end, {explain_resume(run)}"
     )
 
 
@@ -295,7 +295,7 @@ def _read_checked(path: Path | str) -> RunRecord:
     if record.status != "running":
         return record
     number = f" (number {record.process.pid})" if record.process else ""
-    reason = f"its process{number} ended before it was done; {resume_hint(record.run)}"
+    reason = f"its process{number} ended before it was done; {explain_resume(record.run)}"
     return dataclasses.replace(record, status="failed", reason=reason)
 
 

@@ -196,8 +196,8 @@ def save(store: RunStore, plan: Plan) -> Plan:
         known = read(store, plan.name)
         if known != plan:
             raise InputError(
-                f"sweep '{plan.name}' has another plan ({_find_different(known, plan)}); choose another name, or give the "
-                f"name alone to resume it: `sentiscope sweep {plan.name}`"
+                f"sweep '{plan.name}' has another plan ({_find_different(known, plan)}); choose another name, or give "
+                f"the name alone to resume it: `sentiscope sweep {plan.name}`"
             )
         return known
     for member in list_members(plan):

@@ -53,11 +53,11 @@ def build_table(
     """Return the cells as plain data; `baseline` is the label or model of the cell to compare with on the same data.
 
     A difference, its p and its interval are of all runs that both cells have, paired by seed and fold
-    (`core.evaluation.significance.compare_classifiers`); folds share training rows, so that p is somewhat too sure of itself.
-    `tests` take a moment for each.
+    (`core.evaluation.significance.compare_classifiers`); folds share training rows, so that p is somewhat too small.
+    Each of the `tests` takes a moment.
 
-    `sweep`, `metrics` (`name`, `title`, `better`), `baseline`, `method`, `together` (title of the column of seeds
-    together, or None) and `rows`: `label`, `model`, `data`, `grid`, `n` (runs that are done) and `of`, `states`,
+    `sweep`, `metrics` (`name`, `title`, `better`), `baseline`, `method`, `together` (title of the column for the mean
+    over seeds, or None) and `rows`: `label`, `model`, `data`, `grid`, `n` (runs that are done) and `of`, `states`,
     `metrics` (by name `mean`, `deviation` of the sample, null for one run, `n`), `yardstick` (the same),
     `versus_yardstick` and `versus_baseline` (by name `difference`, `runs`, and where it was tested `low`, `high`, `p`,
     `significant` and `n`, test rows, else `untested`: why not), `together` (as `metrics`, of the mean of the seeds'

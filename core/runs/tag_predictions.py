@@ -83,7 +83,7 @@ def describe_tags(found: TaggedText) -> dict[str, Any]:
         }
         for span in decode_spans(found.tags)
     ]
-    return {"words": found.words, "tags": found.tags, "probabilities": found.of_tags, "spans": spans}
+    return {"words": found.words, "tags": found.tags, "probabilities": found.tag_probabilities, "spans": spans}
 
 
 def _refuse_text_options(run: str, of_texts: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from core.cache import cache_folder, keep_files, mark_used
+from core.cache import get_cache_folder, keep_files, mark_used
 from core.data.availability import DATA_FOLDER, check_availability
 from core.data.dataset import TRAIN, Dataset
 from core.data.load import load_dataset
@@ -68,7 +68,7 @@ class TrainingTexts:
 
     @property
     def keys(self) -> np.ndarray:
-        """Return sorted digests, uint64, of the training texts as the tokenizer reads them; raises as `load_trained_data`."""
+        """Return sorted uint64 digests of the training texts, normalised as for the tokenizer."""
         return self._kept[0]
 
     @property
@@ -79,7 +79,7 @@ class TrainingTexts:
     @cached_property
     def _kept(self) -> tuple[np.ndarray, np.ndarray]:
         about = {"version": VERSION, "data": self.record.data_fingerprint, "tokenizer": self.tokenizer.to_json()}
-        path = cache_folder() / f"seen-{hash_value(about)}.npz"
+        path = get_cache_folder() / f"seen-{hash_value(about)}.npz"
         try:
             with np.load(path, allow_pickle=False) as arrays:
                 found = arrays["keys"], arrays["prior"]

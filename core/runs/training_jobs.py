@@ -19,7 +19,7 @@ from core.recipes import NO_RECIPE, AppliedRecipe
 from core.runs import background_jobs, queue, sweep
 from core.runs.cost_estimate import estimate_cost
 from core.runs.record import CANCEL, CHECKPOINT, DISCARD, HISTORY, LOG, RECORD, RunRecord
-from core.runs.store import RunStore, describe_process, get_own_process, is_alive, resume_hint
+from core.runs.store import RunStore, describe_process, explain_resume, get_own_process, is_alive
 from core.runs.warm_start import find_teacher
 from core.runs.worker import clear_stop_request
 
@@ -52,7 +52,7 @@ def start(store: RunStore, run: str) -> RunRecord:
     queue.check_room(store.folder)
     # The new process waits for this lock, so that the record tells its number before it writes itself.
     folder = store.get_writable_path(run)
-    if unbound := store.read(run).unbound:
+    if unbound := store.read(run).foreign_reason:
         raise InputError(unbound)
     with queue.lock_run(folder, DYING_SECONDS):
         record = store.read(run)
@@ -83,7 +83,7 @@ def cancel(store: RunStore, run: str, *, keep: bool = True, insist: bool = False
     if record.status not in ("queued", "running"):
         raise InputError(f"run '{run}' is {record.status}: there is nothing to cancel")
     if not is_alive(record.process):
-        return store.update(run, status="cancelled", reason=f"cancelled before it began; {resume_hint(run)}")
+        return store.update(run, status="cancelled", reason=f"cancelled before it began; {explain_resume(run)}")
     path, words = store.get_path(run) / CANCEL, "" if keep else DISCARD
     stuck = insist and is_stuck(store, record)
     with convert_os_errors(path):

@@ -71,12 +71,12 @@ class Start:
     def copy_into(self, model: Model, classes: Sequence[str]) -> WarmStart:
         """Copy the weights that fit into a fresh model; return a summary for the record."""
         from core.models.encoder import EncoderClassifier
-        from core.models.warm_start import start_from
+        from core.models.warm_start import copy_weights
 
         known, record = self.source.model, self.source.record
         assert isinstance(model, EncoderClassifier)  # the settings refuse all others
         assert isinstance(known, EncoderClassifier)
-        copied = start_from(
+        copied = copy_weights(
             model, known, origins=self.grown.origins, same_classes=tuple(classes) == tuple(record.classes)
         )
         return {

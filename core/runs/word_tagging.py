@@ -124,7 +124,7 @@ class TaggedText:
         return [self.classes[number] for number in best]
 
     @property
-    def of_tags(self) -> list[float | None]:
+    def tag_probabilities(self) -> list[float | None]:
         """Return the probability of each word's tag; None of one that was not read."""
         best = np.nan_to_num(self.chances).max(1)
         return [None if np.isnan(row[0]) else float(chance) for row, chance in zip(self.chances, best, strict=True)]
@@ -182,7 +182,7 @@ class TaggedSplit:
             "intervals": compute_intervals(self.scores),
             "per_type": self.scores.evaluate_types(),
             "outcomes": {name: ends[name] for name in KINDS},
-            "unread": sum(chance is None for each in self.said for chance in each.of_tags),
+            "unread": sum(chance is None for each in self.said for chance in each.tag_probabilities),
         }
 
     def build_table(self) -> pd.DataFrame:
@@ -193,7 +193,7 @@ class TaggedSplit:
                 "text": self.texts,
                 "label": self.labels,
                 "predicted": [each.tags for each in self.said],
-                "probability": [each.of_tags for each in self.said],
+                "probability": [each.tag_probabilities for each in self.said],
             }
         )
 

@@ -19,7 +19,7 @@ from typing import Any
 from core.exceptions import Cancelled, InputError, SentiscopeError, StorageError
 from core.runs.queue import START_SECONDS, lock_run, wait_for_slot
 from core.runs.record import CANCEL, CHECKPOINT, DISCARD, LOG, RunRecord
-from core.runs.store import RunStore, get_own_process, resume_hint
+from core.runs.store import RunStore, explain_resume, get_own_process
 
 SPINS = "1000"
 """How often a thread of GNU OpenMP looks whether the others are ready before it sleeps: by default so long that, where
@@ -34,8 +34,8 @@ every row of the history, {"kind": "step" | "epoch", …}."""
 def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> RunRecord:
     """Train and evaluate a run in this process, from the beginning or from its checkpoint; return the final record.
 
-    It is done, or cancelled (by `training_jobs.cancel`, SIGTERM or Ctrl-C; it can be resumed). Raises InputError if it is done
-    before, or another process has it, and SentiscopeError if it failed; the record and the log tell why.
+    It is done or cancelled (by `training_jobs.cancel`, SIGTERM or Ctrl-C; it can be resumed). Raises InputError if it
+    was done before or another process has it, and SentiscopeError if it failed; the record and the log say why.
     """
     tell = on_event or (lambda event: None)
     folder = store.get_writable_path(run)
@@ -73,7 +73,7 @@ def clear_stop_request(folder: Path, run: str) -> str:
         if discard:
             shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
             return f"`sentiscope train --resume {run}` begins it anew"
-    return resume_hint(run)
+    return explain_resume(run)
 
 
 def _record_process(store: RunStore, run: str) -> RunRecord:
@@ -81,8 +81,8 @@ def _record_process(store: RunStore, run: str) -> RunRecord:
     record = store.read(run)
     if record.status == "done":
         raise InputError(f"run '{run}' is done: there is nothing to resume")
-    if record.unbound:
-        raise InputError(record.unbound)
+    if record.foreign_reason:
+        raise InputError(record.foreign_reason)
     if record.status != "queued":
         with contextlib.suppress(FileNotFoundError):
             (store.get_path(run) / CANCEL).unlink()
@@ -103,7 +103,7 @@ def _explain_failure(error: Exception, run: str) -> str:
     if isinstance(error, SentiscopeError):
         return str(error)
     if isinstance(error, MemoryError) or "out of memory" in str(error) or "can't allocate memory" in str(error):
-        return f"out of memory: try a smaller training.batch_size or text.max_length; {resume_hint(run)}"
+        return f"out of memory: try a smaller training.batch_size or text.max_length; {explain_resume(run)}"
     return f"unexpected {type(error).__name__}: {error}; the whole story is in {LOG} of the run"
 
 

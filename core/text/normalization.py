@@ -80,7 +80,7 @@ def replace_lookalikes(text: str, version: int = LOOKALIKES) -> str:
 
 
 def replace_with_places(text: str, places: Sequence[int], version: int = LOOKALIKES) -> tuple[str, list[int]]:
-    """Return `replace_lookalikes` of a text and the new positions of `places`; one inside a replaced part moves to its end."""
+    """Return a text without look-alikes and the new `places`; a place inside a replaced part moves to its end."""
     if replace_lookalikes(text, version) == text:
         return text, [*places]
     found = [*places]

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.cache import cache_folder
+from core.cache import get_cache_folder
 from core.text.normalization import CAPITALS_MARK, LONG_MARK, URL_MARK, USER_MARK
 from core.text.words import split_words
 
@@ -183,10 +183,10 @@ def tag_texts(tagger: Tagger, texts: Sequence[Sequence[str]]) -> list[bytes]:
     """Tag the words of each text, one byte per word; tags are cached by words and the tagger's version."""
     keys = [_hash_words(tagger, words) for words in texts]
     try:
-        with _open_cache(cache_folder() / FILE) as kept:
+        with _open_cache(get_cache_folder() / FILE) as kept:
             return _tag_cached(kept, tagger, keys, texts)
     except (sqlite3.Error, OSError) as error:
-        log.warning("tags are not kept: %s: %s", cache_folder() / FILE, error)
+        log.warning("tags are not kept: %s: %s", get_cache_folder() / FILE, error)
         return [bytes(tagger.tag(words)) for words in texts]
 
 

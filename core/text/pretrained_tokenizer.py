@@ -103,7 +103,7 @@ def _check_growth(part: Mapping[str, Any], kind: str, place: str) -> None:
 
 
 @contextlib.contextmanager
-def hold_panics() -> Iterator[None]:
+def convert_panics() -> Iterator[None]:
     """Convert a panic of the library, which `except Exception` does not catch, to RunDamaged."""
     try:
         yield
@@ -137,7 +137,7 @@ class PretrainedTokenizer(Tokenizer):
         self.config, self.max_length, self._pipeline = config, max_length, pipeline
         try:
             check_pipeline(pipeline)
-            with hold_panics():
+            with convert_panics():
                 self._model = hf.Tokenizer.from_str(pipeline)
         except Exception as error:  # the library raises no narrower one
             raise ValueError(f"the tokenizer of the backbone cannot be read: {error!s:.200}") from error
@@ -174,7 +174,7 @@ class PretrainedTokenizer(Tokenizer):
         return self._between
 
     def _find_between(self) -> list[int]:
-        with hold_panics():
+        with convert_panics():
             found = self._model.encode("a", "b")
         parts = found.sequence_ids
         if 0 not in parts or 1 not in parts:
@@ -182,9 +182,9 @@ class PretrainedTokenizer(Tokenizer):
         places = range(len(parts) - parts[::-1].index(0), parts.index(1))
         return [found.ids[place] + FIRST for place in places] or [self.specials[3] + FIRST]
 
-    def read_pairs(self, texts: Sequence[str]) -> None:
+    def enable_pairs(self, texts: Sequence[str]) -> None:
         """Read pairs like any tokenizer, up to the number of positions of the backbone."""
-        super().read_pairs(texts)
+        super().enable_pairs(texts)
         self.max_length = min(self.max_length, self._longest or self.max_length)
 
     @property
@@ -204,7 +204,7 @@ class PretrainedTokenizer(Tokenizer):
             return piece.removeprefix(prefix) if piece.startswith(prefix) else f" {piece}"
         if "\u2581" in piece:
             return piece.replace("\u2581", " ")
-        with hold_panics():
+        with convert_panics():
             return self._model.decode([token - FIRST], skip_special_tokens=False) or piece
 
     def _find_special(self, names: tuple[str, str]) -> int:
@@ -217,14 +217,14 @@ class PretrainedTokenizer(Tokenizer):
         return [UNKNOWN if each == self._unknown else each + FIRST for each in ids]
 
     def _encode_text(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        with hold_panics():
+        with convert_panics():
             found = self._model.encode(text, add_special_tokens=False)
         return self._shift_ids(found.ids), [_trim_span(text, *span) for span in found.offsets]
 
     def _encode_texts(self, texts: list[str]) -> Iterable[list[int]]:
         rest = iter(texts)
         while block := list(islice(rest, BLOCK)):
-            with hold_panics():
+            with convert_panics():
                 read = self._model.encode_batch_fast(block, add_special_tokens=False)
             yield from (self._shift_ids(found.ids) for found in read)
 

@@ -1,4 +1,4 @@
-"""Text pairs as one string with a mark between the texts; only `join_pair` creates one, and no text contains the mark."""
+"""Text pairs as one string with a mark between the texts; only `join_pair` adds it, and no text contains the mark."""
 
 from __future__ import annotations
 

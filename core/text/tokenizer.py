@@ -261,7 +261,7 @@ class Tokenizer(ABC):
         """The ids of the pair mark, which have no other meaning."""
         return [FIRST]
 
-    def read_pairs(self, texts: Sequence[str]) -> None:
+    def enable_pairs(self, texts: Sequence[str]) -> None:
         """Start reading pair marks, as in the training texts, and recompute an automatic maximum length."""
         self.pairs = True
         if not self.config.max_length and self.max_length:
@@ -343,7 +343,7 @@ class Tokenizer(ABC):
         marks = self.between
         return [UNKNOWN if each in marks else each for each in ids]
 
-    def take_lexicon(self, lexicon: Lexicon) -> None:
+    def set_lexicon(self, lexicon: Lexicon) -> None:
         """Set the lexicon for the polarities of tokens."""
         self.lexicon = lexicon
         self.counts = self._count_by_token(lexicon) if self.config.lexicon_match == "contains" else None

@@ -52,7 +52,7 @@ def _fit_on_pairs(texts: Sequence[str], config: TextConfig, published: Published
     fitted = _fit(parts, config, published)
     if isinstance(fitted, WordTokenizer | BpeTokenizer):
         fitted = fitted.add_mark()
-    fitted.read_pairs(texts)
+    fitted.enable_pairs(texts)
     return fitted
 
 
@@ -88,7 +88,7 @@ def _add_knowledge(tokenizer: Tokenizer, texts: list[str], config: TextConfig) -
     if config.lexicon:
         lexicon = Lexicon.from_config(config)
         known = lexicon.keep_words(tokenizer.list_words()) if isinstance(tokenizer, WordTokenizer) else lexicon
-        tokenizer.take_lexicon(known)
+        tokenizer.set_lexicon(known)
     return tokenizer
 
 
@@ -149,5 +149,5 @@ def _restore_knowledge(tokenizer: Tokenizer, state: State) -> None:
         if tokenizer.tagger.version != known.version:
             log.warning("tags may differ: %s here, %s when it was trained", tokenizer.tagger.version, known.version)
     if state.lexicon is not None:
-        tokenizer.take_lexicon(Lexicon.from_state(state.lexicon, max(1, len(tokenizer.config.lexicons))))
+        tokenizer.set_lexicon(Lexicon.from_state(state.lexicon, max(1, len(tokenizer.config.lexicons))))
     tokenizer.notes, tokenizer.buckets, tokenizer.pairs = state.notes, state.buckets, state.pairs

@@ -236,8 +236,8 @@ READ_NEEDED = Figure(
     _draw_scatter,
     note=lambda shown: f"{count(len(shown.first.words))} words" + (", as edited" if shown.edited else ""),
     reading=lambda shown: (
-        f"{shown.agreed}{describe_top_words(shown)} Where reading explained the answer, words would lie on a rising line; "
-        f"diamonds push away from {shown.first.target}."
+        f"{shown.agreed}{describe_top_words(shown)} Where reading explained the answer, words would lie on a rising "
+        f"line; diamonds push away from {shown.first.target}."
     ),
     how="Across: attention that the word receives in the last layer, mean over heads and readers. Upwards: what the "
     "log-odds lose or gain without it.",

@@ -123,7 +123,8 @@ SILHOUETTES = Figure(
     read_silhouettes,
     _draw_spaces,
     note=lambda shape: (
-        f"{name_map(shape.shown.config)}, {_write_sample_size(len(shape.shown.made.quality.rows), len(shape.shown.made.rows))}"
+        f"{name_map(shape.shown.config)}, "
+        + _write_sample_size(len(shape.shown.made.quality.rows), len(shape.shown.made.rows))
     ),
     reading=(
         "A line for each sentence, sorted within its true class; to the left of zero it lies nearer to another class."

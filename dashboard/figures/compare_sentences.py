@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.evaluation.scores import label_names
+from core.evaluation.scores import join_class_names
 from core.exceptions import NotAvailable
 from core.formatting import count, number
 from core.runs.comparison_data import match_runs
@@ -213,7 +213,7 @@ def build_cell_table(shape: AgreementMatrix, rows: NDArray[np.int64]) -> pd.Data
 
     def name_labels(labels: np.ndarray) -> list[str]:
         """Return the labels of the rows by name."""
-        return label_names(labels[rows], classes) if several else [classes[number] for number in labels[rows]]
+        return join_class_names(labels[rows], classes) if several else [classes[number] for number in labels[rows]]
 
     found = {"text": texts, "label": name_labels(first.labels)}
     for letter, each in zip(shape.letters, shape.answers, strict=True):

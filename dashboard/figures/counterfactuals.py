@@ -184,7 +184,7 @@ def _write_answer(answer: ExamplePrediction) -> str:
 
 def _draw_examples(shown: ClassList, look: Look) -> DataTable:
     rows = [
-        {"text": each.text, "label": each.ought}
+        {"text": each.text, "label": each.expected}
         | {run: _write_answer(said[at]) for run, said in shown.said.items()}
         | {"note": each.note, "author": each.author, "time": each.time[:DAY]}
         for at, each in enumerate(shown.rows)

@@ -158,7 +158,7 @@ def build_cardinality_table(card: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def build_scores_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.DataFrame:
-    """Return the scores of models (`core.data.card.get_model_scores`), a row for each, with 95 % intervals over the rows."""
+    """Return scores (`core.data.card.get_model_scores`), a row for each model, with 95 % intervals over the rows."""
     found = []
     for name, model in known["models"].items():
         row = {"Model": name, "Seeds": str(model.get("seeds", 1)), "Epochs": str(model.get("epochs", ""))}

@@ -14,7 +14,7 @@ from core.data import uploads
 from core.data.availability import check_availability
 from core.data.dataset import TRAIN, Dataset, to_indicators
 from core.data.sources import SOURCES, split_mixture
-from core.evaluation.scores import label_names
+from core.evaluation.scores import join_class_names
 from core.paths import AllowedPaths, resolve_path
 from core.text.normalization import list_steps
 from core.text.special_ids import UNKNOWN
@@ -125,7 +125,7 @@ def filter_rows(dataset: Dataset, filters: Filters) -> pd.DataFrame:
     if dataset.task == "tokens":
         found["label"] = [" ".join(dataset.classes[tag] for tag in tags) for tags in found["label"]]
     elif dataset.task == "multi":
-        found["label"] = label_names(to_indicators(found["label"].tolist(), len(dataset.classes)), dataset.classes)
+        found["label"] = join_class_names(to_indicators(found["label"].tolist(), len(dataset.classes)), dataset.classes)
     else:
         found["label"] = pd.Series(dataset.classes).iloc[found["label"].to_numpy()].to_numpy()
     first = ["text", "label", "split"]

@@ -363,7 +363,7 @@ ABOUT_CODES = (
 
 @dataclass(frozen=True)
 class CodesShape:
-    """Rates of codes, as `core.error_analysis.code_prevalence` gives them, and the author's agreement with another one."""
+    """Rates of codes (`core.error_analysis.code_prevalence`), and the author's agreement with another author."""
 
     found: dict[str, Any]
     pair: dict[str, Any] | None

@@ -44,7 +44,7 @@ def select_rows(source: Source) -> RowSelection:
         raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
     same = (each.run for each in source.others if each.data_fingerprint == source.record.data_fingerprint)
     asked = source.record, source.split, str(source.get_choice(SELECT)) or WRONG, source.author
-    found = source.reader.select_analysis(*asked, against=next(same, ""))
+    found = source.reader.select_tagged_rows(*asked, against=next(same, ""))
     return found.reorder_rows(str(source.get_choice(ORDER))) if ORDER.name in source.choices else found
 
 

@@ -134,8 +134,8 @@ def _join_names(curve: LambdaCurve, value: float) -> str:
 
 
 def _write_note(shown: LambdaBench) -> str:
-    said = shown.found.curves[0]
-    return f"towards {shown.found.target}, P {number(said.get_point(said.now)[1])}, log-odds {signed(said.get_point(said.now)[0])}"
+    log_odds, probability = shown.found.curves[0].get_point(shown.found.curves[0].now)
+    return f"towards {shown.found.target}, P {number(probability)}, log-odds {signed(log_odds)}"
 
 
 LAMBDA_BENCH = Figure(

@@ -14,7 +14,7 @@ from core.formatting import NARROW, format_duration, format_plus_minus, number, 
 from core.metrics import METRICS, TUNED, USUAL, format_title, get_metric, list_metrics
 from core.runs.efficiency import Efficiency
 from core.runs.record import SHOWN, RunRecord
-from core.runs.seed_groups import Model, group_runs, seed_and_fold
+from core.runs.seed_groups import Model, get_seed_fold, group_runs
 from dashboard.figures.display_names import get_data_name
 from dashboard.figures.drawing import Node
 from dashboard.figures.interval_table import (
@@ -161,9 +161,9 @@ def _build_entry(model: Model, metric: str) -> BoardEntry:
     yardstick = _as_number(_find_metric(get_nested(model.records[0].results, "yardstick"), metric, "splits"))
     if not found or len(ranges) < len(found):
         return BoardEntry(model, tuple(found.values()), yardstick=yardstick)
-    from core.evaluation.intervals import combine_runs  # NumPy: the page shows its head before that
+    from core.evaluation.intervals import pool_intervals  # NumPy: the page shows its head before that
 
-    return BoardEntry(model, tuple(found.values()), *combine_runs(found, ranges, get_metric(metric).range), yardstick)
+    return BoardEntry(model, tuple(found.values()), *pool_intervals(found, ranges, get_metric(metric).range), yardstick)
 
 
 def read_metric(record: RunRecord, metric: str, split: str = TEST) -> float | None:
@@ -335,7 +335,7 @@ def _build_row(board: Board, entry: BoardEntry, mark: Mark | None, course: Pictu
 
 def _build_child(board: Board, record: RunRecord) -> IntervalRow:
     value = read_metric(record, board.metric)
-    seed, fold = seed_and_fold(record)
+    seed, fold = get_seed_fold(record)
     name = f"seed {seed}" + (f", fold {fold}" if fold >= 0 else "")
     cells: dict[str, Cell] = {"model": TextCell(name, small=record.run), **_format_costs(record)}
     if value is not None:

@@ -81,7 +81,8 @@ def _write_sentences(parts: Sequence[ModelPart]) -> Iterator[str]:
     for part in parts:
         copies = f"in each of {part.times} layers " if part.layer and part.times > 1 else ""
         terms = f" with {', '.join(f'{term.name} ({term.detail})' for term in part.terms)}" if part.terms else ""
-        yield f"{copies}{part.title}{f', {part.detail}' if part.detail else ''}{terms}{_write_size(part, ', {} parameters')}"
+        size = _write_size(part, ", {} parameters")
+        yield f"{copies}{part.title}{f', {part.detail}' if part.detail else ''}{terms}{size}"
 
 
 def _write_size(part: ModelPart, form: str) -> str:

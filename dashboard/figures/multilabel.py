@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.evaluation.metrics import evaluate_classes
-from core.evaluation.scores import HALF, label_names
+from core.evaluation.scores import HALF, join_class_names
 from core.exceptions import NotAvailable
 from core.formatting import count
 from core.metrics import select_metrics
@@ -65,7 +65,7 @@ def pick_thresholds(record: RunRecord, choice: str) -> Floats:
 def apply_thresholds(report: SplitPredictions, decision: Decision, used: Floats) -> SplitPredictions:
     """Return the report with all labels predicted at thresholds (C,), and the probability of the answer about one."""
     predicted = report.probabilities > used
-    names = label_names(predicted, report.classes)
+    names = join_class_names(predicted, report.classes)
     chance = decision.probabilities[np.arange(len(predicted)), decision.predicted]
     return dataclasses.replace(report, examples=report.examples.assign(predicted=names, probability=chance))
 

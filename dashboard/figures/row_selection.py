@@ -77,12 +77,12 @@ class SplitFacts:
     @property
     def found_tags(self) -> Mapping[str, np.ndarray]:
         """Return by name the rows of every tag that has been found; empty while they are being found."""
-        return self.tagged.there if self.whole else {}
+        return self.tagged.available if self.whole else {}
 
     @cached_property
     def facets(self) -> list[Facet]:
         """Return the words of the filter; only once all tags have been found."""
-        return self.base_facets.list_facets(self.tagged.there)
+        return self.base_facets.list_facets(self.tagged.available)
 
     @property
     def groups(self) -> dict[str, RowGroups]:
@@ -91,7 +91,7 @@ class SplitFacts:
 
     def find_tags(self, prepare: Callable[[], None] = lambda: None) -> None:
         """Find all tags, and `prepare` what else is needed: seconds where this machine has never seen the run."""
-        _ = self.tagged.there, self.facets
+        _ = self.tagged.available, self.facets
         prepare()
         self.whole = True
 

@@ -261,7 +261,7 @@ def _tag_typed_text(source: Source) -> TaggedText:
 
 def _draw_typed(said: TaggedText, look: Look) -> Component:
     kinds = sorted({name[2:] for name in said.classes if name != OUTSIDE})
-    line = _build_line("said", said.words, decode_spans(said.tags), {}, chances=said.of_tags)
+    line = _build_line("said", said.words, decode_spans(said.tags), {}, chances=said.tag_probabilities)
     return _build_component([{"row": -1, "lines": [line]}], kinds, look)
 
 

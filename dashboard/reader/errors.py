@@ -88,7 +88,7 @@ class ErrorReader(ModelReader):
         """Return the predictions of a split."""
         return self.read_tagged_rows(record, split).table
 
-    def select_analysis(
+    def select_tagged_rows(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
     ) -> RowSelection:
         """Return the rows that a link's selection selects in a split, with all tags if no visitor waits.
@@ -159,7 +159,7 @@ class ErrorReader(ModelReader):
 
     def read_slices_version(self, record: RunRecord) -> str:
         """Return a text that changes with the slices of a run's data, and with the codes that they ask for."""
-        coded = any(each.of_codes for each in self.list_slices(record))
+        coded = any(each.uses_codes for each in self.list_slices(record))
         return error_analysis.slices.get_version(self.store(), record) + (
             self.open_codebook(record).version if coded else ""
         )
@@ -176,7 +176,7 @@ class ErrorReader(ModelReader):
         )
 
     def _make_slice_key(self, known: object, record: RunRecord, split: str, one: Slice, author: str | None) -> Key:
-        view = (author, self.open_codebook(record).version) if one.of_codes else ()
+        view = (author, self.open_codebook(record).version) if one.uses_codes else ()
         there = error_analysis.selection.parse_selection(one.select).split or split
         return *self.make_tags_key(record, there), one.name, one.select, one.created, view, split
 
@@ -184,7 +184,7 @@ class ErrorReader(ModelReader):
     def _measure_slice(
         self, known: Callable[[], SplitFacts], record: RunRecord, split: str, one: Slice, author: str | None
     ) -> dict[str, Any]:
-        there, seen = known(), self.read_annotations(record, author) if one.of_codes else None
+        there, seen = known(), self.read_annotations(record, author) if one.uses_codes else None
         return error_analysis.slices.report_slice(self.store(), there.table, there.tagged, one, seen)
 
     def add_slices(self, sides: ComparisonData, author: str | None = None) -> ComparisonData:
@@ -200,7 +200,7 @@ class ErrorReader(ModelReader):
         return path, get_file_version(path) if digest.isalnum() else ""
 
     @cache_result(32, _make_group_key)
-    def read_group(self, digest: str) -> PickedRows:
+    def read_picked(self, digest: str) -> PickedRows:
         """Return sentences that were picked one by one; InputError: they are no longer stored."""
         return error_analysis.selection.read_picked(self.store(), digest)
 

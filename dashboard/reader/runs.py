@@ -152,7 +152,7 @@ class RunReader:
 
     @cache_result(8, lambda self, record, split: self.make_files_key(record.run, split, TAGS))
     def read_tags(self, record: RunRecord, split: str) -> pd.DataFrame:
-        """Read the predicted tags of the words of a split, as `core.runs.word_tagging` does; NotAvailable: it has none."""
+        """Read the predicted word tags of a split (`core.runs.word_tagging`); NotAvailable: it has none."""
         return run_files.word_tagging.read_tags(self.store().get_path(record.run), split)
 
     def _make_sides_key(self, runs: Sequence[str], split: str, *asked: object) -> Key:

@@ -80,9 +80,9 @@ def write_html(told: ReportContents) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{_write_policy(runs, found)}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{write_node(told.title)} · Sentiscope</title><style>{_write_styles(found.scripts)}</style></head><body>"
-        f"{_write_head(told)}<main>{told.first}{''.join(map(_write_section, told.sections))}</main>{_write_foot(told)}"
-        f"{packed}<script>{script}</script></body></html>\n"
+        f"<title>{write_node(told.title)} · Sentiscope</title><style>{_write_styles(found.scripts)}</style></head>"
+        f"<body>{_write_head(told)}<main>{told.first}{''.join(map(_write_section, told.sections))}</main>"
+        f"{_write_foot(told)}{packed}<script>{script}</script></body></html>\n"
     )
 
 

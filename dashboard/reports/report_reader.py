@@ -63,7 +63,7 @@ class ReportReader(Reader):
             self._known[name].find_tags()
         return self._known[name]
 
-    def select_analysis(
+    def select_tagged_rows(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
     ) -> RowSelection:
         """Return the selected rows of a split with all tags, including that of answers that differ from `against`."""

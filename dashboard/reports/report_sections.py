@@ -21,7 +21,7 @@ from core.error_analysis.row_annotations import Annotations, compare_authors
 from core.exceptions import ConfigError, InputError, NotAvailable
 from core.formatting import count, format_duration, number
 from core.models.presets import PRESETS
-from core.runs.configuration import train_command
+from core.runs.configuration import write_train_command
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from dashboard.figures.dataset_summary import CARDINALITY, CLASSES, SPLITS, Balance, format_percent, get_class_shares
@@ -70,7 +70,7 @@ def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Se
         "What was done to the data": "; ".join(record.data_notes),
         "Description": PRESETS[record.preset].line if record.preset in PRESETS else "",
     }
-    line, note = train_command(record, store)
+    line, note = write_train_command(record, store)
     again = "<h3>To train it again</h3>" + write_node(make_node("pre", make_node("code", line), tabindex="0"))
     again += write_paragraph(note, "soft") if note else ""
     same = "The same settings, data, versions and number of threads give the same weights to the last bit."

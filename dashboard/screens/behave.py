@@ -27,7 +27,7 @@ from dashboard.data import data
 from dashboard.figures import behavioral_tests as figures
 from dashboard.figures.counterfactuals import COUNTER_EXAMPLES, ClassList, get_page_link
 from dashboard.figures.source import Source
-from dashboard.widgets.export import export_bar
+from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import make_anchor, show, show_caption, show_drawing, show_figure_heading, show_others
 from dashboard.widgets.messages import show_header, show_problem, show_summary
 from dashboard.widgets.progress import offer_analysis
@@ -48,9 +48,8 @@ def show_examples_link() -> None:
     """Show a link to the list of counter-examples further down, if there are any."""
     if n := len(data.list_examples()):
         said = "1 counter-example" if n == 1 else f"{count(n)} counter-examples"
-        st.html(
-            f'<p class="s-cap"><a href="#{make_anchor(COUNTER_EXAMPLES.name)}" target="_self">{said} of the class</a></p>'
-        )
+        link = f'<a href="#{make_anchor(COUNTER_EXAMPLES.name)}" target="_self">{said} of the class</a>'
+        st.html(f'<p class="s-cap">{link}</p>')
 
 
 def show_examples(record: RunRecord, beside: Sequence[str]) -> dict[str, pd.DataFrame]:
@@ -95,14 +94,14 @@ def _predict_examples(runs: Sequence[str], rows: Sequence[CounterExample]) -> di
 
 
 def _select_example(record: RunRecord, rows: Sequence[CounterExample], places: Sequence[int], key: str) -> None:
-    labels = [each.ought if set(each.labels) <= set(record.classes) else "" for each in rows]
+    labels = [each.expected if set(each.labels) <= set(record.classes) else "" for each in rows]
     about, at = "counter-examples of the class", places[0] if places else None
     selection.choose_sentences(record, [each.text for each in rows] if places else [], labels, about, at=at, by=key)
 
 
 def _show_example(record: RunRecord, one: CounterExample) -> None:
     with st.container(key="counter-example"):
-        said = " · ".join(filter(None, (f"ought to be {one.ought}", one.note, one.author, one.time[:10])))
+        said = " · ".join(filter(None, (f"ought to be {one.expected}", one.note, one.author, one.time[:10])))
         st.html(f'<div class="s-sel"><b>{escape(one.text)}</b> <span>{escape(said)}</span></div>', width="stretch")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if st.button("Look inside with this run", icon=":material/notes:", key="example-inside"):
@@ -142,7 +141,7 @@ def show_page() -> None:
         show_header("Behave", QUESTION, list_facts(record))
         show_problem("This suite cannot be asked", str(error))
         pick_suite(record, [])
-        export_bar("behave", show_examples(record, []), figures=False)
+        show_export_bar("behave", show_examples(record, []), figures=False)
         return
     size = f"{len(suite.tests)} tests, {len(suite.capabilities)} capabilities, {count(suite.size)} cases"
     show_header("Behave", QUESTION, list_facts(record, (suite.name, size)))
@@ -152,7 +151,7 @@ def show_page() -> None:
     show_examples_link()
     tables = _run_suite(record, suite, [by_name[name] for name in beside])
     tables |= show_others(Source(record, data), "behave", [figures.RATES])
-    export_bar("behave", tables | show_examples(record, beside), figures=False)
+    show_export_bar("behave", tables | show_examples(record, beside), figures=False)
 
 
 def _run_suite(record: RunRecord, suite: Suite, others: Sequence[RunRecord]) -> dict[str, pd.DataFrame]:

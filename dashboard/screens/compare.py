@@ -36,7 +36,7 @@ from dashboard.figures.model_comparison import (
 from dashboard.figures.results import SENTENCE, read_headline
 from dashboard.figures.source import Source
 from dashboard.figures.subplots import find_cell
-from dashboard.widgets.export import Table, export_bar
+from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import (
     show,
     show_caption,
@@ -56,7 +56,7 @@ from dashboard.widgets.messages import (
     show_summary,
 )
 from dashboard.widgets.options import choose_option, choose_split, pick_option, read_option
-from dashboard.widgets.report import report_button
+from dashboard.widgets.report import offer_report
 from dashboard.widgets.runs import get_chosen_run, offer_speed
 from dashboard.widgets.selection_bar import MOST as MOST_ROWS
 from dashboard.widgets.selection_bar import mark_cell, show_inside_button
@@ -115,8 +115,8 @@ def _show_comparison(source: Source) -> None:
     tables |= _show_curves(source)
     _show_maps(source)
     tables |= _show_costs(source) | show_others(source, "compare", PLACED)
-    export_bar("compare", tables)
-    report_button([each.run for each in (source.record, *source.others)], source.split)
+    show_export_bar("compare", tables)
+    offer_report([each.run for each in (source.record, *source.others)], source.split)
 
 
 def _choose_runs(done: dict[str, RunRecord]) -> list[RunRecord]:

@@ -30,7 +30,7 @@ from dashboard.figures.dataset_summary import CARDINALITY, SPLITS
 from dashboard.figures.datasets import BUILT_IN, DatasetOption, filter_rows
 from dashboard.screens.data_file import OF_TEXT, WITH_FOUND, is_unconfirmed, show_decisions, show_path_file, show_upload
 from dashboard.screens.data_rows import show_filters, show_rows, show_text
-from dashboard.widgets.export import Table, export_bar
+from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show, show_caption, show_heading, show_table
 from dashboard.widgets.messages import show_finding, show_header, show_notes, show_problem, show_shift
 from dashboard.widgets.progress import offer_analysis
@@ -121,7 +121,7 @@ def _show_dataset(option: DatasetOption, actions: st.delta_generator.DeltaGenera
             changed = {name for name in WITH_FOUND if option.settings.get(f"data.{name}")}
             task = "multi" if "separator" in changed else dataset.task
             show_decisions(dataset.decisions, task, dataset.fingerprint[:12], read, changed)
-    export_bar("data", {**tables, "Texts": lambda: rows}, figures=bool(card))
+    show_export_bar("data", {**tables, "Texts": lambda: rows}, figures=bool(card))
     n = sum(map(len, dataset.splits.values()))
     what = {"single": "classes", "multi": "labels, several per text", "tokens": "tags, one for each word"}[dataset.task]
     return [(dataset.name, f"{len(dataset.classes)} {what}"), (f"n = {count(n)}", "labelled texts")]

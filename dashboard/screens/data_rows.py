@@ -122,9 +122,8 @@ def show_text(rows: pd.DataFrame, place: int, tokenizer: Tokenizer) -> None:
     ids = st.toggle("Numbers of the tokens", key=state.IDS, help="The ids that the model reads; 1 is “unknown”")
     shown = pieces[:SHOWN_TOKENS]
     way = detect_direction("".join(piece.token for piece in shown))
-    st.html(
-        f'<ul class="s-toks" dir="{way}" aria-label="tokens">{"".join(_format_token(piece, ids) for piece in shown)}</ul>'
-    )
+    tokens = "".join(_format_token(piece, ids) for piece in shown)
+    st.html(f'<ul class="s-toks" dir="{way}" aria-label="tokens">{tokens}</ul>')
     unknown, cut = (any(getattr(piece, name) for piece in pieces) for name in ("unknown", "cut"))
     if unknown or cut:
         st.html(KEY[0].format(unknown=KEY[1] if unknown else "", cut=KEY[2] if cut else ""))

@@ -24,7 +24,7 @@ from dashboard.figures.preset_tables import describe_baseline
 from dashboard.figures.source import Source
 from dashboard.screens import embeddings_overlays as overlays
 from dashboard.widgets.bars import show_stats
-from dashboard.widgets.export import export_bar
+from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import show, show_caption, show_figures, show_others
 from dashboard.widgets.messages import as_sentence, show_empty, show_finding, show_header
 from dashboard.widgets.options import choose_option, choose_split, pick_option
@@ -143,7 +143,7 @@ def _show_map(source: Source, shown: SentenceMap, points: pd.DataFrame, text: st
     tables = MAP.build_tables(shown) | tables | overlays.show_groups(source, now)
     tables |= overlays.show_layers(source) | _show_silhouettes(source)
     placed_here = (MAP, MAP_COMMON, MAP_NEIGHBOURS, MAP_GROUPS, MAP_LAYERS, SILHOUETTES)
-    export_bar("map", tables | show_others(source, "embeddings", placed_here))
+    show_export_bar("map", tables | show_others(source, "embeddings", placed_here))
 
 
 def _select_points(source: Source, key: str, rows: int) -> None:

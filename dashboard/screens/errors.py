@@ -19,9 +19,9 @@ from dashboard.figures.source import Source
 from dashboard.screens.errors_codes import list_sessions
 from dashboard.screens.errors_reader import show_codes_part, show_other_texts, show_reader
 from dashboard.screens.errors_statistics import get_other_run, show_filter_bar, show_statistics
-from dashboard.widgets.export import Table, export_bar
+from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.messages import show_empty, show_finding, show_header, show_problem
-from dashboard.widgets.report import report_button
+from dashboard.widgets.report import offer_report
 from dashboard.widgets.runs import describe_end, list_facts, require_run
 
 QUESTION = "Which sentences go wrong, and what do they have in common?"
@@ -73,8 +73,8 @@ def show_page() -> None:
                 show_problem("There are no tags", why_not)
             else:
                 st.fragment(_rerun_when_tagged, run_every=1.0)(record, split)
-    export_bar("errors", tables, figures=False)
-    report_button([record.run], split, **list_sessions(shown))
+    show_export_bar("errors", tables, figures=False)
+    offer_report([record.run], split, **list_sessions(shown))
 
 
 def _get_split(splits: Sequence[str]) -> str:
@@ -89,7 +89,7 @@ def _get_split(splits: Sequence[str]) -> str:
 def _read_selected(record: RunRecord, split: str) -> RowSelection | None:
     asked = state.get_param(state.SELECT) or WRONG
     try:
-        found = data.select_analysis(record, split, asked, state.get_author(), against=get_other_run(record, split))
+        found = data.select_tagged_rows(record, split, asked, state.get_author(), against=get_other_run(record, split))
         return found.reorder_rows(state.get_param(state.ORDER))
     except InputError as error:
         show_problem("This selection cannot be made here", str(error).removeprefix("--where "))

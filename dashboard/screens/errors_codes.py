@@ -107,7 +107,7 @@ def _drop_code_rules(shown: RowSelection) -> RowSelection:
     return (
         shown
         if others == _get_selection()
-        else data.select_analysis(shown.table.record, shown.table.split, str(others), state.get_author())
+        else data.select_tagged_rows(shown.table.record, shown.table.split, str(others), state.get_author())
     )
 
 
@@ -397,12 +397,12 @@ Step = tuple[int, Callable[[], None]]
 """The number of a change, and what writes it down."""
 
 
-def get_handled() -> int:
+def get_last_report() -> int:
     """Return the number of the last report that was stored."""
     return int(state.get_value(state.HANDLED, 0))
 
 
-def get_undone() -> int:
+def get_last_undo() -> int:
     """Return the number of the report that last moved the reader by taking a change back; 0: none has."""
     return int(state.get_value(state.UNDONE, 0))
 
@@ -431,7 +431,7 @@ def store_reports(key: str, shown: RowSelection) -> None:
     told: Mapping[str, Any] = state.get_value(key, {})
     # What was told to a session before this one is done, or is told to this one again.
     said, taken = (each if each.get("session") == state.get_session() else {} for each in _iterate_reports(told))
-    undo, before = int(taken.get("count") or 0), get_handled()
+    undo, before = int(taken.get("count") or 0), get_last_report()
     steps: list[Step] = [*_iterate_changes(shown, said.get("rows") or {}), (undo, partial(_undo_last, shown, undo))]
     refused = ""
     if any(number > before for number, _ in steps):

@@ -12,8 +12,8 @@ from dashboard.data import data
 from dashboard.figures.error_list import ERRORS, Coding, Detail, SentenceList, find_other_rules
 from dashboard.figures.row_selection import RowSelection
 from dashboard.screens.errors_codes import (
-    get_handled,
-    get_undone,
+    get_last_report,
+    get_last_undo,
     move_annotations,
     set_author,
     show_codes,
@@ -91,7 +91,7 @@ def _show_texts(shown: RowSelection) -> None:
     around = None if rest.get("around") is None else int(rest["around"])
     said = _read_annotations(record)
     at, again = str(state.get_value(state.AT, "")), int(state.get_value(state.AGAIN, 0))
-    reading = SentenceList(shown, at, known, without, said, again, undone=get_undone(), around=around)
+    reading = SentenceList(shown, at, known, without, said, again, undone=get_last_undo(), around=around)
     note = ERRORS.resolve_text(ERRORS.note, reading)
     if text := state.pop_value(state.NOT_WRITTEN):
         show_problem("This was not written down", str(text))
@@ -127,7 +127,7 @@ def _read_annotations(record: RunRecord) -> Coding | None:
     return Coding(
         coded,
         state.get_author(),
-        get_handled(),
+        get_last_report(),
         changed,
         state.get_secret(),
         state.get_session(),
@@ -151,7 +151,7 @@ def _carry_place(key: str) -> None:
     A report that left before the reader heard of a change taken back does not lead away from the row of that change.
     """
     rest = state.get_value(key, {}).get("rest") or {}
-    if (at := rest.get("at")) and int(rest.get("undone") or 0) >= get_undone():
+    if (at := rest.get("at")) and int(rest.get("undone") or 0) >= get_last_undo():
         state.set_param(state.AT, str(at))
     _rerun_parts()
 

@@ -18,7 +18,7 @@ from dashboard.figures.preset_tables import describe_baseline
 from dashboard.figures.results import choose_default_run
 from dashboard.figures.sentence_maps import has_subtraction
 from dashboard.figures.source import Source
-from dashboard.widgets.export import Table, export_bar
+from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show, show_others
 from dashboard.widgets.messages import show_empty, show_finding, show_header, show_next_step, show_problem
 from dashboard.widgets.options import choose_option, read_option
@@ -92,7 +92,7 @@ def _show_lambdas(record: RunRecord) -> None:
     show(COURSE, shown)
     show(FINAL, shown)
     tables: dict[str, Table] = {**COURSE.build_tables(shown), **_show_scalars(record)}
-    export_bar("lambdas", {**tables, **show_others(source, "lambdas", PLACED)})
+    show_export_bar("lambdas", {**tables, **show_others(source, "lambdas", PLACED)})
 
 
 def _show_no_lambda(record: RunRecord) -> None:
@@ -109,7 +109,7 @@ def _show_no_lambda(record: RunRecord) -> None:
     else:
         show_empty(title, f"{text} Train ndt-01-n3 to see some.", "Train a model", "train")
     if tables:
-        export_bar("lambdas", tables, figures=False)
+        show_export_bar("lambdas", tables, figures=False)
 
 
 def _show_scalars(record: RunRecord) -> dict[str, Table]:

@@ -27,7 +27,7 @@ from dashboard.figures.preset_tables import (
     list_questions,
     read_sizes,
 )
-from dashboard.widgets.export import Table, export_bar
+from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import show, show_caption, show_heading, show_table
 from dashboard.widgets.messages import show_header
 from dashboard.widgets.style import get_row_height
@@ -54,7 +54,7 @@ def show_page() -> None:
     tables |= _show_list("Worth trying", list_questions(name), TRIALS, f"What else could be asked of {name}")
     tables["Differences"] = _show_comparison(name)
     tables |= _show_backbones(state.get_value(state.PAPER, ALL))
-    export_bar("models", tables)
+    show_export_bar("models", tables)
 
 
 def _pick_sizes(record: RunRecord | None) -> Sizes:

@@ -14,7 +14,7 @@ from dashboard.data import data
 from dashboard.figures.leaderboard import Board, list_board_metrics
 from dashboard.figures.results import build_run_frame, choose_default_run, read_headline
 from dashboard.screens.overview_table import offer_import, show_board, show_imported
-from dashboard.widgets.export import export_bar
+from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import show_caption
 from dashboard.widgets.messages import show_empty, show_header, show_next_step
 from dashboard.widgets.runs import show_damaged
@@ -63,7 +63,7 @@ def show_page() -> None:
     for record in (one for one in records if one.status == "damaged"):
         show_damaged(record)
     offer_import()
-    export_bar("overview", {"Runs": partial(build_run_frame, records)}, figures=False)
+    show_export_bar("overview", {"Runs": partial(build_run_frame, records)}, figures=False)
     _test_ties(shown)
 
 

@@ -30,11 +30,11 @@ from dashboard.figures.source import Source
 from dashboard.screens import performance_selection as parts
 from dashboard.screens.performance_data import show_other_data
 from dashboard.widgets.bars import show_stats
-from dashboard.widgets.export import export_bar
+from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import show_caption, show_figure, show_figures, show_others, show_table
 from dashboard.widgets.messages import show_empty, show_finding, show_header, show_shift
 from dashboard.widgets.options import choose_option, choose_split, read_option
-from dashboard.widgets.report import report_button
+from dashboard.widgets.report import offer_report
 from dashboard.widgets.runs import describe_end, list_facts, require_run
 from dashboard.widgets.selection_bar import mark_cell, show_selected
 
@@ -90,8 +90,8 @@ def show_page() -> None:
     with contextlib.suppress(NotAvailable):
         tables |= show_figures(source, NUMBERS_OF)
     tables |= show_other_data(record)
-    export_bar("performance", {**tables, "Sentences": report.examples})
-    report_button([record.run], split)
+    show_export_bar("performance", {**tables, "Sentences": report.examples})
+    offer_report([record.run], split)
 
 
 def _explain_missing(record: RunRecord) -> tuple[str, str, str]:

@@ -190,7 +190,7 @@ def _keep_example(record: RunRecord, text: str, key: str) -> None:
     except SentiscopeError as error:
         state.set_value(state.KEPT, f"Not kept: {error}.")
     else:
-        state.set_value(state.KEPT, f"Kept as {kept.ought}: {quote_text(text, 60)}")
+        state.set_value(state.KEPT, f"Kept as {kept.expected}: {quote_text(text, 60)}")
         state.set_value(state.KEEP_NOTE, "")
 
 

@@ -45,7 +45,7 @@ from dashboard.screens.sentence_compare import compare_pinned, show_second_run
 from dashboard.screens.sentence_counterfactual import show_counterfactual
 from dashboard.screens.sentence_history import show_tried
 from dashboard.widgets.bars import show_prediction
-from dashboard.widgets.export import Table, export_bar
+from dashboard.widgets.export import Table, show_export_bar
 from dashboard.widgets.figure import (
     make_anchor,
     show,
@@ -120,7 +120,7 @@ def show_sections(
     )
     drawn = deep or bool(reached) or any(figure.is_available(source) for figure in PLACED if figure not in OF_WORDS)
     with end:
-        export_bar("sentence", {"Prediction": answers, **tables}, figures=drawn)
+        show_export_bar("sentence", {"Prediction": answers, **tables}, figures=drawn)
 
 
 def _list_sections(

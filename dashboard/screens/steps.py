@@ -18,7 +18,7 @@ from dashboard.figures.forward_pass import COMPONENT, HEAD, STAGE, STEPS, build_
 from dashboard.figures.results import choose_default_text
 from dashboard.figures.source import Source
 from dashboard.widgets.bars import show_prediction
-from dashboard.widgets.export import export_bar
+from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import show_bare, show_caption, show_others
 from dashboard.widgets.messages import as_sentence, show_empty, show_finding, show_header
 from dashboard.widgets.options import choose_option
@@ -85,7 +85,7 @@ def _show_stages(record: RunRecord, text: str, line: DeltaGenerator) -> None:
     for note in steps.notes:
         show_finding("How this text is read", note)
     tables = show_others(source, "steps", [STEPS])
-    export_bar("steps", {"Steps": partial(build_step_table, steps), **tables}, figures=False)
+    show_export_bar("steps", {"Steps": partial(build_step_table, steps), **tables}, figures=False)
 
 
 def _pick_options(source: Source) -> None:

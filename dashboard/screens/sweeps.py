@@ -22,7 +22,7 @@ from dashboard import access, state
 from dashboard.data import data
 from dashboard.figures import sweeps as figures
 from dashboard.screens.sweeps_example import read_example
-from dashboard.widgets.export import export_bar
+from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import show, show_caption, show_drawing, show_table
 from dashboard.widgets.messages import show_finding, show_header, show_problem, show_progress
 from dashboard.widgets.style import get_look
@@ -106,7 +106,7 @@ def _show_sweep(plan: Plan) -> None:
             run_files.sweep_table.flatten_table(data.build_sweep_table(plan, version, (), baseline or ""))
         )
 
-    export_bar("sweep", {"Table": build_full_table, "Runs": runs})
+    show_export_bar("sweep", {"Table": build_full_table, "Runs": runs})
 
 
 def _is_live(plan: Plan, found: SweepState) -> bool:

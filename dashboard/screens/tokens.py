@@ -18,7 +18,7 @@ from dashboard.figures import token_tags
 from dashboard.figures.results import Stat, find_metric, list_stats
 from dashboard.figures.source import Source
 from dashboard.widgets.bars import show_stats
-from dashboard.widgets.export import export_bar
+from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import show_bare, show_caption, show_figure, show_figures, show_heading, show_others
 from dashboard.widgets.messages import show_error, show_finding, show_header, show_problem, show_shift, show_summary
 from dashboard.widgets.options import choose_option, pick_option
@@ -73,7 +73,7 @@ def _show_metrics(record: RunRecord, splits: list[str]) -> None:
     shown = token_tags.TAG_SENTENCES, token_tags.TAG_TYPES, token_tags.TAG_ERRORS
     tables = show_figures(source, *shown)
     tables |= show_others(source, "tokens", (*shown, token_tags.TAG_TYPED, token_tags.TAG_CHANCES))
-    export_bar("tokens", tables | _show_typed(record))
+    show_export_bar("tokens", tables | _show_typed(record))
 
 
 def _list_stats(source: Source) -> list[Stat]:
@@ -93,7 +93,7 @@ def _show_typed_part(record: RunRecord) -> None:
     try:
         show_bare(source, token_tags.TAG_TYPED)
         shown = show_figure(source, token_tags.TAG_CHANCES)
-        unread = sum(chance is None for chance in shown.of_tags)
+        unread = sum(chance is None for chance in shown.tag_probabilities)
         if unread:
             show_finding(
                 f"{count(unread)} of {count(len(shown.words))} words were not read",

@@ -18,8 +18,8 @@ from dashboard.data import data
 from dashboard.figures.results import read_headline
 from dashboard.figures.training_curves import LAMBDAS, LEARNING
 from dashboard.figures.training_log import Curves
-from dashboard.screens.train_form import train_form
-from dashboard.widgets.export import export_bar
+from dashboard.screens.train_form import show_form
+from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import show, show_caption, show_heading
 from dashboard.widgets.messages import (
     as_sentence,
@@ -45,10 +45,10 @@ def show_page() -> None:
         show_header("Train", WATCH, list_facts(record))
         st.fragment(_show_live, run_every=POLL_SECONDS)(record.run)
         with st.expander("Train another model", icon=":material/add:"):
-            train_form()
+            show_form()
         return
     show_header("Train", CHOOSE)
-    train_form()
+    show_form()
     waiting = any(one.status in LIVE for one in records)
     st.fragment(_show_others, run_every=POLL_SECONDS if waiting else None)(waiting)
     if record is not None:
@@ -191,18 +191,18 @@ def show_outcome(record: RunRecord) -> None:
         show_finding("Training has been stopped", _describe_resume(record))
     if record.status == "done":
         _show_result(record)
-    elif record.unbound:
-        show_finding("This run can be looked at, and not be trained here", record.unbound)
+    elif record.foreign_reason:
+        show_finding("This run can be looked at, and not be trained here", record.foreign_reason)
     else:
         word, about = "Start over", "No checkpoint is left; it starts from step 0"
         if data.has_checkpoint(record.run):
             word, about = "Resume", "Continues from its last checkpoint"
         st.button(word, "go-on", about, partial(_resume_run, record.run), icon=":material/play_arrow:")
-    if record.strange:
-        show_caption(f"Written by a newer version, kept and not read here: {', '.join(record.strange[:8])}.")
+    if record.unknown_fields:
+        show_caption(f"Written by a newer version, kept and not read here: {', '.join(record.unknown_fields[:8])}.")
     if curves.loss:
         _show_figures(curves, skipped)
-        export_bar("train", LEARNING.build_tables(curves))
+        show_export_bar("train", LEARNING.build_tables(curves))
     elif record.status == "done":
         by_steps = record.config.model.by_steps
         why = "has no readable history left" if by_steps else "is not trained step by step: it is solved in one go"

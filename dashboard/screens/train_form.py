@@ -61,7 +61,7 @@ class Draft:
     recipe: AppliedRecipe
 
 
-def train_form() -> None:
+def show_form() -> None:
     """Show three choices and one button, under them what it begins with; every setting below, folded."""
     with st.container(key="train-form", horizontal=True, vertical_alignment="bottom", gap="small"):
         pick_preset(MODEL, help="The Models page shows what each is made of")

@@ -30,7 +30,7 @@ Table: TypeAlias = "pd.DataFrame | Callable[[], pd.DataFrame]"
 """A table, or what makes it; written as CSV only for whoever asks: a file made before is gone after the next rerun."""
 
 
-def export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = True) -> None:
+def show_export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = True) -> None:
     """Offer the figures and tables of the page as files; on a projector nothing."""
     if state.is_projector():
         return

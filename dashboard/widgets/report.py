@@ -39,7 +39,7 @@ class ReportRequest:
         return "-".join(filter(None, ("-".join(self.runs)[:120], self.split, self.codes[:40])))
 
 
-def report_button(runs: Sequence[str], split: str, *, sessions: Mapping[str, str] | None = None, now: str = "") -> None:
+def offer_report(runs: Sequence[str], split: str, *, sessions: Mapping[str, str] | None = None, now: str = "") -> None:
     """Show a button that makes the report, then one that saves it; on a projector none.
 
     `sessions` are coded sessions that there may be a report of, with their words; `now` is the one that is shown.

@@ -101,7 +101,7 @@ def read_link_edits(record: RunRecord, text: str, trained: SentenceView) -> tupl
     edits, parts, left_out = parse_edits(record, trained, state.get_param(state.EDIT))
     if left_out and parts.layers:
         many = "One change" if left_out == 1 else f"{left_out} changes"
-        show_finding(f"{many} of the link cannot be made here", f"This run has {parts.has}.")
+        show_finding(f"{many} of the link cannot be made here", f"This run has {parts.syntax_help}.")
     return edits, parts, data.inspect_text(record.run, text, edits)
 
 

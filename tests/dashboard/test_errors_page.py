@@ -173,14 +173,14 @@ def nearly() -> None:
     from dashboard.data import data
     from dashboard.screens.errors_reader import _select_nearly_wrong
 
-    _select_nearly_wrong(data.select_analysis(data.store().read("perfect"), "test", "wrong;truth=good"))
+    _select_nearly_wrong(data.select_tagged_rows(data.store().read("perfect"), "test", "wrong;truth=good"))
 
 
 def picked() -> None:
     from dashboard.data import data
     from dashboard.screens.errors_statistics import _select_slice
 
-    _select_slice(data.select_analysis(data.store().read("finished"), "test", "wrong"))
+    _select_slice(data.select_tagged_rows(data.store().read("finished"), "test", "wrong"))
 
 
 def test_what_is_picked_becomes_the_selection(runs):
@@ -205,7 +205,7 @@ def test_a_step_that_is_advised_shows_its_sentences(page, runs):
     app = whole(app)
     selected = app.session_state[state.SELECT]
     table = read_table(RunStore(runs), "tagged")
-    expected = data.select_analysis(table.record, "test", selected).places
+    expected = data.select_tagged_rows(table.record, "test", selected).places
     keys = table.frame["key"].to_numpy()[expected].tolist()
     assert [row["key"] for row in drawn(app, "reader")[0]["rows"]] == keys and 0 < len(keys) < 100
 

@@ -80,7 +80,7 @@ def test_both_readers_find_the_same(runs):
         one.compare_methods("finished", "not good", "positive", UNCHANGED, ("deletion",)) for one in (lone, data)
     ]
     assert methods[0].by["deletion"].pushes.tolist() == methods[1].by["deletion"].pushes.tolist()
-    wrong = [one.select_analysis(record, "test", "wrong") for one in (lone, data)]
+    wrong = [one.select_tagged_rows(record, "test", "wrong") for one in (lone, data)]
     assert wrong[0].places.tolist() == wrong[1].places.tolist() and wrong[0].known.whole
     assert lone.measure_slices(record, "test") == data.measure_slices(record, "test") == []
     assert lone.measure_split(record, "test") == data.measure_split(record, "test")

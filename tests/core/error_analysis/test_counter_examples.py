@@ -96,7 +96,7 @@ def test_of_several_labels_the_whole_set_is_kept_and_asked_for(tmp_path):
     intended = (("long one", ["b"]), ("long one", "b;a"), ("short", []), ("short", ["b"]), ("short", ["c", "a"]))
     rows = [keep_example(tmp_path, text, labels) for text, labels in intended]
     assert [each.label for each in rows] == ["b", "a;b", "", "b", "a;c"]
-    assert [each.ought for each in rows] == ["b", "a, b", "none of them", "b", "a, c"]
+    assert [each.expected for each in rows] == ["b", "a, b", "none of them", "b", "a, c"]
     assert keep_example(tmp_path, "short", "none of them").id == rows[2].id and len(read_examples(tmp_path)) == 5
     said = predict_examples(several, rows)
     assert [each.said for each in said] == ["b", "b", "none of them", "none of them", "none of them"]

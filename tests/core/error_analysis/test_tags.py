@@ -55,13 +55,13 @@ def test_runs_that_disagree_are_told_apart_from_seeds_of_the_same_model(store):
     np.testing.assert_array_equal(tags.match_tag("models disagree"), apart)
     for name in ("other", "third"):
         expected = (said[name] != said["one"]).to_numpy()
-        np.testing.assert_array_equal(tags.there[f"models disagree with {name}"], expected)
+        np.testing.assert_array_equal(tags.available[f"models disagree with {name}"], expected)
         np.testing.assert_array_equal(TableTags(store, table).match_tag(f"models disagree with {name}"), expected)
-    assert "models disagree" not in tags.there and "models disagree" not in tags.absent
+    assert "models disagree" not in tags.available and "models disagree" not in tags.absent
     alone = TableTags(store, table)
     np.testing.assert_array_equal(alone.match_tag("seeds disagree"), tags.match_tag("seeds disagree"))
     assert "--against" in alone.absent["models disagree"]
-    assert set(alone.compare_with_run("third").there) - set(alone.there) == {"models disagree with third"}
+    assert set(alone.compare_with_run("third").available) - set(alone.available) == {"models disagree with third"}
     with pytest.raises(InputError, match="no run 'nobody'"):
         alone.match_tag("models disagree with nobody")
     with pytest.raises(InputError, match="not tested on the same rows"):
@@ -111,7 +111,7 @@ def test_texts_in_a_language_without_lists_have_no_tags_of_words(store):
     with pytest.raises(InputError, match="'irony': there is none; the tags are negation, contrast"):
         tags.match_tag("irony")
     assert "no lexicon" in tags.absent["lexicon disagrees"]
-    assert set(tags.there) | set(tags.absent) == set(ABOUT)
+    assert set(tags.available) | set(tags.absent) == set(ABOUT)
 
 
 @pytest.mark.slow
@@ -122,11 +122,11 @@ def test_of_a_trained_run_tokenizer_training_texts_and_space_are_asked_and_kept(
     assert tags.match_tag("truncated").sum() == 0  # eight words each
     assert tags.match_tag("near duplicate").tolist() == [False] * len(table)  # seven of eight words and a number: 7 / 9
     assert set(tags.absent) == {"models disagree", "seeds disagree", "lexicon disagrees", "unsure under dropout"}
-    first = {name: has.tolist() for name, has in tags.there.items()}
+    first = {name: has.tolist() for name, has in tags.available.items()}
     assert heard and (table.frame["text"].str.split().str.len() == 8).all()
     heard.clear()
     again = TableTags(trained.store, table, tell=lambda what, share: heard.append(what))
-    assert {name: has.tolist() for name, has in again.there.items()} == first and not heard
+    assert {name: has.tolist() for name, has in again.available.items()} == first and not heard
 
 
 @pytest.mark.slow
@@ -179,6 +179,6 @@ def test_a_run_without_its_texts_has_the_tags_that_need_none(store):
     pd.read_parquet(path).drop(columns="text").to_parquet(path, index=False)
     table = read_table(store, "one")
     tags = TableTags(store, table)
-    assert "its text is not kept" in table.texts[3] and set(tags.there) == {"low margin", "sure and wrong"}
+    assert "its text is not kept" in table.texts[3] and set(tags.available) == {"low margin", "sure and wrong"}
     np.testing.assert_array_equal(tags.match_tag("sure and wrong"), labels == 0)
     assert all("made without its texts" in tags.absent[name] for name in ("negation", "question", "near duplicate"))

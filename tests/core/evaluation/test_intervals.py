@@ -10,7 +10,6 @@ from core.evaluation import intervals as module
 from core.evaluation.intervals import (
     RANKED_RESAMPLES,
     RESAMPLES,
-    combine_runs,
     compute_bands,
     compute_class_intervals,
     compute_ece_interval,
@@ -18,6 +17,7 @@ from core.evaluation.intervals import (
     compute_newcombe,
     compute_wilson,
     list_class_intervals,
+    pool_intervals,
 )
 from core.evaluation.metrics import evaluate
 from core.evaluation.scores import SingleLabelScores
@@ -192,7 +192,7 @@ def test_a_class_never_predicted_has_no_interval_of_precision_and_several_labels
 
 def over_seeds(values, ranges, fold=-1):
     """Of seeds 0, 1, … on the same rows."""
-    return combine_runs(
+    return pool_intervals(
         *({(seed, fold): each for seed, each in enumerate(given)} for given in (values, ranges)), (0, 1)
     )
 
@@ -207,7 +207,7 @@ def test_the_interval_over_seeds_adds_what_the_rows_and_the_seeds_vary():
     assert over_seeds([0.8, 0.8], [(0.8, 0.8)] * 2) == (0.8, 0.8)
     assert over_seeds([1.0, 0.98], [(0.9, 1.0), (0.88, 1.0)])[1] == 1.0, "it ends where the metric does"
     values, ranges = {(0, fold): 0.8 for fold in range(4)}, {(0, fold): (0.76, 0.84) for fold in range(4)}
-    assert combine_runs(values, ranges) == pytest.approx((0.78, 0.82)), "over folds that of all their rows"
+    assert pool_intervals(values, ranges) == pytest.approx((0.78, 0.82)), "over folds that of all their rows"
 
 
 @pytest.mark.parametrize(

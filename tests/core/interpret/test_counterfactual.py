@@ -280,7 +280,7 @@ TEXT = "a good great fine happy film and bad awful sad plot the ending never wor
 def read_with(preset="vanilla", lexicon=None, text=None, **change):
     tokenizer = fit_tokenizer([TEXT], TextConfig(min_freq=1, **(text or {})))
     if lexicon is not None:
-        tokenizer.take_lexicon(lexicon)
+        tokenizer.set_lexicon(lexicon)
     torch.manual_seed(0)
     config = PRESETS[preset].model
     config = dataclasses.replace(small(config) if config.family == "encoder" else config, **change)

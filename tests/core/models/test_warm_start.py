@@ -8,7 +8,7 @@ import torch
 from core.models.builder import build_model
 from core.models.config import AttentionConfig, HeadConfig, ModelConfig
 from core.models.trace import Batch
-from core.models.warm_start import start_from
+from core.models.warm_start import copy_weights
 
 BODY = ModelConfig(width=8, layers=2, ff_width=12, norm="rms", feedforward="swiglu", attention=AttentionConfig(heads=2))
 NDT = AttentionConfig(heads=2, components=3, mixing="additive", head_norm=True)
@@ -21,7 +21,7 @@ def model(config=BODY, vocabulary=9, classes=2, seed=0):
 
 def copied(target, source, origins=(), same_classes=True):
     before = {name: tensor.clone() for name, tensor in target.state_dict().items()}
-    found = start_from(target, source, origins=origins, same_classes=same_classes)
+    found = copy_weights(target, source, origins=origins, same_classes=same_classes)
     return found, before, target.state_dict(), source.state_dict()
 
 
@@ -95,4 +95,4 @@ def test_of_another_width_nothing_fits_but_the_answer():
 
 def test_words_that_do_not_add_up_are_refused():
     with pytest.raises(ValueError, match="12 words, but 9 known and 1 new ones"):
-        start_from(model(vocabulary=12), model(), origins=[[2]], same_classes=True)
+        copy_weights(model(vocabulary=12), model(), origins=[[2]], same_classes=True)

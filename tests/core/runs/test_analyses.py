@@ -89,7 +89,7 @@ def test_what_is_interrupted_leaves_nothing_and_what_fails_says_why_until_it_is_
 
 
 def test_of_a_starter_it_is_kept_in_the_cache_unless_it_came_with_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(analyses, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(analyses, "get_cache_folder", lambda: tmp_path / "cache")
     run = tmp_path / "starter"
     (run / "maps").mkdir(parents=True)
     (run / "maps" / "old.json").touch()

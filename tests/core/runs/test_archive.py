@@ -250,10 +250,10 @@ def test_no_way_reads_a_file_that_an_archive_names(store, tmp_path, monkeypatch)
 
 def test_names_stay_and_paths_lose_where_they_lay_once(store, elsewhere):
     record = store.read(import_zip(store, foreign({"data.name": "sst2", "text.lexicon": "vader"}), "mine.zip"))
-    assert (record.config.data.name, record.config.text.lexicon, record.unbound) == ("sst2", "vader", "")
+    assert (record.config.data.name, record.config.text.lexicon, record.foreign_reason) == ("sst2", "vader", "")
     record = store.read(import_zip(store, foreign({"text.lexicon": "vader,/home/me/trade.csv"}), "mine.zip"))
-    assert record.config.text.lexicons == ("vader", "elsewhere:trade.csv") and "'trade.csv'" in record.unbound
-    assert "--set text.lexicon=vader,FILE" in record.unbound
+    assert record.config.text.lexicons == ("vader", "elsewhere:trade.csv") and "'trade.csv'" in record.foreign_reason
+    assert "--set text.lexicon=vader,FILE" in record.foreign_reason
     run = import_zip(store, foreign({"data.name": "/a/b.csv", "text.lexicon": "a/trade.csv,b/trade.csv"}), "two.zip")
     again = elsewhere.read(import_zip(elsewhere, io.BytesIO(export_run(store, run)), "x.zip")).config
     assert again.text.lexicons == ("elsewhere:trade.csv", "elsewhere:trade.csv (2)")

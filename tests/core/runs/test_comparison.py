@@ -10,7 +10,7 @@ from scipy.stats import binomtest, wilcoxon
 from sklearn.metrics import f1_score
 
 from core.evaluation.comparison import describe_pair
-from core.evaluation.intervals import combine_runs, compute_intervals, compute_wilson
+from core.evaluation.intervals import compute_intervals, compute_wilson, pool_intervals
 from core.exceptions import InputError
 from core.runs.comparison import compare_models, find_tied_ranges, find_ties
 from core.runs.comparison_data import read_comparison_data
@@ -145,7 +145,7 @@ def test_seeds_are_folded_and_paired_by_example_and_seed(store):
     assert pair["only_first_right"] == sum((drawn["a", seed] & ~drawn["b", seed]).sum() for seed in range(3))
     assert found["n"] == ROWS and found["runs"][0]["metrics"]["accuracy"]["deviation"] > 0
     values = {(seed, -1): drawn["a", seed].mean() for seed in range(3)}
-    overview = combine_runs(values, {run: compute_wilson(share * ROWS, ROWS) for run, share in values.items()})
+    overview = pool_intervals(values, {run: compute_wilson(share * ROWS, ROWS) for run, share in values.items()})
     assert found["runs"][0]["metrics"]["accuracy"]["interval"] == list(overview)
     run(store, "words", POOR, preset="tfidf-logreg")
     (pair,) = compared(store, "a0", "a1", "a2", "words")["pairs"]

@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 from core.config import compose, flatten_config, parse_settings
-from core.runs.configuration import configure_with_recipe, train_command
+from core.runs.configuration import configure_with_recipe, write_train_command
 from core.runs.record import RunRecord
 from core.runs.store import RunStore, get_starters_dir
 
@@ -43,27 +43,27 @@ def typed(command: str) -> dict[str, object]:
     ids=lambda record: record.preset,
 )
 def test_the_command_comes_to_the_settings_of_the_run(record, tmp_path):
-    command, note = train_command(record, RunStore(tmp_path))
+    command, note = write_train_command(record, RunStore(tmp_path))
     assert note == ""
     assert typed(command) == flatten_config(record.config)
 
 
 def test_where_the_run_that_it_started_from_is_gone_every_setting_is_written_and_that_is_said(tmp_path):
     config = compose("vanilla", {"training.start": "gone", "model.width": 32})
-    command, note = train_command(RunRecord("one", "vanilla", "done", config, ""), RunStore(tmp_path))
+    command, note = write_train_command(RunRecord("one", "vanilla", "done", config, ""), RunStore(tmp_path))
     assert "--set=training.start=gone" in command and "--set=model.width=32" in command
     assert "It cannot be run here" in note and "gone" in note
     config = compose("vanilla", {"data.name": "elsewhere:reviews.csv"})
-    _, note = train_command(RunRecord("one", "vanilla", "done", config, ""), RunStore(tmp_path))
+    _, note = write_train_command(RunRecord("one", "vanilla", "done", config, ""), RunStore(tmp_path))
     assert "With a copy of your own" in note
-    command, _ = train_command(of("vanilla", training__epochs=3), RunStore(tmp_path))
+    command, _ = write_train_command(of("vanilla", training__epochs=3), RunStore(tmp_path))
     assert command == "sentiscope train --data=built-in --model=vanilla --set=training.epochs=3", "no other setting"
 
 
 def test_of_every_starter_the_command_has_the_settings(tmp_path):
     store = RunStore(get_starters_dir())
     for record in store.list():
-        command, note = train_command(record, store)
+        command, note = write_train_command(record, store)
         wanted, usual = flatten_config(record.config), flatten_config(compose(record.preset))
         if not note:
             assert typed(command) == wanted

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from waiting import cancel_at
 
-from core.cache import cache_folder
+from core.cache import get_cache_folder
 from core.config import compose
 from core.data.dataset import TRAIN, VALIDATION, Dataset
 from core.data.load import load_dataset
@@ -129,7 +129,7 @@ def test_a_finished_run_teaches_by_its_probabilities_and_is_asked_once_for_the_s
     assert np.array_equal(said("turned", turned), first[:, [1, 0]]), "in the order of our classes"
     fewer = load_dataset(dataclasses.replace(config.data, limit=30))
     assert len(said("of others", fewer)) == len(fewer.splits[TRAIN]) and len(asked) == 4
-    for kept in cache_folder().glob("taught-*"):
+    for kept in get_cache_folder().glob("taught-*"):
         kept.write_bytes(kept.read_bytes()[:100])  # a damaged one is made again
     assert np.array_equal(said("third", data), first) and len(asked) == 5
     (store.get_path(run) / WEIGHTS).unlink()  # it may go while the other trains: what it said is kept
@@ -172,7 +172,7 @@ def test_teachers_that_make_no_sense_are_refused_by_name(store, tiny, tmp_path):
     archive.export_file(store, "mine", tmp_path / "mine.zip")
     came = store.read(archive.import_run(store, tmp_path / "mine.zip"))
     assert came.config.training.teacher == "elsewhere:mistress", "no run of that name here"
-    assert "'mistress'" in came.unbound and "--set training.teacher=RUN" in came.unbound
+    assert "'mistress'" in came.foreign_reason and "--set training.teacher=RUN" in came.foreign_reason
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 from core import api
 from core.exceptions import InputError
 from core.runs import efficiency
-from core.runs.configuration import train_command
+from core.runs.configuration import write_train_command
 from core.runs.efficiency import Efficiency, measure_costs
 from core.runs.record import RECORD, TOKENIZER, WEIGHTS
 from core.runs.store import RunStore, get_machine_id
@@ -72,6 +72,6 @@ def test_what_an_older_version_measured_is_measured_here_once(store, monkeypatch
 def test_show_and_measure_give_the_same_on_the_command_line(store):
     whole = api.runs_show("mine", store)
     shown = whole["efficiency"]
-    assert (whole["command"], whole["note"]) == train_command(store.read("mine"), store)
+    assert (whole["command"], whole["note"]) == write_train_command(store.read("mine"), store)
     assert shown == dataclasses.asdict(found(store, "mine"))
     assert api.runs_measure(["mine"], store) == {"efficiency": {"mine": shown}}

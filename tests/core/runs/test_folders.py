@@ -11,7 +11,7 @@ import pytest
 import core
 from core import api
 from core.atomic import write_text
-from core.cache import cache_folder
+from core.cache import get_cache_folder
 from core.config import compose
 from core.exceptions import InputError, RunNotFound
 from core.runs import training_jobs
@@ -125,6 +125,6 @@ def test_a_starter_that_is_exported_comes_back_as_a_run_of_ones_own(store, broug
 def test_a_map_of_a_starter_is_kept_elsewhere_and_found_again(store, brought):
     before = content(brought)
     first = api.project("starter-small", method="pca", store=store)
-    assert first["computed"] and Path(first["file"]).is_relative_to(cache_folder())
+    assert first["computed"] and Path(first["file"]).is_relative_to(get_cache_folder())
     assert not api.project("starter-small", method="pca", store=store)["computed"]
     assert content(brought) == before

@@ -198,7 +198,12 @@ def test_what_a_newer_version_wrote_is_told_and_kept_when_the_record_is_rewritte
     rewritten(newer)(file)
     record = store.read("first")
     assert record.config == created.config
-    assert sorted(record.strange) == ["colour", "config.model.attention.sinks", "newer.a", "results.energy.joules"]
+    assert sorted(record.unknown_fields) == [
+        "colour",
+        "config.model.attention.sinks",
+        "newer.a",
+        "results.energy.joules",
+    ]
     store.update("first", reason="looked at", results={"best_epoch": 3})
     tree = json.loads(file.read_text())
     assert (tree["colour"], tree["newer"], tree["reason"]) == ("red", {"a": 1}, "looked at")

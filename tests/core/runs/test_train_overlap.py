@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.cache import cache_folder
+from core.cache import get_cache_folder
 from core.data.config import DataConfig
 from core.exceptions import NotAvailable
 from core.runs import train_overlap
@@ -76,7 +76,7 @@ def test_training_texts_are_read_once_for_a_tokenizer(loaded, monkeypatch):
     reading = train_overlap.encode_texts(loaded.tokenizer, [*texts, "a text that was never seen by it"])
     first = train_overlap.find_overlap(reading, train_overlap.TrainingTexts(loaded.record, loaded.tokenizer))
     assert first[:-1].all() and not first[-1]
-    [kept] = cache_folder().glob("seen-*.npz")
+    [kept] = get_cache_folder().glob("seen-*.npz")
     for content in (b"", b"not an array", b"\x93NUMPY\x01\x00"):
         kept.write_bytes(content)  # damaged keys are made again
         assert (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from HanTa import HanoverTagger
 
-from core.cache import cache_folder
+from core.cache import get_cache_folder
 from core.text import pos_tags
 from core.text.config import TextConfig
 from core.text.pos_tags import FILE, MODELS, TAGS, UNIVERSAL, Tagger, detect_language, detect_script, tag_texts
@@ -132,7 +132,7 @@ def test_tags_of_another_version_are_not_taken(monkeypatch):
 
 @pytest.mark.parametrize("damage", [b"no database at all" * 100, b""])
 def test_a_damaged_file_of_tags_is_begun_anew(damage):
-    path = cache_folder() / FILE
+    path = get_cache_folder() / FILE
     path.parent.mkdir(parents=True)
     path.write_bytes(damage)
     assert tag_texts(Tagger("en"), [["good"]]) == [bytes(Tagger("en").tag(["good"]))]

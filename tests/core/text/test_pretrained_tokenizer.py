@@ -9,7 +9,7 @@ from tiny_backbones import byte_pairs, word_pieces
 
 from core.exceptions import ConfigError, DataError, RunDamaged
 from core.text.config import TextConfig
-from core.text.pretrained_tokenizer import PublishedTokenizer, check_pipeline, hold_panics
+from core.text.pretrained_tokenizer import PublishedTokenizer, check_pipeline, convert_panics
 from core.text.special_ids import FIRST, UNKNOWN
 from core.text.tokenizer_factory import fit_tokenizer, restore_tokenizer
 
@@ -127,5 +127,5 @@ def test_a_panic_of_the_library_is_an_error_of_the_run(monkeypatch):
     for ask in (lambda: tokenizer.encode("good"), lambda: tokenizer.encode_batch(["good"])):
         with pytest.raises(RunDamaged, match="the tokenizer of the backbone broke down: called `Result::unwrap"):
             ask()
-    with pytest.raises(KeyboardInterrupt), hold_panics():
+    with pytest.raises(KeyboardInterrupt), convert_panics():
         raise KeyboardInterrupt

@@ -92,7 +92,7 @@ def test_pieces_stand_in_order_in_the_text_and_each_belongs_to_words(kind, text)
 )
 def test_all_pieces_of_a_word_of_the_lexicon_have_its_polarity(kind, text, word):
     tokenizer = copy.copy(TOKENIZERS[kind])
-    tokenizer.take_lexicon(Lexicon({word: (3.0, 0.0, 0.0)}))
+    tokenizer.set_lexicon(Lexicon({word: (3.0, 0.0, 0.0)}))
     found = tokenizer.encode(text)
     at = found.text.index(word)
     inside = [at <= start < at + len(word) for start, _ in found.offsets]

@@ -6,7 +6,7 @@ import re
 import pytest
 from finished import run
 
-from core.evaluation.intervals import combine_runs
+from core.evaluation.intervals import pool_intervals
 from core.runs.efficiency import Efficiency
 from dashboard.figures import leaderboard
 from dashboard.figures.interval_table import Mark, TextCell
@@ -59,7 +59,7 @@ def test_seeds_are_one_row_with_the_spread_between_them_and_unfold_to_runs():
     assert entry.value == pytest.approx(0.90)
     known = {(seed, -1): value for seed, value in enumerate(values)}
     ends = {run: (value - 0.02, value + 0.02) for run, value in known.items()}
-    assert (entry.low, entry.high) == combine_runs(known, ends, (0, 1))
+    assert (entry.low, entry.high) == pool_intervals(known, ends, (0, 1))
     assert entry.id not in [record.run for record in entry.model.records]
     table = made([run("s0", 0.90, training__seed=0), run("s1", 0.88, training__seed=1)])
     row = table.rows[0]
