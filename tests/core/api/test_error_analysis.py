@@ -50,7 +50,7 @@ def test_the_errors_stand_with_truth_and_answer_and_nothing_selected_is_zeros_an
 
 
 def test_json_and_csv_have_the_same_rows(cli, place):
-    found = cli.json("errors", "three", "--where", "wrong", "--where", "truth=good", "--csv", "x.csv")
+    found = cli.json("errors", "three", "--where", "wrong", "--where", "true=good", "--csv", "x.csv")
     whole = {"n": 1, "wrong": 1, "rate": 1.0, "interval": [pytest.approx(0.2065, abs=1e-4), 1.0], "share": 0.025}
     assert found["selected"] == whole
     assert found["own"] == ["id", "note"] and found["rows"][0]["id"] == "t-1"
@@ -113,10 +113,10 @@ def test_one_clause_needs_no_list_in_python_and_rows_stand_in_the_order_that_is_
 
 def test_slices_are_saved_listed_asked_and_removed(cli, place):
     assert cli("slices", "three")[1] == "No slice of built-in yet; --save NAME --where CLAUSE keeps one.\n"
-    [one] = cli.json("slices", "three", "--save", "bad ones", "--where", "truth=bad")["slices"]
-    assert (one["n"], one["wrong"], one["where"], one["said"]) == (20, 2, ["truth=bad"], "true bad")
+    [one] = cli.json("slices", "three", "--save", "bad ones", "--where", "true=bad")["slices"]
+    assert (one["n"], one["wrong"], one["where"], one["said"]) == (20, 2, ["true=bad"], "true bad")
     inside = cli.json("errors", "three", "--slice", "bad ones", "--where", "wrong")
-    assert inside["where"] == ["truth=bad", "wrong"] and [row["truth"] for row in inside["rows"]] == ["bad", "bad"]
+    assert inside["where"] == ["true=bad", "wrong"] and [row["true"] for row in inside["rows"]] == ["bad", "bad"]
     assert cli.json("errors", "three", "--slice", "bad ones")["selected"]["n"] == 20
     assert one["lacks"].startswith("No sentence of it is good: of what is not there, there is no recall.")
     printed = " ".join(cli("slices", "three")[1].split())
