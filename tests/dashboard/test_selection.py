@@ -85,6 +85,19 @@ def test_the_bar_stands_on_every_page_and_clear_takes_it_away(app, runs, page, t
     assert 'class="s-now"' not in words(press(app, "selected-clear")) and "select" not in app.query_params
 
 
+def test_an_old_link_opens_on_the_pages_and_a_click_writes_the_new_words(app, runs):
+    frame = read_table(RunStore(runs), "finished").frame
+    asked = "split=test;truth=negative;p_said>0.1"
+    n = int(((frame["true"] == "negative") & (frame["p_predicted"] > 0.1)).sum())
+    for page in ("performance", "errors"):
+        opened(app, page, run="finished", select=asked)
+        assert f"<b>{n} of 16</b> <span>true negative, P(predicted class) &gt; 0.1</span>" in words(app), page
+    app.text_input(key=state.SLICE_NAME).set_value("old").run()
+    press(app, "selected-keep")
+    [kept] = read_slices(RunStore(runs), RunStore(runs).read("finished"))
+    assert kept.select == "split=test;true=negative;p_predicted>0.1"
+
+
 def test_a_link_restores_sentences_chosen_one_by_one_with_the_one_looked_at(app, runs):
     frame = read_table(RunStore(runs), "finished").frame
     rule = store_picked(RunStore(runs), PickedRows(tuple(frame["key"].iloc[[7, 2, 5]]), "chosen on <i>the map</i>"))

@@ -49,6 +49,17 @@ def test_the_errors_stand_with_truth_and_answer_and_nothing_selected_is_zeros_an
     assert cli("errors", "three", "--where", "text~\udcff", "--json")[0] == 0
 
 
+def test_filters_with_their_old_names_select_the_same(cli):
+    old = cli.json("errors", "three", "--where", "truth=good", "--where", "p_said>0.5", "--where", "said!=good")
+    assert old == cli.json(
+        "errors", "three", "--where", "true=good", "--where", "p_predicted>0.5", "--where=predicted!=good"
+    )
+    assert old["where"] == ["true=good", "p_predicted>0.5", "predicted!=good"] and old["selected"]["n"] == 1
+    [kept] = cli.json("slices", "twenty", "--save", "first", "--where", "truth=class 1")["slices"]
+    assert kept["select"] == "true=class 1" and kept["n"] == 1
+    assert cli.json("slices", "twenty", "--rm", "first")["slices"] == []
+
+
 def test_json_and_csv_have_the_same_rows(cli, place):
     found = cli.json("errors", "three", "--where", "wrong", "--where", "true=good", "--csv", "x.csv")
     whole = {"n": 1, "wrong": 1, "rate": 1.0, "interval": [pytest.approx(0.2065, abs=1e-4), 1.0], "share": 0.025}
