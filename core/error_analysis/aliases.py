@@ -7,12 +7,12 @@ from typing import Any
 
 ALIASES = {"said": "predicted", "truth": "true", "p_said": "p_predicted", "p_truth": "p_true"}
 """Old name → new name. Only the new one is written."""
-_OLD_RULE = re.compile(rf"\s*({'|'.join(ALIASES)})(?=\s*[=~<>!])")
+_OLD_RULE = re.compile(rf"^\s*({'|'.join(ALIASES)})(?=\s*[=~<>!])")
 
 
 def rename_rule(rule: str) -> str:
     """Return a rule with today's name in front: `said=good` becomes `predicted=good`."""
-    return _OLD_RULE.sub(lambda found: ALIASES[found[1]], rule, count=1) if _OLD_RULE.match(rule) else rule
+    return _OLD_RULE.sub(lambda found: ALIASES[found[1]], rule)
 
 
 def rename_keys(row: dict[str, Any]) -> dict[str, Any]:

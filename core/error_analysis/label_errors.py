@@ -201,10 +201,8 @@ class LabelErrors(SplitAnalysis[dict[str, Any]]):
     def read(self) -> dict[str, Any] | None:
         """Return the stored result with the names that columns have today."""
         found = super().read()
-        if found is not None:
-            found["rows"] = list(map(rename_keys, found["rows"]))
-            for each in found["conflicts"]:
-                each["rows"] = list(map(rename_keys, each["rows"]))
+        for each in (found, *found["conflicts"]) if found else ():
+            each["rows"] = list(map(rename_keys, each["rows"]))
         return found
 
     def find(self, tell: Tell) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def test_a_slice_is_saved_picked_on_another_page_and_compared(browser, server, s
     page.get_by_role("button", name="Slices", exact=True).click()
     page.locator("label", has_text="good *ones*").click()
     expect(bar).to_contain_text(f"{n} of {len(said)}")
-    page.wait_for_url("**select=truth**")
+    page.wait_for_url("**select=true**")
     settle(page)
     assert violations(page) == []
     page.goto(f"{server}/compare?compare=finished&compare=baseline&by=slice")
