@@ -128,9 +128,9 @@ def neighbours(
         `run`, `split`, `space`, `text`; `neighbours`, the nearest first: `key`, `row`, `text`, `true`,
         `predicted`, `wrong` and the Euclidean `distance`. Of a selection `n`, how many were selected (`looked_at`,
         2,000 at most), `said` in words; `each`, the nearest that one sentence has, `among` how many of training; of
-        these the share with the true label of their sentence (`true_share`) and with the run's label (`predicted_share`);
-        `neighbours`: `row`, `text`, `label`, `near` (selected sentences that have it among their nearest), their
-        `share`, and `likeness`, the mean cosine to them; those near to most come first.
+        these the share with the true label of their sentence (`true_share`) and with the run's label
+        (`predicted_share`); `neighbours`: `row`, `text`, `label`, `near` (selected sentences that have it among their
+        nearest), their `share`, and `likeness`, the mean cosine to them; those near to most come first.
     """
     if sum(map(bool, (text.strip(), key, where))) != 1:
         raise InputError("name a text, --key or --where, one of the three")
