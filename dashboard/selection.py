@@ -85,7 +85,7 @@ class SelectedTexts:
 
     def get_label(self, place: int) -> str:
         """Return the true label of the sentence at a place of the selection; empty if it is not known."""
-        return self._read_cell(place, "truth")
+        return self._read_cell(place, "true")
 
     @property
     def words(self) -> str:

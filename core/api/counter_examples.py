@@ -26,8 +26,8 @@ def counter_examples_list(*, run: Annotated[str, CliArgument()] = "", store: Sto
     Returns:
         `counter_examples`: of each `id`, `text`, `label` (the true one: a class, or several labels with a semicolon
         between, of none nothing), `labels` (the same as a list), `note`, `author`, `link`, `time`; with a run also
-        `said`, what it predicts, `p_label`, its probability of the label, of several that of the least sure one, and
-        `breaks`, whether it is wrong; both are None where it has no such class.
+        `predicted`, `p_label`, its probability of the label, of several that of the least sure one, and `breaks`,
+        whether it is wrong; both are None where it has no such class.
     """
     store = store or RunStore()
     found = error_analysis.counter_examples.read_examples(store.folder)
@@ -102,7 +102,7 @@ def print_counter_examples_list(result: dict[str, Any]) -> None:
         known = [row for row in rows if row["breaks"] is not None]
         wrong = sum(row["breaks"] for row in known)
         say(f"{result['run']} is wrong on {wrong} of the {len(known)} whose class it has.")
-        columns |= {"says": "said", "p": "p_label"}
+        columns |= {"predicted": "predicted", "p": "p_label"}
     tabulate(rows, columns | {name: name for name in ("text", "note", "author")}, "id")
     say(f"{plural(len(rows), 'counter-example')}; `sentiscope train --add counter-examples` trains with them.")
 

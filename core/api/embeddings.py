@@ -125,12 +125,12 @@ def neighbours(
         most: The number of sentences, at most 200.
 
     Returns:
-        `run`, `split`, `space`, `text`; `neighbours`, the nearest first: `key`, `row`, `text`, `truth`, `said`,
-        `wrong` and the Euclidean `distance`. Of a selection `n`, how many were selected (`looked_at`, 2,000 at most),
-        `said` in words; `each`, the nearest that one sentence has, `among` how many of training; of these neighbours
-        the share with the true label of their sentence (`true_share`) and with the run's label (`said_share`);
-        `neighbours`: `row`, `text`, `label`, `near` (selected sentences that have it among their nearest), their
-        `share`, and `likeness`, the mean cosine to them; those near to most come first.
+        `run`, `split`, `space`, `text`; `neighbours`, the nearest first: `key`, `row`, `text`, `true`,
+        `predicted`, `wrong` and the Euclidean `distance`. Of a selection `n`, how many were selected (`looked_at`,
+        2,000 at most), `said` in words; `each`, the nearest that one sentence has, `among` how many of training; of
+        these the share with the true label of their sentence (`true_share`) and with the run's label
+        (`predicted_share`); `neighbours`: `row`, `text`, `label`, `near` (selected sentences that have it among their
+        nearest), their `share`, and `likeness`, the mean cosine to them; those near to most come first.
     """
     if sum(map(bool, (text.strip(), key, where))) != 1:
         raise InputError("name a text, --key or --where, one of the three")
@@ -223,18 +223,18 @@ def print_layers(result: dict[str, Any]) -> None:
 
 def print_neighbours(result: dict[str, Any]) -> None:
     """Print the sentences, the nearest first."""
-    if "said_share" in result:
+    if "predicted_share" in result:
         _print_common(result)
         return
     say(f"{result['text']}", head=f"Nearest on {result['split']}, {result['space']}: ")
-    tabulate(result["neighbours"], ("key", "distance", "truth", "said", "text"), "key")
+    tabulate(result["neighbours"], ("key", "distance", "true", "predicted", "text"), "key")
 
 
 def _print_common(result: dict[str, Any]) -> None:
     """Print the training sentences that are near to most of a selection."""
     of = f"{plural(result['n'], 'sentence')} of {result['split']} ({result['said']})"
     say(f"{of}, among {count(result['among'])}.", head="Nearest in training to ")
-    shares = (f"{100 * result[name]:.0f} %" for name in ("true_share", "said_share"))
+    shares = (f"{100 * result[name]:.0f} %" for name in ("true_share", "predicted_share"))
     say("Of the {} nearest of each, {} have its true label, {} what the run says.".format(result["each"], *shares))
     near: dict[str, Any] = {
         "near to": lambda each: count(each["near"]),

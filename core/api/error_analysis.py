@@ -39,7 +39,7 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
     """List what a run gets wrong: its predictions row by row, selected by rules.
 
     Args:
-        where: wrong (default), right, all; truth=, said=, margin<0.2, p_said=0.5..0.9, word=not good, text~not (a
+        where: wrong (default), right, all; true=, predicted=, margin<0.2, p_predicted=0.5..0.9, word=not good, text~not (a
             piece), COLUMN=VALUE, date>=2026-03, tag=, code=, coded, uncoded, noted, unnoted. Repeat: all must hold.
         tags: Show tags of the texts, with the error risk of each. Slow results are stored in the cache of the machine.
         against: Another run, for the tag of texts that it predicts differently; repeat. Other seeds are found anyway.
@@ -54,8 +54,9 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         `run`, `data`, `split`, `task`, `classes`; `n` rows, of which `wrong`, with `rate` and its 95 % `interval`
         (Wilson); `where`, `selected` (the same numbers of the selection, and its `share` of all rows) and `said`, the
         selection as a sentence; `own`, the names of the data's own columns; `rows`: of each selected row `key` (stable
-        over runs and splits), `row`, `text`, `truth`, `said`, `p_truth`, `p_said`, `margin`, `wrong`, of several labels
-        `missed` and `invented` (`core.error_analysis.predictions_table` has their meaning), and the own columns.
+        over runs and splits), `row`, `text`, `true`, `predicted`, `p_true`, `p_predicted`, `margin`, `wrong`, of
+        several labels `missed` and `invented` (`core.error_analysis.predictions_table` has their meaning), and the own
+        columns.
 
         With `tags`, by excess errors: of each `tag` what it is `about`; `n`, `wrong`, `rate` and `interval`; the `rest`
         of the rows; how many of the selection have it (`selected`); `excess`, the errors beyond those that its rows
@@ -71,8 +72,8 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         `word=WORDS` selects of it) and how many of the `rest`, `log_odds` and `z`, 4 or more.
 
         With `label_errors` under this name: `n` rows and how many are `likely` wrong, by split; `rows`: those of which
-        another label is likelier than theirs, by the probability of their label (`p_truth`), the least first: `split`,
-        `row`, `key`, `text`, `likely`, `truth` and the `likelier` label, `p_truth`, `p_likelier`, `margin`;
+        another label is likelier than theirs, by the probability of their label (`p_true`), the least first: `split`,
+        `row`, `key`, `text`, `likely`, `true` and the `likelier` label, `p_true`, `p_likelier`, `margin`;
         `conflicts`: each `text` that the data have with several `labels` (label → rows), and its `rows`; `left_out`:
         why there are none (`core.error_analysis.label_errors`).
     """
@@ -165,7 +166,7 @@ def print_errors(result: dict[str, Any]) -> None:
         _print_tags(result)
         _print_marks(result)
     if rows := result["rows"][:SHOWN]:
-        tabulate(rows, _name_columns("key", "truth", "said", "p_said", "margin", "text"), "key")
+        tabulate(rows, _name_columns("key", "true", "predicted", "p_predicted", "margin", "text"), "key")
     if len(result["rows"]) > SHOWN:
         say(f"The first {SHOWN} of {plural(len(result['rows']), 'row')}; --csv FILE and --json have all.")
     if "label_errors" in result:
@@ -184,7 +185,7 @@ def _print_labels(result: dict[str, Any]) -> None:
         of = ", ".join(f"{count(result['likely'][split])} of {count(n)} in {split}" for split, n in result["n"].items())
         say(f"{of}.", head="Labels that are likely wrong: ")
     if rows := result["rows"][:SHOWN]:
-        tabulate(rows, _name_columns("split", "key", "truth", "likelier", "p_truth", "text"), "key")
+        tabulate(rows, _name_columns("split", "key", "true", "likelier", "p_true", "text"), "key")
     if len(result["rows"]) > SHOWN:
         say(f"The first {SHOWN} of {count(len(result['rows']))} of which another label is likelier; --json has all.")
     for each in result["conflicts"][:MARKS]:

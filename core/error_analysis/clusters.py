@@ -147,5 +147,5 @@ def build_table(table: PredictionTable, found: FoundGroups) -> pd.DataFrame:
     group = pd.Series(NONE, index=range(len(table)), dtype=object)
     for each in found.groups:
         group.iloc[each.places] = each.name
-    shown = table.frame[["key", "row", "text", "truth", "said", "p_said", "wrong"]].assign(group=group.to_numpy())
-    return shown.iloc[found.rows]
+    shown = table.frame[["key", "row", "text", "true", "predicted", "p_predicted", "wrong"]]
+    return shown.assign(group=group.to_numpy()).iloc[found.rows]

@@ -38,7 +38,7 @@ LONGEST_LINK = 30_000
 class ExamplePrediction:
     """What a run predicts for a counter-example today."""
 
-    said: str
+    predicted: str
     p_label: float | None
     """Probability of the expected label, of several the least sure; None: the run has no such class."""
     breaks: bool | None  # None: the run has no such class

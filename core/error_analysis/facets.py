@@ -45,7 +45,7 @@ class Filter:
 class Facet:
     """A property to filter by, with its options."""
 
-    name: str  # outcome, truth, said, missed, invented, tag, code, or an own column
+    name: str  # outcome, true, predicted, missed, invented, tag, code, or an own column
     options: tuple[Filter, ...]
 
     def find_option(self, clause: Clause) -> int | None:
@@ -106,7 +106,7 @@ def _make_outcome(table: PredictionTable) -> Facet:
 
 
 def _make_classes(table: PredictionTable) -> Iterator[Facet]:
-    has = {"truth": table.true, "said": table.said}
+    has = {"true": table.true, "predicted": table.said}
     if table.task == "multi":
         has |= dict(zip(SEVERAL, (table.true & ~table.said, table.said & ~table.true), strict=True))
     for name, matrix in has.items():

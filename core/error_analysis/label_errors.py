@@ -24,6 +24,7 @@ import pandas as pd
 
 from core import evaluation, runs
 from core.data.dataset import TRAIN, Dataset
+from core.error_analysis.aliases import rename_keys
 from core.error_analysis.predictions_table import PredictionTable, hash_texts, read_table
 from core.error_analysis.split_analysis import SplitAnalysis, cache_array
 from core.evaluation.scores import join_class_names
@@ -121,7 +122,7 @@ def find_label_errors(table: PredictionTable, dataset: Dataset, tell: Tell) -> d
             first: dict[str, Any] = {"split": split, "row": row, "key": names[row], "text": texts[row]}
             first["likely"] = bool(doubted.likely[row])
             found["rows"].append({**first, **_suggest_label(doubted, labels, chances, classes, row)})
-    found["rows"].sort(key=lambda row: row["p_truth"])
+    found["rows"].sort(key=lambda row: row["p_true"])
     return found
 
 
@@ -152,13 +153,13 @@ def _suggest_label(
     if labels.ndim == 1:
         own = int(labels[row])
         first, second = float(chances[row, own]), float(chances[row, other])
-        said = {"truth": classes[own], "likelier": classes[other]}
+        said = {"true": classes[own], "likelier": classes[other]}
     else:
         first, second = (1 + margin) / 2, (1 - margin) / 2
         before = labels[row] > 0
         after = np.where(np.arange(len(classes)) == other, ~before, before)
-        said = dict(zip(("truth", "likelier"), join_class_names(np.stack([before, after]), classes), strict=True))
-    return {**said, "p_truth": first, "p_likelier": second, "margin": margin}
+        said = dict(zip(("true", "likelier"), join_class_names(np.stack([before, after]), classes), strict=True))
+    return {**said, "p_true": first, "p_likelier": second, "margin": margin}
 
 
 def _list_conflicts(table: PredictionTable, dataset: Dataset) -> list[dict[str, Any]]:
@@ -170,7 +171,7 @@ def _list_conflicts(table: PredictionTable, dataset: Dataset) -> list[dict[str, 
         texts += own
         names += named
         each = zip(range(len(own)), hash_texts(own), named, strict=True)
-        rows += [{"split": split, "row": row, "key": key, "truth": name} for row, key, name in each]
+        rows += [{"split": split, "row": row, "key": key, "true": name} for row, key, name in each]
     found = []
     for group in group_conflicts(make_text_keys(texts, table.record.config.text), names):
         labels = dict(Counter(names[row] for row in group))
@@ -196,6 +197,13 @@ class LabelErrors(SplitAnalysis[dict[str, Any]]):
     def words(self) -> tuple[str, ...]:
         """Return the command that finds the label errors."""
         return "errors", self.run, "--split", self.split, "--label-errors"
+
+    def read(self) -> dict[str, Any] | None:
+        """Return the stored result with the names that columns have today."""
+        found = super().read()
+        for each in (found, *found["conflicts"]) if found else ():
+            each["rows"] = list(map(rename_keys, each["rows"]))
+        return found
 
     def find(self, tell: Tell) -> dict[str, Any]:
         """Find the labels that are likely wrong."""

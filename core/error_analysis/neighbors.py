@@ -107,7 +107,7 @@ def _normalize_rows(vectors: np.ndarray) -> np.ndarray:
 
 MOST = 200
 LOOKED_AT = 500  # of several rows so many are asked for their neighbours, a sample of more
-SHOWN = ["key", "row", "text", "truth", "said", "wrong"]
+SHOWN = ["key", "row", "text", "true", "predicted", "wrong"]
 
 
 def find_row(table: PredictionTable, key: str) -> int:
@@ -178,7 +178,7 @@ class SharedNeighbors:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
         about = {name: getattr(self, name) for name in ("n", "looked_at", "among", "each")}
-        shares = {"true_share": self.true, "said_share": self.said}
+        shares = {"true_share": self.true, "predicted_share": self.said}
         return {**about, **shares, "neighbours": self.found.to_dict("records")}
 
 
@@ -216,7 +216,7 @@ def find_shared(
             "likeness": mean[first],
         }
     )
-    true, said = (_compute_share(labels, table.frame[name].to_numpy(object)[places]) for name in ("truth", "said"))
+    true, said = (_compute_share(labels, table.frame[name].to_numpy(object)[places]) for name in ("true", "predicted"))
     return SharedNeighbors(found, n, len(places), len(known), at.shape[1], true, said)
 
 

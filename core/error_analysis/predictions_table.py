@@ -1,17 +1,18 @@
 """The predictions of a split as one table: true and predicted labels, confidence, and the data's own columns.
 
-key       a name that lasts: a digest of the text, with `-2` behind it for the second row of that text. Every
-          run on the text has the same, whatever its splits; it stays when a label is corrected or rows are added.
-          Where a run keeps no texts and the data set is not here, it is a digest of what stands in their place.
-truth     the true class; of several labels all of them, with commas
-said      what the run says; of several labels those above their thresholds (those of validation, where there are any)
-p_truth   probability of the true class; of several labels the least that any label's true state has
-p_said    probability of the class that is said; of several labels the least that any label's said state has
-margin    p_said less the probability of the runner-up; of several labels the least distance from a threshold
-wrong     whether truth and said differ
-missed, invented   of several labels only: those that are true and not said, and those that are said and not true
+key         a name that lasts: a digest of the text, with `-2` behind it for the second row of that text. Every
+            run on the text has the same, whatever its splits; it stays when a label is corrected or rows are added.
+            Where a run keeps no texts and the data set is not here, it is a digest of what stands in their place.
+true        the true class; of several labels all of them, with commas
+predicted   the predicted class; of several labels those above their thresholds (those of validation, if there are any)
+p_true      probability of the true class; of several labels the least that any label's true state has
+p_predicted   probability of the predicted class; of several labels the least that any label's predicted state has
+margin      p_predicted less the probability of the runner-up; of several labels the least distance from a threshold
+wrong       whether true and predicted differ
+missed, invented   of several labels only: true and not predicted, and predicted and not true
 
-A column of the data that has the name of one of these, or of a word of the rules, is called `data:NAME`.
+A column of the data that has one of these names, an earlier one (`core.error_analysis.aliases`) or that of a word of
+the rules is called `data:NAME`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import numpy as np
 import pandas as pd
 
 from core.data.dataset import Task
+from core.error_analysis.aliases import ALIASES
 from core.error_analysis.dates import parse_dates
 from core.error_analysis.keywords import Phrases
 from core.evaluation.scores import HALF, build_scores, join_class_names
@@ -36,11 +38,11 @@ from core.runs.record import RunRecord
 from core.runs.store import RunStore
 
 T = TypeVar("T")
-OURS = ("key", "row", "text", "truth", "said", "p_truth", "p_said", "margin", "wrong")
+OURS = ("key", "row", "text", "true", "predicted", "p_true", "p_predicted", "margin", "wrong")
 SEVERAL = ("missed", "invented")  # of several labels per text, behind ours
 _FILTER = ("outcome", "others", "further")
 _WORDS = ("right", "all", "coded", "uncoded", "noted", "unnoted")
-RESERVED = frozenset((*OURS, *SEVERAL, *_FILTER, *_WORDS, "tag", "tags", "split", "word", "code", "ids"))
+RESERVED = frozenset((*OURS, *SEVERAL, *ALIASES, *_FILTER, *_WORDS, "tag", "tags", "split", "word", "code", "ids"))
 """Words of ours: a column of the data that has one of these names is `data:` and its name."""
 _HEX = 12
 
@@ -137,8 +139,8 @@ def build_table(answers: Answers, split: str) -> PredictionTable:
         "key": hash_texts(answers.texts),
         "row": np.arange(len(answers)),
         "text": answers.texts,
-        "truth": names(scores.true, record.classes),
-        "said": names(scores.predicted, record.classes),
+        "true": names(scores.true, record.classes),
+        "predicted": names(scores.predicted, record.classes),
         **sure,
         "wrong": (scores.true != scores.predicted).any(1),
     }
@@ -172,10 +174,10 @@ def _name_classes(has: np.ndarray, classes: Sequence[str]) -> np.ndarray:
 def _compute_confidence(
     chances: np.ndarray, true: np.ndarray, said: np.ndarray, limits: np.ndarray, task: Task
 ) -> dict[str, np.ndarray]:
-    """Return `p_truth`, `p_said` and `margin`, (n,) each."""
+    """Return `p_true`, `p_predicted` and `margin`, (n,) each."""
     if task == "single":
         first = np.where(said, chances, 0.0).max(1)
         second = np.where(said, -np.inf, chances).max(1, initial=0.0)
-        return {"p_truth": np.where(true, chances, 0.0).max(1), "p_said": first, "margin": first - second}
+        return {"p_true": np.where(true, chances, 0.0).max(1), "p_predicted": first, "margin": first - second}
     of_truth, of_said = (np.where(state, chances, 1 - chances).min(1) for state in (true, said))
-    return {"p_truth": of_truth, "p_said": of_said, "margin": np.abs(chances - limits).min(1)}
+    return {"p_true": of_truth, "p_predicted": of_said, "margin": np.abs(chances - limits).min(1)}

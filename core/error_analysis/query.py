@@ -1,9 +1,9 @@
 """Rules that select rows of the table; all must hold. Links carry them as typed.
 
 wrong · right · all              one word
-truth=negative · said!=neutral   classes; of several labels: whether the text has it, or is said to
-missed=loud · invented=loud      of several labels: true and not said, said and not true
-margin<0.2 · p_said=0.5..0.9     numbers: = != < <= > >=, and both ends of a range
+true=negative · predicted!=neutral   classes; of several labels: whether the text has it, or it is predicted
+missed=loud · invented=loud      of several labels: true and not predicted, predicted and not true
+margin<0.2 · p_predicted=0.5..0.9    numbers: = != < <= > >=, and both ends of a range
 text~not good · text!~http       contains, or does not; letter case aside
 word=not good · word!=no         whole words, one after the other and no mark between; letter case aside
 source=twitter · topic~tax       the data's own columns: a value, a part, or numbers; `source=` is a missing value
@@ -14,6 +14,8 @@ coded · uncoded                  whether somebody gave one
 noted · unnoted                  whether somebody wrote a note
 key=9f2c01aa34bd                 one row
 ids:3b51c02f9d6e4a70             rows that somebody chose one by one (`core.error_analysis.selection`)
+
+Earlier names are read as well (`core.error_analysis.aliases`).
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ import numpy as np
 import pandas as pd
 
 from core.data.findings import shorten
+from core.error_analysis.aliases import ALIASES
 from core.error_analysis.dates import DateSpan, compare_times, is_between, parse_span
 from core.error_analysis.keywords import split_phrase
 from core.error_analysis.predictions_table import SEVERAL, PredictionTable
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
 CODE, CODED, NOTED = "code", ("coded", "uncoded"), ("noted", "unnoted")
 WORD = "word"
 WORDS = ("wrong", "right", "all", *CODED, *NOTED)
-NUMBERS = ("margin", "p_truth", "p_said", "row")
+NUMBERS = ("margin", "p_true", "p_predicted", "row")
 SIGNS = ("!=", "!~", "<=", ">=", "=", "~", "<", ">")
 _EQUAL, _PART, _ORDER = ("=", "!="), ("~", "!~"), ("<", "<=", ">", ">=")
 RANGE = ".."
@@ -120,11 +123,11 @@ def _parse_rule(text: str, table: PredictionTable) -> Clause:
 
 def _split_rule(text: str, table: PredictionTable) -> Clause | None:
     # The longest name first: a column of the data may hold a sign, or begin as another one does.
-    for name in sorted(_list_names(table), key=len, reverse=True):
+    for name in sorted((*_list_names(table), *ALIASES), key=len, reverse=True):
         rest = text.removeprefix(name).lstrip()
         sign = next((sign for sign in SIGNS if rest.startswith(sign)), "")
         if text.startswith(name) and sign:
-            return Clause(name, sign, rest.removeprefix(sign).strip())
+            return Clause(ALIASES.get(name, name), sign, rest.removeprefix(sign).strip())
     return None
 
 
@@ -140,7 +143,7 @@ def _parse_ids(text: str) -> Clause:
 
 
 def _list_class_names(table: PredictionTable) -> tuple[str, ...]:
-    return ("truth", "said", *SEVERAL) if table.task == "multi" else ("truth", "said")
+    return ("true", "predicted", *SEVERAL) if table.task == "multi" else ("true", "predicted")
 
 
 def _check_clause(clause: Clause, table: PredictionTable) -> None:
@@ -232,7 +235,7 @@ def _match_codes(clause: Clause, table: PredictionTable, codes: Annotations | No
 
 def _has_class(clause: Clause, table: PredictionTable) -> np.ndarray:
     true, said = table.true, table.said
-    has = {"truth": true, "said": said, "missed": true & ~said, "invented": said & ~true}[clause.name]
+    has = {"true": true, "predicted": said, "missed": true & ~said, "invented": said & ~true}[clause.name]
     found: np.ndarray = ~has.any(1) if clause.value == NOTHING else has[:, table.classes.index(clause.value)]
     return found
 

@@ -136,7 +136,7 @@ def _to_finite(value: float) -> float | None:
 
 
 MOST_SLICES = 12  # slices listed
-CLASSES = {"truth", "said"}  # together they say whether a row is wrong
+CLASSES = {"true", "predicted"}  # together they say whether a row is wrong
 ALIKE = 0.8
 """Jaccard of two slices from which on they are one finding: the one with more excess errors stands."""
 
@@ -237,7 +237,7 @@ def collect_rates(facets: Sequence[Facet], tags: Mapping[str, np.ndarray], wrong
     Returns:
         Rows of `build_risk_table`, whose `tag` is the rule that selects its rows.
     """
-    own = [facet for facet in facets if facet.name not in (OUTCOME, TAG, "truth", "said", *SEVERAL)]
+    own = [facet for facet in facets if facet.name not in (OUTCOME, TAG, "true", "predicted", *SEVERAL)]
     has = {f"{TAGGED}{name}": each for name, each in tags.items()}
     has |= {str(option.clause): option.has for facet in own for option in facet.options}
     return build_risk_table(has, wrong, frozenset(f"{TAGGED}{name}" for name in BY_DEFINITION))

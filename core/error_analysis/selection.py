@@ -1,6 +1,6 @@
 r"""Selections of sentences: the result of a click, filter or search, on pages, in links and on the command line.
 
-`wrong;truth=negative;said=positive` selects by rules (`core.error_analysis.query`), `ids:3b51c02f9d6e4a70` selects
+`wrong;true=negative;predicted=positive` selects by rules (`core.error_analysis.query`), `ids:3b51c02f9d6e4a70` selects
 single sentences; both may be combined. `split=validation` before them names the split, if it is not the default one.
 A semicolon inside a rule is written `\;`.
 """
@@ -24,6 +24,7 @@ from core import json_store, limits
 from core.atomic import convert_os_errors, write_text
 from core.data.findings import shorten
 from core.error_analysis import query
+from core.error_analysis.aliases import rename_rule
 from core.error_analysis.codebook import Codes, get_data_name
 from core.error_analysis.keywords import split_phrase
 from core.error_analysis.predictions_table import SEVERAL, PredictionTable
@@ -140,7 +141,7 @@ def sort_rows(table: PredictionTable, places: np.ndarray, order: str) -> np.ndar
     if not order:
         return places
     places = np.sort(places)
-    sure = table.frame["p_said"].to_numpy()[places]
+    sure = table.frame["p_predicted"].to_numpy()[places]
     by = {
         "sure": (-sure,),
         "wrong": (-sure, ~table.wrong[places]),
@@ -155,9 +156,9 @@ def sort_rows(table: PredictionTable, places: np.ndarray, order: str) -> np.ndar
 BETWEEN = ";"
 _SPLIT = "split="
 _PIECE = re.compile(r"(?:[^;\\]|\\.|\\$)*", re.DOTALL)
-_OUTCOMES = {"wrong", "right", "p_truth", *SEVERAL}
+_OUTCOMES = {"wrong", "right", "p_true", *SEVERAL}
 """Names of clauses that may fix by themselves whether a prediction is right."""
-_NAMES = {"p_truth": "P(true class)", "p_said": "P(said class)"}
+_NAMES = {"p_true": "P(true class)", "p_predicted": "P(predicted class)"}
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,9 @@ class Selection:
 
     rules: tuple[str, ...]
     split: str = ""  # empty: test, or the last that a run was evaluated on
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rules", tuple(map(rename_rule, self.rules)))
 
     def __str__(self) -> str:
         pieces = (*([f"{_SPLIT}{self.split}"] if self.split else []), *self.rules)
@@ -178,7 +182,7 @@ class Selection:
 
 
 def parse_selection(text: str) -> Selection:
-    """Parse a selection from a link; `str` restores the text."""
+    """Parse a selection from a link; `str` restores the text, with the new names of rules."""
     found = [re.sub(r"\\(.)", r"\1", piece, flags=re.DOTALL) for piece in _PIECE.findall(text)]
     pieces = [piece.strip() for piece in found if piece.strip()]
     split = next((piece.removeprefix(_SPLIT) for piece in pieces if piece.startswith(_SPLIT)), "")
@@ -213,7 +217,7 @@ def select_rows(
     has = query.match_rows(clauses, table, tags, lambda digest: read_picked(store, digest).keys, codes)
     places = np.flatnonzero(has)
     if group is None:
-        order = np.argsort(-table.frame["p_said"].to_numpy()[places], kind="stable")
+        order = np.argsort(-table.frame["p_predicted"].to_numpy()[places], kind="stable")
     else:
         at = {key: number for number, key in enumerate(group.keys)}
         order = np.argsort([at[key] for key in table.frame["key"].to_numpy()[places]], kind="stable")
@@ -228,7 +232,7 @@ def has_fixed_outcome(selected: SelectedRows, table: PredictionTable) -> bool:
     names = {clause.name for clause in selected.clauses}
     by_definition = any(clause.name == "tag" and clause.value in BY_DEFINITION for clause in selected.clauses)
     of_group = selected.group is not None and selected.group.by_outcome
-    by_outcome = bool(names & _OUTCOMES) or names >= {"truth", "said"} or by_definition or of_group
+    by_outcome = bool(names & _OUTCOMES) or names >= {"true", "predicted"} or by_definition or of_group
     return by_outcome and len(set(table.wrong[selected.places].tolist())) == 1
 
 
@@ -260,7 +264,7 @@ def _describe_clause(clause: Clause) -> str:
         return f"{'with' if sign == '=' else 'without'} the {words} “{value}”"
     if name in SEVERAL:
         return f"{value} {name}" if sign == "=" else f"{value} not {name}"
-    name = {"truth": "true", **_NAMES}.get(name, name)
+    name = _NAMES.get(name, name)
     if sign in ("~", "!~"):
         word = "with" if sign == "~" else "without"
         return f"{word} “{value}”" if name == "text" else f"{name} {word} “{value}”"

@@ -2,7 +2,7 @@
 
 As codes are: whatever a run has added to its training rows, the sentences that it is judged on are the same.
 
-Two runs are told apart on the same sentences only. A slice by rules on what a run says (wrong, margin, said) has others
+Two runs are told apart on the same sentences only. A slice by rules on predictions (such as wrong or margin) has others
 for each run, and those of one of them would be unfair to it: it is left out, and that is said.
 """
 
@@ -95,6 +95,7 @@ def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selecti
 def read_slices(store: RunStore, record: RunRecord) -> list[Slice]:
     """Read the slices of the data of a run, by name; RunDamaged, which names the file, if one cannot be read."""
     found = [json_store.read(path, Slice) for path in _get_folder(store, record).glob("*.json")]
+    found = [replace(each, select=str(parse_selection(each.select))) for each in found]  # of an earlier version
     return sorted(found, key=lambda each: each.name.casefold())
 
 

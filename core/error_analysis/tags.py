@@ -243,7 +243,7 @@ class TableTags:
     @cached_property
     def _sure(self) -> Found:
         frame = self._table.frame
-        sure = (frame["p_said"] >= SURE).to_numpy(bool)
+        sure = (frame["p_predicted"] >= SURE).to_numpy(bool)
         return {"low margin": (frame["margin"] < LOW_MARGIN).to_numpy(bool), "sure and wrong": sure & self._table.wrong}
 
     @cached_property

@@ -152,8 +152,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
 
   // What is the same in all rows is left out, and both where there is no room.
   const varies = (name) => new Set(rows.map((row) => row[name])).size > 1;
-  const both = innerWidth < NARROW ? [] : ["true", "said"].filter(varies);
-  const longest = Math.max(...both.flatMap((name) => rows.map((row) => row[name].length)), 4);
+  const both = innerWidth < NARROW ? [] : ["true", "predicted"].filter(varies);
+  const longest = Math.max(...both.flatMap((name) => [name.length, ...rows.map((row) => row[name].length)]));
   root.style.setProperty("--columns", `minmax(0,1fr) ${both.map(() => `${Math.min(6.5, 0.5 * longest + 0.4)}rem`).join(" ")} 2.4rem ${coding ? "3.2rem" : ""}`);
   const last = start + rows.length, part = start ? `${thin(start + 1)} to ${thin(last)}` : `first ${thin(last)}`;
   const portion = rows.length < data.total ? `, ${part} of ${data.many}` : "";
@@ -202,7 +202,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     const said = data.several
       ? make("span", {}, ...(row.missed ? ["missed ", make("b", {}, row.missed)] : []), row.missed && row.invented ? ", " : "", ...(row.invented ? ["invented ", make("b", {}, row.invented)] : []),
           row.missed || row.invented ? "" : "every label is right")
-      : make("span", {}, "is ", make("b", {}, classed(row.true)), row.wrong ? ", said " : ", and said to be ", make("b", {}, classed(row.said)));
+      : make("span", {}, "is ", make("b", {}, classed(row.true)), row.wrong ? ", said " : ", and said to be ", make("b", {}, classed(row.predicted)));
     const bar = make("div", { class: data.several ? "bars" : "bar", role: "img", "aria-label": row.chances.map(([name, p]) => `${name} ${write(p)}`).join(", ") });
     for (const [name, p] of row.chances) {
       const fill = data.fills[name] ?? data.fills[""];

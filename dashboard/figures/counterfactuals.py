@@ -156,7 +156,7 @@ def build_examples_table(shown: ClassList) -> pd.DataFrame:
     """Return the list as it can be trained on, with each run's answer and its probability of the label."""
     table = build_table(shown.rows)
     for run, said in shown.said.items():
-        table[f"{run} says"] = [each.said for each in said]
+        table[f"{run} says"] = [each.predicted for each in said]
         table[f"{run}, P(label)"] = [each.p_label for each in said]
     return table
 
@@ -178,8 +178,8 @@ def get_page_link(link: str) -> str:
 
 def _write_answer(answer: ExamplePrediction) -> str:
     if answer.breaks is None or answer.p_label is None:
-        return f"{NOTHING} {answer.said}"
-    return f"{'✕' if answer.breaks else '✓'} {answer.said}, {number(answer.p_label, 2)}"
+        return f"{NOTHING} {answer.predicted}"
+    return f"{'✕' if answer.breaks else '✓'} {answer.predicted}, {number(answer.p_label, 2)}"
 
 
 def _draw_examples(shown: ClassList, look: Look) -> DataTable:

@@ -26,9 +26,9 @@ from dashboard.figures.theme import Look
 LABELS_SHOWN = 200  # rows of the table; its CSV has all
 COLUMNS = {
     "text": TableColumn("Sentence", width=520),
-    "truth": TableColumn("Is", width=95),
+    "true": TableColumn("Is", width=95),
     "likelier": TableColumn("Likelier", "The label that the models find likelier", width=95),
-    "p_truth": TableColumn(
+    "p_true": TableColumn(
         "P(is)", "Probability of its label, by models that were not fitted on it", decimals=2, width=80
     ),
     "likely": TableColumn("Likely wrong", "By the thresholds of confident learning", width=95),

@@ -229,7 +229,7 @@ class Outcomes:
     def list_rules(self, outcome: str, words: str) -> list[str]:
         """Return the rules that select the sentences of a word of an outcome."""
         true, said = OUTCOMES[outcome]
-        return [f"truth{'' if true else '!'}={self.of}", f"said{'' if said else '!'}={self.of}", f"word={words}"]
+        return [f"true{'' if true else '!'}={self.of}", f"predicted{'' if said else '!'}={self.of}", f"word={words}"]
 
 
 def find_outcomes(of: RowSelection, name: str) -> Outcomes:

@@ -90,8 +90,8 @@ def _draw_nearest(shown: NearestSentences, look: Look) -> DataTable:
         **({} if shown.n == 1 else SEVERAL),
         "distance": TableColumn("Distance", "Euclidean, in the space of the model; of several the mean", 3, width=90),
         "text": TableColumn("Sentence", width=380),
-        "truth": TableColumn("Is", width=110),
-        "said": TableColumn("Predicted", width=110),
+        "true": TableColumn("Is", width=110),
+        "predicted": TableColumn("Predicted", width=110),
     }
     return DataTable(shown.found[list(columns)], columns)
 

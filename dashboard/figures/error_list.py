@@ -118,7 +118,7 @@ def choose_target(record: RunRecord, said: str, missed: str = "", invented: str 
 def choose_targets(shown: RowSelection, places: Sequence[int]) -> list[str]:
     """Return the class whose log-odds are explained for each row."""
     record, frame = shown.table.record, shown.table.frame
-    said: list[str] = frame["said"].tolist()
+    said: list[str] = frame["predicted"].tolist()
     wrong: list[list[str]] = [frame[name].tolist() if name in frame else [""] * len(frame) for name in SEVERAL]
     return [choose_target(record, said[at], *(each[at] for each in wrong)) for at in places]
 
@@ -258,11 +258,9 @@ def _build_rows(shown: RowSelection, places: np.ndarray) -> list[dict[str, Any]]
     own = {name: _format_column(frame[name]) for name in table.own}
     tags = {name: has[places] for name, has in shown.known.found_tags.items()}
     chances = np.round(table.probabilities[places], 3)
-    rows = []
-    for at, (key, text, true, said, p, wrong) in enumerate(
-        zip(*(frame[name].tolist() for name in ("key", "text", "truth", "said", "p_said", "wrong")), strict=True)
-    ):
-        row = {"key": key, "text": text, "true": true, "said": said, "p": round(p, 3), "wrong": wrong}
+    rows, names = [], ("key", "text", "true", "predicted", "p_predicted", "wrong")
+    for at, (key, text, true, said, p, wrong) in enumerate(zip(*(frame[name].tolist() for name in names), strict=True)):
+        row = {"key": key, "text": text, "true": true, "predicted": said, "p": round(p, 3), "wrong": wrong}
         row["own"] = " \u00b7 ".join(f"{name} {values[at]}" for name, values in own.items() if values[at])
         row["tags"] = [name_tag(name) for name, has in tags.items() if has[at]]
         row["chances"] = _list_probabilities(chances[at], table.classes, (true, said), several=table.task == "multi")

@@ -25,7 +25,7 @@ SELECT = Option(
     "select",
     "Selection",
     lambda source: FREE,
-    "Rules that select sentences, as a link has them: wrong;truth=negative",
+    "Rules that select sentences, as a link has them: wrong;true=negative",
     usual=lambda source: WRONG,
 )
 ORDER = Option(
@@ -57,18 +57,18 @@ ASKED = "asked"  # own columns of ids and names, of which a person types one
 NOT_YET = "noted;uncoded"
 """The two rules of what has been read and noted, and not coded yet; an option of the codes."""
 _LEADS = {
-    "single": {OUTCOME: "Show", "truth": "sentences that are", "said": "but said to be"},
+    "single": {OUTCOME: "Show", "true": "sentences that are", "predicted": "but said to be"},
     "multi": {
         OUTCOME: "Show",
-        "truth": "sentences that have",
-        "said": "and are said to have",
+        "true": "sentences that have",
+        "predicted": "and are said to have",
         "missed": "that miss",
         "invented": "and invent",
     },
 }
 _ANY = {
-    "truth": "any class",
-    "said": "any class",
+    "true": "any class",
+    "predicted": "any class",
     "missed": "any label",
     "invented": "any label",
     TAG: "any tag",
@@ -78,7 +78,7 @@ _ANY = {
 
 def group_facets(facets: Sequence[Facet]) -> list[tuple[str, list[Facet]]]:
     """Return the words of the sentence by name, each with the facets whose options it offers."""
-    fixed = [facet for facet in facets if facet.name in (OUTCOME, "truth", "said", *SEVERAL, TAG)]
+    fixed = [facet for facet in facets if facet.name in (OUTCOME, "true", "predicted", *SEVERAL, TAG)]
     last = [(facet.name, [facet]) for facet in facets if facet.name == CODES]
     own = [facet for facet in facets if facet not in fixed and facet.name != CODES]
     found = [(facet.name, [facet]) for facet in (*fixed, *own[:COLUMNS])]
@@ -268,7 +268,7 @@ def _build_word(
         options = [_make_option("", empty, left), *options]
         label = f"{name} {label}" if label and name in table.own else label
     leads = _LEADS[table.task]
-    about = {OUTCOME: "right or wrong", "truth": "true class", "said": "said", OTHERS: "other columns"}.get(name, name)
+    about = {OUTCOME: "right or wrong", "true": "true class", OTHERS: "other columns"}.get(name, name)
     return {
         "name": name,
         "lead": leads.get(name, "with" if name == TAG else "and"),

@@ -152,7 +152,7 @@ def _draw_sentences(shown: FilteredSentences, look: Look) -> Component:
         words = row["text"].split(" ")
         of_label = {each.label: each.outcome for each in found if each.label}
         of_said = {each.said: each.outcome for each in found if each.said}
-        lines = [_build_line("said", words, decode_spans(row["predicted"]), of_said, chances=row["probability"])]
+        lines = [_build_line("predicted", words, decode_spans(row["predicted"]), of_said, chances=row["probability"])]
         if any(each.outcome != "right" for each in found):
             lines.insert(0, _build_line("label", words, decode_spans(row["label"]), of_label))
         sentences.append({"row": int(row["row"]), "lines": lines})
@@ -261,7 +261,7 @@ def _tag_typed_text(source: Source) -> TaggedText:
 
 def _draw_typed(said: TaggedText, look: Look) -> Component:
     kinds = sorted({name[2:] for name in said.classes if name != OUTSIDE})
-    line = _build_line("said", said.words, decode_spans(said.tags), {}, chances=said.tag_probabilities)
+    line = _build_line("predicted", said.words, decode_spans(said.tags), {}, chances=said.tag_probabilities)
     return _build_component([{"row": -1, "lines": [line]}], kinds, look)
 
 

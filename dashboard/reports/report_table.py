@@ -87,8 +87,8 @@ def list_run_columns(
     wrong = ["wrong" if each else "right" for each in frame["wrong"].tolist()]
     columns.append(make_choice_column("outcome", wrong, ("wrong", "right"), marks="wrong"))
     columns += _list_label_columns(table, frame, classes)
-    columns += [make_number_column("p_said", frame["p_said"])]
-    columns += [hide_in_print(make_number_column(name, frame[name])) for name in ("p_truth", "margin")]
+    columns += [make_number_column("p_predicted", frame["p_predicted"])]
+    columns += [hide_in_print(make_number_column(name, frame[name])) for name in ("p_true", "margin")]
     names = list(tags)
     has = np.array([tags[name][places] for name in names], bool).reshape(len(names), -1).T
     columns.append(
@@ -109,11 +109,11 @@ def _list_key_columns(frame: pd.DataFrame, *, told: bool) -> list[dict[str, Any]
 
 def _list_label_columns(table: PredictionTable, frame: pd.DataFrame, classes: list[str]) -> list[dict[str, Any]]:
     if table.task == "single":
-        return [make_choice_column(name, frame[name], classes) for name in ("truth", "said")]
+        return [make_choice_column(name, frame[name], classes) for name in ("true", "predicted")]
     places = frame.index.to_numpy()
     columns = [
         make_set_column(name, [[classes[at] for at in np.flatnonzero(row)] for row in has[places]], classes)
-        for name, has in (("truth", table.true), ("said", table.said))
+        for name, has in (("true", table.true), ("predicted", table.said))
     ]
     return columns + [make_text_column(name, frame[name]) for name in SEVERAL]
 
@@ -156,8 +156,8 @@ def list_model_columns(
         own = table.frame.iloc[places]
         said = _list_label_columns(table, own, classes)[1]
         columns += [
-            said | {"label": f"said by {name}"},
-            hide_in_print(make_number_column(f"p_truth of {name}", own["p_truth"])),
+            said | {"label": f"predicted by {name}"},
+            hide_in_print(make_number_column(f"p_true of {name}", own["p_true"])),
         ]
     return (
         columns

@@ -182,7 +182,7 @@ def explain_split(record: RunRecord, filters: Filters) -> str:
 
 
 def _make_rules(filters: Filters) -> tuple[str, ...]:
-    said = {"truth=": filters.label, f"{PHENOMENON}=": filters.phenomenon, "text~": filters.contains.strip()}
+    said = {"true=": filters.label, f"{PHENOMENON}=": filters.phenomenon, "text~": filters.contains.strip()}
     return tuple(f"{rule}{value}" for rule, value in said.items() if value)
 
 

@@ -269,7 +269,7 @@ def _select_row(source: Source, rows: Sequence[Mapping[str, Any]]) -> None:
         selection.choose_keys(source.record, row["split"], [row["key"]], DOUBT, at=0, by=ROW)
     elif source.record.config.data.texts:
         about = f"{DOUBT}, {row['split']}"
-        selection.choose_sentences(source.record, [row["text"]], [row["truth"]], about, at=0, by=ROW)
+        selection.choose_sentences(source.record, [row["text"]], [row["true"]], about, at=0, by=ROW)
 
 
 def _show_row(source: Source, now: selection.SelectedTexts) -> None:
@@ -288,7 +288,7 @@ def _offer_selections(source: Source, found: Mapping[str, Any]) -> None:
     here = [row["key"] for row in likely if row["split"] == split]
     training = [row for row in likely if row["split"] == TRAIN and split != TRAIN and record.config.data.texts]
     twice = [row["key"] for each in found["conflicts"] for row in each["rows"] if row["split"] == split]
-    of_training = [row["text"] for row in training], [row["truth"] for row in training]
+    of_training = [row["text"] for row in training], [row["true"] for row in training]
     both = [each for each in found["conflicts"] if any(row["split"] == TRAIN for row in each["rows"])]
     both = both if split != TRAIN and record.config.data.texts else []
     of_both = [each["text"] for each in both], [" or ".join(each["labels"]) for each in both]

@@ -51,7 +51,7 @@ def select_cell(source: Source, decision: Decision, by: str) -> None:
         rows = decision.rows[(decision.labels == true) & (decision.predicted == predicted)]
         names = decision.classes[true], decision.classes[predicted]
         said = tuple(
-            _make_rule(source, decision, name, place) for name, place in zip(("truth", "said"), cell, strict=True)
+            _make_rule(source, decision, name, place) for name, place in zip(("true", "predicted"), cell, strict=True)
         )
         about = f"true {names[0]}, predicted {names[1]}{_format_threshold(decision)}"
     selection.choose_rows(source.record, source.split, rows, about, rules=said, by=by, by_outcome=True)
@@ -91,10 +91,10 @@ def select_slice(source: Source, shown: SavedSlices) -> None:
     """Select the sentences of the picked slice, or of one class of it."""
     name, _, label = state.get_picked(SAVED.name).partition(CLASS)
     if any(each["name"] == name for each in shown.slices):
-        more = [f"truth={label}"] if label else []
+        more = [f"true={label}"] if label else []
         selection.choose_slice(source.record, source.split, name, more=more, by=SLICES)
     elif label:
-        selection.select_rules(source.record, Selection((f"truth={label}",), source.split), by=SLICES)
+        selection.select_rules(source.record, Selection((f"true={label}",), source.split), by=SLICES)
     else:
         selection.clear(source.record)
 

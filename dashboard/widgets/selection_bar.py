@@ -221,13 +221,13 @@ def _show_table(record: RunRecord, now: SelectedTexts) -> None:
             selection.look_at(record, found[0])
 
     key = f"{state.get_widget_key(state.EXAMPLES)}-{hash_value(str(now.selection))[:12]}"
-    columns = {"text": ("Sentence", "large"), "truth": ("Is", 90), "said": ("Predicted", 90)}
+    columns = {"text": ("Sentence", "large"), "true": ("Is", 90), "predicted": ("Predicted", 90)}
     show_table(
         rows,
         f"Selected sentences: {now.words}",
-        {**columns, "p_said": st.column_config.NumberColumn("P(predicted)", format="%.3f", width=96)},
+        {**columns, "p_predicted": st.column_config.NumberColumn("P(predicted)", format="%.3f", width=96)},
         height=min(len(rows) + 1, SHOWN) * get_row_height() + 2,
-        column_order=[*columns, "p_said"],
+        column_order=[*columns, "p_predicted"],
         key=key,
         on_select=look_at,
         selection_mode="single-row",

@@ -250,7 +250,7 @@ def main() -> None:
             ):
                 times = [row_below(page, row, seen) for _ in range(given.repeats)]
                 report(f"{name} picked to the filter", times, 0.5)
-            for word, option in (("truth", "good"), ("source", "web"), ("tag", "negation")):
+            for word, option in (("true", "good"), ("source", "web"), ("tag", "negation")):
                 times = [chosen_option(page, word, option) for _ in range(given.repeats)]
                 report(f"option of “{word}” to the list", times, 0.5)
             report("code's key to its mark", [coded(page) for _ in range(3 * given.repeats)], 0.5)

@@ -53,7 +53,7 @@ def test_keys_move_the_link_keeps_a_field_has_its_letters_and_a_filter_is_set_by
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(page.locator(".filter .word.set", has_text="negative")).to_be_visible()
-    assert parse_qs(urlsplit(page.url).query)["select"] == ["all;truth=negative"]
+    assert parse_qs(urlsplit(page.url).query)["select"] == ["all;true=negative"]
     settle(page)
     assert place(page).endswith(f"of {page.locator('.reader .list li').count()}")
     page.keyboard.press("s")

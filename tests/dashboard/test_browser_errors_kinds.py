@@ -89,5 +89,5 @@ def test_the_list_the_codes_and_the_tags_stand_for_every_kind(browser, address, 
         options = page.get_by_role("listbox", name="true class")
         for name in TWENTY:
             expect(options.locator("li", has_text=name).first).to_be_attached()
-        opened(page, f"{address}/errors?run=twenty&select=truth%3Dtopic 0%3Bsaid%3Dtopic 1")
+        opened(page, f"{address}/errors?run=twenty&select=true%3Dtopic 0%3Bpredicted%3Dtopic 1")
         expect(page.locator(".reader .top b").first).to_contain_text("of")

@@ -76,7 +76,7 @@ def test_tags_that_arrive_leave_open_options_open_and_the_keyboard_in_them(brows
     expect(options.locator("li.at")).to_contain_text("good")
     page.keyboard.press("Enter")
     expect(page.locator(".filter .word.set", has_text="good")).to_be_focused(timeout=30_000)
-    assert parse_qs(urlsplit(page.url).query)["select"] == ["all;truth=good"]
+    assert parse_qs(urlsplit(page.url).query)["select"] == ["all;true=good"]
     assert complaints == []
 
 

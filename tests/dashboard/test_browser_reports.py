@@ -147,10 +147,10 @@ def test_texts_of_people_stay_texts_in_the_page_and_in_its_csv(browser, nasty):
     ours = pd.read_csv(io.StringIO(saved, newline=""), **options)
     frame = read_table(store, "nasty").frame
     wanted = pd.read_csv(io.StringIO(format_csv(frame), newline=""), **options)
-    for name in ("key", "text", "truth", "said", "'=own"):
+    for name in ("key", "text", "true", "predicted", "'=own"):
         assert ours[name].tolist() == wanted[name].tolist()
-    assert np.allclose(ours["p_truth"].astype(float), frame["p_truth"])
-    assert all(cell[:1] not in "=+-@" or not cell for name in ("text", "'=own", "truth") for cell in ours[name])
+    assert np.allclose(ours["p_true"].astype(float), frame["p_true"])
+    assert all(cell[:1] not in "=+-@" or not cell for name in ("text", "'=own", "true") for cell in ours[name])
 
 
 def test_the_buttons_of_performance_errors_and_compare_make_it(browser, server, library):

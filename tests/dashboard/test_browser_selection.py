@@ -37,7 +37,7 @@ def test_a_cell_is_selected_by_rule_or_one_by_one_and_another_browser_has_the_sa
     page.goto(f"{server}/performance?run=finished")
     click_cell(page)
     said = shown(page)
-    page.wait_for_url(re.compile("select=truth%3Dnegative%3Bsaid%3Dnegative"))
+    page.wait_for_url(re.compile("select=true%3Dnegative%3Bpredicted%3Dnegative"))
     page.locator(".st-key-selected-Next button").first.click()
     page.wait_for_url(re.compile("at=[0-9a-f]{12}"))
     looked_at, link = shown(page), page.url

@@ -69,7 +69,7 @@ def test_a_word_of_a_cloud_is_reached_by_keyboard_and_filters(browser, address):
     expect(pressed).to_have_count(1)
     expect(pressed).to_contain_text("ironic")
     assert (
-        re.fullmatch(r"truth!?=\w+;said!?=\w+;word=ironic", selected(page))
+        re.fullmatch(r"true!?=\w+;predicted!?=\w+;word=ironic", selected(page))
         and "36 of 360" in page.locator(".s-now").inner_text()
     )
     settle(page)

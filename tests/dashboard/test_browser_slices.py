@@ -51,7 +51,7 @@ def test_where_nothing_is_wrong_a_button_leads_on_to_what_is_nearly(browser, ser
 
 def test_a_slice_is_saved_picked_on_another_page_and_compared(browser, server, said):
     page, complaints = visit(browser, server)
-    page.goto(f"{server}/errors?run=finished&select=truth%3Dpositive")
+    page.goto(f"{server}/errors?run=finished&select=true%3Dpositive")
     page.get_by_role("button", name="Save as slice").click()
     page.get_by_test_id("stPopoverBody").get_by_label("Name", exact=True).fill("good *ones*")  # codes have one too
     page.get_by_role("button", name="Save", exact=True).click()
@@ -66,7 +66,7 @@ def test_a_slice_is_saved_picked_on_another_page_and_compared(browser, server, s
     page.get_by_role("button", name="Slices", exact=True).click()
     page.locator("label", has_text="good *ones*").click()
     expect(bar).to_contain_text(f"{n} of {len(said)}")
-    page.wait_for_url("**select=truth**")
+    page.wait_for_url("**select=true**")
     settle(page)
     assert violations(page) == []
     page.goto(f"{server}/compare?compare=finished&compare=baseline&by=slice")

@@ -43,11 +43,11 @@ def test_words_that_are_chosen_before_the_page_is_drawn_anew_all_hold(session, m
     monkeypatch.setattr(selection, "select_rules", lambda record, found: chosen.append(";".join(found.rules)))
     store = RunStore(trained)
     shown = apply_query(make_facts(store, store.read("finished"), "test"), "all", store)
-    word = find_word(shown.facets, "truth=negative")
-    session[KEY] = {"changes": [[1, {"word": word, "value": "truth=negative"}], [2, {"word": TEXT, "value": "film"}]]}
+    word = find_word(shown.facets, "true=negative")
+    session[KEY] = {"changes": [[1, {"word": word, "value": "true=negative"}], [2, {"word": TEXT, "value": "film"}]]}
     _apply_words(KEY, shown, 0)
     _apply_words(KEY, shown, 1)  # the first is in what was drawn
-    assert chosen == ["all;truth=negative;text~film", "all;text~film"]
+    assert chosen == ["all;true=negative;text~film", "all;text~film"]
     session[KEY] = {"changes": [[3, {"word": TEXT, "value": "margin>=soon"}]]}
     _apply_words(KEY, shown, 2)
     assert len(chosen) == 2 and "soon" in str(session[state.SELECTION_PROBLEM])

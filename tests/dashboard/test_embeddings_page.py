@@ -118,18 +118,18 @@ def test_the_nearest_to_a_typed_sentence_or_the_one_looked_at_are_listed_and_mar
 
 
 def test_around_a_selection_of_several_those_near_to_most_are_listed_marked_and_selected(app, runs):
-    shown = words(opened(app, select="truth=positive"))
+    shown = words(opened(app, select="true=positive"))
     table = next(each.value for each in app.dataframe if {"near", "distance"} <= {*each.value.columns})
     assert "8 selected, among 8 others, in the space of what the head reads" in shown
-    assert set(table["truth"]) == {"negative"} and table["near"].is_monotonic_decreasing
+    assert set(table["true"]) == {"negative"} and table["near"].is_monotonic_decreasing
     assert nearest_marked(app) == [len(table)]
     assert "nearest to 8: true positive" in words(press(app, "select-near"))
 
 
 def test_to_a_selection_of_several_the_nearest_of_training_are_listed_and_selected(app, runs):
-    opened(app, select="truth=positive")
+    opened(app, select="true=positive")
     pages.rerun_while(app, lambda: "The training sentences are being read" in words(app))
-    found = Run("finished", RunStore(runs)).neighbours(where="truth=positive")
+    found = Run("finished", RunStore(runs)).neighbours(where="true=positive")
     assert f"{found['n']} selected, among {found['among']} training sentences" in words(app)
     table = next(each.value for each in app.dataframe if "likeness" in each.value)
     assert table["text"].tolist() == [each["text"] for each in found["neighbours"]]

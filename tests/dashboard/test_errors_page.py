@@ -63,7 +63,7 @@ def test_where_finding_forgotten_tags_fails_the_list_stands_and_the_next_visit_t
 def test_without_a_selection_it_lists_what_is_wrong(page, runs):
     app = page(split="validation")
     frame = read_table(RunStore(runs), "finished", "validation").frame
-    wrong = frame[frame["wrong"]].sort_values("p_said", ascending=False, kind="stable")
+    wrong = frame[frame["wrong"]].sort_values("p_predicted", ascending=False, kind="stable")
     (reader,) = drawn(app, "reader")
     assert [row["key"] for row in reader["rows"]] == wrong["key"].tolist()
     assert f"n = {len(frame)}</b> validation · {len(wrong)} wrong" in words(app)
@@ -71,8 +71,8 @@ def test_without_a_selection_it_lists_what_is_wrong(page, runs):
 
 def test_a_link_selects_rows_and_the_one_that_is_read_and_the_filter_says_so(page, runs):
     frame = read_table(RunStore(runs), "finished").frame
-    own = frame[(frame["truth"] == "positive") & frame["text"].str.contains("film number")]
-    app = page(select="all;truth=positive;text~film number", at=own["key"].iat[3])
+    own = frame[(frame["true"] == "positive") & frame["text"].str.contains("film number")]
+    app = page(select="all;true=positive;text~film number", at=own["key"].iat[3])
     (reader,), (said,) = drawn(app, "reader"), drawn(app, "filter")
     assert reader["at"] == own["key"].iat[3]
     assert {row["key"] for row in reader["rows"]} == set(own["key"])
@@ -173,7 +173,7 @@ def nearly() -> None:
     from dashboard.data import data
     from dashboard.screens.errors_reader import _select_nearly_wrong
 
-    _select_nearly_wrong(data.select_tagged_rows(data.store().read("perfect"), "test", "wrong;truth=good"))
+    _select_nearly_wrong(data.select_tagged_rows(data.store().read("perfect"), "test", "wrong;true=good"))
 
 
 def picked() -> None:
@@ -187,10 +187,10 @@ def test_what_is_picked_becomes_the_selection(runs):
     store, labels = RunStore(runs), np.arange(40) % 2
     answering(store, "perfect", right_where(np.ones(40, bool), labels), texts(labels))
     found = AppTest.from_function(nearly).run()
-    assert (found.session_state[state.SELECT], found.session_state[state.ORDER]) == ("truth=good", "margin")
+    assert (found.session_state[state.SELECT], found.session_state[state.ORDER]) == ("true=good", "margin")
     app = AppTest.from_function(picked)
-    app.session_state["fig-error-slices"] = {"picked": "truth=positive;text~film"}
-    assert app.run().session_state[state.SELECT] == "wrong;truth=positive;text~film"
+    app.session_state["fig-error-slices"] = {"picked": "true=positive;text~film"}
+    assert app.run().session_state[state.SELECT] == "wrong;true=positive;text~film"
     app.session_state["fig-error-slices"] = {"picked": ""}
     assert app.run().session_state[state.SELECT] == "wrong"
 
@@ -218,8 +218,8 @@ def doubted_row() -> None:
     record = data.store().read("finished")
     source = Source(record, data, split="test")
     frame = data.read_table(record, "test").frame
-    rows = [{"split": "test", "key": frame["key"].iat[2], "text": frame["text"].iat[2], "truth": "positive"}]
-    rows.append({"split": "train", "key": "0123456789ab", "text": "a training text", "truth": "negative"})
+    rows = [{"split": "test", "key": frame["key"].iat[2], "text": frame["text"].iat[2], "true": "positive"}]
+    rows.append({"split": "train", "key": "0123456789ab", "text": "a training text", "true": "negative"})
     _select_row(source, rows)
 
 

@@ -67,15 +67,15 @@ def test_metrics_intervals_and_counts_are_those_of_the_record_and_the_prediction
     frame, kinds = read_table(store, "good").frame, ("bad", "good")
     (bars,) = packed(good.markup)["charts"]["confusion"]["light"]["data"]
     shown = [int(re.search(r">(\d+)</b>", cell)[1]) for cell in bars["text"]]
-    assert shown == [((frame.truth == true) & (frame.said == said)).sum() for true in kinds for said in kinds]
+    assert shown == [((frame.true == true) & (frame.predicted == said)).sum() for true in kinds for said in kinds]
 
 
 def test_the_table_has_every_prediction_with_its_own_columns_and_tags(good, store):
     frame, found = read_table(store, "good").frame, columns(good.markup)
-    for name in ("key", "text", "truth", "said", "source"):
+    for name in ("key", "text", "true", "predicted", "source"):
         assert found[name] == frame[name].tolist()
     assert found["row"] == list(range(60))
-    assert np.allclose(found["p_truth"], frame["p_truth"]) and np.allclose(found["margin"], frame["margin"])
+    assert np.allclose(found["p_true"], frame["p_true"]) and np.allclose(found["margin"], frame["margin"])
     assert [each == "wrong" for each in found["outcome"]] == frame["wrong"].tolist()
     assert "negation" in found["tags"][3] and "negation" not in found["tags"][4]
 
@@ -115,7 +115,7 @@ def test_a_run_that_keeps_no_texts_gives_none_away(store):
     assert "The texts are not in this report" in made.markup and not made.about["texts"]
     for told in (EVIL, "text 1", "=paper", "=1+1", read_table(store, "private").frame["key"][5]):
         assert told not in whole
-    assert len(columns(made.markup)["truth"]) == 60 and codes.list()["codes"] == []
+    assert len(columns(made.markup)["true"]) == 60 and codes.list()["codes"] == []
     beside = build_report(["good", "private"], store=store).markup
     whole = beside + str(packed(beside))
     assert "sentence 3" in whole and not [told for told in (EVIL, "text 1", "=paper") if told in whole]

@@ -60,7 +60,7 @@ def test_a_cell_at_another_threshold_is_selected_one_by_one(runs):
     rule = link(app)
     group = read_picked(RunStore(runs), rule.removeprefix("ids:"))
     assert group.about == "true negative, predicted positive at 0.00" and group.by_outcome
-    assert sorted(group.keys) == sorted(frame["key"][frame["truth"] == "negative"])
+    assert sorted(group.keys) == sorted(frame["key"][frame["true"] == "negative"])
     again = called(take_cell, wanted=0.0, **{state.CELL: {"selection": {"points": []}}, state.SELECT: rule})
     assert state.SELECT not in again.query_params  # a second click takes it back
 
@@ -79,10 +79,23 @@ def test_a_bar_is_selected_by_what_is_right_there(runs):
 @pytest.mark.parametrize("page", ["overview", "data", "train", "compare", "steps"])
 def test_the_bar_stands_on_every_page_and_clear_takes_it_away(app, runs, page, table, monkeypatch):
     monkeypatch.setattr(access, "is_local", lambda: True)
-    shown = words(opened(app, page, run="finished", select="truth=negative", data=str(table)))
+    shown = words(opened(app, page, run="finished", select="true=negative", data=str(table)))
     negative = int(read_table(RunStore(runs), "finished").true[:, 0].sum())
     assert f"<b>{negative} of 16</b> <span>true negative</span>" in shown
     assert 'class="s-now"' not in words(press(app, "selected-clear")) and "select" not in app.query_params
+
+
+def test_an_old_link_opens_on_the_pages_and_a_click_writes_the_new_words(app, runs):
+    frame = read_table(RunStore(runs), "finished").frame
+    asked = "split=test;truth=negative;p_said>0.1"
+    n = int(((frame["true"] == "negative") & (frame["p_predicted"] > 0.1)).sum())
+    for page in ("performance", "errors"):
+        opened(app, page, run="finished", select=asked)
+        assert f"<b>{n} of 16</b> <span>true negative, P(predicted class) &gt; 0.1</span>" in words(app), page
+    app.text_input(key=state.SLICE_NAME).set_value("old").run()
+    press(app, "selected-keep")
+    [kept] = read_slices(RunStore(runs), RunStore(runs).read("finished"))
+    assert kept.select == "split=test;true=negative;p_predicted>0.1"
 
 
 def test_a_link_restores_sentences_chosen_one_by_one_with_the_one_looked_at(app, runs):
@@ -91,7 +104,7 @@ def test_a_link_restores_sentences_chosen_one_by_one_with_the_one_looked_at(app,
     opened(app, "performance", run="finished", select=rule, at=frame["key"].iloc[2])
     assert "<b>3 of 16</b> <span>chosen on &lt;i&gt;the map&lt;/i&gt;</span>" in words(app)
     assert "2<i> / 3</i>" in words(app) and frame["text"].iloc[2] in words(app)
-    table = next(each.value for each in app.dataframe if "p_said" in each.value)
+    table = next(each.value for each in app.dataframe if "p_predicted" in each.value)
     assert table["key"].tolist() == frame["key"].iloc[[7, 2, 5]].tolist()
     press(app, "selected-Next")
     assert link(app, state.AT) == frame["key"].iloc[5] and app.button(key="selected-Next").disabled
@@ -119,13 +132,13 @@ def test_a_link_that_selects_nothing_says_why_and_the_page_stands(app, runs, sel
 
 
 def test_a_selection_is_saved_as_a_slice_and_a_bad_name_is_told(app, runs):
-    opened(app, "performance", run="finished", select="truth=negative")
+    opened(app, "performance", run="finished", select="true=negative")
     app.text_input(key=state.SLICE_NAME).set_value("two\x07bells").run()
     assert "Not saved:" in words(press(app, "selected-keep"))
     app.text_input(key=state.SLICE_NAME).set_value("bad <ones>").run()
     assert "Saved as “bad &lt;ones&gt;”" in words(press(app, "selected-keep"))
     (kept,) = read_slices(RunStore(runs), RunStore(runs).read("finished"))
-    assert (kept.name, kept.select) == ("bad <ones>", "truth=negative")
+    assert (kept.name, kept.select) == ("bad <ones>", "true=negative")
     app.text_input(key=state.SLICE_NAME).set_value("").run()
     assert "Saved as “true negative”" in words(press(app, "selected-keep")), "named by what selects it"
 
@@ -133,7 +146,7 @@ def test_a_selection_is_saved_as_a_slice_and_a_bad_name_is_told(app, runs):
 def test_slices_are_listed_renamed_and_removed_on_performance(app, runs):
     store = RunStore(runs)
     record = store.read("finished")
-    save_slice(store, record, "bad ones", Selection(("truth=negative",)))
+    save_slice(store, record, "bad ones", Selection(("true=negative",)))
     opened(app, "performance", run="finished")
     app.text_input(key="slice-renamed").set_value("<i>denied</i>")
     assert "“bad ones” is “&lt;i&gt;denied&lt;/i&gt;” now." in words(press(app, "slice-rename"))
@@ -155,12 +168,12 @@ def take_slice() -> None:
 
 def test_a_slice_is_picked_whole_or_one_class_of_it_and_a_second_click_takes_it_back(runs):
     store = RunStore(runs)
-    save_slice(store, store.read("finished"), "sure", Selection(("p_said>0.5",)))
-    both = f"sure{CLASS}negative", "p_said>0.5;truth=negative"
-    for picked, rules in (("sure", "p_said>0.5"), both, (f"{CLASS}negative", "truth=negative")):
+    save_slice(store, store.read("finished"), "sure", Selection(("p_predicted>0.5",)))
+    both = f"sure{CLASS}negative", "p_predicted>0.5;true=negative"
+    for picked, rules in (("sure", "p_predicted>0.5"), both, (f"{CLASS}negative", "true=negative")):
         app = called(take_slice, **{"fig-slices": {"picked": picked}})
         assert link(app) == rules and app.session_state[state.SELECTOR] == "fig-slices"
-    app = called(take_slice, **{"fig-slices": {"picked": ""}, state.SELECT: "p_said>0.5"})
+    app = called(take_slice, **{"fig-slices": {"picked": ""}, state.SELECT: "p_predicted>0.5"})
     assert state.SELECT not in app.query_params
 
 
@@ -212,8 +225,8 @@ def search() -> None:
     ("typed", "rules"),
     [
         ({state.FIND: " film; 3 "}, r"text~film\; 3"),
-        ({state.FIND: "dull", state.CLASS: "negative"}, "truth=negative;text~dull"),
-        ({state.CLASS: "negative", state.PART: "validation"}, "split=validation;truth=negative"),
+        ({state.FIND: "dull", state.CLASS: "negative"}, "true=negative;text~dull"),
+        ({state.CLASS: "negative", state.PART: "validation"}, "split=validation;true=negative"),
     ],
 )
 def test_what_is_looked_for_on_data_is_the_selection_of_all_pages(runs, typed, rules):
@@ -249,9 +262,9 @@ def test_what_a_run_has_not_answered_is_not_selected_and_what_was_looked_for_bef
 
 def test_the_bar_tells_how_much_of_it_is_right_beside_the_others(app, runs):
     table = read_table(RunStore(runs), "finished")
-    has = (table.frame["truth"] == table.classes[0]).to_numpy()
+    has = (table.frame["true"] == table.classes[0]).to_numpy()
     here, others = (f"{100 * (1 - table.wrong[rows].mean()):.0f} %" for rows in (has, ~has))
-    said = words(opened(app, "lambdas", run="finished", select=f"split=test;all;truth={table.classes[0]}"))
+    said = words(opened(app, "lambdas", run="finished", select=f"split=test;all;true={table.classes[0]}"))
     assert f"{here} right, the others {others}" in said
 
 
@@ -260,5 +273,5 @@ def test_of_what_is_selected_for_being_wrong_it_does_not_say_that_none_is_right(
     draw = store_picked(
         RunStore(runs), PickedRows(tuple(frame["key"][frame["wrong"]][:2]), "2 drawn from wrong", by_outcome=True)
     )
-    for rules in ("wrong", "truth=negative;said=positive", draw):
+    for rules in ("wrong", "true=negative;predicted=positive", draw):
         assert "% right" not in words(opened(app, "lambdas", run="finished", select=f"split=test;{rules}"))

@@ -185,10 +185,10 @@ def test_the_pieces_of_unknown_words_are_shown_and_can_be_silenced_one_that_is_t
 
 
 def test_a_selected_sentence_has_its_true_label_its_neighbours_and_the_way_back(app, runs):
-    frame = read_table(RunStore(runs), "finished").frame.sort_values("p_said", ascending=False, kind="stable")
+    frame = read_table(RunStore(runs), "finished").frame.sort_values("p_predicted", ascending=False, kind="stable")
     pages.opened(app, "sentence", run="finished", select="all", at=frame["key"].iloc[1], back="performance")
     for place in (1, 2):
-        text, label = frame["text"].iloc[place], frame["truth"].iloc[place]
+        text, label = frame["text"].iloc[place], frame["true"].iloc[place]
         assert app.text_input(key=state.TEXT).value == text and f"{place + 1}<i> / 16</i>" in markup(app)
         said = asked(runs, text)
         verdict = "✓ right" if max(said, key=said.get) == label else "✕ wrong"

@@ -60,10 +60,10 @@ def test_the_page_of_performance_is_about_one_label_and_its_threshold(app, runs)
 
 
 def test_a_cell_opens_its_sentences_with_all_their_labels(app, runs):
-    opened(app, "performance", rule="loud", split="test", select="truth=loud;said=loud")
-    assert "true loud, said loud" in words(app)
-    table = next(frame.value for frame in app.dataframe if "p_said" in frame.value)
-    assert len(table) and all("loud" in label.split(", ") for label in table["truth"])
+    opened(app, "performance", rule="loud", split="test", select="true=loud;predicted=loud")
+    assert "true loud, predicted loud" in words(app)
+    table = next(frame.value for frame in app.dataframe if "p_predicted" in frame.value)
+    assert len(table) and all("loud" in label.split(", ") for label in table["true"])
 
 
 def test_a_sentence_shows_each_label_with_its_threshold(app, runs):

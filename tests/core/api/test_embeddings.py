@@ -64,10 +64,10 @@ def test_training_near_a_selection_is_told(cli, place, monkeypatch):
     for name, value in given.items():
         monkeypatch.setattr(f"core.error_analysis.training_index.TrainingRows.{name}", value)
     monkeypatch.setattr("core.error_analysis.training_index.TrainingRows.read_vectors", lambda self, width: vectors)
-    found = cli.json("neighbours", "clouds", "--where", "wrong", "--where", "truth=bad", "--most", 3)
-    n = api.errors("clouds", where=["wrong", "truth=bad"], store=RunStore(place / "runs"))["selected"]["n"]
-    assert (found["n"], found["true_share"], found["said_share"], len(found["neighbours"])) == (n, 1.0, 0.0, 3)
-    printed = " ".join(cli("neighbours", "clouds", "--where", "wrong", "--where", "truth=bad")[1].split())
+    found = cli.json("neighbours", "clouds", "--where", "wrong", "--where", "true=bad", "--most", 3)
+    n = api.errors("clouds", where=["wrong", "true=bad"], store=RunStore(place / "runs"))["selected"]["n"]
+    assert (found["n"], found["true_share"], found["predicted_share"], len(found["neighbours"])) == (n, 1.0, 0.0, 3)
+    printed = " ".join(cli("neighbours", "clouds", "--where", "wrong", "--where", "true=bad")[1].split())
     assert f"Nearest in training to {n} sentences of test (wrong, true bad), among 50." in printed
     assert "100 % have its true label, 0 % what the run says." in printed
 

@@ -49,8 +49,19 @@ def test_the_errors_stand_with_truth_and_answer_and_nothing_selected_is_zeros_an
     assert cli("errors", "three", "--where", "text~\udcff", "--json")[0] == 0
 
 
+def test_filters_with_their_old_names_select_the_same(cli):
+    old = cli.json("errors", "three", "--where", "truth=good", "--where", "p_said>0.5", "--where", "said!=good")
+    assert old == cli.json(
+        "errors", "three", "--where", "true=good", "--where", "p_predicted>0.5", "--where=predicted!=good"
+    )
+    assert old["where"] == ["true=good", "p_predicted>0.5", "predicted!=good"] and old["selected"]["n"] == 1
+    [kept] = cli.json("slices", "twenty", "--save", "first", "--where", "truth=class 1")["slices"]
+    assert kept["select"] == "true=class 1" and kept["n"] == 1
+    assert cli.json("slices", "twenty", "--rm", "first")["slices"] == []
+
+
 def test_json_and_csv_have_the_same_rows(cli, place):
-    found = cli.json("errors", "three", "--where", "wrong", "--where", "truth=good", "--csv", "x.csv")
+    found = cli.json("errors", "three", "--where", "wrong", "--where", "true=good", "--csv", "x.csv")
     whole = {"n": 1, "wrong": 1, "rate": 1.0, "interval": [pytest.approx(0.2065, abs=1e-4), 1.0], "share": 0.025}
     assert found["selected"] == whole
     assert found["own"] == ["id", "note"] and found["rows"][0]["id"] == "t-1"
@@ -113,10 +124,10 @@ def test_one_clause_needs_no_list_in_python_and_rows_stand_in_the_order_that_is_
 
 def test_slices_are_saved_listed_asked_and_removed(cli, place):
     assert cli("slices", "three")[1] == "No slice of built-in yet; --save NAME --where CLAUSE keeps one.\n"
-    [one] = cli.json("slices", "three", "--save", "bad ones", "--where", "truth=bad")["slices"]
-    assert (one["n"], one["wrong"], one["where"], one["said"]) == (20, 2, ["truth=bad"], "true bad")
+    [one] = cli.json("slices", "three", "--save", "bad ones", "--where", "true=bad")["slices"]
+    assert (one["n"], one["wrong"], one["where"], one["said"]) == (20, 2, ["true=bad"], "true bad")
     inside = cli.json("errors", "three", "--slice", "bad ones", "--where", "wrong")
-    assert inside["where"] == ["truth=bad", "wrong"] and [row["truth"] for row in inside["rows"]] == ["bad", "bad"]
+    assert inside["where"] == ["true=bad", "wrong"] and [row["true"] for row in inside["rows"]] == ["bad", "bad"]
     assert cli.json("errors", "three", "--slice", "bad ones")["selected"]["n"] == 20
     assert one["lacks"].startswith("No sentence of it is good: of what is not there, there is no recall.")
     printed = " ".join(cli("slices", "three")[1].split())

@@ -64,7 +64,7 @@ def test_out_and_in_leaves_everything_as_it_is(tmp_path, table, codes):
     rows = list(csv.reader(io.StringIO(out.removeprefix(BOM), newline="")))
     assert not any(cell.lstrip().startswith(("=", "+", "-", "@")) for row in rows for cell in row)
     assert len(rows) - 1 == len(NASTY) + len(NASTY) // 2, "of a row that two have coded there are two lines"
-    assert {"id", "data:author", "key", "truth", "said", "p_said"} <= set(rows[0])
+    assert {"id", "data:author", "key", "true", "predicted", "p_predicted"} <= set(rows[0])
     (tmp_path / "out.csv").write_text(out, encoding="utf-8", newline="")
     (tmp_path / "book.csv").write_text(format_codebook(codes), encoding="utf-8", newline="")
     other = Codes(tmp_path / "other", "reviews.csv")

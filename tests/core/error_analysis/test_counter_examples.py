@@ -85,7 +85,11 @@ def test_a_run_is_asked_what_it_says_of_each_today(tmp_path):
     rows = [keep_example(tmp_path, text, label) for text, label in (("a", "positive"), ("long one", "positive"))]
     rows.append(keep_example(tmp_path, "a", "so so"))
     said = predict_examples(Asked(), rows)
-    assert [(each.said, each.breaks) for each in said] == [("negative", True), ("positive", False), ("negative", None)]
+    assert [(each.predicted, each.breaks) for each in said] == [
+        ("negative", True),
+        ("positive", False),
+        ("negative", None),
+    ]
     assert [each.p_label for each in said] == [pytest.approx(0.1), pytest.approx(0.8), None]
 
 
@@ -99,7 +103,7 @@ def test_of_several_labels_the_whole_set_is_kept_and_asked_for(tmp_path):
     assert [each.expected for each in rows] == ["b", "a, b", "none of them", "b", "a, c"]
     assert keep_example(tmp_path, "short", "none of them").id == rows[2].id and len(read_examples(tmp_path)) == 5
     said = predict_examples(several, rows)
-    assert [each.said for each in said] == ["b", "b", "none of them", "none of them", "none of them"]
+    assert [each.predicted for each in said] == ["b", "b", "none of them", "none of them", "none of them"]
     assert [each.breaks for each in said] == [False, True, False, True, None]
     assert [each.p_label for each in said] == [*map(pytest.approx, (0.8, 0.2, 0.5, 0.5)), None]
     one = predict_examples(Asked(), rows)

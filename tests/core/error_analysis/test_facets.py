@@ -37,7 +37,15 @@ def table(tmp_path_factory):
 def test_each_option_has_the_rows_of_pandas(table):
     """Whatever the word: what is counted is what its rule selects."""
     frame, facets = table.frame, Facets(table)
-    assert [facet.name for facet in facets.found] == ["outcome", "truth", "said", "source", "likes", "score", "date"]
+    assert [facet.name for facet in facets.found] == [
+        "outcome",
+        "true",
+        "predicted",
+        "source",
+        "likes",
+        "score",
+        "date",
+    ]
     assert facets.asked == ("id", "number", "name")
     for facet in facets.found:
         for option in facet.options:
@@ -87,14 +95,14 @@ def test_what_is_typed_is_a_rule_an_id_by_the_whole_or_a_part_or_a_piece_of_the_
 @pytest.mark.slow
 def test_counts_are_queries_of_the_table_that_leave_the_word_itself_out(table):
     facets, frame = Facets(table).found, table.frame
-    clauses = [Clause("wrong"), Clause("truth", "=", "a"), Clause("source", "=", "web")]
-    masks = [frame["wrong"].to_numpy(), (frame["truth"] == "a").to_numpy(), (frame["source"] == "web").to_numpy()]
+    clauses = [Clause("wrong"), Clause("true", "=", "a"), Clause("source", "=", "web")]
+    masks = [frame["wrong"].to_numpy(), (frame["true"] == "a").to_numpy(), (frame["source"] == "web").to_numpy()]
     found = dict(zip((facet.name for facet in facets), count_options(facets, clauses, masks), strict=True))
     web = frame[frame["source"] == "web"]
-    assert found["truth"] == [int((web["wrong"] & (web["truth"] == name)).sum()) for name in "abc"]
-    left = web[web["truth"] == "a"]
+    assert found["true"] == [int((web["wrong"] & (web["true"] == name)).sum()) for name in "abc"]
+    left = web[web["true"] == "a"]
     assert found["outcome"] == [int(left["wrong"].sum()), int((~left["wrong"]).sum()), len(left)]
-    wrong = frame[frame["wrong"] & (frame["truth"] == "a")]
+    wrong = frame[frame["wrong"] & (frame["true"] == "a")]
     masks = [*(wrong["source"] == name for name in ("web", "phone")), wrong["source"].isna()]
     assert found["source"] == [int(mask.sum()) for mask in masks]
 
@@ -103,7 +111,16 @@ def test_counts_are_queries_of_the_table_that_leave_the_word_itself_out(table):
 def test_tags_stand_between_classes_and_columns_if_any_text_has_them(table):
     has = np.arange(60) < 4
     found = Facets(table).list_facets({"question": has, "emoji": np.zeros(60, bool)})
-    assert [facet.name for facet in found] == ["outcome", "truth", "said", "tag", "source", "likes", "score", "date"]
+    assert [facet.name for facet in found] == [
+        "outcome",
+        "true",
+        "predicted",
+        "tag",
+        "source",
+        "likes",
+        "score",
+        "date",
+    ]
     assert [(str(option.clause), int(option.has.sum())) for option in found[3].options] == [("tag=question", 4)]
 
 
@@ -112,7 +129,7 @@ def test_of_several_labels_missed_and_invented_are_words(tmp_path):
     rows = pd.DataFrame({"text": ["one", "two", "three"], "label": [(0, 1), (), (1,)]})
     answering(store, "many", [[0.9, 0.3], [0.1, 0.8], [0.2, 0.9]], rows, classes=("late", "loud"))
     facets = Facets(read_table(store, "many")).found
-    assert [facet.name for facet in facets] == ["outcome", "truth", "said", "missed", "invented"]
+    assert [facet.name for facet in facets] == ["outcome", "true", "predicted", "missed", "invented"]
     assert [int(option.has.sum()) for option in facets[3].options] == [0, 1]
 
 

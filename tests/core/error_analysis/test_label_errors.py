@@ -104,9 +104,9 @@ def test_planted_labels_stand_first_with_the_likelier_one(found):
     assert len(planted) >= 4 and len(set(planted) & set(listed)) >= 4
     assert set(list(listed)[:4]) <= set(planted)
     for text, split in ((text, split) for text, split in planted.items() if text in listed):
-        assert listed[text]["split"] == split and listed[text]["truth"] != listed[text]["likelier"]
-        assert listed[text]["p_likelier"] > listed[text]["p_truth"] and listed[text]["key"] == hash_texts([text])[0]
-    assert [row["p_truth"] for row in result["rows"]] == sorted(row["p_truth"] for row in result["rows"])
+        assert listed[text]["split"] == split and listed[text]["true"] != listed[text]["likelier"]
+        assert listed[text]["p_likelier"] > listed[text]["p_true"] and listed[text]["key"] == hash_texts([text])[0]
+    assert [row["p_true"] for row in result["rows"]] == sorted(row["p_true"] for row in result["rows"])
     assert result["n"] == {split: len(dataset.splits[split]) for split in (TRAIN, "test")}
     likely = sum(row["likely"] for row in result["rows"])
     assert 0 < likely <= sum(result["likely"].values()) and result["left_out"] == ""
@@ -139,6 +139,6 @@ def test_of_several_labels_the_likelier_set_differs_in_one(tmp_path):
     result = made.errors(label_errors=True)["label_errors"]
     assert result["left_out"] == "" and set(result["n"]) == {TRAIN, "test"}
     for row in result["rows"]:
-        before, after = (set(row[name].split(", ")) - {"none of them"} for name in ("truth", "likelier"))
+        before, after = (set(row[name].split(", ")) - {"none of them"} for name in ("true", "likelier"))
         assert before == set(LABELS) & set(row["text"].split()), "its words are its labels"
-        assert len(before ^ after) == 1 and row["p_truth"] + row["p_likelier"] == pytest.approx(1)
+        assert len(before ^ after) == 1 and row["p_true"] + row["p_likelier"] == pytest.approx(1)

@@ -126,7 +126,7 @@ def test_each_counts_for_the_selected_sentences_that_have_it_among_their_ten_nea
     assert found.found["likeness"].tolist() == pytest.approx([mean[row] for row in expected], abs=1e-6)
     assert found.found["text"].tolist() == [f"trained {ROWS[row]}" for row in expected]
     named = np.array(LABELS, object)[ROWS][near]
-    truth, said = (table.frame[name].to_numpy(object)[places, None] for name in ("truth", "said"))
+    truth, said = (table.frame[name].to_numpy(object)[places, None] for name in ("true", "predicted"))
     assert (found.true, found.said) == pytest.approx(((named == truth).mean(), (named == said).mean()))
     assert (found.n, found.looked_at, found.among, found.each) == (6, 6, 80, 10)
     assert found.to_dict()["neighbours"][0]["label"] == LABELS[ROWS[expected[0]]]

@@ -15,12 +15,12 @@ def test_every_number_of_a_row_is_that_of_its_probabilities(store):
     answering(store, "one", chances, texts(labels), classes=tuple("abcd"))
     frame = read_table(store, "one").frame
     ordered = np.sort(chances, 1)
-    assert frame["truth"].tolist() == ["abcd"[label] for label in labels]
-    assert frame["said"].tolist() == ["abcd"[number] for number in chances.argmax(1)]
-    np.testing.assert_allclose(frame["p_truth"], chances[np.arange(50), labels])
-    np.testing.assert_allclose(frame["p_said"], ordered[:, -1])
+    assert frame["true"].tolist() == ["abcd"[label] for label in labels]
+    assert frame["predicted"].tolist() == ["abcd"[number] for number in chances.argmax(1)]
+    np.testing.assert_allclose(frame["p_true"], chances[np.arange(50), labels])
+    np.testing.assert_allclose(frame["p_predicted"], ordered[:, -1])
     np.testing.assert_allclose(frame["margin"], ordered[:, -1] - ordered[:, -2])
-    assert (frame["wrong"] == (frame["truth"] != frame["said"])).all()
+    assert (frame["wrong"] == (frame["true"] != frame["predicted"])).all()
     assert frame["row"].tolist() == list(range(50)) and frame["key"].is_unique
 
 
@@ -29,19 +29,19 @@ def test_of_several_labels_what_is_missed_and_invented_is_told_and_the_threshold
     chances = [[0.9, 0.3], [0.1, 0.8], [0.2, 0.9]]
     answering(store, "many", chances, rows, classes=("late", "loud"))
     frame = read_table(store, "many").frame
-    assert frame["truth"].tolist() == ["late, loud", "none of them", "loud"]
-    assert frame["said"].tolist() == ["late", "loud", "loud"]
+    assert frame["true"].tolist() == ["late, loud", "none of them", "loud"]
+    assert frame["predicted"].tolist() == ["late", "loud", "loud"]
     assert frame["missed"].tolist() == ["loud", "none of them", "none of them"]
     assert frame["invented"].tolist() == ["none of them", "loud", "none of them"]
     assert frame["wrong"].tolist() == [True, True, False]
-    np.testing.assert_allclose(frame["p_truth"], [0.3, 0.2, 0.8])
-    np.testing.assert_allclose(frame["p_said"], [0.7, 0.8, 0.8])
+    np.testing.assert_allclose(frame["p_true"], [0.3, 0.2, 0.8])
+    np.testing.assert_allclose(frame["p_predicted"], [0.7, 0.8, 0.8])
     np.testing.assert_allclose(frame["margin"], [0.2, 0.3, 0.3])
     rows = pd.DataFrame({"text": ["one"], "label": [(1,)]})
     tuned = {"tuned": {"thresholds": {"late": 0.95, "loud": 0.2}}}
     answering(store, "tuned", [[0.9, 0.3]], rows, classes=("late", "loud"), results=tuned)
     frame = read_table(store, "tuned").frame
-    assert frame["said"].tolist() == ["loud"] and not frame["wrong"].any()
+    assert frame["predicted"].tolist() == ["loud"] and not frame["wrong"].any()
     np.testing.assert_allclose(frame["margin"], [0.05])
 
 

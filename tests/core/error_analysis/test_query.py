@@ -44,15 +44,15 @@ def table(tmp_path_factory):
 @pytest.mark.parametrize(
     ("clause", "wanted"),
     [
-        ("wrong", lambda f: f["truth"] != f["said"]),
-        ("right", lambda f: f["truth"] == f["said"]),
+        ("wrong", lambda f: f["true"] != f["predicted"]),
+        ("right", lambda f: f["true"] == f["predicted"]),
         ("all", lambda f: f["row"] >= 0),
-        ("truth=so so", lambda f: f["truth"] == "so so"),
-        ("said != good", lambda f: f["said"] != "good"),
+        ("true=so so", lambda f: f["true"] == "so so"),
+        ("predicted != good", lambda f: f["predicted"] != "good"),
         ("margin<0.2", lambda f: f["margin"] < 0.2),
         ("margin=0.1..0.3", lambda f: f["margin"].between(0.1, 0.3)),
         ("margin!=0.1..0.3", lambda f: ~f["margin"].between(0.1, 0.3)),
-        ("p_truth >= .5", lambda f: f["p_truth"] >= 0.5),
+        ("p_true >= .5", lambda f: f["p_true"] >= 0.5),
         ("row=7", lambda f: f["row"] == 7),
         ("text~NOT GOOD", lambda f: f["text"].str.contains("not good", case=False, regex=False)),
         ("text!~(no.", lambda f: ~f["text"].str.contains("(no.", regex=False)),
@@ -91,11 +91,11 @@ def test_each_clause_is_the_same_query_of_pandas(table, clause, wanted):
 
 def test_all_clauses_hold_and_are_written_as_they_are_read_and_some_speak_of_codes(table):
     frame = table.frame
-    found = query.match_rows(query.parse_rules(["wrong", "truth=good", "text~very"], table), table)
-    expected = (frame["truth"] == "good") & (frame["said"] != "good") & frame["text"].str.contains("very")
+    found = query.match_rows(query.parse_rules(["wrong", "true=good", "text~very"], table), table)
+    expected = (frame["true"] == "good") & (frame["predicted"] != "good") & frame["text"].str.contains("very")
     np.testing.assert_array_equal(found, expected)
     assert query.match_rows((), table).all()
-    clauses = ["wrong", "truth=so so", "margin=0.1..0.3", "text~=a", "a=b=x"]
+    clauses = ["wrong", "true=so so", "margin=0.1..0.3", "text~=a", "a=b=x"]
     assert list(map(str, query.parse_rules(clauses, table))) == clauses
     assert [query.is_code_rule(rule) for rule in ("coded", "uncoded", "code=a", "code!=a")] == [True] * 4
     assert not any(map(query.is_code_rule, ("wrong", "text~code=a", "coder=a", "codes", "noted")))
@@ -108,10 +108,10 @@ def test_all_clauses_hold_and_are_written_as_they_are_read_and_some_speak_of_cod
     ("clause", "said"),
     [
         ("", "write wrong, right, all, coded, uncoded, noted or unnoted, or a name, a sign and a value"),
-        ("truth", "Names: truth, said, margin"),
+        ("true", "Names: true, predicted, margin"),
         ("origin=web", "text, word, key, tag, code, source, year"),
-        ("truth=god", "no class 'god'; the classes are bad, good, so so"),
-        ("truth<2", "of truth there is truth!=, truth="),
+        ("true=god", "no class 'god'; the classes are bad, good, so so"),
+        ("true<2", "of true there is true!=, true="),
         ("margin=low", "'low' is no number; write margin<0.2, or margin=0.1..0.2"),
         ("margin<0.1..0.2", "is no number"),
         ("margin=0.3..0.1", "the range ends before it begins"),
@@ -142,5 +142,5 @@ def test_of_several_labels_a_class_is_one_that_the_text_has(tmp_path):
     def chosen(clause):
         return np.flatnonzero(query.match_rows(query.parse_rules([clause], table), table)).tolist()
 
-    assert chosen("truth=loud") == [0, 2] and chosen("truth=none of them") == [1]
+    assert chosen("true=loud") == [0, 2] and chosen("true=none of them") == [1]
     assert chosen("missed=loud") == [0] and chosen("invented=loud") == [1] and chosen("invented!=loud") == [0, 2]

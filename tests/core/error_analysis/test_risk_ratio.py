@@ -128,5 +128,5 @@ def test_every_pair_of_different_columns_is_tried_and_chance_no_errors_or_errors
     for seed in range(5):
         assert search_slices(columns, np.random.default_rng(seed).random(1000) < 0.2).slices == ()
     truth, said = np.tile(["p", "q"], 200), np.repeat(["p", "q"], 200)
-    found = search_slices([facet("truth", truth.tolist()), facet("said", said.tolist())], truth != said)
+    found = search_slices([facet("true", truth.tolist()), facet("predicted", said.tolist())], truth != said)
     assert found.tried == 4 and all(len(each.clauses) == 1 for each in found.slices)

@@ -35,7 +35,7 @@ def table(store):
 @pytest.mark.parametrize(
     "selection",
     [
-        Selection(("wrong", "truth=bad", "said=good")),
+        Selection(("wrong", "true=bad", "predicted=good")),
         Selection(("text~a;b", "text~c\\", "text~\\;;"), "validation"),
         Selection(("ids:0123456789abcdef", "margin<0.2")),
         Selection(()),
@@ -47,16 +47,16 @@ def test_a_link_gives_back_what_was_selected(selection):
 
 
 def test_a_link_reads_as_it_is_typed():
-    assert str(Selection(("wrong", "truth=bad"), "challenge")) == "split=challenge;wrong;truth=bad"
-    assert parse_selection(" wrong ;; truth=bad; ") == Selection(("wrong", "truth=bad"))
+    assert str(Selection(("wrong", "true=bad"), "challenge")) == "split=challenge;wrong;true=bad"
+    assert parse_selection(" wrong ;; truth=bad; ") == Selection(("wrong", "true=bad"))
 
 
 def test_rules_select_what_pandas_does_and_the_surest_answer_comes_first(store, table):
     found = select_rows(Selection(("wrong", "source=web")), table, None, store)
     frame = table.frame
-    expected = frame[(frame["truth"] != frame["said"]) & (frame["source"] == "web")]
+    expected = frame[(frame["true"] != frame["predicted"]) & (frame["source"] == "web")]
     assert len(expected) > 5
-    assert found.places.tolist() == expected.sort_values("p_said", ascending=False, kind="stable").index.tolist()
+    assert found.places.tolist() == expected.sort_values("p_predicted", ascending=False, kind="stable").index.tolist()
     clauses, has = selection.match_selection(Selection(("wrong", "source=web")), table, None, store)
     assert np.flatnonzero(has).tolist() == expected.index.tolist() and str(clauses[1]) == "source=web"
 
@@ -82,11 +82,11 @@ def test_sentences_chosen_one_by_one_keep_their_order_and_may_be_narrowed(store,
     [
         (["wrong"], True),
         (["right", "source=web"], True),
-        (["truth=bad", "said=good"], True),
-        (["truth=good", "said=good"], True),
+        (["true=bad", "predicted=good"], True),
+        (["true=good", "predicted=good"], True),
         (["tag=sure and wrong"], True),
-        (["truth=bad"], False),
-        (["truth!=bad", "said!=bad"], False),
+        (["true=bad"], False),
+        (["true!=bad", "predicted!=bad"], False),
         (["source=web"], False),
     ],
 )
@@ -168,8 +168,11 @@ def test_a_server_keeps_so_much_of_them(store, monkeypatch):
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (["wrong", "truth=bad", "said=so so"], "wrong, true bad, said so so"),
-        (["said!=good", "margin<0.2", "p_said=0.5..0.9"], "said not good, margin < 0.2, P(said class) 0.5 to 0.9"),
+        (["wrong", "true=bad", "predicted=so so"], "wrong, true bad, predicted so so"),
+        (
+            ["predicted!=good", "margin<0.2", "p_predicted=0.5..0.9"],
+            "predicted not good, margin < 0.2, P(predicted class) 0.5 to 0.9",
+        ),
         (["text~not", "text!~a b"], "with “not”, without “a b”"),
         (["source=web", "source!=", "source~ap"], "source web, source not missing, source with “ap”"),
         (["tag=negation", "tag!=question"], "negation, no question"),
@@ -181,10 +184,10 @@ def test_a_selection_in_words(table, typed, said):
 
 
 BY = {
-    "sure": ([("p_said", False)]),
-    "wrong": ([("wrong", False), ("p_said", False)]),
+    "sure": ([("p_predicted", False)]),
+    "wrong": ([("wrong", False), ("p_predicted", False)]),
     "margin": ([("margin", True)]),
-    "unsure": ([("p_said", True)]),
+    "unsure": ([("p_predicted", True)]),
     "file": ([("row", True)]),
 }
 

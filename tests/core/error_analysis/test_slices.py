@@ -27,10 +27,10 @@ def store(tmp_path):
 
 def test_every_run_on_the_data_has_it_and_no_other(store):
     record = store.read("one")
-    save_slice(store, record, "  bad \n ones ", Selection(("truth=bad",), "test"))
+    save_slice(store, record, "  bad \n ones ", Selection(("true=bad",), "test"))
     [saved] = slices.read_slices(store, store.read("two"))
-    assert (saved.name, saved.select) == ("bad ones", "split=test;truth=bad")
-    assert find_slice(store, store.read("two"), "bad ones") == Selection(("truth=bad",), "test")
+    assert (saved.name, saved.select) == ("bad ones", "split=test;true=bad")
+    assert find_slice(store, store.read("two"), "bad ones") == Selection(("true=bad",), "test")
     assert slices.read_slices(store, store.read("other-data")) == []
     store.write(dataclasses.replace(store.read("two"), data_fingerprint="with counter-examples"))
     assert [each.name for each in slices.read_slices(store, store.read("two"))] == ["bad ones"]
@@ -40,8 +40,8 @@ def test_every_run_on_the_data_has_it_and_no_other(store):
 
 def test_what_is_wrong_is_saved_with_what_is_right_the_same_again_is_the_same_and_another_is_refused(store):
     record = store.read("one")
-    saved = save_slice(store, record, "bad ones", Selection(("wrong", "truth=bad"), "test"))
-    assert saved.select == "split=test;truth=bad"
+    saved = save_slice(store, record, "bad ones", Selection(("wrong", "true=bad"), "test"))
+    assert saved.select == "split=test;true=bad"
     assert save_slice(store, record, "all that is wrong", Selection(("wrong",))).select == "wrong"
     first = save_slice(store, record, "x", Selection(("wrong",)))
     assert save_slice(store, record, "x", Selection(("wrong",))) == first
@@ -130,13 +130,13 @@ def test_slices_that_are_the_values_of_a_column_come_to_the_same_as_the_column(b
 
 
 def test_slices_may_overlap_and_those_of_one_run_alone_are_left_out(both):
-    save(both, half="kind=long;truth=good", long="kind=long", lost="wrong", nobody="text~nobody", odd="truth=none")
+    save(both, half="kind=long;true=good", long="kind=long", lost="wrong", nobody="text~nobody", odd="true=none")
     found = compare("good", "poor", by=["slice"], store=both)
     assert [(each["value"], each["n"]) for each in found["by"]] == [("half", 100), ("long", 150)]
     assert found["notes"] == [
         "slice lost is left out: its rules select other sentences for each run",
         "slice nobody is left out: there is no sentence of it",
-        "slice odd is left out: --where truth=none: no class 'none'; the classes are bad, good",
+        "slice odd is left out: --where true=none: no class 'none'; the classes are bad, good",
         "TF-IDF is left out: the data of run 'good' have changed since it was trained.",
     ]
 

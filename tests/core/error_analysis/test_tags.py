@@ -32,7 +32,7 @@ def test_margin_and_sure_are_queries_of_the_table_and_the_lexicon_disagrees_by_i
     table = read_table(store, "one")
     tags, frame = TableTags(store, table), table.frame
     np.testing.assert_array_equal(tags.match_tag("low margin"), frame["margin"] < LOW_MARGIN)
-    np.testing.assert_array_equal(tags.match_tag("sure and wrong"), (frame["p_said"] >= SURE) & frame["wrong"])
+    np.testing.assert_array_equal(tags.match_tag("sure and wrong"), (frame["p_predicted"] >= SURE) & frame["wrong"])
     said = ["what a great day", "a terrible, awful day", "the day"]
     rows = pd.DataFrame({"text": said * 2, "label": [0, 0, 0, 1, 1, 1]})
     answering(store, "two", np.full((6, 2), 0.5), rows)
@@ -49,7 +49,7 @@ def test_runs_that_disagree_are_told_apart_from_seeds_of_the_same_model(store):
     answering(store, "third", right_where(np.arange(40) != 30, labels), rows, preset="ndt-01-n3")
     table = read_table(store, "one")
     tags = TableTags(store, table, ["seed", "other", "third"])
-    said = {name: read_table(store, name).frame["said"] for name in ("one", "seed", "other", "third")}
+    said = {name: read_table(store, name).frame["predicted"] for name in ("one", "seed", "other", "third")}
     np.testing.assert_array_equal(tags.match_tag("seeds disagree"), said["seed"] != said["one"])
     apart = (said["other"] != said["one"]) | (said["third"] != said["one"])
     np.testing.assert_array_equal(tags.match_tag("models disagree"), apart)

@@ -24,7 +24,7 @@ from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 from dashboard.reader import Reader
 
-FIELDS = ("split", "row", "key", "text", "likely", "truth", "likelier", "p_truth", "p_likelier", "margin")
+FIELDS = ("split", "row", "key", "text", "likely", "true", "likelier", "p_true", "p_likelier", "margin")
 ROWS = [
     ("train", 3, "a", "=one", True, "bad", "good", 0.1, 0.9, -0.8),
     ("test", 1, "b", "two", False, "good", "bad", 0.4, 0.6, -0.2),

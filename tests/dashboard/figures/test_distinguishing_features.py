@@ -38,7 +38,7 @@ def test_it_is_what_core_finds_and_the_interval_is_that_of_z(known):
     assert features.build_words_table(shown).frame["words"].tolist() == [each.words for each in shown.found]
 
 
-@pytest.mark.parametrize("select", ["wrong", "truth=good", "word=sea"])
+@pytest.mark.parametrize("select", ["wrong", "true=good", "word=sea"])
 def test_the_numbers_beside_a_phrase_are_the_sentences_that_a_click_on_it_selects(known, select):
     before, frame = apply_query(known[0], select, known[1]), known[0].table.frame
     shown = features.compare_words(before)
@@ -98,7 +98,7 @@ def shown(tmp_path):
 def test_each_outcome_has_its_size_and_the_rules_of_a_word_select_its_sentences(shown):
     found, known, store = shown
     frame = known.table.frame
-    good, said = frame["truth"] == "good", frame["said"] == "good"
+    good, said = frame["true"] == "good", frame["predicted"] == "good"
     assert list(found.sizes.values()) == [
         int(((good == true) & (said == claimed)).sum()) for true, claimed in features.OUTCOMES.values()
     ]
@@ -107,7 +107,7 @@ def test_each_outcome_has_its_size_and_the_rules_of_a_word_select_its_sentences(
     assert table[table["outcome"] == "false negative"]["selected"].tolist() == [50]
     for outcome, (true, said) in features.OUTCOMES.items():
         _, has = match_selection(Selection(tuple(found.list_rules(outcome, "rain"))), known.table, None, store)
-        own = ((frame["truth"] == "good") == true) & ((frame["said"] == "good") == said)
+        own = ((frame["true"] == "good") == true) & ((frame["predicted"] == "good") == said)
         np.testing.assert_array_equal(has, own & frame["text"].str.contains(r"\brain\b"))
     assert found.picked == ""
     chosen = apply_query(known, ";".join(found.list_rules("false negative", "rain")), store)
@@ -149,7 +149,7 @@ def test_words_are_as_large_as_their_log_odds_and_the_largest_stands_in_the_midd
 
 
 def test_each_word_can_be_picked_and_says_its_numbers():
-    picked = clouds("truth=positive", "said!=positive", "word=<b>")
+    picked = clouds("true=positive", "predicted!=positive", "word=<b>")
     data = features.CLOUDS.draw(picked, Look()).data
     assert data["picked"] == "false negative: <b>" == data["clouds"][1]["words"][0]["id"]
     assert data["clouds"][1]["words"][0]["said"] == "log-odds +4.00, 3 here, 1 elsewhere"

@@ -49,7 +49,7 @@ def test_the_surest_errors_come_first_and_own_columns_stand_beside(store):
     assert [row["text"] for row in data["rows"]] == ["text 1", "text 5", "text 3", "text 2", "text 0"]
     assert data["rows"][0]["own"] == "id id 1 · likes 2.5" and data["rows"][3]["own"] == "id id 2"
     first = data["rows"][0]
-    assert (first["true"], first["said"], first["p"], first["wrong"]) == ("good", "bad", 0.9, True)
+    assert (first["true"], first["predicted"], first["p"], first["wrong"]) == ("good", "bad", 0.9, True)
     assert first["chances"] == [("bad", 0.9), ("good", 0.1)]
 
 

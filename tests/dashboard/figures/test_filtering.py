@@ -34,7 +34,7 @@ def said(known, select):
 
 def test_every_word_is_there_and_what_no_word_says_can_be_taken_out(known):
     words, further, contains = said(known, "wrong")
-    assert list(words) == ["outcome", "truth", "said", "a", "b", "c", "others", "asked", "code"]
+    assert list(words) == ["outcome", "true", "predicted", "a", "b", "c", "others", "asked", "code"]
     assert [word["shown"] for word in words.values()] == [
         *("wrong", "any class", "any class", "any a", "any b", "any c", "any other column"),
         *("any id or name", "coded or not"),
@@ -49,11 +49,11 @@ def test_every_word_is_there_and_what_no_word_says_can_be_taken_out(known):
     words, further, contains = said(known, "margin<0.7;text~text 1")
     assert [each["value"] for each in further] == ["margin<0.7"] and contains == "text 1"
     assert words["outcome"]["shown"] == "right or wrong" and not any(word["set"] for word in list(words.values())[1:])
-    words, _, _ = said(known, "wrong;truth=good")
+    words, _, _ = said(known, "wrong;true=good")
     frame = known[0].table.frame
     wrong = frame[frame["wrong"]]
-    good = wrong[wrong["truth"] == "good"]
-    for name, of_all, rows, values in (("truth", "any class", wrong, ("bad", "good")), ("a", "any a", good, "xy")):
+    good = wrong[wrong["true"] == "good"]
+    for name, of_all, rows, values in (("true", "any class", wrong, ("bad", "good")), ("a", "any a", good, "xy")):
         counts = {of_all: len(rows), **{value: int((rows[name] == value).sum()) for value in values}}
         assert {o["label"]: o["n"] for o in words[name]["options"]} == counts
     assert {o["label"] for o in words["others"]["options"]} == {"any other column", "d: x", "d: y", "e: x", "e: y"}
@@ -66,7 +66,7 @@ def test_an_option_leaves_as_many_rows_as_choosing_it_selects(known):
     codes.code_rows(keys[:6], ["irony"], author="ann")
     for key in keys[4:12]:
         codes.write_note(key, "so it is", author="ann")
-    for select in ("wrong", "truth=good;a=x", "word=text 1", "coded", "noted;uncoded", "id=tweet 7"):
+    for select in ("wrong", "true=good;a=x", "word=text 1", "coded", "noted;uncoded", "id=tweet 7"):
         before, (words, _, _) = apply_query(known[0], select, known[1]), said(known, select)
         for name, option in ((name, option) for name, word in words.items() for option in word["options"]):
             value = f"id={option['value']}" if name == "asked" and option["value"] else option["value"]
@@ -93,10 +93,10 @@ def test_a_search_or_a_choice_changes_its_word_and_leaves_the_others(known):
         now = apply_query(known[0], select, known[1])
         return update_clauses(now.clauses, now.facets, word, value)
 
-    assert after("wrong", "said", "said=good") == ["wrong", "said=good"]
-    assert after("said=good;wrong", "truth", "truth=bad") == ["wrong", "truth=bad", "said=good"]
-    assert after("wrong;truth=bad", "truth", "") == ["wrong"]
-    assert after("wrong;truth=bad", "outcome", "all") == ["all", "truth=bad"]
+    assert after("wrong", "predicted", "predicted=good") == ["wrong", "predicted=good"]
+    assert after("predicted=good;wrong", "true", "true=bad") == ["wrong", "true=bad", "predicted=good"]
+    assert after("wrong;true=bad", "true", "") == ["wrong"]
+    assert after("wrong;true=bad", "outcome", "all") == ["all", "true=bad"]
     assert after("wrong;text~one", "text", "text~two; three") == ["wrong", "text~two; three"]
     assert after("wrong", "further", "word=not good") == ["wrong", "word=not good"]
     assert after("wrong;word=not", "further", "word=good") == ["wrong", "word=not", "word=good"]

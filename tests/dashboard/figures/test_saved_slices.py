@@ -29,7 +29,7 @@ def source_of(store):
 def test_each_slice_has_its_errors_and_unfolds_to_its_classes(store):
     with pytest.raises(NotAvailable, match="no slice of these data was saved"):
         read_slices(source_of(store))
-    save_slice(store, store.read("one"), "good", Selection(("truth=good",)))
+    save_slice(store, store.read("one"), "good", Selection(("true=good",)))
     shown = read_slices(source_of(store))
     whole, good = draw_slice_table(shown).rows
     assert [each.id.split(CLASS) for each in good.children] == [["good", "bad"], ["good", "good"]]
@@ -41,7 +41,7 @@ def test_each_slice_has_its_errors_and_unfolds_to_its_classes(store):
     assert of_classes.loc["good", "recall"] == 0.85 and np.isnan(of_classes.loc["bad", "recall"])
     record = store.read("one")
     save_slice(store, record, "nobody", Selection(("text~nobody",)))
-    save_slice(store, record, "no class", Selection(("truth=none",)))
+    save_slice(store, record, "no class", Selection(("true=none",)))
     save_slice(store, record, "elsewhere", Selection(("wrong",), "validation"))
     shown = read_slices(source_of(store))
     table = build_slice_table(shown).set_index("name")

@@ -77,7 +77,7 @@ def test_the_filter_finds_sentences_and_labels_stand_above_what_is_said():
     assert shown(tag_search="ALMO") == (2,)
     data = TAG_SENTENCES.draw(TAG_SENTENCES.read_data(source(tag_outcome="all sentences")), Look()).data
     right, border, *_ = data["sentences"]
-    assert [line["who"] for line in right["lines"]] == ["said"]
+    assert [line["who"] for line in right["lines"]] == ["predicted"]
     label, said = border["lines"]
     assert [part.get("kind", part["text"]) for part in label["parts"]] == ["in", "LOC"]
     parts = [(part["text"], part.get("wrong", "")) for part in said["parts"]]

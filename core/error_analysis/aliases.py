@@ -1,0 +1,20 @@
+"""Earlier names of columns and filters; rules, links and stored files that use them can still be read."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+ALIASES = {"said": "predicted", "truth": "true", "p_said": "p_predicted", "p_truth": "p_true"}
+"""Old name → new name. Only the new one is written."""
+_OLD_RULE = re.compile(rf"^\s*({'|'.join(ALIASES)})(?=\s*[=~<>!])")
+
+
+def rename_rule(rule: str) -> str:
+    """Return a rule with today's name in front: `said=good` becomes `predicted=good`."""
+    return _OLD_RULE.sub(lambda found: ALIASES[found[1]], rule)
+
+
+def rename_keys(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a stored row with today's names as keys."""
+    return {ALIASES.get(name, name): value for name, value in row.items()}
