@@ -64,7 +64,7 @@ def main() -> None:
             def epoch(rows_of: list[np.ndarray], width: int, model=model, optimizer=optimizer, table=table) -> None:
                 for rows in rows_of:
                     optimizer.zero_grad()
-                    model(Batch.from_arrays(table.padded(rows, width))).logits.logsumexp(-1).sum().backward()
+                    model(Batch.from_arrays(table.pad_rows(rows, width))).logits.logsumexp(-1).sum().backward()
                     optimizer.step()
 
             widths = {"fixed": width, "length": 0}

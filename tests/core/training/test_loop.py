@@ -48,7 +48,7 @@ def test_a_small_task_is_learned_also_with_rows_whose_targets_are_no_labels(make
     job = dataclasses.replace(job, training=Examples(twice, labels, np.concatenate([hard, soft])))
     outcome = job.run()
     assert outcome.steps == 12 * math.ceil(2 * len(labels) / job.config.batch_size)
-    logits = job.model(Batch.from_arrays(job.training.tokens.padded(np.arange(len(labels))))).logits
+    logits = job.model(Batch.from_arrays(job.training.tokens.pad_rows(np.arange(len(labels))))).logits
     # Of two equal texts, one certain and one even, the best answer is three in four.
     sure = logits.softmax(1)[np.arange(len(labels)), labels].median().item()
     assert sure == pytest.approx(0.75, abs=0.05)
@@ -63,7 +63,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_others(make, whole):
     assert have_same_bits(whole.model, again.model) and not have_same_bits(whole.model, other.model)
     assert rows_without_time(whole.history) == rows_without_time(again.history)
     ended = make("b")
-    ended._update = None  # calling it would fail: what has ended only hands back its best weights
+    ended._update_weights = None  # calling it would fail: what has ended only hands back its best weights
     assert ended.run().steps == 21 and have_same_bits(whole.model, ended.model)
 
 
@@ -125,7 +125,7 @@ def test_of_losses_the_smallest_is_best_and_it_is_the_plain_cross_entropy(make):
     outcome = job.run()
     losses = [row["validation"]["loss"] for row in read_history(job.history).select_kind("epoch")]
     assert outcome.best == min(losses)
-    batch = Batch.from_arrays(job.validation.tokens.padded(np.arange(20)))
+    batch = Batch.from_arrays(job.validation.tokens.pad_rows(np.arange(20)))
     with torch.no_grad():
         expected = F.cross_entropy(job.model(batch).logits, torch.from_numpy(job.validation.labels)).item()
     assert min(losses) == pytest.approx(expected, rel=1e-5)

@@ -123,7 +123,7 @@ def test_the_same_seed_gives_the_same_bits_also_from_a_checkpoint(make):
     assert have_same_bits(whole.both, rest.both)
     assert rows_without_time(whole.history) == rows_without_time(rest.history)
     ended = make("cut")
-    ended._update = None  # what has ended is not done again
+    ended._update_weights = None  # what has ended is not done again
     ended.run()
     assert have_same_bits(ended.both, whole.both)
 
