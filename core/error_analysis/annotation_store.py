@@ -288,8 +288,8 @@ def _check_room(connection: sqlite3.Connection) -> None:
     )
     if (pages - free) * size > limits.CODES_MB() * 1_000_000:
         raise InputError(
-            f"this server keeps at most {count(limits.CODES_MB())} {limits.CODES_MB.what} "
-            f"({limits.CODES_MB.variable}); this was not written down"
+            f"this server stores at most {count(limits.CODES_MB())} {limits.CODES_MB.what} "
+            f"({limits.CODES_MB.variable}); this change was not stored"
         )
 
 

@@ -75,7 +75,9 @@ def find_clusters(store: RunStore, run: str, split: str = "") -> tuple[Predictio
     table = read_table(store, run, split)
     folder = store.get_path(run)
     if table.split not in (there := list_embedded_splits(store, run)):
-        raise NotAvailable(f"run '{run}' keeps no vectors of the split {table.split}; of {', '.join(there) or 'none'}")
+        raise NotAvailable(
+            f"run '{run}' has no vectors of the split {table.split}, but of {', '.join(there) or 'none'}"
+        )
     vectors, labels = read_vectors(folder, table.split, table.classes)
     rows = sample_rows(find_strata(labels) if labels.ndim == 2 else labels, MOST, 0)
     least = max(LEAST, len(rows) // SHARE)

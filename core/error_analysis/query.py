@@ -135,7 +135,7 @@ def _list_names(table: PredictionTable) -> list[str]:
 def _parse_ids(text: str) -> Clause:
     digest = text.removeprefix(f"{IDS}:")
     if not _DIGEST.fullmatch(digest):
-        raise InputError(f"--where {shorten(text)}: behind {IDS}: stand 16 digits from 0 to f, as in a link")
+        raise InputError(f"--where {shorten(text)}: write 16 digits from 0 to f after {IDS}:, as in a link")
     return Clause(IDS, ":", digest)
 
 

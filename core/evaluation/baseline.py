@@ -78,7 +78,7 @@ def fit_baseline(dataset: Dataset, model: str = WORDS) -> dict[str, Any]:
         NotAvailable: Each word has a tag, and TF-IDF knows whole texts.
     """
     if dataset.task == "tokens":
-        raise NotAvailable("TF-IDF says one thing of a whole text, and here each word has a tag")
+        raise NotAvailable("TF-IDF classifies whole texts, and here each word has a tag")
     return read_baseline(dataset.fingerprint, dataset.classes, lambda: dataset, model)
 
 

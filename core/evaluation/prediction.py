@@ -130,9 +130,7 @@ def predict_tokens(
 def check_finite(logits: Tensor) -> Tensor:
     """Return the logits unchanged, in any shape; NotAvailable if one is not finite."""
     if not bool(torch.isfinite(logits).all()):
-        raise NotAvailable(
-            "the model answers with numbers that are not finite: weights, or what is changed inside, are too large"
-        )
+        raise NotAvailable("the outputs of the model are not finite: its weights or edits are too large")
     return logits
 
 

@@ -107,7 +107,7 @@ def check_time(config: RunConfig, seconds: float) -> None:
         ways.insert(0, f"training.frozen={config.model.layers + 1} (only the head learns)")
     raise ConfigError(
         f"{config.model.backbone}: this training would take about {seconds / DAY:.0f} days here, and at most "
-        f"{LONGEST_DAYS} are begun; choose {', or '.join(ways)}"
+        f"{LONGEST_DAYS} are allowed; choose {', or '.join(ways)}"
     )
 
 

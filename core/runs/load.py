@@ -91,7 +91,7 @@ class LoadedRun:
         task = self.record.task
         if passage:
             if intervene is not None:
-                raise InputError("what is changed inside names places of a text that is read as a whole: no passages")
+                raise InputError("edits name positions of a whole text, not of passages")
             return self.predict_by_passage(texts, passage, unmixed=unmixed).whole
         read = functools.partial(predict_texts, self.model, self.tokenizer, task=task)
         found = (

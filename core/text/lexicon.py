@@ -176,7 +176,7 @@ def _read_table(lines: list[str], file: str) -> Iterator[LexiconEntry]:
     head = lines[0] if lines else ""
     delimiter = next((each for each in "\t,;" if each in head), "\t")
     if len(lines) > 1 and not any(delimiter in line for line in lines[:_LOOKED_AT]):
-        raise DataError(f"a list of {len(lines)} words and no polarity of any; {_NEEDS}", file=file)
+        raise DataError(f"a list of {len(lines)} words without polarities; {_NEEDS}", file=file)
     rows = csv.reader(lines, delimiter=delimiter)
     try:
         header = [name.strip().lower() for name in next(rows, [])]

@@ -110,7 +110,7 @@ def convert_panics() -> Iterator[None]:
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # its class cannot be imported
             raise
-        raise RunDamaged(f"the tokenizer of the backbone broke down: {error!s:.200}") from None
+        raise RunDamaged(f"the tokenizer of the backbone failed: {error!s:.200}") from None
 
 
 NAMES = (("[PAD]", "<pad>"), ("[UNK]", "<unk>"), ("[CLS]", "<s>"), ("[SEP]", "</s>"))

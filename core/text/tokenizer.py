@@ -150,7 +150,7 @@ class Tokenizer(ABC):
             texts: Not normalised.
             count: Of new words at most; they are cut or unknown so far and occur `text.min_freq` times or more.
         """
-        raise ConfigError("text.grown: these tokens are no words that could become more; choose text.grown=0")
+        raise ConfigError("text.grown: this tokenizer cannot be extended by words; choose text.grown=0")
 
     def encode(self, text: str) -> Encoding:
         """Encode a text with all its features, for display."""

@@ -42,7 +42,7 @@ class DatasetShift(SplitAnalysis[dict[str, Any]]):
     def find(self, tell: Tell) -> dict[str, Any]:
         """Compare a split with the training texts; NotAvailable if texts are not here, or it is the training split."""
         if self.split == TRAIN:
-            raise NotAvailable("training is compared with another split")
+            raise NotAvailable("choose a split other than train, to compare with the training texts")
         table = error_analysis.predictions_table.read_table(self.store, self.run, self.split)
         if why := runs.predictions.explain_lacking_texts(self.store.get_path(self.run), table.record):
             raise NotAvailable(why)

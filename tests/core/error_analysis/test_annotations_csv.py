@@ -190,7 +190,7 @@ def test_the_header_says_whether_a_file_is_a_codebook(tmp_path, table, codes):
     assert import_csv(codes, table, tmp_path / "in.csv", "ann") == {"rows": 0, "codes": 2, "added": ["label"]}
     assert (codes.list_codes()[0].name, codes.list_codes()[0].definition) == ("irony", "the opposite")
     (tmp_path / "twice.csv").write_text("code\nirony\nIRONY\n")
-    with pytest.raises(InputError, match="the code 'IRONY' stands there twice"):
+    with pytest.raises(InputError, match="the code 'IRONY' is given twice"):
         import_codebook(codes, tmp_path / "twice.csv")
     assert codes.undo_last("ann")["said"] == "2 codes from in.csv"
     assert [(code.name, code.definition) for code in codes.list_codes()] == [("irony", "")]

@@ -186,7 +186,7 @@ def test_what_cannot_be_read_or_is_under_way_neither_leaves_nor_arrives(
     store.update("first", status="running", process=get_own_process())
     with pytest.raises(InputError, match="is running"):
         export_run(store, "first")
-    with pytest.raises(InputError, match="is running elsewhere"):
+    with pytest.raises(InputError, match="is running on another machine"):
         import_run(elsewhere, store.get_path("first"))
 
 
@@ -242,9 +242,9 @@ def test_no_way_reads_a_file_that_an_archive_names(store, tmp_path, monkeypatch)
     run = import_zip(store, foreign({"data.name": str(secret), "text.lexicon": str(secret)}), "steal.zip")
     secret.rename(tmp_path / store.read(run).config.data.name)  # even a file of exactly that name
     config = store.read(run).config
-    with pytest.raises(InputError, match="did not come with it"):
+    with pytest.raises(InputError, match="was not included in it"):
         load_dataset(config.data)
-    with pytest.raises(InputError, match="did not come with it"):
+    with pytest.raises(InputError, match="was not included in it"):
         read_lexicon(config.text.lexicon)
 
 

@@ -142,7 +142,7 @@ def test_a_record_of_a_backbone_that_claims_other_sizes_is_refused(tmp_path, mon
     monkeypatch.setenv(backbones.FOLDER, str(tmp_path))
     assert replace(known, **elsewhere).find_backbone("run").folder == tmp_path / "bert"
     replace(known, files={"../../secret": "0"}).write(tmp_path)
-    with pytest.raises(RunDamaged, match="no name of a file of weights"):
+    with pytest.raises(RunDamaged, match="not the name of a weight file"):
         BackboneRecord.read(tmp_path)
 
 
@@ -195,7 +195,7 @@ SPOILT = {
     "of the kind 'gpt2'; used are bert, electra, distilbert": {"model_type": "gpt2"},
     "hidden_size='wide': a whole number, at least 1": {"hidden_size": "wide"},
     "has no places for tokens": {"max_position_embeddings": 2},
-    "only 'absolute' is read": {"position_embedding_type": "relative_key"},
+    "only 'absolute' is supported": {"position_embedding_type": "relative_key"},
     r"model\.layers=1000000: 1 to 128 are read": {"num_hidden_layers": 10**6},
     r"text\.max_vocab=100000000: 8 to 10000000 are read": {"vocab_size": 10**8},
 }
