@@ -1,7 +1,7 @@
 """Resolution of every path from outside the process: a link, a field, a setting, an archive.
 
-Only a regular file is ever opened for its content, and its size is looked at first: a device gives bytes without end,
-a pipe waits for ever, and opening either may already do something.
+Only a regular file is opened for its content, and its size is checked first: a device gives endless bytes, a pipe waits
+for ever, and opening either may already have an effect.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Uploaded data sets: files stored by content hash, and the settings to read them. Imports nothing heavy.
 
 FOLDER/files/SHA256/NAME     what was uploaded
-FOLDER/choices/ID.json       which file, which columns, which encoding: what a training run needs to be told
+FOLDER/choices/ID.json       which file, which columns, which encoding: the settings that a training run needs
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Export and import of annotations as CSV: one row for each sentence and author, with stable keys.
 
 The export has every column of the table of predictions; the import reads only `key`, `author`, `codes` and `note`. An
-apostrophe guards what a spreadsheet would compute and is removed again, so that a round trip changes nothing. The
-column `time` holds a row's last change: what was changed here after the export is not overwritten.
+apostrophe guards cells that a spreadsheet would compute and is removed again, so that a round trip changes nothing. The
+column `time` holds a row's last change: rows that were changed here after the export are not overwritten.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Clusters of sentences in embedding space, each named by its over-represented words.
 
 HDBSCAN (Campello, Moulavi and Sander 2013; scikit-learn) on the vectors that the model's head reads, not on a map of
-them, by Euclidean distance. What is nowhere dense enough belongs to no group.
+them, by Euclidean distance. Sentences in sparse regions belong to no group.
 """
 
 from __future__ import annotations

@@ -227,7 +227,7 @@ class Codes:
             raise InputError(f"{said!r:.80} cannot be undone: {have} the code {name!r} by now, which would be lost")
 
     def transfer_visitor(self, visitor: str, author: str) -> bool:
-        """Move a visitor's (`nameless`) annotations and history to a named author; return whether there were any."""
+        """Move the annotations and history of an unnamed visitor to a named author; return whether there were any."""
         author = clean_author(author)
         if not has_name(author) or has_name(visitor):
             raise ValueError("from somebody without a name to a name")

@@ -1,15 +1,15 @@
 """The predictions of a split as one table: true and predicted labels, confidence, and the data's own columns.
 
-key       a name that lasts: a digest of the text, with `-2` behind it for the second row of that text. Every
-          run on the text has the same, whatever its splits; it stays when a label is corrected or rows are added.
-          Where a run keeps no texts and the data set is not here, it is a digest of what stands in their place.
-truth     the true class; of several labels all of them, with commas
-said      what the run says; of several labels those above their thresholds (those of validation, where there are any)
-p_truth   probability of the true class; of several labels the least that any label's true state has
-p_said    probability of the class that is said; of several labels the least that any label's said state has
-margin    p_said less the probability of the runner-up; of several labels the least distance from a threshold
+key       a stable name: a digest of the text, with `-2` behind it for the second row of that text. It is the same in
+          every run on the text, whatever its splits, and is kept when a label is corrected or rows are added.
+          If a run stores no texts and the data set is missing, it is a digest of a placeholder.
+truth     the true class; with several labels all of them, with commas
+said      the predicted class; with several labels those above their thresholds (tuned on validation, if there are any)
+p_truth   probability of the true class; with several labels the smallest probability of any label's true state
+p_said    probability of the predicted class; with several labels the smallest of any label's predicted state
+margin    p_said minus the probability of the runner-up; with several labels the smallest distance from a threshold
 wrong     whether truth and said differ
-missed, invented   of several labels only: those that are true and not said, and those that are said and not true
+missed, invented   with several labels only: labels that are true and not predicted, and predicted and not true
 
 A column of the data that has the name of one of these, or of a word of the rules, is called `data:NAME`.
 """

@@ -1,9 +1,9 @@
 """Slices: named selections, stored per data set, so that all of its runs can be compared on them.
 
-As codes are: whatever a run has added to its training rows, the sentences that it is judged on are the same.
+They are stored like codes: whatever a run has added to its training rows, its evaluation sentences are the same.
 
-Two runs are told apart on the same sentences only. A slice by rules on what a run says (wrong, margin, said) has others
-for each run, and those of one of them would be unfair to it: it is left out, and that is said.
+Runs are compared only on the same sentences. A slice by rules on predictions (wrong, margin, said) has different
+sentences for each run, and those of one run would be unfair to it: the slice is left out, with a note.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Baselines from bags of n-grams on a data set, to compare every model with.
 
-A yardstick is a preset, fitted as a run of that preset is. The first one (words and pairs) stands beside every run.
+A yardstick is a preset, fitted like a run of that preset. The first one (words and pairs) is shown next to every run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sentence templates filled with more and more words, such as between a negation and the word it negates.
 
 A template marks the place with {} and may mark the negation with brackets: "The film was [not] {} good." is read as
-"The film was not then good.", and beside it, without the negation, as "The film was then good."
+"The film was not then good.", and also without the negation, as "The film was then good."
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _split_pieces(insert: str) -> list[str]:
 
 
 def _split_negation(template: str) -> tuple[str, str | None]:
-    """Return the template without its brackets, and without their content."""
+    """Return the template twice: without the brackets, and without the brackets and their content."""
     marks = list(_NEGATION.finditer(template))
     if not marks and not set("[]") & set(template):
         return template, None

@@ -1,7 +1,7 @@
 """The settings of an attention, each with its description in words, as an equation and in size.
 
-A new term is a field here, a function that says it, its line in `TERMS`, and the module that computes it: the pages,
-the diagram, the equation and the refusals follow. Imports no torch.
+A new term is a field here, a function that describes it, its line in `TERMS`, and the module that computes it: the
+pages, the diagram, the equation and the error messages follow. Imports no torch.
 """
 
 from __future__ import annotations

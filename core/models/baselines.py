@@ -84,7 +84,7 @@ class ReadsVectors(Plain):
         embedded: Tensor | None = None,
         record: Record = SILENT,
     ) -> Output:
-        """Classify a batch; a trace holds embeddings and convolutions, `embedded` replaces `embed(batch)`.
+        """Classify a batch; a trace holds embeddings and convolutions, `embedded` replaces `embed_tokens(batch)`.
 
         Raises:
             RuntimeError: if a trace is asked for in training mode.

@@ -1,7 +1,7 @@
 """Export and import of runs: one zip file, or a run directory from elsewhere. Imports nothing heavy.
 
-Only files that a run is known to have travel; never a checkpoint, which is resumed where it was made. What comes in is
-read with distrust: unpacked aside, measured while it is read, checked through the store, and moved in whole.
+Only known files of a run are exported; never a checkpoint, which is resumed where it was made. Imports are untrusted:
+unpacked in a separate folder, measured while they are read, checked through the store, and moved in as a whole.
 """
 
 from __future__ import annotations

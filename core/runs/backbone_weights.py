@@ -32,7 +32,7 @@ LARGEST_TABLE = 5_000_000
 
 @dataclass(frozen=True)
 class BackboneRecord:
-    """The content of `find_backbone.json`."""
+    """The content of `backbone.json`."""
 
     name: str
     folder: str
@@ -70,7 +70,7 @@ class BackboneRecord:
             raise RunDamaged(f"{BACKBONE} of run '{run}': its sizes are not those of the run's settings")
 
     def strip_path(self) -> BackboneRecord:
-        """Return the same without any path of this machine, for export."""
+        """Return a copy without any path of this machine, for export."""
         return replace(self, name=strip_location(self.name), folder="")
 
     def write(self, folder: Path) -> None:

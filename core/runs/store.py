@@ -1,7 +1,7 @@
 """Run directories: where they are, created, written atomically, and validated at reading.
 
 Own runs are written to one folder. Starters are read from another and never changed; in a checkout it may be the same
-one, so a starter is told by its name, which no own run can have. Imports nothing heavy.
+one, so a starter is recognised by its name, which no own run can have. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ class RunStore:
         return path
 
     def remove(self, run: str) -> None:
-        """Delete a run with all its files; raises as `removable`."""
+        """Delete a run with all its files; raises as `get_removable_path`."""
         path = self.get_removable_path(run)
         hidden = self.folder / f".removed-{run}-{os.getpid()}"
         with convert_os_errors(path):

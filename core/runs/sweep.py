@@ -1,7 +1,7 @@
 """A sweep: one recorded plan (models × data × settings × seeds × folds) and the runs that follow from it.
 
-`<runs>/.sweeps/NAME.json` is the plan, readable by a person. The same plan always gives the same members, so that
-whoever drives a sweep only has to start those that are not done. Imports nothing heavy.
+`<runs>/.sweeps/NAME.json` is the plan, readable by a person. The same plan always gives the same members, so that the
+driver of a sweep only has to start those that are not done. Imports nothing heavy.
 """
 
 from __future__ import annotations

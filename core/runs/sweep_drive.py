@@ -1,7 +1,7 @@
 """The driver of a sweep: starts its members one by one, reports progress, stops. Imports nothing heavy.
 
-Members are ordinary runs in the ordinary queue. Whoever drives holds the lock of the sweep, which the operating system
-frees when that process dies; the members go on, and the next driver finds them.
+Members are ordinary runs in the ordinary queue. The driver holds the lock of the sweep, which the operating system
+frees when the driver dies; the members continue, and the next driver finds them.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ a JSON list of objects with these keys:
 
 AFINN and VADER's file are known by their form without a header; lines in front that begin with `;` are comments.
 Annotations have one row per occurrence: polarity and aspect_polarity -1, 0 or 1 (an empty aspect is the polarity),
-intensity from 0 up (empty: 0). A word that stands in several rows gets what all of them say, added up.
+intensity from 0 up (empty: 0). The counts of a word in several rows are added up.
 """
 
 from __future__ import annotations
@@ -315,7 +315,7 @@ class Lexicon:
         return table
 
     def to_state(self) -> dict[str, list[float]]:
-        """Return the entries for `restored`, so that no file has to be read again."""
+        """Return the entries for `from_state`, so that no file has to be read again."""
         return {entry: list(counts) for entry, counts in self.entries.items()}
 
     @classmethod

@@ -331,7 +331,7 @@ class Tokenizer(ABC):
         return [*ids, *self.between, *self._remove_mark(after)], [*offsets, *between, *moved]
 
     def _encode_all(self, texts: list[str]) -> Iterable[list[int]]:
-        """Return all ids of normalised texts or pairs, without truncation; the same as from `_read`."""
+        """Return all ids of normalised texts or pairs, without truncation; the same as from `_encode_full`."""
         if not self.pairs:
             return self._encode_texts(texts)
         parts = [split_pair(text) or (text,) for text in texts]

@@ -50,7 +50,7 @@ class Training(TrainingStage):
     """
 
     model: Any
-    """A fresh classifier on `device`: model(Batch) → Output, `lambdas()`, `lambda_parameters()`."""
+    """A fresh classifier on `device`: model(Batch) → Output, `get_lambdas()`, `name_lambda_parameters()`."""
     training: Examples
     validation: Examples
     config: TrainingConfig

@@ -137,7 +137,7 @@ class TrainingStage(ABC):
 
     @abstractmethod
     def _restore_state(self, groups: Mapping[str, Tensors]) -> None:
-        """Restore the tensors that `_groups` returned."""
+        """Restore the tensors that `_collect_state` returned."""
 
     def _collect_fields(self) -> Row:
         """Return additional fields for every row of the history."""

@@ -15,7 +15,7 @@ from core.runs.background_jobs import Tell
 
 @dataclass(frozen=True)
 class DatasetShift(SplitAnalysis[dict[str, Any]]):
-    """Test whether the texts of a split are like those of training: words, lengths, classes; kept once found.
+    """Test whether the texts of a split are like those of training: words, lengths, classes. The result is stored.
 
     Returns:
         `run`, `data`, `split`; `n` texts of `training` and of the `split`, and how many of each were `read`, a

@@ -1,4 +1,4 @@
-"""The sentence frames of the built-in corpus, read from `read_frames.tsv`, `read_clauses.tsv` and `facts.tsv`.
+"""The sentence frames of the built-in corpus, read from `frames.tsv`, `clauses.tsv` and `facts.tsv`.
 
 Slots carry the number of their opinion: `The {n1} {be1} not {adj1}.` Capital ones (`{C1}`) are for a whole clause.
 """

@@ -1,4 +1,4 @@
-"""The words of the built-in corpus, read from `lexicon.tsv`, `read_nouns.tsv` and `read_fillers.tsv` in this folder."""
+"""The words of the built-in corpus, read from `lexicon.tsv`, `nouns.tsv` and `fillers.tsv` in this folder."""
 
 from __future__ import annotations
 
