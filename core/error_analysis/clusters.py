@@ -97,7 +97,7 @@ def find_clusters(store: RunStore, run: str, split: str = "") -> tuple[Predictio
 
 
 def name_clusters(numbers: np.ndarray, rows: np.ndarray, texts: Sequence[str], least: int) -> FoundGroups:
-    """Name the clusters: `numbers` (m,) of `cluster_vectors`, `rows` of the split and the texts of these rows."""
+    """Name the clusters `numbers` (m,) of `cluster_vectors`; `rows` are the clustered rows, with their texts."""
     phrases, found = Phrases(texts), list[FoundGroup]()
     taken: dict[str, int] = {}
     sizes = np.bincount(numbers[numbers >= 0], minlength=0)

@@ -362,7 +362,7 @@ def _find_by_name(name: str) -> Iterator[Path]:
 
 
 def _is_a_name(text: str) -> bool:
-    """Return whether the file system may be asked about this text at all."""
+    """Return whether a text is safe to look up as a path."""
     return (
         "\0" not in text and 0 < len(text.encode("utf-8", "replace")) <= 1000 and max(map(len, text.split("/"))) <= 200
     )
