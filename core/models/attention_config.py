@@ -75,7 +75,7 @@ def _require_additive(what: str) -> Need:
 
 @dataclass(frozen=True)
 class AttentionConfig:
-    """The settings of an attention out = (sum_i c_i softmax(score_i + bias)) V: components, coefficients c and scores."""
+    """The settings of an attention out = (sum_i c_i softmax(score_i + bias)) V: components, coefficients, scores."""
 
     heads: int = setting(4, "heads", SCORES, within=(1, 1024))
     qk_width: Literal["full", "half"] = setting(

@@ -101,7 +101,7 @@ def test_a_file_sets_what_it_names_leaves_the_rest_and_is_undone_at_once(tmp_pat
         ("key,codes\n1.2E+11,irony\n", "a spreadsheet may have made a number of it"),
         (f"key,codes\nKEY,{'x' * 61}\n", r"in\.csv, row 1, field 'codes': code 'x"),
         (f"key,codes,note\nKEY,irony,{'x' * 100_001}\n", r"in\.csv, row 1, field 'note': 'x"),
-        ("key,codes\nKEY,irony\nKEY,label\n", r"in\.csv, row 2, field 'key': this sentence and author stand there"),
+        ("key,codes\nKEY,irony\nKEY,label\n", r"in\.csv, row 2, field 'key': this sentence and author are given twice"),
         ("key,code\nKEY,irony\n", r"in\.csv, field 'codes': there is no such column; it has key, code"),
         ("key,codes\nKEY,irony,more\n", r"in\.csv, row 1: it has 3 fields, the header 2"),
         ("", r"in\.csv, field 'key': there is no such column; it has no column"),

@@ -45,7 +45,7 @@ def test_a_code_takes_the_first_free_digit_and_two_data_sets_have_books_of_their
         (lambda c: c.add_code("a\u202eb"), "holds the character U.202E"),
         (lambda c: c.add_code("\u200d"), "has no visible letter, digit or sign"),
         (lambda c: c.code_rows(["k"], [], author="\u2066ann"), "holds the character U.2066"),
-        (lambda c: c.add_code("new", place=2), "key 2 is that of the code 'negation'"),
+        (lambda c: c.add_code("new", place=2), "key 2 belongs to the code 'negation'"),
         (lambda c: c.add_code("new", place=10), "a digit from 1 to 9"),
         (lambda c: c.edit_code("irony", to="LABEL"), "`codes merge` joins two codes"),
         (

@@ -230,7 +230,7 @@ def test_a_run_that_comes_in_names_no_path_and_is_not_trained(store, monkeypatch
     assert {"data.name": config.data.name, "text.lexicon": config.text.lexicon}[setting] == f"elsewhere:{last}"
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
     for begin in (training_jobs.start, execute):
-        with pytest.raises(InputError, match=f"made with '{last}' of the machine that it comes from.*train it anew"):
+        with pytest.raises(InputError, match=f"made with '{last}' of the machine that it comes from.*train it again"):
             begin(store, run)
     assert store.read(run).status == "failed"
 
