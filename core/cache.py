@@ -45,7 +45,7 @@ def keep_files(files: Sequence[tuple[Path, bytes]], kind: str, most_bytes: int =
 
 
 def keep_array(path: Path, shape: tuple[int, ...], make: Callable[[], np.ndarray]) -> np.ndarray:
-    """Return the array of this shape from a file; where there is none, make it and keep it there if possible."""
+    """Return the array of this shape from a file; if there is none, make it and store it if possible."""
     import numpy as np
 
     try:

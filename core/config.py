@@ -59,12 +59,12 @@ class RunConfig:
             borrowed = name == "training.frozen" and self.model.family == "pretrained"
             if (value := get_value(self, name)) and not self.training.start and not borrowed:
                 raise ConfigError(
-                    f"{name}={value}: of a training that starts from another run; name it, training.start=RUN"
+                    f"{name}={value}: only for a training that starts from another run; name it with training.start=RUN"
                 )
         if self.training.start and self.training.vectors != "random":
             raise ConfigError(
-                f"training.vectors={self.training.vectors}: the words of a training that starts from another run are "
-                "that run's; choose training.vectors=random"
+                f"training.vectors={self.training.vectors}: a training that starts from another run uses the "
+                "words of that run; choose training.vectors=random"
             )
         most = self.model.layers + 1
         if self.training.frozen > most:
@@ -82,7 +82,7 @@ class RunConfig:
             raise ConfigError(f"text.tokenizer={tokenizer}: this model has no backbone; choose word or bpe")
         if borrowed and (vectors := self.training.vectors) != "random":
             raise ConfigError(
-                f"training.vectors={vectors}: a backbone has vectors of its words; choose training.vectors=random"
+                f"training.vectors={vectors}: a backbone has its own word vectors; choose training.vectors=random"
             )
 
     def _check_inputs(self) -> None:

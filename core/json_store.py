@@ -1,7 +1,7 @@
 """Validated reading of stored JSON: it has the shape of a type, or a message names the field. Imports nothing heavy.
 
-What was written yesterday may come from elsewhere today: an archive, another version, a disk that was full. So nothing
-is believed that `msgspec` has not checked against a type, its ranges included.
+A stored file may come from an archive, another version or a full disk. So nothing is trusted that `msgspec` has not
+checked against a type, its ranges included.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Resolution of every path from outside the process: a link, a field, a setting, an archive.
 
-Only a regular file is ever opened for its content, and its size is looked at first: a device gives bytes without end,
-a pipe waits for ever, and opening either may already do something.
+Only a regular file is opened for its content, and its size is checked first: a device gives endless bytes, a pipe waits
+for ever, and opening either may already have an effect.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def refuse_elsewhere(name: str) -> None:
     """Refuse a file that lies on another machine; DataError: a run was brought here without it."""
     if name.startswith(ELSEWHERE):
         raise DataError(
-            "this file is on the machine that the run comes from and did not come with it; name a copy of your own",
+            "this file is on the machine that the run comes from and was not included in it; name a copy of your own",
             file=name.removeprefix(ELSEWHERE),
         )
 
@@ -127,7 +127,7 @@ def _check_regular(about: os.stat_result, limit: int) -> None:
 
 def _expand_home(name: str) -> Path:
     if "\0" in name:
-        raise DataError("no file name holds the character NUL", file=name.replace("\0", "␀"))
+        raise DataError("a file name cannot contain the character NUL", file=name.replace("\0", "␀"))
     try:
         return Path(name).expanduser()
     except RuntimeError:

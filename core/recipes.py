@@ -1,7 +1,7 @@
 """Recipes: named settings that make small models better, for every preset. Imports nothing heavy.
 
-A recipe stands above what suits the data and what a preset sets, and below what a person sets. What a model cannot take
-is left out, and said.
+A recipe overrides the defaults for the data and the preset, and is overridden by the user's settings. Settings that a
+model does not support are left out and reported.
 """
 
 from __future__ import annotations

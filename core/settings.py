@@ -1,7 +1,7 @@
 """Settings, declared once at their fields: label, range, and the conditions under which they have an effect.
 
-The refusals, the pages and the command line read these declarations and keep no tables of their own. Ranges are checked
-wherever a group of settings is made, parsed or not, so that one rule holds with one sentence. Imports nothing heavy.
+Error messages, pages and the command line read these declarations and have no tables of their own. Ranges are checked
+whenever a group of settings is made, parsed or not, so that each rule exists once. Imports nothing heavy.
 """
 
 from __future__ import annotations

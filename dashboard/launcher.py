@@ -1,6 +1,6 @@
 """Launcher of Streamlit that imports what the first page needs while the browser is still connecting.
 
-Streamlit runs the app's code only when somebody opens it; the visitor would wait for pandas then.
+Streamlit runs the app's code only when it is opened; the visitor would then wait for pandas.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The selection that all pages share: its sentences, the current one, and functions that set both.
 
-The link has it, so that it survives a reload and can be given away; whoever sets it does so in a callback, before the
-page is drawn, so that bar and page show it at once.
+It is in the link, so that it survives a reload and can be shared. It is set in a callback, before the page is drawn, so
+that bar and page show it at once.
 """
 
 from __future__ import annotations

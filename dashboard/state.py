@@ -197,7 +197,7 @@ def is_projector() -> bool:
 
 
 def set_initial(key: str, value: Any) -> None:
-    """Give a bound widget its first value in a way that shows in the URL, so that a copied link is complete."""
+    """Give a bound widget its initial value and show it in the URL, so that a copied link is complete."""
     if key in st.query_params:
         return
     if key not in st.session_state:
@@ -207,7 +207,7 @@ def set_initial(key: str, value: Any) -> None:
 
 
 def set_option(key: str, options: Sequence[str], first: str) -> None:
-    """Give a bound widget that several pages share an option that exists, before it is drawn.
+    """Set a bound widget that several pages share to an existing option, before it is drawn.
 
     Coming from another page, the session still has the value of that page's widget, which this page's does not take
     and the link has lost: it must be said anew.
@@ -228,7 +228,7 @@ def get_optional(key: str, options: Sequence[str]) -> str:
 
 
 def restore_text(key: str, first: str) -> None:
-    """Give a bound text field that several pages share the text that it held on the page before."""
+    """Restore the text that a bound text field, shared by several pages, had on the previous page."""
     if key in st.query_params:
         return
     held = st.session_state.get(key)

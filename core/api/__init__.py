@@ -1,10 +1,10 @@
 """The verbs of Sentiscope: all commands, as functions that return plain data.
 
 Each is one function with one docstring. The command line is generated from it (`core.cli`); where its first argument is
-a run, it is a method of `Run` (`core.api.objects`). `print_VERB` beside it prints its result for a terminal.
+a run, it is a method of `Run` (`core.api.objects`). `print_VERB` next to it prints its result for a terminal.
 
-Wrong input raises InputError with a sentence that says what there is; exit code 2. A file that is damaged raises
-RunDamaged, what a run or this machine does not have NotAvailable; exit code 1. Heavy imports wait inside each verb.
+Wrong input raises InputError with a sentence that lists the valid choices; exit code 2. A damaged file raises
+RunDamaged, a missing part of a run or machine NotAvailable; exit code 1. Heavy imports are inside each verb.
 """
 
 from __future__ import annotations

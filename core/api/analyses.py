@@ -40,7 +40,7 @@ def __getattr__(name: str) -> Callable[..., dict[str, Any]]:
 
 
 def print_shift(result: dict[str, Any]) -> None:
-    """Print how well the two are separated, the measures and the words."""
+    """Print how well split and training can be separated, the measures and the words."""
     split, n = result["split"], result["n"]
     beside = f"{count(n['split'])} texts of {split} beside {count(n['training'])} of training"
     say(f"{result['run']} on {result['data']}: {beside}.")

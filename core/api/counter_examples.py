@@ -95,7 +95,7 @@ def print_counter_examples_list(result: dict[str, Any]) -> None:
     """Print a row for each counter-example, and how many a run gets wrong."""
     rows = result["counter_examples"]
     if not rows:
-        say("None are kept yet: `sentiscope counter-examples keep TEXT --label CLASS`.")
+        say("None are stored yet: `sentiscope counter-examples keep TEXT --label CLASS`.")
         return
     columns: dict[str, Any] = {"id": "id", "label": _join_labels}
     if "run" in result:

@@ -1,4 +1,4 @@
-"""The dashboard's server as a child process that never outlives the command that started it."""
+"""The dashboard's server as a child process that ends with the command that started it."""
 
 from __future__ import annotations
 

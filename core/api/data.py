@@ -54,7 +54,7 @@ def data_list() -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Yardsticks(Analysis[dict[str, Any]]):
-    """Scores of TF-IDF on a data set: `yardstick`, `yardstick_chars`."""
+    """The scores of both TF-IDF baselines on a data set: `yardstick`, `yardstick_chars`."""
 
     data: Dataset = field(repr=False)
     settings: Mapping[str, Any]
@@ -82,7 +82,7 @@ class Yardsticks(Analysis[dict[str, Any]]):
         return "data", "card", *words, "--", self.settings["data.name"]
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """Fit both."""
+        """Fit both baselines."""
         tfidf, found = evaluation.baseline, {}
         for name, model in zip(BaselineResults.__annotations__, tfidf.YARDSTICKS, strict=True):
             tell(f"fitting {model}", None)

@@ -19,7 +19,7 @@ def find_drawing(name: str) -> Callable[..., Any]:
     """Return a drawing function; raises NotAvailable where the installation has none of this name."""
     found = tuple(entry_points(group="sentiscope.verbs", name=name))
     if not found:
-        raise NotAvailable("this installation draws no figures; install it anew: pip install -e .")
+        raise NotAvailable("this installation draws no figures; install it again: pip install -e .")
     return found[0].load()
 
 

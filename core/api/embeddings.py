@@ -139,7 +139,7 @@ def neighbours(
     table = error_analysis.predictions_table.read_table(store, run, split)
     if where:
         if space not in ("", HEAD):
-            raise InputError(f"--space {space}: a selection is compared with training in the space of the head alone")
+            raise InputError(f"--space {space}: a selection is compared with training only in the space of the head")
         return _find_common(store, table, as_list(where), most, on_progress)
     config = evaluation.projection.ProjectionConfig("pca", space="" if space == HEAD else space)
     files = runs.projections.MapFiles.from_run(store, run, table.split, config)  # refuses a space that there is not
@@ -180,7 +180,7 @@ def _check_vectors(store: RunStore, run: str) -> None:
     """Refuse runs without an embedding space."""
     record = store.read(run)
     if "pooled" not in list_capabilities(record.config.model):
-        raise NotAvailable(f"{record.preset} makes no vector of a sentence: run '{run}' has no space to look at")
+        raise NotAvailable(f"{record.preset} has no sentence vectors: run '{run}' has no embedding space")
 
 
 def print_project(result: dict[str, Any]) -> None:

@@ -39,8 +39,8 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
     """List what a run gets wrong: its predictions row by row, selected by rules.
 
     Args:
-        where: wrong (default), right, all; true=, predicted=, margin<0.2, p_predicted=0.5..0.9, word=not good, text~not (a
-            piece), COLUMN=VALUE, date>=2026-03, tag=, code=, coded, uncoded, noted, unnoted. Repeat: all must hold.
+        where: wrong (default), right, all; true=, predicted=, margin<0.2, p_predicted=0.5..0.9, word=not good, text~not
+            (a piece), COLUMN=VALUE, date>=2026-03, tag=, code=, coded, uncoded, noted, unnoted. Repeat: all must hold.
         tags: Show tags of the texts, with the error risk of each. Slow results are stored in the cache of the machine.
         against: Another run, for the tag of texts that it predicts differently; repeat. Other seeds are found anyway.
         label_errors: Show labels that are likely wrong, in training and in the split. The first time takes minutes.

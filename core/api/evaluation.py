@@ -50,7 +50,7 @@ def parse_ratios(costs: Sequence[str]) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation(Analysis[dict[str, Any]]):
-    """The metrics of a run on labelled data; each time that somebody asks they are measured again."""
+    """The metrics of a run on labelled data; every request measures them again."""
 
     run: str
     wanted: DataRequest
@@ -77,7 +77,7 @@ class Evaluation(Analysis[dict[str, Any]]):
         cost: Mapping[str, float] = {},
         against: str = "",
     ) -> Evaluation:
-        """Name the file after the question and the weights of the runs; RunNotFound."""
+        """Name the file after the request and the weights of the runs; RunNotFound: no such run."""
         folders = [store.get_path(store.read(name).run).absolute() for name in (run, against) if name]
         asked = cls(get_cache_folder() / "evaluations", "", store, run, wanted, by, cost, against)
         models = [(folder, get_file_version(folder / WEIGHTS)) for folder in folders]
@@ -92,12 +92,12 @@ class Evaluation(Analysis[dict[str, Any]]):
         return *runs.evaluation_data.build_arguments(self.run, self.wanted), *more
 
     def start(self) -> None:
-        """Measure it in a process of its own; what was measured before goes, so that a failure is seen."""
+        """Measure in a separate process; delete the previous result, so that a failure is seen."""
         self.get_path("json").unlink(missing_ok=True)
         super().start()
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """Measure it; raises as the verb."""
+        """Compute the metrics; raises as the verb."""
         if self.store.read(self.run).task == "tokens":
             of_texts: dict[str, Any] = {"--map": self.wanted.rename, "--by": self.by, "--cost": self.cost}
             of_texts |= {"--against": self.against, "--passage": self.wanted.passage}

@@ -112,7 +112,7 @@ def believe(
         gradients); `note`.
     """
     if target and text is None:
-        raise InputError("--target is of a text: give one, or leave --target out")
+        raise InputError("--target needs a text: give one, or leave --target out")
     store = store or RunStore()
     has = list_capabilities(store.read(run).config.model)
     if method:

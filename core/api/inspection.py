@@ -35,7 +35,7 @@ def open_text(
     check_pair(loaded.record, text)
     edits = loaded.parse_edits(text, edit)
     if intervene is not None and edits.inside:
-        raise InputError("edit and intervene: one of them says what is changed inside")
+        raise InputError("give edit or intervene, not both")
     return loaded, edits, intervene or edits.to_intervention()
 
 

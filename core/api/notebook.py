@@ -106,7 +106,7 @@ def _render_table(rows: Sequence[Mapping[str, Any]]) -> str:
 def _render_map_table(
     view: interpret.sentence_view.SentenceView, weights: np.ndarray, caption: str, full: float
 ) -> str:
-    """Render one map (L, L), rows read; `full` is the weight that is shown in full ink."""
+    """Render one map (L, L), a row per query; `full` is the weight that is shown in full ink."""
     head = "".join(f'<th scope="col">{escape(token)}</th>' for token in view.tokens)
     rows = "".join(
         f'<tr><th scope="row">{escape(token)}</th>{"".join(_render_cell(float(weight), full) for weight in row)}</tr>'

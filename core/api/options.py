@@ -1,7 +1,7 @@
 """Shared arguments of verbs, and how each is typed on a command line.
 
-The command line is generated from the signatures (`core.cli`): a positional argument of a verb is one of the command, a
-keyword is an option, and the help is what the docstring says of it. `CliArgument` says what differs.
+The command line is generated from the signatures (`core.cli`): a positional argument of a verb is an argument of the
+command, a keyword is an option, and the docstring is the help. `CliArgument` describes what differs.
 """
 
 from __future__ import annotations

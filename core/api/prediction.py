@@ -63,13 +63,13 @@ def predict(
     if file is not None and texts:
         raise InputError("give texts or --data, not both")
     if file is not None and edit:
-        raise InputError("--edit goes with texts: what it names may be a word of one, and a file holds many")
+        raise InputError("--edit needs texts: it may name a word of a text, and a file has many texts")
     if pair is not None and len(texts) != 1:
-        raise InputError("--pair is the second text of one first text; of a file it is the column data.pair")
+        raise InputError("--pair is the second text of a single text; for a file, name its column with data.pair")
     if passage:
         refuse_passages(store.read(run))
     if edit and passage:
-        raise InputError("--edit goes with texts that are read as a whole: leave --passage out")
+        raise InputError("--edit needs texts that are read as a whole: leave --passage out")
     if file is not None:
         return predict_file(run, file, to, settings or {}, passage, on_progress or (lambda what, share: None), store)
     if to is not None or settings:

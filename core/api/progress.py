@@ -99,7 +99,7 @@ class SweepProgress(_Bar):
         self.task = self.bar.add_task("sweep", total=1.0, left="")
 
     def print_event(self, event: dict[str, Any]) -> None:
-        """Print the progress of the sweep."""
+        """Print one event of the sweep."""
         if self.as_json:
             self.console.file.write(json.dumps(event) + "\n")
             self.console.file.flush()

@@ -1,11 +1,11 @@
 """Failure rates of test cases, with their intervals.
 
-Sentences of one template are not independent: a model that reads one of them wrongly is likely to read its sisters
-wrongly too. Their agreement ρ (the intracluster correlation of failures, between templates of the same capability) is
+Sentences of one template are not independent: a model that fails one of them is likely to fail the others
+too. Their agreement ρ (the intracluster correlation of failures, between templates of the same capability) is
 estimated once for a run over the whole suite, by analysis of variance (Ridout, Demétrio and Firth, Biometrics 1999,
 eq. 2). n sentences then count as many as n / (1 + (m − 1) ρ) independent ones (Kish 1965; m = Σ nₖ² / n, nₖ sentences
-of template k), and the interval is Wilson's for so many. A bootstrap of templates would say that nothing is uncertain
-wherever all templates pass, and there are too few of them for it elsewhere.
+of template k), and the interval is Wilson's for that number. A bootstrap of templates would have no uncertainty where
+all templates pass, and there are too few templates for it elsewhere.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def find_polarities(
         )
     sides: Sides = {name: side if side in POLARITIES else None for name, side in found.items()}
     if len({side for side in sides.values() if side}) < 2:
-        raise InputError(f"run '{run}': its classes {', '.join(classes)} come to one polarity; a suite needs two")
+        raise InputError(f"run '{run}': its classes {', '.join(classes)} have only one polarity; a suite needs two")
     return sides
 
 

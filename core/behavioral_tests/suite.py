@@ -95,7 +95,7 @@ def check_suite(suite: Suite, *, file: str) -> Suite:
     names: set[str] = set()
     for test in suite.tests:
         if test.name in names:
-            raise DataError(f"two tests are called '{test.name}'; give each a name of its own", file=file)
+            raise DataError(f"two tests are called '{test.name}'; give each its own name", file=file)
         names.add(test.name)
     refuse_too_many(suite.size, file=file)
     if sum(len(text) for test in suite.tests for case in test.cases for text in case.texts) > MOST_CHARACTERS:

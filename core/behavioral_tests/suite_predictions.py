@@ -62,7 +62,7 @@ class SuiteAnswers(Analysis[list[list[float]]]):
         return "behave", self.run, *suite, *(f"--map={name}={side}" for name, side in self.chosen.items())
 
     def find(self, tell: Tell) -> list[list[float]]:
-        """Ask the model; RunDamaged if it cannot be read."""
+        """Predict the texts with the model; RunDamaged if it cannot be read."""
         tell("reading the texts", None)
         found = runs.load.load_run(self.store, self.run).predict(self.suite.texts)
         return cast(list[list[float]], found.probabilities.astype("float32").tolist())

@@ -215,7 +215,7 @@ def _refuse_company(context: typer.Context, arguments: Sequence[Argument], given
     sources = {each.name: context.get_parameter_source(each.name) for each in arguments if each is not alone}
     typed = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
     if others := sorted(each.opts[0] for each in context.command.params if each.name in typed):
-        raise InputError(f"{alone.typed.name} goes on with the settings of the run; leave out {', '.join(others)}")
+        raise InputError(f"{alone.typed.name} continues with the settings of the run; leave out {', '.join(others)}")
 
 
 @contextlib.contextmanager

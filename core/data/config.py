@@ -159,7 +159,7 @@ class DataConfig:
         order = self.parse_order()
         repeated = [name for name in order if order.count(name) > 1]
         if repeated or len(order) == 1:
-            what = f"'{repeated[0]}' stands there twice" if repeated else "two classes or more, with commas between"
+            what = f"'{repeated[0]}' is given twice" if repeated else "two classes or more, with commas between"
             raise ConfigError(f"data.order={self.order!r:.60}: {what}")
 
     def get_read_settings(self) -> dict[str, str]:

@@ -62,7 +62,7 @@ def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
     sentences, aside = _parse_sentences(text, file)
     if not sentences:
         raise DataError(
-            "holds no word with a tag: a word and its tag a line, a blank line between sentences", file=file
+            "has no word with a tag: write a word and its tag per line, and a blank line between sentences", file=file
         )
     rows, begun, other = [], 0, 0
     for sentence in sentences:
@@ -126,7 +126,7 @@ def _parse_word(parts: list[str], columns: int, row: int, file: str) -> TaggedWo
     if not _TAG.fullmatch(tag):
         raise DataError(f"'{shorten(tag)}' is no tag: O, B-TYPE or I-TYPE (BIOES and BILOU too)", file=file, row=row)
     if not word or _ANYWHERE.search(word):
-        raise DataError(f"'{shorten(word)}' is no single word; split it into lines", file=file, row=row)
+        raise DataError(f"'{shorten(word)}' is not a single word; split it into lines", file=file, row=row)
     return TaggedWord(row, word, tag)
 
 

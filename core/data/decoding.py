@@ -216,7 +216,7 @@ def _decode_legacy(data: bytes, file: str) -> DecodedText:
         return dataclasses.replace(several, others=others, proof=_find_excerpt(legacy, found.encoding))
     if not found.plausible:
         raise DataError(
-            "its encoding cannot be told: it is not UTF-8, and no other one gives words of a language; if you know "
+            "its encoding is unknown: it is not UTF-8, and no other encoding gives words of a language; if you know "
             f"it, name it with data.encoding (perhaps {', '.join((found.encoding, *found.others))})",
             file=file,
         )

@@ -86,7 +86,7 @@ def parse_table(text: str, delimiter: str = "", header: str = "", quoting: str =
     text = (text[named.end() :] if named else text).rstrip("\x1a")
     wanted = {"tab": "\t", "\\t": "\t", "blank": " ", "space": " "}.get(delimiter, delimiter)
     if wanted in ("\r", "\n", '"', "'"):
-        raise DataError(f"{wanted!r} is no delimiter: line ends divide rows, and quotes enclose cells", file=file)
+        raise DataError(f"{wanted!r} is not a delimiter: line ends divide rows, and quotes enclose cells", file=file)
     ranked = [named[1]] if named else _rank_delimiters(text)
     chosen = wanted or (ranked[0] if ranked else "")
     dialect, others = _find_quoting(text, chosen, quoting)

@@ -72,7 +72,7 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
     except _DAMAGED as error:
         what = str(error).split("\n", 1)[0][:200] or type(error).__name__
         raise DataError(
-            f"this is a zip archive but not a readable Excel workbook ({what}); unpack it, or save it anew as .xlsx",
+            f"this is a zip archive but not a readable Excel workbook ({what}); unpack it, or save it again as .xlsx",
             file=file,
         ) from None
     width = max(map(len, rows))
@@ -245,7 +245,7 @@ def _read_rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tup
     merging, errors, width = _MergedCells(merged), Counter[int](), 0
     for place, cells in enumerate(sheet.iter_rows(values_only=True), 1):
         if place > _SHEET_ROWS:
-            raise DataError("a row has a number that no sheet has; save it anew as .xlsx", file=file)
+            raise DataError("a row has an impossible number; save it again as .xlsx", file=file)
         filled = len(cells)
         while filled and cells[filled - 1] is None:
             filled -= 1

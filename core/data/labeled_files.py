@@ -1,4 +1,4 @@
-"""Reading of labelled files and folders, in steps: cells (`files`), `columns`, `labels`, `rows`."""
+"""Reading of labelled files and folders, in steps: `table_reader`, `columns`, `labels`, `row_cleaning`."""
 
 from __future__ import annotations
 

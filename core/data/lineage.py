@@ -98,7 +98,7 @@ def drop_learned(
         if left < min(LEAST_ROWS, len(rows) / 2):
             raise DataError(
                 f"{who} {count(number)} of {plural(len(rows), 'row')} of the {split} split, and {count(left)} are too "
-                f"few to judge by: {LEAST_ROWS} or half must be left. Cut the rows as that run did (data.seed, "
+                f"few for evaluation: {LEAST_ROWS} or half must be left. Split the rows as that run did (data.seed, "
                 "data.split, data.folds), or start from a run that has not read them"
             )
         kept[split] = rows[~learned].reset_index(drop=True)

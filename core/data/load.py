@@ -124,7 +124,7 @@ def load_dataset(
 def _refuse_text_settings(config: DataConfig) -> None:
     for name in ("rename", "order", "add", "examples", "pair"):
         if getattr(config, name) not in ("", SINGLE):
-            raise ConfigError(f"data.{name}: of labels of texts, and here each word has a tag; leave it out")
+            raise ConfigError(f"data.{name}: only for labels of texts, and here each word has a tag; leave it out")
 
 
 def _check_registered(setting: str, names: tuple[str, ...]) -> tuple[str, ...]:

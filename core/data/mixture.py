@@ -58,7 +58,7 @@ def exclude_texts(given: Splits, names: Iterable[str], load: Load) -> tuple[Spli
             given, _collect_eval_texts(load(DataConfig(name=name)).splits), f"'{name}' beyond train"
         )
         if not len(given[TRAIN]):
-            raise ConfigError(f"data.apart={name}: every training text stands there too; nothing is left")
+            raise ConfigError(f"data.apart={name}: it contains every training text; nothing is left")
         notes += note
     return given, notes
 

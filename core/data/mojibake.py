@@ -1,4 +1,4 @@
-"""Texts that were decoded wrongly before they came into a file, and what they were once."""
+"""Detection of texts that were decoded wrongly before they were written to a file, with the original text."""
 
 from __future__ import annotations
 

@@ -276,7 +276,7 @@ def _run_request(request: str, seconds: float) -> int:
                 return int(said)
             _end_process(process)
     raise NotAvailable(
-        f"the process that reads files does not start; see what `{sys.executable} -P -m core.data.sandbox_worker` says"
+        f"the process that reads files does not start; see `{sys.executable} -P -m core.data.sandbox_worker`"
     )
 
 

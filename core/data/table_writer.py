@@ -32,7 +32,7 @@ def check_target(path: Path) -> None:
         raise InputError(f"{path}: the name of the file to write must end in {', '.join(WAYS)}")
     if path.is_dir() or not path.absolute().parent.is_dir():
         reason = "this is a folder" if path.is_dir() else f"there is no folder {path.absolute().parent}"
-        raise InputError(f"{path}: {reason}; name a file in a folder that is there")
+        raise InputError(f"{path}: {reason}; name a file in an existing folder")
 
 
 @contextlib.contextmanager

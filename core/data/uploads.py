@@ -1,7 +1,7 @@
 """Uploaded data sets: files stored by content hash, and the settings to read them. Imports nothing heavy.
 
 FOLDER/files/SHA256/NAME     what was uploaded
-FOLDER/choices/ID.json       which file, which columns, which encoding: what a training run needs to be told
+FOLDER/choices/ID.json       which file, which columns, which encoding: the settings that a training run needs
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def keep_file(folder: Path, name: str, content: bytes) -> Path:
         _write_folder(home, make_safe_name(name), content)
         kept = _find_file(home)
     if kept is None:
-        raise StorageError(f"{home}: the file has just been cleared away; upload it again")
+        raise StorageError(f"{home}: the file has just been deleted; upload it again")
     with convert_os_errors(kept):
         os.utime(home)  # used today, so that it is not swept as left over
     return kept
@@ -72,8 +72,8 @@ def _check_room(files: Path, size: int) -> None:
     for quota, found in ((limits.UPLOADS, len(sizes) + 1), (limits.UPLOADS_MB, (sum(sizes) + size) / 1e6)):
         if found > quota():
             raise InputError(
-                f"this server keeps at most {count(quota())} {quota.what} ({quota.variable}), and this one would be "
-                "too much; files that nothing uses are cleared away when the server starts a day later"
+                f"this server stores at most {count(quota())} {quota.what} ({quota.variable}), and this file would be "
+                "too much; unused files are deleted when the server starts a day later"
             )
 
 

@@ -1,8 +1,8 @@
 """The SQLite file of annotations in the folder of the runs, in which every change can be undone.
 
-Thirty may write at once, from threads, processes and terminals: each change is one transaction that waits for its turn
-(`BEGIN IMMEDIATE`, a busy timeout, a write-ahead log that readers do not wait for) and is on the disk when it returns.
-A change is a list of rows before and after; `history` holds it, so that undoing is putting the rows before back.
+Thirty users may write at once, from threads, processes and terminals: each change is one transaction that waits for its
+turn (`BEGIN IMMEDIATE`, a busy timeout, a write-ahead log that readers do not wait for) and is on disk when it returns.
+A change is a list of rows before and after; `history` stores it, so that undo restores the rows before.
 """
 
 from __future__ import annotations
@@ -288,8 +288,8 @@ def _check_room(connection: sqlite3.Connection) -> None:
     )
     if (pages - free) * size > limits.CODES_MB() * 1_000_000:
         raise InputError(
-            f"this server keeps at most {count(limits.CODES_MB())} {limits.CODES_MB.what} "
-            f"({limits.CODES_MB.variable}); this was not written down"
+            f"this server stores at most {count(limits.CODES_MB())} {limits.CODES_MB.what} "
+            f"({limits.CODES_MB.variable}); this change was not stored"
         )
 
 

@@ -1,8 +1,8 @@
 """Export and import of annotations as CSV: one row for each sentence and author, with stable keys.
 
 The export has every column of the table of predictions; the import reads only `key`, `author`, `codes` and `note`. An
-apostrophe guards what a spreadsheet would compute and is removed again, so that a round trip changes nothing. The
-column `time` holds a row's last change: what was changed here after the export is not overwritten.
+apostrophe guards cells that a spreadsheet would compute and is removed again, so that a round trip changes nothing. The
+column `time` holds a row's last change: rows that were changed here after the export are not overwritten.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def import_annotations(codes: Codes, table: PredictionTable, file: Path, *, auth
             if said is None:
                 continue
             if wanted.setdefault(name, said) != said:
-                raise DataError("this sentence and author stand there twice", file=file.name, row=number, field="key")
+                raise DataError("this sentence and author are given twice", file=file.name, row=number, field="key")
             if "time" in row:
                 times[name] = number, _get_time(row["time"], number, file)
         except DataError as error:
@@ -211,7 +211,7 @@ def _parse_entry(row: Mapping[str, str], names: set[str], number: int, file: Pat
     except InputError as error:
         raise DataError(str(error), **where, field="code") from None
     if match_name(name, names):
-        raise DataError(f"the code {name!r} stands there twice", **where, field="code")
+        raise DataError(f"the code {name!r} is given twice", **where, field="code")
     names.add(name)
     place = (row.get("place") or "0").strip()
     if place not in map(str, (0, *KEYS)):
@@ -266,7 +266,7 @@ def _read_header(text: str, delimiter: str) -> list[str]:
 def _refuse_rows(bad: Sequence[DataError]) -> None:
     if bad:
         more = f"; and {plural(len(bad) - _SHOWN, 'further row')}" if len(bad) > _SHOWN else ""
-        raise InputError(f"nothing was taken: {'; '.join(map(str, bad[:_SHOWN]))}{more}")
+        raise InputError(f"nothing was imported: {'; '.join(map(str, bad[:_SHOWN]))}{more}")
 
 
 def _is_number(text: str) -> bool:

@@ -40,7 +40,7 @@ def clean_code_name(name: str, what: str = "code") -> str:
     """Return the name of a code, or of another `what`, as stored; InputError if it is invalid."""
     found = _clean_line(name, what)
     if not found or SEPARATOR in found:
-        raise InputError(f"{what} {name!r:.80}: a name of one line without {SEPARATOR!r}, which stands between codes")
+        raise InputError(f"{what} {name!r:.80}: write a name of one line without {SEPARATOR!r}, which separates codes")
     return found
 
 
@@ -49,9 +49,9 @@ def _clean_line(text: str, what: str) -> str:
     if len(found) > LONGEST:
         raise InputError(f"{what} {found[:30]!r}…: at most {LONGEST} characters")
     if hidden := [each for each in found if _is_hidden(each)]:
-        raise InputError(f"{what} {found!r:.80}: holds the character U+{ord(hidden[0]):04X}, which nobody sees")
+        raise InputError(f"{what} {found!r:.80}: holds the character U+{ord(hidden[0]):04X}, which is invisible")
     if found and not any(unicodedata.category(each)[0] in "LNPS" for each in found):
-        raise InputError(f"{what} {found!r:.80}: has no letter, digit or sign that can be seen")
+        raise InputError(f"{what} {found!r:.80}: has no visible letter, digit or sign")
     return found
 
 

@@ -1,7 +1,7 @@
 """Clusters of sentences in embedding space, each named by its over-represented words.
 
 HDBSCAN (Campello, Moulavi and Sander 2013; scikit-learn) on the vectors that the model's head reads, not on a map of
-them, by Euclidean distance. What is nowhere dense enough belongs to no group.
+them, by Euclidean distance. Sentences in sparse regions belong to no group.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ def find_clusters(store: RunStore, run: str, split: str = "") -> tuple[Predictio
     table = read_table(store, run, split)
     folder = store.get_path(run)
     if table.split not in (there := list_embedded_splits(store, run)):
-        raise NotAvailable(f"run '{run}' keeps no vectors of the split {table.split}; of {', '.join(there) or 'none'}")
+        raise NotAvailable(
+            f"run '{run}' has no vectors of the split {table.split}, but of {', '.join(there) or 'none'}"
+        )
     vectors, labels = read_vectors(folder, table.split, table.classes)
     rows = sample_rows(find_strata(labels) if labels.ndim == 2 else labels, MOST, 0)
     least = max(LEAST, len(rows) // SHARE)
@@ -95,7 +97,7 @@ def find_clusters(store: RunStore, run: str, split: str = "") -> tuple[Predictio
 
 
 def name_clusters(numbers: np.ndarray, rows: np.ndarray, texts: Sequence[str], least: int) -> FoundGroups:
-    """Name the clusters: `numbers` (m,) of `cluster_vectors`, `rows` of the split and the texts of these rows."""
+    """Name the clusters `numbers` (m,) of `cluster_vectors`; `rows` are the clustered rows, with their texts."""
     phrases, found = Phrases(texts), list[FoundGroup]()
     taken: dict[str, int] = {}
     sizes = np.bincount(numbers[numbers >= 0], minlength=0)

@@ -1,7 +1,7 @@
-"""How often each code occurs: random samples of a selection that are stored, so that coding them describes the whole.
+"""How often each code occurs: stored random samples of a selection, whose codes estimate the rates of the whole.
 
-A row's place in a draw is that of a digest of the seed and its key: the same seed draws the same rows whatever order
-they come in, a larger draw holds a smaller one, and the part of a draw in some part of the selection is random too.
+Rows are drawn in the order of a digest of the seed and their key: the same seed draws the same rows in any order of
+the input, a larger sample contains a smaller one, and the sampled rows of any part of the selection are random too.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class Codes:
             old = self._find_row(book, name)
             name, new = old["name"], new if to else old["name"]
             if known := match_name(new, (row["name"] for row in book if row != old)):
-                raise InputError(f"there is a code {known!r} already; `codes merge` makes two codes one")
+                raise InputError(f"there is a code {known!r} already; `codes merge` joins two codes")
             given = {"definition": definition, "example": example}
             texts = {key: clean_text(value) for key, value in given.items() if value is not None}
             digit = old["place"] if place is None else _check_place(place, name, book)
@@ -120,7 +120,7 @@ class Codes:
         with self.ledger.begin_change(self.data, clean_author(author), f"code {name} removed") as change:
             row = self._find_row(change.read_rows("codes", data=self.data), name)
             if change.read_rows("codings", data=self.data, code=row["name"]):
-                raise InputError(f"code {name!r}: sentences have it; merge it into another, then it is gone")
+                raise InputError(f"code {name!r}: sentences have it; merge it into another code to remove it")
             change.drop_row("codes", row)
 
     def code_rows(self, keys: Iterable[str], codes: Collection[str], *, author: str = "", run: str = "") -> None:
@@ -224,10 +224,10 @@ class Codes:
         if left:
             name = min(left)
             have = "1 sentence has" if left.count(name) == 1 else f"{count(left.count(name))} sentences have"
-            raise InputError(f"{said!r:.80} cannot be undone: {have} the code {name!r} by now, which would be gone")
+            raise InputError(f"{said!r:.80} cannot be undone: {have} the code {name!r} by now, which would be lost")
 
     def transfer_visitor(self, visitor: str, author: str) -> bool:
-        """Move a visitor's annotations and history to a named author; return whether there were any."""
+        """Move the annotations and history of an unnamed visitor to a named author; return whether there were any."""
         author = clean_author(author)
         if not has_name(author) or has_name(visitor):
             raise ValueError("from somebody without a name to a name")
@@ -278,7 +278,7 @@ def _check_place(place: int, name: str, book: Sequence[Mapping[str, Any]]) -> in
         raise InputError(f"code {name!r}: its key is a digit from 1 to 9, or 0 for none")
     for row in book:
         if place and row["place"] == place and row["name"] != name:
-            raise InputError(f"key {place} is that of the code {row['name']!r}; give that one another first")
+            raise InputError(f"key {place} belongs to the code {row['name']!r}; give that code another key first")
     return place
 
 

@@ -90,7 +90,7 @@ def keep_example(
         same = change.read_rows("examples", text=text, label=label, author=author, **({} if author else {"note": note}))
         name = str(same[0]["id"]) if same else hash_value([text, label, author, "" if author else note])[:12]
         if not same and len(change.read_rows("examples")) >= MOST:
-            raise InputError(f"there are {MOST} counter-examples, and no more are kept; remove some")
+            raise InputError(f"there are {MOST} counter-examples, which is the maximum; remove some")
         row = CounterExample(name, text, label, note, author, link, get_timestamp())
         change.put_row("examples", asdict(row))
     return row
@@ -152,7 +152,7 @@ def write_copy(folder: Path) -> str:
     """Write a copy of the list under its digest and return its path; InputError if it is empty."""
     rows = sorted({(each.text, each.label) for each in read_examples(folder)})
     if not rows:
-        raise InputError(f"no {NAME} are kept yet: `sentiscope counter-examples keep TEXT --label CLASS` keeps one")
+        raise InputError(f"no {NAME} are stored yet: `sentiscope counter-examples keep TEXT --label CLASS` stores one")
     content = [{"text": text, "label": label} for text, label in rows]
     path = folder / FOLDER / f"{hash_value(content)[:16]}.json"
     if not path.is_file():

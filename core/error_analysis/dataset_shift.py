@@ -1,13 +1,13 @@
 """Dataset shift between a split and training, measured by a classifier, words, lengths and classes.
 
-The one number is that of a classifier two-sample test (Lopez-Paz and Oquab, ICLR 2017): TF-IDF of words and pairs with
-logistic regression learns to tell texts of the split from training texts. It is cross-fitted in five folds, texts that
-are read alike in the same one, and AUC is the mean of the folds' AUCs, each of texts that its fit has not seen. The
+The main number is from a classifier two-sample test (Lopez-Paz and Oquab, ICLR 2017): TF-IDF of words and pairs with
+logistic regression learns to distinguish texts of the split from training texts. It is cross-fitted in five folds, with
+equal texts in the same fold, and AUC is the mean of the folds' AUCs, each on texts that its fit has not seen. The
 variance of each is DeLong's (DeLong, DeLong and Clarke-Pearson, Biometrics 1988). The fits share texts, so that the
-folds' AUCs go together: the mean of K folds has (1/K + 1/(K−1)) of their mean variance (Nadeau and Bengio,
-Machine Learning 2003), not a K-th. AUC is 0.5 where nothing tells the two apart.
+folds' AUCs are correlated: the mean of K folds has (1/K + 1/(K−1)) of their mean variance (Nadeau and Bengio,
+Machine Learning 2003), not 1/K. AUC is 0.5 if the two sets cannot be distinguished.
 
-Of a text without words nothing is unknown and nothing counted; it is a text of length 0.
+A text without words has length 0 and no unknown words; no word of it is counted.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NORMAL = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 
 class ShiftedPhrase(NamedTuple):
-    """A word or phrase that more texts of one side have."""
+    """A word or phrase that is more frequent in one of the two sets of texts."""
 
     words: str
     split: int  # texts of the split that have it
@@ -185,7 +185,7 @@ def compare_with_training(
     config: TextConfig,
     tell: Tell = lambda what, share: None,
 ) -> dict[str, Any]:
-    """Compare a split with training and return plain data; `has` are (m, C) and (n, C) bool. See `core.api.shift`."""
+    """Compare a split with training and return plain data; `has` are (m, C) and (n, C) bool. See `analyses.shift`."""
     n = {"training": len(training), "split": len(split)}
     nothing: dict[str, Any] = {"n": n, "left_out": "", "read": n, "auc": None, "balance_p": None}
     nothing |= {"measures": [], "balance": [], "words": [], "tried": 0}

@@ -1,9 +1,9 @@
 """Parsing and comparison of dates: each date is a span of time, from a second to a year.
 
-`2026`, `2026-03`, `2026-03-31` and `2026-03-31 14:05` are a year, a month, a day and a minute: what is at least one of
-them begins with it or later, what is at most one ends with it or sooner. Other ways of writing are taken where they can
-be read in one way alone: 31 March 2026, Tue, 31 Mar 2026 14:05:00 +0200, 31-03-2026 in a column whose days tell which
-number is the month. Times with a zone are compared in UTC.
+`2026`, `2026-03`, `2026-03-31` and `2026-03-31 14:05` are a year, a month, a day and a minute: `>=` accepts what begins
+with it or later, `<=` what ends with it or earlier. Other formats are accepted if they are unambiguous: 31 March 2026,
+Tue, 31 Mar 2026 14:05:00 +0200, 31-03-2026 in a column whose days show which number is the month. Times with a zone
+are compared in UTC.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ selection and y' among n' in the rest, with the prior a_w = A · (share of w in 
     δ = log((y + a_w) / (n + A − y − a_w)) − log((y' + a_w) / (n' + A − y' − a_w))
     z = δ / √(1 / (y + a_w) + 1 / (y' + a_w))
 
-A phrase counts once in each text that has it, so that one text which repeats a word is no finding. n sums these counts
-over phrases of the same length: words, pairs and triples each by themselves.
+A phrase counts once in each text that has it, so that one text that repeats a word is not a finding. n sums these
+counts over phrases of the same length: words, pairs and triples separately.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Phrases:
         return inside, every - inside
 
     def decode_phrase(self, number: int, length: int) -> str:
-        """Return the words of phrase `number` of a length, as `count_texts` counts them."""
+        """Return the words of phrase `number` of a length, numbered as in `count_texts`."""
         code, words = int(self._lengths[length - 1][0][number]), list[str]()
         for _ in range(length):
             code, place = divmod(code, len(self._words))

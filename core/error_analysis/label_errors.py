@@ -4,11 +4,11 @@ Likely wrong labels: confident learning (Northcutt, Jiang and Chuang, JAIR 2021)
 not fitted on the row. For training rows it is TF-IDF, cross-fitted (`core.runs.distillation`); for a split that the run
 was evaluated on, p is the mean of two: TF-IDF, fitted on the training rows, and the run itself.
 
-Rows are ranked by their self-confidence, p of the label, the least first. Of planted errors it found more than the
-normalised margin did, p of the label less the largest p of another class, where there were three or four classes; of
-two they are one order. The threshold of class j is the mean of p_j over the rows labelled j, and a row labelled i is
-likely labelled wrongly where a class j ≠ i has p_j at or above its threshold and no smaller p than any other class that
-has. Each of several labels is a yes or no of its own; a row has the self-confidence and the margin of its worst one.
+Rows are ranked by their self-confidence, p of the label, lowest first. With three or four classes it found more planted
+errors than the normalised margin (p of the label minus the largest p of another class); with two classes both give the
+same order. The threshold of class j is the mean of p_j over the rows labelled j. A row labelled i is likely mislabelled
+if a class j ≠ i has p_j at or above its threshold; j is the class with the largest such p. With several labels, each is
+a separate binary decision; a row has the self-confidence and the margin of its worst label.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Texts on which a run is uncertain under Monte Carlo dropout: repeated predictions with dropout left on.
 
-Monte Carlo dropout (Gal and Ghahramani, "Dropout as a Bayesian Approximation", ICML 2016). Each reading leaves out
-other parts of the network, seeded. Of each text two numbers are kept: `flips`, the share of the readings whose answer
-is another than the one that the run gives with all of the network, and `spread`, the standard deviation over the
-readings of the probability of that answer. A text has the tag from `FLIPS` or from `SPREAD` on. It takes as many times
-as long as reading the texts once, so it is done when somebody asks, and kept.
+Monte Carlo dropout (Gal and Ghahramani, "Dropout as a Bayesian Approximation", ICML 2016). Each pass drops other parts
+of the network, seeded. Two numbers are stored for each text: `flips`, the share of passes whose answer differs from
+that of the full network, and `spread`, the standard deviation over the passes of the probability of the full network's
+answer. A text has the tag if `flips` is at least `FLIPS` or `spread` at least `SPREAD`. The cost is `READINGS` times
+that of reading the texts once, so it is computed on request and stored.
 """
 
 from __future__ import annotations

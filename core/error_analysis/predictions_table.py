@@ -1,15 +1,15 @@
 """The predictions of a split as one table: true and predicted labels, confidence, and the data's own columns.
 
-key         a name that lasts: a digest of the text, with `-2` behind it for the second row of that text. Every
-            run on the text has the same, whatever its splits; it stays when a label is corrected or rows are added.
-            Where a run keeps no texts and the data set is not here, it is a digest of what stands in their place.
-true        the true class; of several labels all of them, with commas
-predicted   the predicted class; of several labels those above their thresholds (those of validation, if there are any)
-p_true      probability of the true class; of several labels the least that any label's true state has
-p_predicted   probability of the predicted class; of several labels the least that any label's predicted state has
-margin      p_predicted less the probability of the runner-up; of several labels the least distance from a threshold
+key         a stable name: a digest of the text, with `-2` behind it for the second row of that text. It is the same in
+            every run on the text, whatever its splits, and is kept when a label is corrected or rows are added.
+            If a run stores no texts and the data set is missing, it is a digest of a placeholder.
+true        the true class; with several labels all of them, with commas
+predicted   the predicted class; with several labels those above their thresholds (those of validation, if any)
+p_true      probability of the true class; with several labels the smallest probability of any label's true state
+p_predicted probability of the predicted class; with several labels the smallest of any label's predicted state
+margin      p_predicted minus the probability of the runner-up; with several labels the least distance from a threshold
 wrong       whether true and predicted differ
-missed, invented   of several labels only: true and not predicted, and predicted and not true
+missed, invented   with several labels only: labels that are true and not predicted, and predicted and not true
 
 A column of the data that has one of these names, an earlier one (`core.error_analysis.aliases`) or that of a word of
 the rules is called `data:NAME`.

@@ -1,19 +1,19 @@
 """Rules that select rows of the table; all must hold. Links carry them as typed.
 
 wrong · right · all              one word
-true=negative · predicted!=neutral   classes; of several labels: whether the text has it, or it is predicted
-missed=loud · invented=loud      of several labels: true and not predicted, predicted and not true
+true=negative · predicted!=neutral   true and predicted classes; with several labels: whether the label is among them
+missed=loud · invented=loud      with several labels: true and not predicted, predicted and not true
 margin<0.2 · p_predicted=0.5..0.9    numbers: = != < <= > >=, and both ends of a range
-text~not good · text!~http       contains, or does not; letter case aside
-word=not good · word!=no         whole words, one after the other and no mark between; letter case aside
+text~not good · text!~http       contains, or does not; ignoring case
+word=not good · word!=no         whole words in sequence, without punctuation between; ignoring case
 source=twitter · topic~tax       the data's own columns: a value, a part, or numbers; `source=` is a missing value
 date>=2026-03 · date=2026-01-01..2026-03-31   and dates (`core.error_analysis.dates`)
 tag=negation · tag!=question     tags
-code=irony · code!=irony         codes that somebody gave (`core.error_analysis.codebook`)
-coded · uncoded                  whether somebody gave one
-noted · unnoted                  whether somebody wrote a note
+code=irony · code!=irony         codes by any author (`core.error_analysis.codebook`)
+coded · uncoded                  whether any author gave a code
+noted · unnoted                  whether any author wrote a note
 key=9f2c01aa34bd                 one row
-ids:3b51c02f9d6e4a70             rows that somebody chose one by one (`core.error_analysis.selection`)
+ids:3b51c02f9d6e4a70             rows that were chosen one by one (`core.error_analysis.selection`)
 
 Earlier names are read as well (`core.error_analysis.aliases`).
 """
@@ -138,7 +138,7 @@ def _list_names(table: PredictionTable) -> list[str]:
 def _parse_ids(text: str) -> Clause:
     digest = text.removeprefix(f"{IDS}:")
     if not _DIGEST.fullmatch(digest):
-        raise InputError(f"--where {shorten(text)}: behind {IDS}: stand 16 digits from 0 to f, as in a link")
+        raise InputError(f"--where {shorten(text)}: write 16 digits from 0 to f after {IDS}:, as in a link")
     return Clause(IDS, ":", digest)
 
 

@@ -4,10 +4,10 @@ Risk ratio R = (a / m) / (c / k): a errors among m tagged rows, c among the othe
 (Pearson's chi-square without correction), its interval the score interval that inverts this test at every R (Koopman,
 Biometrics 1984), so that the interval leaves out 1 exactly where p is below its level, also where a or c is 0.
 
-Slices: one or two properties whose rows go wrong more often than chance, most excess errors first. Every option of the
-table (tags, classes, values of own columns) and every pair of two is tried that at least `LEAST` rows have, each
-against all other rows; p is after Holm over all that were tried, so that what is listed survives the search itself. A
-pair stands only where its rate of errors is higher than each part's outside the pair, by the same test after Holm.
+Slices: one or two properties with significantly more errors, most excess errors first. Every option of the table (tags,
+classes, values of own columns) and every pair of options that at least `LEAST` rows have is tested against all other
+rows; p is corrected by Holm over all tests, so that the search itself causes no false findings. A pair is listed only
+if its error rate is higher than that of each part outside the pair, by the same test after Holm.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def store_picked(store: RunStore, group: PickedRows) -> str:
             content = json.dumps(group._to_dict(), ensure_ascii=False, separators=(",", ":"))
             if len(content.encode("utf-8", "replace")) > limits.SELECTED_MB() * 1_000_000:
                 allowed = f"{count(limits.SELECTED_MB())} {limits.SELECTED_MB.what} ({limits.SELECTED_MB.variable})"
-                raise InputError(f"this server keeps at most {allowed}; select fewer, or select by rules") from None
+                raise InputError(f"this server stores at most {allowed}; select fewer, or select by rules") from None
             write_text(path, content)
             _clear_old(path.parent)
     return f"{IDS}:{group.digest}"
@@ -97,11 +97,11 @@ def read_picked(store: RunStore, digest: str) -> PickedRows:
                 os.utime(path)  # used again: the oldest go first
     except FileNotFoundError:
         raise InputError(
-            f"the sentences of {IDS}:{digest} are not kept here: they were selected on another machine, or long ago; "
-            "select them anew"
+            f"the sentences of {IDS}:{digest} are not stored here: they were selected on another machine, or long ago; "
+            "select them again"
         ) from None
     if found.digest != digest or any(len(each) not in (0, len(found.keys)) for each in (found.texts, found.labels)):
-        raise RunDamaged(f"{path}: cannot be read: it holds other sentences than those that were kept under this name")
+        raise RunDamaged(f"{path}: cannot be read: its sentences do not match its name")
     return found
 
 

@@ -1,9 +1,9 @@
 """Slices: named selections, stored per data set, so that all of its runs can be compared on them.
 
-As codes are: whatever a run has added to its training rows, the sentences that it is judged on are the same.
+They are stored like codes: whatever a run has added to its training rows, its evaluation sentences are the same.
 
-Two runs are told apart on the same sentences only. A slice by rules on predictions (such as wrong or margin) has others
-for each run, and those of one of them would be unfair to it: it is left out, and that is said.
+Runs are compared only on the same sentences. A slice by rules on predictions (wrong, margin, predicted) has different
+sentences for each run, and those of one run would be unfair to it: the slice is left out, with a note.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selecti
             return same
         raise InputError(f"there is a slice {shorten(name)} already, of {same.select}; take another name, or remove it")
     if len(before) >= MOST:
-        raise InputError(f"there are {MOST} slices of these data, and no more are kept; remove one")
+        raise InputError(f"there are {MOST} slices of these data, which is the maximum; remove one")
     group = read_picked(store, selection.digest) if selection.digest else None
     made = Slice(name, str(selection), get_timestamp(), group)
     _write_slice(store, record, made)
@@ -148,7 +148,7 @@ def _drop_outcomes(selection: Selection) -> Selection:
 def _clean_name(name: str) -> str:
     found = " ".join(name.split())
     if not found or len(found) > LONGEST or not found.isprintable():
-        raise InputError(f"{shorten(found)} is no name for a slice: write 1 to {LONGEST} characters")
+        raise InputError(f"{shorten(found)} is not a name for a slice: write 1 to {LONGEST} characters")
     return found
 
 
@@ -181,7 +181,7 @@ def add_slices(
     """
     if not kept:
         raise InputError(
-            "--by slice: no slice of these data was saved; `sentiscope slices RUN --save NAME --where CLAUSE` keeps one"
+            "--by slice: no slice of these data was saved; `sentiscope slices RUN --save NAME --where CLAUSE` saves one"
         )
     if len(kept) > MOST_VALUES:
         raise InputError(f"--by slice: {len(kept)} slices; at most {MOST_VALUES} can be compared by")

@@ -129,10 +129,10 @@ class TableTags:
     def match_tag(self, name: str) -> np.ndarray:
         """Return (n,) bool: which texts have a tag; InputError if this run has no such tag."""
         if name not in ABOUT and not name.startswith(WITH):
-            raise InputError(f"tag {name!r}: there is none; the tags are {', '.join(ABOUT)}")
+            raise InputError(f"no tag {name!r}; the tags are {', '.join(ABOUT)}")
         found = self._find_tag(name)
         if isinstance(found, str):
-            raise InputError(f"tag {name!r}: there is none of this run: {found}")
+            raise InputError(f"tag {name!r}: this run does not have it: {found}")
         return found
 
     @cached_property

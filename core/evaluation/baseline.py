@@ -1,6 +1,6 @@
 """Baselines from bags of n-grams on a data set, to compare every model with.
 
-A yardstick is a preset, fitted as a run of that preset is. The first one (words and pairs) stands beside every run.
+A yardstick is a preset, fitted like a run of that preset. The first one (words and pairs) is shown next to every run.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def fit_baseline(dataset: Dataset, model: str = WORDS) -> dict[str, Any]:
         NotAvailable: Each word has a tag, and TF-IDF knows whole texts.
     """
     if dataset.task == "tokens":
-        raise NotAvailable("TF-IDF says one thing of a whole text, and here each word has a tag")
+        raise NotAvailable("TF-IDF classifies whole texts, and here each word has a tag")
     return read_baseline(dataset.fingerprint, dataset.classes, lambda: dataset, model)
 
 

@@ -55,7 +55,7 @@ class McNemar:
 
     @property
     def effect(self) -> float:
-        """Return Cohen's g, −0.5 to 0.5: the share of the first among rows that one alone has right, less a half."""
+        """Return Cohen's g, −0.5 to 0.5: the share of discordant rows that the first has right, minus a half."""
         apart = self.only_first + self.only_second
         return self.only_first / apart - 0.5 if apart else 0.0
 

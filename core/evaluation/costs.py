@@ -1,8 +1,8 @@
 """Decision thresholds for a chosen cost ratio of false negatives to false positives.
 
-A false positive of a class costs 1, a false negative `ratio`; a cost is the mean over the rows. Of well calibrated
+A false positive of a class costs 1, a false negative `ratio`; a cost is the mean over the rows. For well calibrated
 probabilities the cheapest threshold is 1 / (1 + ratio) (Elkan 2001, "The foundations of cost-sensitive learning",
-equation 2); here it is the one that was cheapest on rows that are not reported, which needs no calibration.
+equation 2); here it is the cheapest threshold on other rows than the reported ones, which needs no calibration.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A mixture of a network with TF-IDF: p = w · p_network + (1 − w) · p_tfidf, for each label separately if several.
 
-What is mixed are probabilities, as both models were trained; the temperature of a run is fitted on the mixture.
+The probabilities of both models as trained are mixed; the temperature of a run is fitted on the mixture.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def predict_tokens(
     scaling: Scaling = UNSCALED,
     on_batch: OnBatch = ignore_progress,
 ) -> Predictions:
-    """Classify token ids as `predict_texts` does texts."""
+    """Classify token ids; see `predict_texts`."""
     target = device or get_device(model)
     # No text at all still asks the model once, so that the empty result has the right widths.
     order = np.argsort(-tokens.lengths, kind="stable") if len(tokens) else np.zeros(0, np.int64)
@@ -130,9 +130,7 @@ def predict_tokens(
 def check_finite(logits: Tensor) -> Tensor:
     """Return the logits unchanged, in any shape; NotAvailable if one is not finite."""
     if not bool(torch.isfinite(logits).all()):
-        raise NotAvailable(
-            "the model answers with numbers that are not finite: weights, or what is changed inside, are too large"
-        )
+        raise NotAvailable("the outputs of the model are not finite: its weights or edits are too large")
     return logits
 
 

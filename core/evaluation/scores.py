@@ -141,7 +141,7 @@ class SingleLabelScores(Scores):
 
     @cached_property
     def overconfidence(self) -> np.ndarray:
-        """Return (n, 15): confidence less 1 where the row is right, less 0 where wrong, in its bin."""
+        """Return (n, 15): confidence minus 1 for correct rows, minus 0 for wrong ones, in the bin of the row."""
         return self.bins * (self.probabilities.max(1, initial=0) - self.correct)[:, None]
 
 

@@ -1,8 +1,8 @@
 """Significance tests of the difference between two classifiers, with its interval. SciPy does the statistics.
 
-For metrics that are sums of absolute gaps, such as the calibration error, a row's two answers change sides by chance.
-Chance makes a gap larger, whichever its sign, and a draw of rows adds chance to chance: where gaps are near 0 a
-bootstrap spreads further than the metric itself (Andrews, Econometrica 2000, parameters at a boundary); swaps do not.
+For metrics that are sums of absolute gaps, such as the calibration error, the two answers of a row are swapped at
+random. Noise makes a gap larger, whatever its sign, and resampling adds noise: where gaps are near 0, a bootstrap has a
+larger spread than the metric itself (Andrews, Econometrica 2000, parameters at a boundary); swaps do not.
 """
 
 from __future__ import annotations

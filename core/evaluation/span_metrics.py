@@ -1,8 +1,8 @@
 """Spans of tagged words, and the agreement of predicted spans with labelled ones.
 
-A span is right where its type and both of its ends are (Tjong Kim Sang and De Meulder, 2003, "Introduction to the
+A span is correct if its type and both ends are (Tjong Kim Sang and De Meulder, 2003, "Introduction to the
 CoNLL-2003 shared task"). Tags are read as the official script and seqeval read them: an `I-` that continues nothing
-begins a span too. seqeval is the reference of the tests; counts here are by sentence, since intervals draw sentences.
+begins a span too. Tests compare with seqeval; counts here are by sentence, since intervals resample sentences.
 """
 
 from __future__ import annotations

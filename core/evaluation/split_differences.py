@@ -1,17 +1,17 @@
 """Tests whether texts differ from the training texts in labels, length, words or repeats.
 
-Nobody asks for it, so it has to be silent where chance explains a difference. Of each comparison the p of all measures
-are corrected together (Holm), and one is told below `ALPHA` only, where it is large enough to matter (`LEAST`): of a
-hundred files that differ in nothing, one is warned of at most. The tests assume rows drawn alike and no shape:
-
-- labels: chi-square of all classes, those too rare for it as one; of several labels the score test of each;
-- length: Welch's t of log words, its p from random exchanges of texts between both sides;
-- words: the share of the words of a text that other training texts lack. Some training texts are held out for it, and
-  both sides are compared with the rest, so that both mean the same; p as of length;
+It runs without a request, so it must not report chance differences. The p-values of all measures of a comparison are
+corrected together (Holm), and a difference is reported only if p is below `ALPHA` and the difference is large enough
+(`LEAST`): at most one of a hundred files without a difference gets a warning. The tests assume independent rows and no
+distribution:
+- labels: chi-square of all classes, with rare classes joined; with several labels the score test of each;
+- length: Welch's t of log words, with p from random exchanges of texts between both sides;
+- words: the share of the words of a text that other training texts lack. Some training texts are held out, and both
+  sides are compared with the rest, so that the shares are comparable; p as for length;
 - repeats: texts of the other side that are in training too, and that occur more than once in it, against random
-  exchanges of texts. Fewer repeats are no reason to warn.
+  exchanges of texts. Fewer repeats cause no warning.
 
-Of many texts a seeded sample is read.
+Large sets are sampled with a seed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ablation of the parts of a model: what the log-odds of a class lose when a part is silenced.
 
-A silenced part has output zero, or at every token its mean output over the tokens of the text: then its contribution
-for the text as a whole stays, and that for single words goes.
+A silenced part has output zero, or at every token its mean output over the tokens of the text: this keeps its
+contribution for the text as a whole and removes that for single words.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Attribution of a prediction to the words of a text: by deletion, Shapley values, gradients and attention.
 
-To delete a word its characters are cut, the doubled space is closed and the text is read again.
+Deleting a word removes its characters and the double space; the text is then read again.
 """
 
 from __future__ import annotations

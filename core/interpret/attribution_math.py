@@ -1,7 +1,7 @@
 """Log-odds, Shapley values and rank agreement of attributions, as functions of numbers.
 
-The most read word receives most attention in the last layer, by size, mean over heads and readers; the most needed one
-moves the log-odds most when it is deleted, to either side.
+The most attended word receives most attention in the last layer, by size, mean over heads and queries; the deletion of
+the most needed word changes the log-odds most, in either direction.
 """
 
 from __future__ import annotations

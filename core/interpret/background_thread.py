@@ -1,6 +1,6 @@
 """Long-running work in a background thread that reports progress and can be stopped.
 
-No torch: pages hold what is watched before they need a model.
+Imports no torch: pages create such threads before they need a model.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class BackgroundThread(Generic[Found]):
         self.stopped = False
 
     def report_progress(self, what: str, share: float | None) -> None:
-        """Report progress; with an empty `what`, within the last step reported. Raises Enough once stopped."""
+        """Report progress; with an empty `what`, within the last step reported. Raises WorkStopped once stopped."""
         if what:
             self.what, self._share, self._within = what, share, None
         else:

@@ -1,7 +1,7 @@
 """Formulas of matrix cells: computed for all cells, and written out with numbers for one cell.
 
 Every rule has `compute_values()`, its formula for the whole matrix (float64), and `format_cell(i, j)`, the same for one
-cell as text: `0.42·1.10 + 0.31·(−0.20) + …`. What the text leaves out stands as `…`.
+cell as text: `0.42·1.10 + 0.31·(−0.20) + …`; `…` marks omitted terms.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 The line is the `edit` of a link, `--edit` of the command line and `edit=` in Python, its parts with commas between:
 
-    h1.2              head 2 of layer 1 says nothing
+    h1.2              head 2 of layer 1 outputs zero
     c2.1              A₁ of layer 2, in all heads
     m1.2.0            A₀ of head 2 of layer 1
-    h1.2:mean         it says at every token the mean of what it says; so with c2.1:mean and m1.2.0:mean
+    h1.2:mean         it outputs its mean over the tokens at every token; so with c2.1:mean and m1.2.0:mean
     l2c1:0.5          λ₁ of layer 2 at 0.50
     l:0.5             every other λ times 0.50
     g1.3:0            the gate of the third token in layer 1 closed (g1.3:0.5: half open)
@@ -13,9 +13,9 @@ The line is the `edit` of a link, `--edit` of the command line and `edit=` in Py
     s2                the lexical term of layer 2 off: nothing is added to its scores, or they are multiplied by nothing
     s2:mean           the mean of what they are multiplied by, over the tokens, in its place
     n3.2              the second piece of the third token silenced
-    word=piece        the same by name, wherever the word stands
-    seg.0             nothing is added for the text of a pair that a token stands in
-    mix.0             TF-IDF taken out of the answer
+    word=piece        the same by name, wherever the word occurs
+    seg.0             no segment vectors are added to the tokens of a pair
+    mix.0             TF-IDF removed from the answer
 
 Layers, heads, tokens and pieces count from 1 there, as on the pages; components from 0, as A₀, A₁ … do.
 """

@@ -104,9 +104,7 @@ def _detect_activation(module: nn.Module) -> Literal["relu", "gelu"]:
         return "relu"
     if torch.allclose(module(asked), F.gelu(asked), atol=1e-6):
         return "gelu"
-    raise NotAvailable(
-        f"its layers use {type(module).__name__}, which is not computed anew here; Sentence shows its maps"
-    )
+    raise NotAvailable(f"its layers use {type(module).__name__}, which Steps cannot compute; Sentence shows its maps")
 
 
 def build_backbone_input(model: PretrainedClassifier, ids: Array, tokens: tuple[str, ...]) -> ForwardStage:
@@ -123,7 +121,7 @@ def build_backbone_input(model: PretrainedClassifier, ids: Array, tokens: tuple[
     total = Sum(tuple((each,) for each in parts.values()), parts["E"].shape)
     layer_norm = make_norm_rule(total.compute_values(), tables["LayerNorm"])
     if layer_norm is None:
-        raise NotAvailable("what enters its first layer has another norm, which is not computed anew here")
+        raise NotAvailable("the input of its first layer has another norm, which Steps cannot compute")
     matrices = [StageMatrix(name, values, tokens, dimensions) for name, values in parts.items()]
     matrices.append(StageMatrix("e", total.compute_values(), tokens, dimensions, rule=total))
     matrices.append(StageMatrix("x", layer_norm.compute_values(), tokens, dimensions, rule=layer_norm))

@@ -127,7 +127,7 @@ class ExplainedText:
 
     @cached_property
     def view(self) -> SentenceView:
-        """Return the view of the model's inside for this text."""
+        """Return the prediction and internal values for this text."""
         return self.reader.inspect(self.text)
 
     @property

@@ -1,7 +1,7 @@
 """Gradient attribution of words: Captum's methods over a function of the embeddings.
 
-The model is given the vectors as an argument; nothing is hung on a model that others ask at the same time. The gradient
-is that of the log-odds, of logits that are scaled as those of the run are.
+The model gets the vectors as an argument; nothing is attached to a model that others use at the same time. The gradient
+is that of the log-odds, computed from logits that are scaled as those of the run.
 """
 
 from __future__ import annotations

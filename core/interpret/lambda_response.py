@@ -78,7 +78,7 @@ def compute_lambda_curves(
     reader.check_class(target)
     said, encoding = reader.predict([text]), reader.tokenizer.encode(text)
     if not encoding.tokens:
-        raise InputError("there is no word in this text that the model reads, so no λ weighs anything")
+        raise InputError("there is no word in this text that the model reads, so no λ has an effect")
     place = reader.find_class(target, said)
     batch, function = Batch.from_arrays(to_batch(encoding)), reader.get_target(place, said)
     own = get_learned_lambdas(reader.inspect(text), model.subtracts)

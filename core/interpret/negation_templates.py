@@ -1,7 +1,7 @@
 """Sentence templates filled with more and more words, such as between a negation and the word it negates.
 
 A template marks the place with {} and may mark the negation with brackets: "The film was [not] {} good." is read as
-"The film was not then good.", and beside it, without the negation, as "The film was then good."
+"The film was not then good.", and also without the negation, as "The film was then good."
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ def fill_template(text: str, insert: str = FILLER, most: int | None = None) -> t
     """
     template, pieces = TEMPLATES.get(text, text), _split_pieces(insert)
     if max(len(template), len(insert)) > LONGEST:
-        raise InputError(f"a template and what is put in have at most {count(LONGEST)} characters each")
+        raise InputError(f"a template and each insertion have at most {count(LONGEST)} characters each")
     if (many := template.count(PLACE)) != 1:
         found = "there is none" if not many else f"there are {many}"
         raise InputError(f"template '{template:.80}': mark one place with {PLACE}; {found}")
     plain, bare = _split_negation(template)
     if most is not None and not 0 <= most <= len(pieces):
-        raise InputError(f"{count(most)} pieces: from 0 to {len(pieces)}, as many as are put in; give more to put in")
+        raise InputError(f"{count(most)} pieces: from 0 to {len(pieces)}, the number of pieces; give more to insert")
     filled = list(accumulate(pieces[:most], lambda before, piece: f"{before} {piece}".strip(), initial=""))
     return tuple(
         FilledTemplate(
@@ -83,14 +83,14 @@ def _split_pieces(insert: str) -> list[str]:
     cut = insert.split("|") if "|" in insert else insert.split()
     pieces = [" ".join(piece.split()) for piece in cut if piece.strip()]
     if not pieces:
-        raise InputError("there is nothing to put in: give words, or pieces with | between")
+        raise InputError("there is nothing to insert: give words, or pieces with | between")
     if len(pieces) > MOST_PIECES:
-        raise InputError(f"{count(len(pieces))} pieces to put in: at most {MOST_PIECES}")
+        raise InputError(f"{count(len(pieces))} pieces to insert: at most {MOST_PIECES}")
     return pieces
 
 
 def _split_negation(template: str) -> tuple[str, str | None]:
-    """Return the template without its brackets, and without their content."""
+    """Return the template twice: without the brackets, and without the brackets and their content."""
     marks = list(_NEGATION.finditer(template))
     if not marks and not set("[]") & set(template):
         return template, None
@@ -126,7 +126,7 @@ class TemplatePredictions:
 def predict_template(reader: ExplainContext, asked: Sequence[FilledTemplate], target: str) -> TemplatePredictions:
     """Predict every step of a template; InputError unless `target` is a class of the run."""
     if not target:
-        raise InputError("name a class whose probability is followed")
+        raise InputError("name the class whose probability is shown")
     reader.check_class(target)
     bare = [(step.text, step.without) for step in asked if step.without is not None]
     texts = [step.text for step in asked]

@@ -148,7 +148,7 @@ Values = dict[str, np.ndarray]  # By name (n,) of the sentences; NaN: has none
 
 
 class PerturbationCase(NamedTuple):
-    """A sentence, its words, and the number of the class whose log-odds are pushed."""
+    """A sentence, its words, and the number of the class whose log-odds are explained."""
 
     text: str
     words: tuple[Span, ...]

@@ -1,7 +1,7 @@
 """Intermediate values of a forward pass, kept for step-by-step display.
 
-A `Record` is an argument of one call, as `trace` and `intervene` are: modules tell it what they make, with the formula
-that stands beside the code. `SILENT` keeps nothing and is false, so that what is made for a record alone is not made.
+A `Record` is an argument of one call, as `trace` and `intervene` are: modules record their values in it, with the
+formula next to the code. `SILENT` records nothing and is false, so that values needed only for a record are skipped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class RecordedValue(NamedTuple):
 
 @dataclass(eq=False)
 class Record:
-    """The values of one call, by the letter under which they are shown, in the order in which they were made."""
+    """The values of one call, by the symbol under which they are shown, in the order of computation."""
 
     layer: int = 0  # The layer, from 0, whose inside is kept; of the others nothing is
     values: dict[str, RecordedValue] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """The settings of an attention, each with its description in words, as an equation and in size.
 
-A new term is a field here, a function that says it, its line in `TERMS`, and the module that computes it: the pages,
-the diagram, the equation and the refusals follow. Imports no torch.
+A new term is a field here, a function that describes it, its line in `TERMS`, and the module that computes it: the
+pages, the diagram, the equation and the error messages follow. Imports no torch.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _require_additive(what: str) -> Need:
 
 @dataclass(frozen=True)
 class AttentionConfig:
-    """out = (sum_i c_i softmax(score_i + bias)) V: how many components, where c comes from, what makes a score."""
+    """The settings of an attention out = (sum_i c_i softmax(score_i + bias)) V: components, coefficients, scores."""
 
     heads: int = setting(4, "heads", SCORES, within=(1, 1024))
     qk_width: Literal["full", "half"] = setting(

@@ -1,7 +1,7 @@
-"""Two of the three functions that compute attention: out = (sum_i c_i softmax(q_i k_i^T)) v. The third is `banded`.
+"""Two of three functions that compute attention: out = (sum_i c_i softmax(q_i k_i^T)) v; the third is `attend_banded`.
 
-What stands before them (projections, factors folded into q) and after them (head norm, output map) is shared, so that
-training and explanation agree by one small contract.
+The steps before (projections, factors folded into q) and after them (head norm, output map) are shared, so that
+training and explanation agree.
 
 Shapes in every signature:
     q, k            (B, N, H, L, e)   every score factor (1/sqrt(e), temperatures) is already in q; terms are columns

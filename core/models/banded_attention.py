@@ -1,15 +1,15 @@
-"""Banded attention at linear cost: the result of `attend_explicit` over `build_support_mask`, without L x L tensors.
+"""Banded attention at linear cost: the result of `attend_explicit` with a support mask, without L x L tensors.
 
-The few global queries see every key and are computed apart; no key is gathered per block of queries.
+The few global queries see every key and are computed separately; no key is gathered per block of queries.
 
 Queries go in blocks of C tokens. Keys are laid out once in units: the C keys of a block, then the G global ones. All
-that a block may see, from half a window before it to half a window behind it, is then one stretch of memory:
+keys that a block may see, from half a window before to half a window after it, are then one stretch of memory:
 
     ... keys of block b-1 | globals | keys of block b | globals | keys of block b+1 ...
                   └───────────── what block b sees ────────────────┘
 
-Stretches overlap as views. A mask leaves one copy of each visible key: of the globals those right behind the block's
-own keys, and none of them among the local ones. The blocks of all heads and texts follow one another, M in all.
+Stretches overlap as views. A mask leaves one copy of each visible key: for the globals the copy right after the block's
+own keys, and none among the local ones. The blocks of all heads and texts follow one another, M in all.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Blocks:
 
     @property
     def shared(self) -> int:
-        """Return G."""
+        """Return G, the number of global tokens."""
         return self.positions.shape[1]
 
     @property
@@ -74,7 +74,7 @@ class Blocks:
         return rows.reshape(x.shape[1], -1, self.size, x.shape[-1])
 
     def join_blocks(self, x: Tensor) -> Tensor:
-        """Invert `cut`."""
+        """Invert `split_blocks`."""
         rows = x.reshape(x.shape[0], self.heads, self.texts, -1, x.shape[-1])
         return rows[..., : self.length, :].permute(2, 0, 1, 3, 4)
 
@@ -92,7 +92,7 @@ class Blocks:
         return buffer
 
     def merge_units(self, units: Tensor) -> Tensor:
-        """Map the gradient of `units` back to tokens; the places that `bias` closes contribute 0."""
+        """Map the gradient of `build_units` back to tokens; places that the bias masks contribute 0."""
         inner = units[:, 1:-1]
         own = self.join_blocks(inner[:, :, : self.size])
         copies = inner[:, :, self.size :].unflatten(1, (self.heads, self.texts, self.per_text)).sum(3)

@@ -55,7 +55,7 @@ def build_model(
         raise ConfigError(f"{classes} class: a classifier needs at least two")
     if config.head.one_logit and classes != 2:
         raise ConfigError(
-            f"model.head.one_logit: for two classes, and these data have {classes}; choose one_logit=false"
+            f"model.head.one_logit: only for two classes, and these data have {classes}; choose one_logit=false"
         )
     if each_token:
         check_token_tagging(config)
@@ -95,11 +95,13 @@ def check_token_tagging(config: ModelConfig) -> None:
     """Raise ConfigError, with the nearest valid choice, for a model that cannot classify single tokens."""
     if not config.layered:
         raise ConfigError(
-            f"model.family={config.family}: says one thing of a whole text, and here each word has a tag; choose "
+            f"model.family={config.family}: it classifies whole texts, and here each word has a tag; choose "
             "--model vanilla, inceptive-64 or another encoder"
         )
     if config.head.one_logit:
-        raise ConfigError("model.head.one_logit: for two classes of a text, and here each word has a tag; choose false")
+        raise ConfigError(
+            "model.head.one_logit: only for labels of whole texts, and here words have tags; choose false"
+        )
     if config.pad_mode != "masked":
         raise ConfigError(
             "model.pad_mode=as_released: padding is read as text there, and has no tag; choose model.pad_mode=masked"

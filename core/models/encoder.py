@@ -132,7 +132,7 @@ class EncoderClassifier(nn.Module):
             trace: fill `Output.trace`.
             intervene: what to change inside, in this call only: in all texts, or something else in each.
             similarity: fill `Output.similarity`, in training too; every map is then held in memory.
-            embedded: (B, L, d) in place of `embed_tokens(batch)`, for whoever asks how the answer depends on the words.
+            embedded: (B, L, d) replaces `embed_tokens(batch)`, for whoever asks how the answer depends on the words.
             donor: of one other text of as many tokens, for interventions that take something from it.
             record: what is told everything on the way.
 
@@ -233,7 +233,7 @@ class EncoderClassifier(nn.Module):
 
     @property
     def last(self) -> int:
-        """Return the number of places behind a text that are no padding."""
+        """Return the number of positions after a text that are not padding."""
         return 0
 
     @property

@@ -1,8 +1,8 @@
 """The papers' fine-tuning settings for the backbones that they build on or compare with. Imports nothing heavy.
 
-What a paper says of a setting stands with its section; what it does not say is chosen here and told as such, or is
-that of the preset `pretrained`. Names are those under which the encoders' authors publish them on the hub, as far as we
-know: no network was there to check them, or which files lie there.
+Settings that a paper gives are listed with its section; the others are chosen here and marked as such, or are those of
+the preset `pretrained`. Names are those under which the encoders' authors publish them on the hub, as far as we know:
+without a network, neither the names nor the files could be checked.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The modules that give the coefficients c of the combined map.
 
 A mixing module turns the layer's input (B, L, d) into coefficients (B|1, N, H|1, L|1, 1) with c_0 = 1 and
-c_i = sign * lambda_i. `get_lambdas()` gives the lambdas themselves, (N-1, S) with S = 1 (one per layer) or H (one per
-head), or None where they depend on the input.
+c_i = sign * lambda_i. `get_lambdas()` returns the lambdas themselves, (N-1, S) with S = 1 (one per layer) or H (one
+per head), or None where they depend on the input.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def compute_lambda_init(layer: int) -> float:
 
 
 def compute_lambda_target(layer: int, component: int) -> float:
-    """Return the value that lambda starts around; at most 0.8.
+    """Return the value around which lambda is initialised; at most 0.8.
 
     The paper gives no initial value. This table and the ends of `compute_alpha_beta` were fitted afterwards to the
     lambdas that its Tables II, IV, VI and VIII report after training: ending near those values is no evidence.
@@ -196,7 +196,7 @@ def compute_lambda_target(layer: int, component: int) -> float:
 def compute_alpha_beta(
     constraint: Constraint, layer: int, component: int, start: float | None = None
 ) -> tuple[float, float]:
-    """Return the two ends between which p mixes lambda, left open by the paper.
+    """Return alpha and beta, the ends between which p mixes lambda; the paper does not specify them.
 
     Without a start a fit to the paper's learned lambdas; with one the widest ends that p at the start puts there and
     that keep lambda in its range (a distance of 1 where the range has no end).

@@ -1,6 +1,6 @@
 """A description of a model without building it: its parts in order, each with its size and its equation.
 
-The sizes are closed formulas, so that pages and the command line can tell them without torch.
+The sizes are closed formulas, so that pages and the command line can show them without torch.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The terms of a score besides q·k: rotary angles, temperature, gates and a lexicon's polarity.
 
-Every additive term is a column more of Q and K, so that attention stays one softmax(Q' K'^T) V and no (L, L) bias is
-ever built: a gate adds [1] to the queries and [log g] to the keys, sigma = polarity · polarity adds polarity to both,
-and several lexicons stand beside each other in it.
+Every additive term is an extra column of Q and K, so that attention stays one softmax(Q' K'^T) V and no (L, L) bias is
+built: a gate adds [1] to the queries and [log g] to the keys, sigma = polarity · polarity adds polarity to both, and
+several lexicons add one column group each.
 Columns are appended last, unscaled; every factor of the content score is in q already.
 """
 

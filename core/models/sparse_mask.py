@@ -1,7 +1,7 @@
 """The support of local and global attention: which keys a query may see (SentiFormer §1).
 
-A window around every token, and a few tokens that see all and are seen by all: were they only seen, a class token could
-not gather in one layer.
+A window around every token, and a few tokens that see all and are seen by all. If they were only seen, a class token
+could not collect information from all tokens in one layer.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Batch(NamedTuple):
         return Batch(*(None if each is None else each.to(device) for each in self))  # type: ignore[arg-type]
 
     def repeat_text(self, times: int) -> Batch:
-        """Return so many rows of one text, without copying."""
+        """Return a batch with one text repeated `times` times, without copying."""
         return Batch(*(None if each is None else each.expand(times, *each.shape[1:]) for each in self))  # type: ignore[arg-type]
 
     def select_texts(self, rows: slice) -> Batch:

@@ -1,6 +1,6 @@
 """Reported results: every number in the tables of five papers, and the numbers that correspond to a run.
 
-The numbers are facts in a table of our own (`select_reported.csv`); a `%` stays a percentage there, as printed.
+The numbers are facts in a table of our own (`reported.csv`); a `%` stays a percentage there, as printed.
 """
 
 from __future__ import annotations

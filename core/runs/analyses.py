@@ -1,8 +1,8 @@
 """The base class of slow analyses: what a result depends on, how it is computed, and the text of its button.
 
-Queue, files, progress, cancel and the button of the page follow. A new one is a subclass of `Analysis` with `of`, which
-names the file after all that the result depends on, `words`, `find` and an `Offer`. Of a split it is a module of
-`core.error_analysis.analyses` with `find` and an `Offer`; its command, its section and its part of a report follow too.
+Queue, files, progress, cancel and the button of the page follow. A new analysis is a subclass of `Analysis` with a
+constructor that names the file after all that the result depends on, `words`, `find` and an `Offer`. An analysis of a
+split is a module of `core.error_analysis.analyses` with `find` and an `Offer`; it also gets a command and a section.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Export and import of runs: one zip file, or a run directory from elsewhere. Imports nothing heavy.
 
-Only files that a run is known to have travel; never a checkpoint, which is resumed where it was made. What comes in is
-read with distrust: unpacked aside, measured while it is read, checked through the store, and moved in whole.
+Only known files of a run are exported; never a checkpoint, which is resumed where it was made. Imports are untrusted:
+unpacked in a separate folder, measured while they are read, checked through the store, and moved in as a whole.
 """
 
 from __future__ import annotations
@@ -165,9 +165,9 @@ def _list_entries(archive: zipfile.ZipFile, name: str) -> dict[PurePosixPath, zi
     for info in infos:
         path = PurePosixPath(info.filename)
         if "\\" in info.filename or ":" in info.filename or path.is_absolute() or ".." in path.parts:
-            raise InputError(f"{name}: the entry '{info.filename}' leads out of the archive; nothing was taken in")
+            raise InputError(f"{name}: the entry '{info.filename}' leads out of the archive; nothing was imported")
         if stat.S_ISLNK(info.external_attr >> 16):
-            raise InputError(f"{name}: the entry '{info.filename}' is a link; nothing was taken in")
+            raise InputError(f"{name}: the entry '{info.filename}' is a link; nothing was imported")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise InputError(f"{name}: is packed in an unusual way; pack it as plain zip (deflate)")
         if info.flag_bits & 1:
@@ -272,7 +272,7 @@ def _move_into_store(store: RunStore, landing: Path) -> str:
     except RunDamaged as error:
         raise InputError(str(error).replace(f"{landing}{os.sep}", "")) from error
     if record.status in ("queued", "running"):
-        raise InputError(f"the run is {record.status} elsewhere; bring it here when it has ended")
+        raise InputError(f"the run is {record.status} on another machine; import it when it has ended")
     for path in sorted(each for name in (PREDICTIONS, TAGS) for each in landing.glob(f"{EVALUATION}/*/{name}")):
         try:
             sandbox.check_parquet(path)
@@ -335,7 +335,7 @@ def _check_quota(store: RunStore, landing: Path) -> None:
             before += int(mark.read_bytes())
     if before + size > limits.IMPORTED_MB() * 1_000_000:
         raise InputError(
-            f"this server takes in at most {count(limits.IMPORTED_MB())} {limits.IMPORTED_MB.what} "
+            f"this server imports at most {count(limits.IMPORTED_MB())} {limits.IMPORTED_MB.what} "
             f"({limits.IMPORTED_MB.variable}), and {count(before // 1_000_000)} are here; delete some first"
         )
     write_text(landing / IMPORTED, str(size))

@@ -53,11 +53,11 @@ class BackboneRecord:
         try:
             found = json_store.read(path, cls, limit=SMALL)
         except FileNotFoundError:
-            raise RunDamaged(f"{path}: not there; without it nobody knows what the model is made of") from None
+            raise RunDamaged(f"{path}: missing; without it the parts of the model are unknown") from None
         if found.version != VERSION or not is_supported(found.architecture):
             raise RunDamaged(f"{path}: was written by another Sentiscope")
         if lead := [file for file in found.files if Path(file).name != file]:
-            raise RunDamaged(f"{path}: {lead[0]!r:.60} is no name of a file of weights")
+            raise RunDamaged(f"{path}: {lead[0]!r:.60} is not the name of a weight file")
         return found
 
     def check(self, model: ModelConfig, run: str) -> None:
@@ -70,7 +70,7 @@ class BackboneRecord:
             raise RunDamaged(f"{BACKBONE} of run '{run}': its sizes are not those of the run's settings")
 
     def strip_path(self) -> BackboneRecord:
-        """Return the same without any path of this machine, for export."""
+        """Return a copy without any path of this machine, for export."""
         return replace(self, name=strip_location(self.name), folder="")
 
     def write(self, folder: Path) -> None:

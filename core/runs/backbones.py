@@ -77,7 +77,7 @@ class Backbone:
         found = self._read_json(CONFIG)
         if not is_supported(found):
             raise DataError(
-                f"is of the kind {found.get('model_type')!r:.40}; used are {', '.join(FAMILIES)}",
+                f"is of the kind {found.get('model_type')!r:.40}; supported are {', '.join(FAMILIES)}",
                 file=str(self.folder / CONFIG),
             )
         return found
@@ -168,7 +168,7 @@ class Backbone:
         _ = self.settings, self.weights, self.tokenizer
         if (kind := self.architecture.get("position_embedding_type") or "absolute") != "absolute":
             raise DataError(
-                f"position_embedding_type={kind!r:.40}: only 'absolute' is read", file=str(self.folder / CONFIG)
+                f"position_embedding_type={kind!r:.40}: only 'absolute' is supported", file=str(self.folder / CONFIG)
             )
         for name, value in self.settings.items():
             if (within := SETTINGS[name].within) and value not in within:
@@ -306,7 +306,7 @@ def find_run_backbone(name: str, folder: str, digests: Mapping[str, str], run: s
                 return found
     told = ", ".join(f"{file} (SHA-256 {digest[:12]}…)" for file, digest in digests.items())
     raise RunDamaged(
-        f"run '{run}' keeps no copy of the weights that it did not change: they are those of the backbone '{called}', "
+        f"run '{run}' stores no copy of the weights that it did not change: they are those of the backbone '{called}', "
         f"{told}, which is {f'not at {folder} any more and found nowhere else; put it back' if folder else 'not here'}"
         f", or {explain_download(called)}"
     )
@@ -362,7 +362,7 @@ def _find_by_name(name: str) -> Iterator[Path]:
 
 
 def _is_a_name(text: str) -> bool:
-    """Return whether the file system may be asked about this text at all."""
+    """Return whether a text is safe to look up as a path."""
     return (
         "\0" not in text and 0 < len(text.encode("utf-8", "replace")) <= 1000 and max(map(len, text.split("/"))) <= 200
     )

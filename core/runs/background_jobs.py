@@ -1,7 +1,7 @@
 """Background jobs of a run, cached: processes that wait for their turn and report progress.
 
-<stem>.json: what was computed; <stem>.progress.json, only while it is computed or after it failed: who does it, and how
-far they are; <stem>.log: what that process printed.
+<stem>.json: the result; <stem>.progress.json, only during the computation or after a failure: the process and its
+progress; <stem>.log: the output of that process.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Tell = Callable[[str, float | None], None]
 
 @dataclass(frozen=True)
 class Files:
-    """The place of one result, existing or future."""
+    """The paths of one result, existing or future."""
 
     folder: Path
     stem: str

@@ -323,7 +323,7 @@ def find_ties(store: RunStore, models: Sequence[Sequence[str]], metric: str) -> 
 
 
 def find_tied_ranges(count: int, apart: Iterable[frozenset[int]]) -> list[list[int]]:
-    """Return the longest stretches of 0 … count − 1 without a pair that is apart."""
+    """Return the longest ranges within 0 … count − 1 that contain no significantly different pair."""
     known, groups, done = set(apart), list[list[int]](), 0
     for first in range(count):
         end = first + 1

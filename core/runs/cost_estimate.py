@@ -107,7 +107,7 @@ def check_time(config: RunConfig, seconds: float) -> None:
         ways.insert(0, f"training.frozen={config.model.layers + 1} (only the head learns)")
     raise ConfigError(
         f"{config.model.backbone}: this training would take about {seconds / DAY:.0f} days here, and at most "
-        f"{LONGEST_DAYS} are begun; choose {', or '.join(ways)}"
+        f"{LONGEST_DAYS} are allowed; choose {', or '.join(ways)}"
     )
 
 
@@ -231,7 +231,7 @@ def _estimate_teaching(config: RunConfig, rows: int, length: int) -> float:
 
 
 def describe_shortcuts(preset: str, config: RunConfig, rows: int | None = None) -> Iterator[str]:
-    """Yield a sentence for each cost of training less than the preset does; `rows`: without limit, if known."""
+    """Yield a sentence for each setting that shortens the preset's training; `rows`: without limit, if known."""
     own, chosen, limit = compose(preset).training, config.training, config.data.limit
     if config.model.by_steps and chosen.epochs < own.epochs:
         epochs = f"{plural(chosen.epochs, 'epoch')} in place of the {count(own.epochs)} of {preset}"

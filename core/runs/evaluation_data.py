@@ -150,7 +150,7 @@ def read_evaluation_data(record: RunRecord, wanted: DataRequest) -> EvaluationDa
 
 
 def predict_rows(loaded: LoadedRun, given: EvaluationData) -> Predictions:
-    """Predict such rows, in their order."""
+    """Predict rows for evaluation, in their order."""
     return loaded.predict(given.rows["text"].tolist(), passage=given.passage)
 
 

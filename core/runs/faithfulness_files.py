@@ -1,6 +1,6 @@
 """Faithfulness of a run's explanations: its files, in the cache for a starter, and its analysis.
 
-belief/<hash>.json: what was measured, with everything that it depends on in clear; <hash> is the SHA-256 of the
+belief/<hash>.json: the measurements, with everything that they depend on in plain text; <hash> is the SHA-256 of the
 settings and of the weights.
 """
 

@@ -91,7 +91,7 @@ class LoadedRun:
         task = self.record.task
         if passage:
             if intervene is not None:
-                raise InputError("what is changed inside names places of a text that is read as a whole: no passages")
+                raise InputError("edits name positions of a whole text, not of passages")
             return self.predict_by_passage(texts, passage, unmixed=unmixed).whole
         read = functools.partial(predict_texts, self.model, self.tokenizer, task=task)
         found = (
@@ -251,20 +251,20 @@ class LoadedRun:
         return other
 
     def randomize_weights(self, seed: int = 0) -> LoadedRun:
-        """Return the run with its weights in random order, also those of the mixture: it has learned nothing."""
+        """Return the run with all weights in random order, including the mixture, as a model that learned nothing."""
         other = dataclasses.replace(self, model=shuffle_weights(self.model, seed))
         if self.mix is not None:
             vars(other)["mix"] = dataclasses.replace(self.mix, model=shuffle_weights(self.mix.model, seed))
         return other
 
     def enable_dropout(self, seed: int = 0) -> LoadedRun:
-        """Return the run with dropout left on, seeded: each reading lacks other parts of the network."""
+        """Return the run with dropout left on, seeded: each prediction drops other parts of the network."""
         other = dataclasses.replace(self, model=activate_dropout(self.model, seed))
         vars(other)["mix"] = self.mix
         return other
 
     def make_reader(self, intervene: Change = None, *, unmixed: bool = False) -> ExplainContext:
-        """Return its functions for explanations of its predictions, as trained or changed inside."""
+        """Return the interface for explaining its predictions, as trained or with internal changes."""
         record = self.record
         return ExplainContext(
             predict=functools.partial(self.predict, unmixed=unmixed),

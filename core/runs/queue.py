@@ -65,7 +65,7 @@ def lock_run(run: Path, wait: float = 0.0) -> Iterator[int]:
         until = time.monotonic() + wait
         while not try_lock(handle):
             if time.monotonic() >= until:
-                raise InputError(f"run '{run.name}' is already in the hands of another process")
+                raise InputError(f"run '{run.name}' is already used by another process")
             time.sleep(0.05)
         yield handle
 

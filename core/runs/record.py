@@ -351,7 +351,7 @@ class RunRecord:
         own += " --set training.teacher=RUN" if teacher.startswith(ELSEWHERE) else ""
         return (
             f"run '{self.run}' was made with {' and '.join(map(repr, files))} of the machine that it comes from, which "
-            "did not come with it: it can be looked at and not be trained here. With a copy of your own train it anew: "
+            "was not included: it can be viewed here but not trained. With a copy of your own, train it again: "
             f"`sentiscope train --model {self.preset} {own}`"
         )
 

@@ -392,7 +392,7 @@ def measure_doubt(
 
 
 def _get_doubt_prior(record: RunRecord, trained: train_overlap.TrainingTexts | str) -> Sequence[float] | None:
-    """Return the prior that doubt means for a run: uniform if classes weigh the same; None: unknown."""
+    """Return the prior that a run should predict for unknown words: uniform for equal class weights; None: unknown."""
     classes = len(record.classes)
     if record.scaling.prior:
         return record.scaling.prior

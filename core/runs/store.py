@@ -1,7 +1,7 @@
 """Run directories: where they are, created, written atomically, and validated at reading.
 
 Own runs are written to one folder. Starters are read from another and never changed; in a checkout it may be the same
-one, so a starter is told by its name, which no own run can have. Imports nothing heavy.
+one, so a starter is recognised by its name, which no own run can have. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def is_starter(path: Path) -> bool:
 def refuse_reserved(name: str) -> None:
     """Refuse a name with the prefix of starter runs; raises InputError."""
     if name.startswith(STARTER):
-        raise InputError(f"'{name}': names that begin with '{STARTER}' are those of the runs that come with Sentiscope")
+        raise InputError(f"'{name}': names that begin with '{STARTER}' are reserved for runs that come with Sentiscope")
 
 
 SCHEMA = 1
@@ -99,7 +99,7 @@ class RunStore:
         or digit.
         """
         if exactly and name and (not make_slug(name) or set(name) & {"/", "\\"}):
-            raise InputError(f"{name!r} is no name for a run: it needs a letter or a digit, and no slash")
+            raise InputError(f"{name!r} is not a name for a run: it needs a letter or a digit, and no slash")
         config = dataclasses.replace(config, data=dataclasses.replace(config.data, name=to_absolute(config.data.name)))
         now = datetime.datetime.now(datetime.UTC)
         stem = make_slug(name) or make_slug(
@@ -149,7 +149,7 @@ class RunStore:
         path = self.get_path(run)
         if is_starter(path):
             raise InputError(
-                f"run '{run}' comes with Sentiscope and stays as it is; train one of your own: "
+                f"run '{run}' comes with Sentiscope and cannot be changed; train one of your own: "
                 f"`sentiscope train --model {run.removeprefix(STARTER)}`"
             )
         return path

@@ -1,7 +1,7 @@
 """A sweep: one recorded plan (models × data × settings × seeds × folds) and the runs that follow from it.
 
-`<runs>/.sweeps/NAME.json` is the plan, readable by a person. The same plan always gives the same members, so that
-whoever drives a sweep only has to start those that are not done. Imports nothing heavy.
+`<runs>/.sweeps/NAME.json` is the plan, readable by a person. The same plan always gives the same members, so that the
+driver of a sweep only has to start those that are not done. Imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ class Plan:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise InputError(
-                f"{self.name!r} is no name for a sweep: letters, digits, dot, dash and underscore, at most 60"
+                f"{self.name!r} is not a name for a sweep: use letters, digits, dot, dash and underscore, at most 60"
             )
         for what, values in {"models": self.models, "data": self.data, "seeds": self.seeds, **self.grid}.items():
             if not values:
                 raise InputError(f"{what}: nothing to try; give at least one value")
             if len(set(values)) < len(values):
-                raise InputError(f"{what}: a value stands there twice: {', '.join(map(str, values))}")
+                raise InputError(f"{what}: a value is given twice: {', '.join(map(str, values))}")
         if self.folds < 0 or self.folds == 1:
             raise ConfigError(f"folds={self.folds}: 2 or more, or 0 for none")
         for name in [*self.grid, *self.settings]:
@@ -301,7 +301,7 @@ def parse_grid(pairs: Sequence[str]) -> dict[str, tuple[str, ...]]:
         if not equals or not name:
             raise ConfigError(f"--grid {pair!r}: write name=value,value, e.g. training.lr=1e-4,5e-4")
         if name in grid:
-            raise ConfigError(f"--grid {name}: stands there twice")
+            raise ConfigError(f"--grid {name}: is given twice")
         grid[name] = split_values(values)
     return grid
 

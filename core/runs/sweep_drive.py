@@ -1,7 +1,7 @@
 """The driver of a sweep: starts its members one by one, reports progress, stops. Imports nothing heavy.
 
-Members are ordinary runs in the ordinary queue. Whoever drives holds the lock of the sweep, which the operating system
-frees when that process dies; the members go on, and the next driver finds them.
+Members are ordinary runs in the ordinary queue. The driver holds the lock of the sweep, which the operating system
+frees when the driver dies; the members continue, and the next driver finds them.
 """
 
 from __future__ import annotations
@@ -288,7 +288,7 @@ def cancel(store: RunStore, name: str) -> int:
     records = sweep.read_records(store, sweep.list_members(plan))
     busy = [record.run for record in records if record and sweep.get_state(record) in ("queued", "running")]
     if not going and not busy:
-        raise InputError(f"sweep '{name}': nothing of it waits or trains, so there is nothing to cancel")
+        raise InputError(f"sweep '{name}': no run of it waits or trains, so there is nothing to cancel")
     if going:
         request = sweep.get_path(store, name, "cancel")
         with convert_os_errors(request):

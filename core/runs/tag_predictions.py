@@ -88,23 +88,23 @@ def describe_tags(found: TaggedText) -> dict[str, Any]:
 
 def _refuse_text_options(run: str, of_texts: Mapping[str, Any]) -> None:
     if given := [name for name, value in of_texts.items() if value]:
-        raise InputError(f"{given[0]}: of runs that give a text a label; run '{run}' gives each word a tag")
+        raise InputError(f"{given[0]}: only for runs that label texts; run '{run}' gives each word a tag")
 
 
 def _read_lines(file: Path) -> list[str]:
     path = resolve_path(str(file))
     if path.suffix.lower() not in (".txt", ""):
-        raise InputError(f"--data {file}: words are tagged in a text per line (.txt)")
+        raise InputError(f"--data {file}: give a file with one text per line (.txt)")
     return decode_bytes(limits.read_bytes(path), "", file=path.name).text.splitlines()
 
 
 def _check_target(to: Path) -> None:
     if to.suffix.lower() not in SUFFIXES:
         raise InputError(
-            f"--to {to}: tags are written as a word and its tag a line; the name must end in {SUFFIXES[0]}"
+            f"--to {to}: tags are written as one word and its tag per line; the name must end in {SUFFIXES[0]}"
         )
     if to.is_dir() or not to.expanduser().absolute().parent.is_dir():
-        raise InputError(f"--to {to}: name a file in a folder that is there")
+        raise InputError(f"--to {to}: name a file in an existing folder")
 
 
 def _write_tags(to: Path, found: Sequence[TaggedText]) -> None:

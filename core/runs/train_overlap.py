@@ -96,7 +96,7 @@ class TrainingTexts:
 
 
 def _hash_keys(keys: Sequence[bytes]) -> np.ndarray:
-    """Return the first half of each key, (n,) uint64."""
+    """Return the first 64 bits of each key, (n,) uint64."""
     return np.array([int.from_bytes(key[:8], "little") for key in keys], np.uint64)
 
 

@@ -121,5 +121,5 @@ def check_classes(run: RunRecord, classes: Sequence[str], task: Task) -> None:
         theirs, ours = ", ".join(run.classes), ", ".join(classes)
         raise ConfigError(
             f"training.teacher={run.run}: its classes are {theirs:.200}, those of these data {ours:.200}; "
-            "name them alike with data.rename, or choose training.teacher=tfidf"
+            "give them the same names with data.rename, or choose training.teacher=tfidf"
         )

@@ -64,7 +64,7 @@ def check_config(config: RunConfig) -> None:
     for name, value in of_texts.items():
         if value:
             raise ConfigError(
-                f"{name}={value!s:.60}: of runs that label whole texts, and here each word has a tag; leave it out"
+                f"{name}={value!s:.60}: only for labels of whole texts, and here each word has a tag; leave it out"
             )
     if not config.data.texts:
         raise ConfigError("data.texts=false: tags say nothing without their words; choose data.texts=true")

@@ -72,7 +72,7 @@ def clear_stop_request(folder: Path, run: str) -> str:
         request.unlink(missing_ok=True)
         if discard:
             shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
-            return f"`sentiscope train --resume {run}` begins it anew"
+            return f"`sentiscope train --resume {run}` starts it again"
     return explain_resume(run)
 
 

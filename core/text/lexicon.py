@@ -13,7 +13,7 @@ a JSON list of objects with these keys:
 
 AFINN and VADER's file are known by their form without a header; lines in front that begin with `;` are comments.
 Annotations have one row per occurrence: polarity and aspect_polarity -1, 0 or 1 (an empty aspect is the polarity),
-intensity from 0 up (empty: 0). A word that stands in several rows gets what all of them say, added up.
+intensity from 0 up (empty: 0). The counts of a word in several rows are added up.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def _read_table(lines: list[str], file: str) -> Iterator[LexiconEntry]:
     head = lines[0] if lines else ""
     delimiter = next((each for each in "\t,;" if each in head), "\t")
     if len(lines) > 1 and not any(delimiter in line for line in lines[:_LOOKED_AT]):
-        raise DataError(f"a list of {len(lines)} words and no polarity of any; {_NEEDS}", file=file)
+        raise DataError(f"a list of {len(lines)} words without polarities; {_NEEDS}", file=file)
     rows = csv.reader(lines, delimiter=delimiter)
     try:
         header = [name.strip().lower() for name in next(rows, [])]

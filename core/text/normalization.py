@@ -1,6 +1,6 @@
 """Normalisation of texts before tokenisation: look-alike characters first, then the steps of a normaliser.
 
-A run keeps the version of the table of look-alikes that it was trained with; a change is a new version, the old stays.
+A run keeps the version of the table of look-alikes that it was trained with; a change adds a new version.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The tokenizer of a pretrained backbone, as its authors published it.
 
-A pipeline comes with a file of somebody else, and some parts make a text of thirty letters one of gigabytes, which ends
-the whole process. So only the parts of the families that are read here are known, each once, and none that adds much.
+A pipeline comes from an untrusted file, and some parts turn thirty letters into gigabytes, which ends the whole
+process. So only the parts of the supported families are allowed, each once, and none that adds much text.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def convert_panics() -> Iterator[None]:
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # its class cannot be imported
             raise
-        raise RunDamaged(f"the tokenizer of the backbone broke down: {error!s:.200}") from None
+        raise RunDamaged(f"the tokenizer of the backbone failed: {error!s:.200}") from None
 
 
 NAMES = (("[PAD]", "<pad>"), ("[UNK]", "<unk>"), ("[CLS]", "<s>"), ("[SEP]", "</s>"))

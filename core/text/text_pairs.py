@@ -26,7 +26,7 @@ def split_pair(text: str) -> tuple[str, str] | None:
 
 
 def replace_sign(text: str) -> str:
-    """Replace the mark's sign in a text by another of the same length."""
+    """Replace the pair mark in a text by another sign of the same length."""
     return text.replace(SIGN, PLAIN)
 
 

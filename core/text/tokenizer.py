@@ -150,7 +150,7 @@ class Tokenizer(ABC):
             texts: Not normalised.
             count: Of new words at most; they are cut or unknown so far and occur `text.min_freq` times or more.
         """
-        raise ConfigError("text.grown: these tokens are no words that could become more; choose text.grown=0")
+        raise ConfigError("text.grown: this tokenizer cannot be extended by words; choose text.grown=0")
 
     def encode(self, text: str) -> Encoding:
         """Encode a text with all its features, for display."""
@@ -331,7 +331,7 @@ class Tokenizer(ABC):
         return [*ids, *self.between, *self._remove_mark(after)], [*offsets, *between, *moved]
 
     def _encode_all(self, texts: list[str]) -> Iterable[list[int]]:
-        """Return all ids of normalised texts or pairs, without truncation; the same as from `_read`."""
+        """Return all ids of normalised texts or pairs, without truncation; the same as from `_encode_full`."""
         if not self.pairs:
             return self._encode_texts(texts)
         parts = [split_pair(text) or (text,) for text in texts]

@@ -99,7 +99,7 @@ def check_passage(asked: int) -> int:
     except TypeError:
         words = -1
     if isinstance(asked, bool) or words < 0:
-        raise InputError(f"--passage {asked}: words of a passage, 1 at least; 0 reads each text as a whole")
+        raise InputError(f"--passage {asked}: words per passage, at least 1; 0 reads each text as a whole")
     return words
 
 

@@ -1,7 +1,7 @@
 """AdamW (Loshchilov and Hutter, 2019), bit-identical to `torch.optim.AdamW(fused=True)`; its state is by name.
 
 Parameter groups are by role: lambda is never decayed; everything else is (NDT, section 3), or only matrices are.
-Every optimizer class of torch imports torch's compiler when one is made: a second that each training would begin with.
+Every optimizer class of torch imports torch's compiler when it is created: that would delay each training by a second.
 """
 
 from __future__ import annotations

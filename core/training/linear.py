@@ -226,10 +226,9 @@ def fit_linear(
 ) -> LinearFit:
     """Fit a baseline: n-grams and idf come from the training split, its setting from validation (or `chosen`).
 
-    Of pairs each text has a row of its own, and both, their difference and their product are what is read
-    (`core.models.baselines.BagOfPairs`). Labels are (n,) int64 class numbers, or (n, C) zeros and ones; of `config` only
-    the normalising, `min_freq` (texts that hold an n-gram), `max_vocab` and `char_ngrams` matter. Raises DataError as
-    `tune_solver`.
+    A pair is read as the rows of both texts, their difference and their product (`core.models.baselines.BagOfPairs`).
+    Labels are (n,) int64 class numbers, or (n, C) zeros and ones; of `config` only the normaliser, `min_freq` (texts
+    that contain an n-gram), `max_vocab` and `char_ngrams` matter. Raises DataError as `tune_solver`.
     """
     solver = SOLVERS[family] if chosen is None else replace(SOLVERS[family], values=(chosen,))
     tokenizer = NGramTokenizer.fit(texts, config)

@@ -1,7 +1,7 @@
 """Masked language modelling: an encoder learns to guess hidden words of its training texts, before the labels.
 
 The objective of BERT (Devlin et al. 2019, section 3.1) without its second task: of 15 % of the tokens, 80 % are hidden,
-10 % replaced by a random one and 10 % left, and all of them are to be guessed.
+10 % replaced by a random one and 10 % left unchanged; the model predicts all of them.
 """
 
 from __future__ import annotations

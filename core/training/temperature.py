@@ -1,9 +1,9 @@
 """Temperature scaling: calibration of a run's probabilities by one number.
 
-Guo et al. 2017, 4.2, divide the logits by it: doubt is every class alike. Of a run that was taught doubt (with made-up
-words) it is the class prior, lest the temperature undo what was taught: z becomes c + (z - c) / T, where c is the log
-of the prior, of several labels its log-odds; otherwise c is 0. So P ∝ prior^(1 - 1/T) · softmax(z)^(1/T). Without a
-prior no answer changes; towards a prior one that hardly won may become that of a more frequent class.
+Guo et al. 2017, 4.2, divide the logits by it, which shrinks towards equal classes. For a run trained with made-up words
+it shrinks towards the class prior, so that it does not undo that training: z becomes c + (z - c) / T, where c is the
+log of the prior, with several labels its log-odds; otherwise c is 0. So P ∝ prior^(1 - 1/T) · softmax(z)^(1/T). Without
+a prior no answer changes; with a prior, a near-tie may change to a more frequent class.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[floa
 
 
 def as_trained(probabilities: np.ndarray, scaling: Scaling, task: Task) -> np.ndarray:
-    """Return the unscaled probabilities (T = 1) for the scaled ones (n, C) of a run, float64."""
+    """Return the unscaled probabilities (T = 1) from a run's scaled ones (n, C), float64."""
     given, temperature = np.asarray(probabilities, np.float64), scaling.temperature
     if temperature == 1:
         return given

@@ -1,8 +1,8 @@
 """Ablation of parts: how an answer changes when a head, a component, a gate or a lexicon is switched off.
 
-Silent means that a part says nothing, or that it says everywhere the mean of what it says: a switch, and `silent` in
-the link. On a page each cell is a lever too: pressed, its part is silent in that way. A λ stands above the column that
-it weighs, as its own curve (`sliders`). A gate is opened and closed as far as one likes.
+Silent means that a part outputs zero, or its mean over the tokens at every token: a switch, and `silent` in the link.
+On a page each cell is also a lever: a click silences its part. The slider of a λ is above the column that it weights,
+as its own curve (`sliders`). A gate can be opened and closed to any degree.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def mark_moves(text: str, moves: Sequence[Move]) -> str:
 
 
 def write_moves(moves: Sequence[Move]) -> str:
-    """Say the moves in words."""
+    """Describe the moves in words."""
     instead = ("deleted" if move.instead is None else f"replaced by {quote_text(move.instead)}" for move in moves)
     return ", ".join(f"{quote_text(move.word)} {what}" for move, what in zip(moves, instead, strict=True))
 

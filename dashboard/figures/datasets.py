@@ -34,7 +34,7 @@ class DatasetOption:
 
     id: str  # what the list shows and a link carries
     settings: dict[str, Any]
-    """Dotted settings of a training run on it, `dataset_summary.name` included."""
+    """Dotted settings of a training run on it, `data.name` included."""
     lacking: str = ""  # why it cannot be opened here and what to do; empty: it can
 
 

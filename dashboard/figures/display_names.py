@@ -23,8 +23,8 @@ def get_data_name(name: str) -> str:
 
 
 def strip_store(name: str, store: Path) -> str:
-    """Return the setting `dataset_summary.name` as its owner would write it.
+    """Return the setting `data.name`; for an uploaded file its name instead of its path on the server.
 
-    A file that somebody uploaded lies under a path that only the server knows; its owner has it under its own name.
+    The path of an uploaded file is known only to the server; its owner knows the file by its own name.
     """
     return Path(name).name if Path(name).is_relative_to(store) else name

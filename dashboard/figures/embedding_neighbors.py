@@ -65,7 +65,7 @@ def find_nearest(source: Source) -> NearestSentences:
 
 
 def find_shared_nearest(source: Source, places: np.ndarray | Sequence[int], said: str) -> NearestSentences:
-    """Find the sentences that are near to most of several; NotAvailable: a space has under two of the several."""
+    """Find the sentences that are near to most of several; NotAvailable: fewer than two of them have a vector."""
     files = source.reader.get_map_files(source.record.run, source.split, read_map_config(source))
     space = source.reader.read_space(source.record, files)
     n = int(np.isin(space.rows, places).sum())

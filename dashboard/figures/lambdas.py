@@ -240,7 +240,7 @@ def _choose_limits(tracks: Sequence[Track], scale: Scale, marks: Mapping[Place, 
 
 
 def _draw_panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Scale, look: Look, at: At) -> None:
-    """Draw behind: other runs and heads; then mean and range over seeds; in front the run in focus."""
+    """Draw a panel, from back to front: other runs and heads, mean and range over seeds, the run in focus."""
     t, focus, size = look.tokens, tracks[0], look.scale_size
 
     def draw_line(x: Sequence[float], y: Floats, name: str, colour: str, width: float, **more: Any) -> None:
@@ -270,7 +270,7 @@ def _draw_panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Sc
 
 
 def _name_line(figure: Panels, x: float, y: float, text: str, look: Look, at: At) -> None:
-    """Write on the page's colour, so that the line of zero does not strike it through."""
+    """Write a name on a background of the page's colour, so that the zero line does not cross it."""
     look_of: dict[str, Any] = {"font": {"color": look.tokens.accent}, "bgcolor": look.tokens.paper}
     figure.add_annotation(x=x, y=y, text=text, xanchor="left", xshift=6, **look_of, **at)
 

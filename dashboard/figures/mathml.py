@@ -1,6 +1,6 @@
 """Formulas for browsers: from the LaTeX of `core` to MathML, which they draw and read out without a script.
 
-Pages, exported files and notebooks take the same. It knows what our formulas use, and refuses the rest.
+Pages, exported files and notebooks use the same code. It supports the commands of our formulas and refuses others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How far a negation reaches: the answers of several runs while words are put between it and what it denies."""
+"""How far a negation reaches: the answers of several runs while words are inserted between it and the negated word."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Tokens:
 
     @property
     def ink_scale(self) -> tuple[str, ...]:
-        """Return the scale for attention: page to ink, in the steps of the other two."""
+        """Return the scale for attention, from page to ink, with the same steps as the other two scales."""
         return tuple(blend_colors(self.paper, self.ink, step / 5) for step in range(6))
 
 

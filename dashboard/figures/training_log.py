@@ -91,7 +91,7 @@ LOGGED_STEPS = 200
 
 
 def compute_epoch_steps(history: History, epochs: int, steps: int) -> float:
-    """Compute it from the plan (`steps` of the whole training), or from the history where that is 0."""
+    """Compute the steps of an epoch from the planned `steps` of the training; if these are 0, from the history."""
     if steps:
         return steps / epochs
     if ends := history.select_kind("epoch"):

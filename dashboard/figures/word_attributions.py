@@ -93,7 +93,7 @@ TOWARDS = Option(
 
 
 def get_target_class(source: Source) -> str:
-    """Return the class that pushes are counted for: the positive one of two, the chosen one of more."""
+    """Return the class whose log-odds are explained: the positive one of two, the chosen one of more."""
     return str(source.get_choice(TOWARDS)) if _list_targets(source) else find_positive_class(source.record)
 
 

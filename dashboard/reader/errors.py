@@ -91,7 +91,7 @@ class ErrorReader(ModelReader):
     def select_tagged_rows(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
     ) -> RowSelection:
-        """Return the rows that a link's selection selects in a split, with all tags if no visitor waits.
+        """Return the rows of a split that a link selects, with all tags if no visitor waits.
 
         `against` is another run for the tag of different answers. InputError: a rule is not understood, or the
         sentences are not kept any more; StorageError: codes cannot be read.
@@ -212,7 +212,7 @@ class ErrorReader(ModelReader):
     def select_rows(
         self, record: RunRecord, selection: Selection, split: str, author: str | None = None
     ) -> SelectedRows:
-        """Return the selected rows of a split; raises as `analysis`."""
+        """Return the selected rows of a split; raises as `select_tagged_rows`."""
         known = self.read_tagged_rows(record, split)
         seen = self.read_annotations(record, author) if _has_code_rules(selection.rules) else None
         return error_analysis.selection.select_rows(selection, known.table, known.tagged, self.store(), seen)

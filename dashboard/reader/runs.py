@@ -165,7 +165,7 @@ class RunReader:
 
     @cache_result(64, _make_sides_key, spinner="Comparing the runs")
     def compare_runs(self, runs: Sequence[str], split: str, metric: str) -> dict[str, Any]:
-        """Compare every pair of runs by a metric, as `core.runs.comparison.compare_models` does; raises as `sides`."""
+        """Compare every pair of runs by a metric (`core.runs.comparison`); raises as `align_predictions`."""
         return run_files.comparison.compare_models(self.align_predictions(runs, split), metrics=[metric])
 
     @cache_result(
@@ -229,7 +229,7 @@ class RunReader:
         return ModelTies()
 
     def test_ties(self, board: Board) -> None:
-        """Test every pair of a board's models, seconds where they are many, and keep the result in `ties`."""
+        """Test every pair of a board's models, which takes seconds for many, and store the result in `get_ties`."""
         with _testing:
             found, models = self.get_ties(board), _list_runs(board)
             if found.groups is not None:

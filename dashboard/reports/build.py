@@ -1,7 +1,7 @@
 """Assembly of a report: its sections, the figures in each, and the HTML file.
 
-Data and plotly.js are packed into it, so that no text of theirs is ever read as markup; what runs is named by its
-digest, and nothing else may be asked for.
+Data and plotly.js are packed into it, so that no text of theirs is read as markup; the policy allows only scripts with
+a listed digest, and no requests.
 """
 
 from __future__ import annotations

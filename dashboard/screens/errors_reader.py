@@ -146,7 +146,7 @@ def _read_details(shown: RowSelection, wanted: list[str]) -> tuple[dict[str, Det
 
 
 def _carry_place(key: str) -> None:
-    """Carry the row at which the reader rests, or send more rows near the end of those it has: a callback.
+    """Store the row at which the reader is, or send more rows near the end of those that it has; a callback.
 
     A report that left before the reader heard of a change taken back does not lead away from the row of that change.
     """

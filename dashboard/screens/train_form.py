@@ -62,7 +62,7 @@ class Draft:
 
 
 def show_form() -> None:
-    """Show three choices and one button, under them what it begins with; every setting below, folded."""
+    """Show the form of a training: three choices and a button, and below them all settings, folded."""
     with st.container(key="train-form", horizontal=True, vertical_alignment="bottom", gap="small"):
         pick_preset(MODEL, help="The Models page shows what each is made of")
         pick_dataset(more="; the Data page shows what is in it")

@@ -73,7 +73,7 @@ def show_selection_bar(record: RunRecord) -> None:
 
 
 def list_moving_parts() -> list[str]:
-    """Return the parts of the bar that a page redraws when it moves to another sentence."""
+    """Return the parts of the bar that must be redrawn when the page moves to another sentence."""
     return [NOW] if state.get_value(state.FOLLOWS, False) else []
 
 

@@ -52,7 +52,7 @@ def test_pipes_and_sockets_are_not_files_and_nobody_waits_for_them(tmp_path):
     ("name", "said"),
     [
         ("~nosuch-person/x.csv", "~nosuch-person/x.csv: no such file"),
-        ("a\0b.csv", "a␀b.csv: no file name holds the character NUL"),
+        ("a\0b.csv", "a␀b.csv: a file name cannot contain the character NUL"),
         ("x" * 5000, "cannot be opened: File name too long"),
         ("none.csv", "none.csv: no such file"),
         ("elsewhere:grades.csv", "grades.csv: this file is on the machine that the run comes from"),
@@ -66,7 +66,7 @@ def test_names_of_no_file_are_refused_in_words(name, said):
 def test_a_file_of_another_machine_is_refused_even_where_one_of_that_name_lies(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "elsewhere:grades.csv").write_text("secret")
-    with pytest.raises(InputError, match="did not come with it"):
+    with pytest.raises(InputError, match="was not included in it"):
         resolve_path("elsewhere:grades.csv")
 
 

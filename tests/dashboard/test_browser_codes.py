@@ -214,7 +214,7 @@ def test_what_could_not_be_written_is_written_later(browser, server, codes, libr
         file.rename(file.with_name(f"away-{file.name}"))
     (runs / "codes.sqlite").write_text("no database, long enough to be taken for one " * 40)
     page.keyboard.press("1")
-    expect(page.get_by_text("This was not written down")).to_be_visible()
+    expect(page.get_by_text("This change was not stored")).to_be_visible()
     expect(page.locator(".reader .list li").first).to_be_visible()
     (runs / "codes.sqlite").unlink()
     for file in runs.glob("away-*"):

@@ -271,7 +271,7 @@ def test_codings_and_codebooks_are_imported_from_their_files(page, codes, keys, 
     assert [each.name for each in codes.list_codes()] == ["irony", "label"]
     assert set(codes.read_annotations().given) == set(keys[:3]) and codes.read_annotations().of(keys[0]) == ("irony",)
     named(app.file_uploader, "Import codes").set_value(("x.csv", b"key,codes\nnobody,irony\n", "text/csv")).run()
-    assert "This was not written down" in words(app)
+    assert "This change was not stored" in words(app)
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ def test_it_is_shown_on_every_page(app, runs, table, page):
 @pytest.mark.parametrize(
     ("page", "run", "said"),
     [
-        ("sentence", "probe", ("keeps no copy of the weights that it did not change", "SHA-256", "put it back")),
+        ("sentence", "probe", ("stores no copy of the weights that it did not change", "SHA-256", "put it back")),
         ("performance", "probe", (SAID["performance"],)),  # what was measured is in the run
         ("sentence", "tuned", (SAID["sentence"],)),  # all of its weights changed
     ],

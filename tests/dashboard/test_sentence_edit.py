@@ -81,7 +81,7 @@ def test_several_texts_are_changed_each_at_its_own_places_and_a_file_is_refused(
     file = tmp_path / "texts.txt"
     file.write_text("never dull\n")
     code, _, err = cli("predict", run, "--data", file, "--edit", "h1.1")
-    assert code == 2 and "--edit goes with texts" in err
+    assert code == 2 and "--edit needs texts" in err
 
 
 @pytest.mark.parametrize("verb", ["predict", "inspect", "explain", "flip"])

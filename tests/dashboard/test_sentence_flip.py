@@ -117,7 +117,7 @@ def test_a_typed_sentence_with_a_place_is_the_first_template(app, runs):
 
 
 @pytest.mark.parametrize(
-    ("given", "why"), [({"template": "{} and {}"}, "there are 2"), ({"insert": "|"}, "nothing to put in")]
+    ("given", "why"), [({"template": "{} and {}"}, "there are 2"), ({"insert": "|"}, "nothing to insert")]
 )
 def test_what_cannot_be_filled_is_said_and_the_rest_of_the_page_is_there(app, runs, given, why):
     shown = markup(opened(app, **given))

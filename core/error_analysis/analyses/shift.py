@@ -15,7 +15,7 @@ from core.runs.background_jobs import Tell
 
 @dataclass(frozen=True)
 class DatasetShift(SplitAnalysis[dict[str, Any]]):
-    """Test whether the texts of a split are like those of training: words, lengths, classes; kept once found.
+    """Test whether the texts of a split are like those of training: words, lengths, classes. The result is stored.
 
     Returns:
         `run`, `data`, `split`; `n` texts of `training` and of the `split`, and how many of each were `read`, a
@@ -42,7 +42,7 @@ class DatasetShift(SplitAnalysis[dict[str, Any]]):
     def find(self, tell: Tell) -> dict[str, Any]:
         """Compare a split with the training texts; NotAvailable if texts are not here, or it is the training split."""
         if self.split == TRAIN:
-            raise NotAvailable("training is compared with another split")
+            raise NotAvailable("choose a split other than train, to compare with the training texts")
         table = error_analysis.predictions_table.read_table(self.store, self.run, self.split)
         if why := runs.predictions.explain_lacking_texts(self.store.get_path(self.run), table.record):
             raise NotAvailable(why)

@@ -75,14 +75,14 @@ def test_training_near_a_selection_is_told(cli, place, monkeypatch):
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        (("groups", "tfidf"), "makes no vector of a sentence"),
+        (("groups", "tfidf"), "has no sentence vectors"),
         (("layers", "tfidf"), "no layers of attention"),
         (("layers", "clouds"), "has no weights"),
-        (("neighbours", "tfidf", "good"), "makes no vector of a sentence"),
+        (("neighbours", "tfidf", "good"), "has no sentence vectors"),
         (("neighbours", "clouds"), "one of the three"),
         (("neighbours", "clouds", "good", "--where", "wrong"), "one of the three"),
         (("neighbours", "clouds", "--where", "wrongly"), "--where wrongly"),
-        (("neighbours", "clouds", "--where", "wrong", "--space", "layer 1"), "in the space of the head alone"),
+        (("neighbours", "clouds", "--where", "wrong", "--space", "layer 1"), "only in the space of the head"),
         (("neighbours", "clouds", "--key", "none"), "no sentence of test has the key"),
     ],
 )

@@ -146,7 +146,7 @@ def test_slices_are_saved_listed_asked_and_removed(cli, place):
     [
         (("--where", "wrong"), "name it with --save NAME"),
         (("--rm", "nobody"), "no slice nobody of the data of run 'three'"),
-        (("--save", "x", "--where", "ids:0123456789abcdef"), "are not kept here"),
+        (("--save", "x", "--where", "ids:0123456789abcdef"), "are not stored here"),
     ],
 )
 def test_slices_that_cannot_be_are_refused_and_nothing_is_kept(cli, place, arguments, said):

@@ -113,7 +113,7 @@ def test_a_figure_or_run_that_there_is_not_is_refused_with_the_reason_or_similar
 
 @pytest.mark.slow
 def test_a_starter_stays_as_it_is_and_can_be_given_away(chosen, tmp_path):
-    with pytest.raises(InputError, match="stays as it is"):
+    with pytest.raises(InputError, match="cannot be changed"):
         chosen.remove()
     with pytest.raises(InputError, match="nothing to cancel"):
         chosen.cancel()

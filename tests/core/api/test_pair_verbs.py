@@ -35,11 +35,11 @@ def test_what_is_missing_or_too_much_is_said(store):
             api.predict("both", [first], pair=second, store=store)
     with pytest.raises(InputError, match="run 'one' reads single texts: leave --pair out"):
         api.predict("one", [FIRST], pair=SECOND, store=store)
-    with pytest.raises(InputError, match="second text of one first text"):
+    with pytest.raises(InputError, match="second text of a single text"):
         api.predict("both", [FIRST, FIRST], pair=SECOND, store=store)
     with pytest.raises(InputError, match="--passage: run 'both' reads two texts side by side"):
         api.predict("both", [FIRST], pair=SECOND, passage=3, store=store)
-    with pytest.raises(InputError, match="--passage -1: words of a passage, 1 at least"):
+    with pytest.raises(InputError, match="--passage -1: words per passage, at least 1"):
         api.predict("one", [FIRST], passage=-1, store=store)
 
 

@@ -105,7 +105,7 @@ def test_a_person_says_what_a_class_means_and_else_the_order_of_the_data_where_n
     ("chosen", "said"),
     [
         ({"positive": "happy"}, "--map positive=happy: a class is negative, neutral, positive or none"),
-        ({"positive": "negative"}, "come to one polarity"),
+        ({"positive": "negative"}, "have only one polarity"),
     ],
 )
 def test_a_mapping_that_cannot_be_is_refused(chosen, said):

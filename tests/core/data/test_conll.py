@@ -53,9 +53,9 @@ def test_tags_become_iob2(given, read, repaired):
         ("Almo B-PER\nruns\n", "a.conll, row 2: 'runs' has no tag"),
         ("Almo B-PER\nruns V O\n", "a.conll, row 2: 3 columns, and the first word has 2"),
         ("Almo B-PER\nruns verb\n", "a.conll, row 2: 'verb' is no tag"),
-        ("New York\tB-LOC\nis\tO\n", "a.conll, row 1: 'New York' is no single word"),
+        ("New York\tB-LOC\nis\tO\n", "a.conll, row 1: 'New York' is not a single word"),
         ("Almo B-PER\n", "every word is inside a span"),
-        ("-DOCSTART- O\n", "holds no word with a tag"),
+        ("-DOCSTART- O\n", "has no word with a tag"),
     ],
 )
 def test_what_cannot_be_read_names_file_and_row(text, said):

@@ -59,7 +59,7 @@ def test_lines_of_two_encodings_are_decoded_each_in_its_own():
 def test_bytes_that_make_no_words_are_refused_with_candidates():
     noise = random.Random(4)
     lines = [bytes(noise.choices(range(160, 256), k=30)) for _ in range(30)]
-    with pytest.raises(DataError, match=r"its encoding cannot be told: .* name it with data.encoding \(perhaps "):
+    with pytest.raises(DataError, match=r"its encoding is unknown: .* name it with data.encoding \(perhaps "):
         decode_bytes(b"\n".join(lines))
 
 

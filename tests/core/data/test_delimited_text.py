@@ -34,7 +34,7 @@ def test_any_delimiter_and_quoting_may_be_named_and_a_wrong_delimiter_is_refused
 
 @pytest.mark.parametrize("sign", ["\n", "\r", '"', "'"])
 def test_a_line_end_or_a_quote_is_no_delimiter(sign):
-    with pytest.raises(DataError, match="is no delimiter: line ends divide rows, and quotes enclose cells"):
+    with pytest.raises(DataError, match="is not a delimiter: line ends divide rows, and quotes enclose cells"):
         parse_table("a b\nc d\n", sign)
     assert parse_table(f"sep={sign}\na,b\nc,d\n", quoting="single").delimiter != sign
 

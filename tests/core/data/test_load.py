@@ -188,7 +188,7 @@ def test_without_an_order_classes_stand_as_their_labels_did(tmp_path):
         ({"rename": "6=bad"}, "data.rename: no label '6'; the labels are -1, 1, 2, 3, 4, 5"),
         ({"rename": "bad"}, "data.rename: write label=class and not 'bad'"),
         ({"order": "1,2,3"}, "data.order='1,2,3': every class once; they are -1, 1, 2, 3, 4, 5"),
-        ({"order": "1,2,2"}, "'2' stands there twice"),
+        ({"order": "1,2,2"}, "'2' is given twice"),
         ({"order": "1"}, "two classes or more"),
         ({"order": "1\n2,3"}, "one line each"),
         ({"rename": "1=,2=,3=,4=,-1="}, "every row has the label '5'"),

@@ -70,7 +70,7 @@ def test_a_set_that_others_are_judged_on_is_kept_apart_and_nothing_left_to_train
     assert notes == ["train: 1 row left out, read alike in 'tweets' beyond train"]
     assert kept["test"] is splits["test"]
     splits = {**sets["sst2"].splits, "train": sets["tweets"].splits["test"]}
-    with pytest.raises(ConfigError, match="apart=tweets: every training text stands there too"):
+    with pytest.raises(ConfigError, match="apart=tweets: it contains every training text"):
         exclude_texts(splits, ["imdb", "tweets"], one)
 
 

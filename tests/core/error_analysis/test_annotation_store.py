@@ -152,7 +152,7 @@ def test_a_server_keeps_so_much_and_what_is_taken_out_makes_room(tmp_path, monke
     monkeypatch.setenv("SENTISCOPE_CODES_MB", "3")
     draw_sample(codes, keys, 9, 0, "all")
     monkeypatch.setenv("SENTISCOPE_CODES_MB", "1")
-    with pytest.raises(InputError, match="this was not written down"):
+    with pytest.raises(InputError, match="this change was not stored"):
         codes.write_note("k", "more")
     codes.write_note("k", "")
     assert codes.read_annotations().notes == {}

@@ -101,7 +101,7 @@ def test_a_file_sets_what_it_names_leaves_the_rest_and_is_undone_at_once(tmp_pat
         ("key,codes\n1.2E+11,irony\n", "a spreadsheet may have made a number of it"),
         (f"key,codes\nKEY,{'x' * 61}\n", r"in\.csv, row 1, field 'codes': code 'x"),
         (f"key,codes,note\nKEY,irony,{'x' * 100_001}\n", r"in\.csv, row 1, field 'note': 'x"),
-        ("key,codes\nKEY,irony\nKEY,label\n", r"in\.csv, row 2, field 'key': this sentence and author stand there"),
+        ("key,codes\nKEY,irony\nKEY,label\n", r"in\.csv, row 2, field 'key': this sentence and author are given twice"),
         ("key,code\nKEY,irony\n", r"in\.csv, field 'codes': there is no such column; it has key, code"),
         ("key,codes\nKEY,irony,more\n", r"in\.csv, row 1: it has 3 fields, the header 2"),
         ("", r"in\.csv, field 'key': there is no such column; it has no column"),
@@ -190,7 +190,7 @@ def test_the_header_says_whether_a_file_is_a_codebook(tmp_path, table, codes):
     assert import_csv(codes, table, tmp_path / "in.csv", "ann") == {"rows": 0, "codes": 2, "added": ["label"]}
     assert (codes.list_codes()[0].name, codes.list_codes()[0].definition) == ("irony", "the opposite")
     (tmp_path / "twice.csv").write_text("code\nirony\nIRONY\n")
-    with pytest.raises(InputError, match="the code 'IRONY' stands there twice"):
+    with pytest.raises(InputError, match="the code 'IRONY' is given twice"):
         import_codebook(codes, tmp_path / "twice.csv")
     assert codes.undo_last("ann")["said"] == "2 codes from in.csv"
     assert [(code.name, code.definition) for code in codes.list_codes()] == [("irony", "")]

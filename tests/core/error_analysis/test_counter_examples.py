@@ -43,7 +43,7 @@ def test_what_a_second_one_found_too_stands_beside_it_and_is_trained_on_once(tmp
 
 
 def test_the_copy_of_a_training_stays_when_the_list_grows(tmp_path):
-    with pytest.raises(InputError, match="no counter-examples are kept yet"):
+    with pytest.raises(InputError, match="no counter-examples are stored yet"):
         write_copy(tmp_path)
     keep_example(tmp_path, "b", "positive")
     keep_example(tmp_path, "a", "negative", "a note changes nothing")

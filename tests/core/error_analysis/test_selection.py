@@ -110,10 +110,10 @@ def test_a_draw_from_errors_fixes_the_outcome_and_errors_of_another_run_do_not(s
 
 
 def test_sentences_of_no_table_come_back_with_what_they_say_and_what_is_not_kept_is_said(store, table):
-    with pytest.raises(InputError, match=r"ids:0123456789abcdef are not kept here.*select them anew$"):
+    with pytest.raises(InputError, match=r"ids:0123456789abcdef are not stored here.*select them again$"):
         select_rows(Selection(("ids:0123456789abcdef",)), table, None, store)
     for rule in ("ids:../../etc/pass", "ids:", "ids:0123456789ABCDEF"):
-        with pytest.raises(InputError, match="behind ids: stand 16 digits"):
+        with pytest.raises(InputError, match="write 16 digits from 0 to f after ids:"):
             select_rows(Selection((rule,)), table, None, store)
     with pytest.raises(InputError, match="names no sentences"):
         read_picked(store, "../one/record")
@@ -150,7 +150,7 @@ def test_what_was_not_used_for_longest_goes_first(store, monkeypatch):
     store_picked(store, PickedRows(("a",)))  # used again
     store_picked(store, PickedRows(("d",)))
     assert read_picked(store, kept[0].removeprefix("ids:")).keys == ("a",)
-    with pytest.raises(InputError, match="not kept here"):
+    with pytest.raises(InputError, match="not stored here"):
         read_picked(store, kept[1].removeprefix("ids:"))
 
 
@@ -159,7 +159,7 @@ def test_a_server_keeps_so_much_of_them(store, monkeypatch):
     kept = [store_picked(store, PickedRows((name,), texts=(name * 400_000,))) for name in "abc"]
     for rule in kept[1:]:
         assert read_picked(store, rule.removeprefix("ids:")).texts
-    with pytest.raises(InputError, match="not kept here"):
+    with pytest.raises(InputError, match="not stored here"):
         read_picked(store, kept[0].removeprefix("ids:"))
     with pytest.raises(InputError, match=r"at most 1 MB of sentences.* \(SENTISCOPE_SELECTED_MB\)"):
         store_picked(store, PickedRows(("d",), texts=("d" * 1_000_001,)))

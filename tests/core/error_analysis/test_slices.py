@@ -79,7 +79,7 @@ def test_another_name_leaves_all_else_as_it_was(store):
 def test_refusals_say_what_there_is(store, monkeypatch):
     record = store.read("one")
     for name in ("", "   ", "x" * 61, "a\x00b"):
-        with pytest.raises(InputError, match="is no name for a slice"):
+        with pytest.raises(InputError, match="is not a name for a slice"):
             save_slice(store, record, name, Selection(("wrong",)))
     with pytest.raises(InputError, match="no slice x of the data of run 'one'; there are none yet"):
         remove_slice(store, record, "x")

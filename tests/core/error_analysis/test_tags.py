@@ -106,9 +106,9 @@ def test_texts_in_a_language_without_lists_have_no_tags_of_words(store):
     tags = TableTags(store, read_table(store, "one"))
     for name in ("negation", "contrast", "intensifier"):
         assert "(ko)" in tags.absent[name]
-    with pytest.raises(InputError, match="'negation': there is none of this run: its words are known in English"):
+    with pytest.raises(InputError, match="'negation': this run does not have it: its words are known in English"):
         tags.match_tag("negation")
-    with pytest.raises(InputError, match="'irony': there is none; the tags are negation, contrast"):
+    with pytest.raises(InputError, match="no tag 'irony'; the tags are negation, contrast"):
         tags.match_tag("irony")
     assert "no lexicon" in tags.absent["lexicon disagrees"]
     assert set(tags.available) | set(tags.absent) == set(ABOUT)

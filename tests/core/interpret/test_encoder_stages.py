@@ -88,7 +88,7 @@ def test_edited_it_ends_at_what_the_edited_model_says(folder, change):
 def test_an_activation_that_is_not_known_is_said(tmp_path):
     folder = backbone(tmp_path / "tiny", "bert")
     changed(folder, hidden_act="gelu_new")
-    with pytest.raises(NotAvailable, match="NewGELUActivation, which is not computed anew here"):
+    with pytest.raises(NotAvailable, match="NewGELUActivation, which Steps cannot compute"):
         compute_stages(reader(folder), TEXT)
     changed(folder, hidden_act="relu")
     check(reader(folder), TEXT)

@@ -70,7 +70,7 @@ def test_the_unknown_words_of_the_longest_text_are_told_and_an_unknown_class_is_
     )
     with pytest.raises(InputError, match="this run has bad, so so, good"):
         predict_template(toy(), fill_template("not good"), "nice")
-    with pytest.raises(InputError, match="name a class"):
+    with pytest.raises(InputError, match="name the class"):
         predict_template(toy(), fill_template("not good"), "")
 
 
@@ -94,8 +94,8 @@ def test_ours_have_one_place_and_what_is_put_in_has_no_polarity():
         ("[not] {} [good]", "a", None, "brackets mark one"),
         ("[ ] {} good", "a", None, "brackets mark one"),
         ("[not {}] good", "a", None, "brackets mark one"),
-        ("not {} good", " ", None, "nothing to put in"),
-        ("not {} good", " | ", None, "nothing to put in"),
+        ("not {} good", " ", None, "nothing to insert"),
+        ("not {} good", " | ", None, "nothing to insert"),
         ("not {} good", "a " * (MOST_PIECES + 1), None, f"at most {MOST_PIECES}"),
         ("not {} good", "a b", 3, "from 0 to 2"),
         ("not {} good", "a b", -1, "from 0 to 2"),

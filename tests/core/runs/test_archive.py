@@ -186,7 +186,7 @@ def test_what_cannot_be_read_or_is_under_way_neither_leaves_nor_arrives(
     store.update("first", status="running", process=get_own_process())
     with pytest.raises(InputError, match="is running"):
         export_run(store, "first")
-    with pytest.raises(InputError, match="is running elsewhere"):
+    with pytest.raises(InputError, match="is running on another machine"):
         import_run(elsewhere, store.get_path("first"))
 
 
@@ -230,7 +230,7 @@ def test_a_run_that_comes_in_names_no_path_and_is_not_trained(store, monkeypatch
     assert {"data.name": config.data.name, "text.lexicon": config.text.lexicon}[setting] == f"elsewhere:{last}"
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
     for begin in (training_jobs.start, execute):
-        with pytest.raises(InputError, match=f"made with '{last}' of the machine that it comes from.*train it anew"):
+        with pytest.raises(InputError, match=f"made with '{last}' of the machine that it comes from.*train it again"):
             begin(store, run)
     assert store.read(run).status == "failed"
 
@@ -242,9 +242,9 @@ def test_no_way_reads_a_file_that_an_archive_names(store, tmp_path, monkeypatch)
     run = import_zip(store, foreign({"data.name": str(secret), "text.lexicon": str(secret)}), "steal.zip")
     secret.rename(tmp_path / store.read(run).config.data.name)  # even a file of exactly that name
     config = store.read(run).config
-    with pytest.raises(InputError, match="did not come with it"):
+    with pytest.raises(InputError, match="was not included in it"):
         load_dataset(config.data)
-    with pytest.raises(InputError, match="did not come with it"):
+    with pytest.raises(InputError, match="was not included in it"):
         read_lexicon(config.text.lexicon)
 
 

@@ -142,7 +142,7 @@ def test_a_record_of_a_backbone_that_claims_other_sizes_is_refused(tmp_path, mon
     monkeypatch.setenv(backbones.FOLDER, str(tmp_path))
     assert replace(known, **elsewhere).find_backbone("run").folder == tmp_path / "bert"
     replace(known, files={"../../secret": "0"}).write(tmp_path)
-    with pytest.raises(RunDamaged, match="no name of a file of weights"):
+    with pytest.raises(RunDamaged, match="not the name of a weight file"):
         BackboneRecord.read(tmp_path)
 
 
@@ -191,11 +191,11 @@ SPOILT = {
     r"'\.\./b\.safetensors' is no name of a file": indexed({"a": "../b.safetensors"}),
     "holds an adapter.*merge the two": lambda folder: (folder / backbones.ADAPTER).write_text("{}"),
     r"config\.json: cannot be read: it is no JSON$": lambda folder: (folder / "config.json").write_text("root:x:0:0"),
-    r"of the kind \[\]; used are bert": {"model_type": []},
-    "of the kind 'gpt2'; used are bert, electra, distilbert": {"model_type": "gpt2"},
+    r"of the kind \[\]; supported are bert": {"model_type": []},
+    "of the kind 'gpt2'; supported are bert, electra, distilbert": {"model_type": "gpt2"},
     "hidden_size='wide': a whole number, at least 1": {"hidden_size": "wide"},
     "has no places for tokens": {"max_position_embeddings": 2},
-    "only 'absolute' is read": {"position_embedding_type": "relative_key"},
+    "only 'absolute' is supported": {"position_embedding_type": "relative_key"},
     r"model\.layers=1000000: 1 to 128 are read": {"num_hidden_layers": 10**6},
     r"text\.max_vocab=100000000: 8 to 10000000 are read": {"vocab_size": 10**8},
 }
@@ -229,7 +229,7 @@ def test_a_training_that_does_not_fit_is_refused_before_it_begins():
     check_time(config, 6.9 * 86_400)
     with pytest.raises(ConfigError, match=r"about 23 days here, .* choose training\.frozen=13 \(only the head"):
         check_time(config, 23 * 86_400)
-    with pytest.raises(ConfigError, match=r"begun; choose fewer training\.epochs, or data\.limit, or a smaller"):
+    with pytest.raises(ConfigError, match=r"allowed; choose fewer training\.epochs, or data\.limit, or a smaller"):
         check_time(probe, 23 * 86_400)
 
 
@@ -349,7 +349,7 @@ def test_weights_that_do_not_change_are_named_and_not_copied(store, begin, tiny_
     before = load_run(store, "probe").predict(texts).probabilities
     moved = tmp_path / "own" / "mine"
     shutil.move(tiny_backbone, moved)
-    with pytest.raises(RunDamaged, match=r"'probe' keeps no copy of the weights that it did not.*put it back, or"):
+    with pytest.raises(RunDamaged, match=r"'probe' stores no copy of the weights that it did not.*put it back, or"):
         load_run(store, "probe")
     monkeypatch.setenv(backbones.FOLDER, str(moved.parent))
     whole, kept = (run / WEIGHTS).read_bytes(), load_file(run / WEIGHTS)

@@ -78,7 +78,7 @@ def test_what_will_be_left_out_is_known_before_the_training(store, write, settin
     assert checked["splits"] == {name: len(rows) for name, rows in load_trained_data(begun).splits.items()}
     begin(store, "third", write(0, 60), **{"data.seed": 1})
     refused = api.data_check(write(0, 60), start="third", store=store)
-    assert not refused["ok"] and "are too few to judge by" in refused["problem"]
+    assert not refused["ok"] and "are too few for evaluation" in refused["problem"]
     with pytest.raises(RunNotFound):
         api.data_check(write(0, 60), start="none", store=store)
 
@@ -101,7 +101,7 @@ def test_the_same_data_cut_the_same_way_lose_no_row_and_share_their_file(store, 
     assert not any(note.startswith("lineage") for note in again.data_notes)
     one, other = (find_files(store.get_path(each.run), each)[0] for each in (first, again))
     assert one != other and one.stat().st_ino == other.stat().st_ino
-    with pytest.raises(DataError, match="too few to judge by: 30 or half must be left"):
+    with pytest.raises(DataError, match="too few for evaluation: 30 or half must be left"):
         begin(store, "other", write(0, 60), **{"training.start": "first", "data.seed": 1})
 
 

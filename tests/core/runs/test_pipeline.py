@@ -214,7 +214,7 @@ def test_a_run_begins_anew_without_a_checkpoint_and_goes_on_without_the_files_th
     record = execute(
         store, run, on_event=lambda event: event.get("step") == 9 and training_jobs.cancel(store, run, keep=False)
     )
-    assert "begins it anew" in record.reason
+    assert "starts it again" in record.reason
     assert not (store.get_path(run) / CHECKPOINT).exists() and not store.is_cancel_requested(run)
     assert execute(store, run, on_event=cancel_at(store, run, 17)).status == "cancelled"
     rows = table.read_text()

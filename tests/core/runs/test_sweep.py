@@ -92,10 +92,10 @@ def test_another_plan_of_the_name_and_a_run_of_somebody_else_are_refused_and_sta
 REFUSED = {
     "grid: seeds": ({"grid": {"training.seed": ("1",)}}, "own options"),
     "grid: folds": ({"settings": {"data.folds": "3"}}, "own options"),
-    "twice": ({"models": ("vanilla", "vanilla")}, "models: a value stands there twice"),
+    "twice": ({"models": ("vanilla", "vanilla")}, "models: a value is given twice"),
     "nothing": ({"seeds": ()}, "seeds: nothing to try"),
     "both": ({"settings": {"training.lr": "0.1"}}, "not both"),
-    "name": ({"name": "../x"}, "no name for a sweep"),
+    "name": ({"name": "../x"}, "not a name for a sweep"),
     "one fold": ({"folds": 1}, "folds=1: 2 or more"),
     "folds": ({"folds": -2}, "folds=-2: 2 or more"),
     "many": ({"seeds": tuple(range(501))}, "2\u202f004 runs are more"),

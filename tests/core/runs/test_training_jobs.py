@@ -118,7 +118,7 @@ def test_a_process_that_does_not_answer_is_ended_when_it_is_asked_again(store, c
     record = training_jobs.cancel(store, "mine", keep=keep, insist=True)
     assert sleeping[0].wait(10) == -signal.SIGKILL
     assert record == store.read("mine") and record.status == "cancelled" and record.process is None
-    hint = "continues it" if keep else "begins it anew"
+    hint = "continues it" if keep else "starts it again"
     assert record.reason == f"cancelled; it did not answer and was ended; `sentiscope train --resume mine` {hint}"
     assert not asked.exists() and (store.get_path("mine") / CHECKPOINT).is_dir() is keep
 

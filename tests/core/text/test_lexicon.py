@@ -81,7 +81,7 @@ def test_counts_are_one_and_the_strength_at_the_sign(valence):
         ("good\t1\nbad\t-1\n", "names its columns"),
         ("emoji\tdescription\n:)\tsmile\n", "names its columns"),
         ("word\tpolarity\n", "no rows"),
-        ("fine\ngrand\nsuperb\n", "a list of 3 words and no polarity of any"),
+        ("fine\ngrand\nsuperb\n", "a list of 3 words without polarities"),
         ("fine\t9\nbad\t-9\n", "names its columns"),
         ("fine\t0.8\nbad\t-3\n", "names its columns"),
         ("fine,0,8\n", "names its columns"),

@@ -125,7 +125,7 @@ def test_a_panic_of_the_library_is_an_error_of_the_run(monkeypatch):
 
     tokenizer._model = Broken()
     for ask in (lambda: tokenizer.encode("good"), lambda: tokenizer.encode_batch(["good"])):
-        with pytest.raises(RunDamaged, match="the tokenizer of the backbone broke down: called `Result::unwrap"):
+        with pytest.raises(RunDamaged, match="the tokenizer of the backbone failed: called `Result::unwrap"):
             ask()
     with pytest.raises(KeyboardInterrupt), convert_panics():
         raise KeyboardInterrupt

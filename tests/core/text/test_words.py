@@ -68,7 +68,7 @@ def test_the_words_of_a_passage_are_a_whole_number(asked, words):
 
 @pytest.mark.parametrize("asked", [-1, 2.5, float("nan"), "5", True, None])
 def test_all_else_is_refused(asked):
-    with pytest.raises(InputError, match=r"--passage .*: words of a passage, 1 at least"):
+    with pytest.raises(InputError, match=r"--passage .*: words per passage, at least 1"):
         check_passage(asked)
 
 
