@@ -160,7 +160,9 @@ def test_teachers_that_make_no_sense_are_refused_by_name(store, tiny, tmp_path):
     assert [record.run for record in store.list()] == ["waiting"]
     done = dataclasses.replace(waiting, status="done", classes=("bad", "good"))
     check_classes(done, ("good", "bad"), "single")
-    with pytest.raises(ConfigError, match="its classes are bad, good, those of these data no, yes; give them the same names"):
+    with pytest.raises(
+        ConfigError, match="its classes are bad, good, those of these data no, yes; give them the same names"
+    ):
         check_classes(done, ("no", "yes"), "single")
     with pytest.raises(ConfigError, match="knows one label per text, and these data have several labels"):
         check_classes(done, ("bad", "good"), "multi")

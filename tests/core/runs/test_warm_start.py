@@ -88,7 +88,11 @@ def test_what_nothing_can_start_from_is_told(store, tiny):
         ("vanilla", {"training.frozen": 1}, r"training\.frozen=1: only for a training that starts from another run"),
         ("vanilla", {"text.grown": 5}, r"text\.grown=5: only for a training that starts"),
         ("vanilla", {"training.start": "x", "training.frozen": 4}, r"the words and 2 layers, so 3 at most"),
-        ("vanilla", {"training.start": "x", "training.vectors": "ppmi"}, r"training\.vectors=ppmi: a training that starts"),
+        (
+            "vanilla",
+            {"training.start": "x", "training.vectors": "ppmi"},
+            r"training\.vectors=ppmi: a training that starts",
+        ),
         ("vanilla", {"training.teacher_weight": 0.5}, r"training\.teacher_weight=0\.5: there is no teacher"),
         ("vanilla", {"training.teacher": "../x"}, r"teacher='\.\./x': tfidf, or the name of a run"),
         ("tfidf-logreg", {"training.teacher": "tfidf"}, r"training\.teacher=tfidf: .*solved in one go"),
