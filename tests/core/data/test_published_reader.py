@@ -117,7 +117,7 @@ LABEL = r"train\.csv, row {}, field 'class': {}"
     [
         ("yelp-5", "train.csv", "1,good\n6,great\n", LABEL.format(2, "the label '6' is none of 1, 2, 3, 4, 5;")),
         ("yelp-5", "train.csv", "1,good\n,great\n", LABEL.format(2, "an empty label is none of")),
-        ("yelp-5", "train.csv", "label,text\n1,good\n", LABEL.format(1, r"the label 'label' .* labels\.json stands")),
+        ("yelp-5", "train.csv", "label,text\n1,good\n", LABEL.format(1, r"the label 'label' .* labels\.json is in")),
         ("yelp-5", "train.csv", "1,good\n2,a,b\n", r"train\.csv, row 2: has 3 fields where 2 are published"),
         ("yelp-5", "train.csv", "", r"train\.csv: has no row with a text; as published"),
         ("yelp-5", "train.csv", '"1","fine"\n"2","café"\n', r"train\.csv: is not UTF-8: see line 2"),
