@@ -38,7 +38,7 @@ def store(tmp_path) -> RunStore:
 
 def test_a_session_with_keys_alone(browser, server, codes):
     wrong = int(read_table(RunStore(ROOT / "trained"), "starter-vanilla").frame["wrong"].sum())
-    codes.add("other")
+    codes.add_code("other")
     page, complaints = visit(browser, server)
     page.goto(f"{server}/errors?run=starter-vanilla")
     page.locator(".reader .codes button").first.wait_for()
@@ -49,7 +49,7 @@ def test_a_session_with_keys_alone(browser, server, codes):
     author.fill("ann 123 jku")
     author.press("Enter")
     settle(page)
-    assert codes.coded().given == {}, "keys rest while a field has the focus"
+    assert codes.read_annotations().given == {}, "keys rest while a field has the focus"
     page.locator(".reader .list").focus()
     expect(page.locator(PLACE)).to_have_text(f"1 of {wrong}")
     waits = []
@@ -60,8 +60,8 @@ def test_a_session_with_keys_alone(browser, server, codes):
         expect(page.locator(PLACE)).to_have_text(f"{row + 2} of {wrong}")
         waits.append(time.perf_counter() - begun)
         # Not faster than codes are written: under the load of .ci/run the 25 did not all arrive.
-        until(page, lambda row=row: len(codes.coded("ann 123 jku").given) == row + 1)
-    given = codes.coded("ann 123 jku").given
+        until(page, lambda row=row: len(codes.read_annotations("ann 123 jku").given) == row + 1)
+    given = codes.read_annotations("ann 123 jku").given
     assert sorted({len(codes) for each in given.values() for codes in each.values()}) == [1]
     print(f"key to next sentence: median {statistics.median(waits):.3f} s, most {max(waits):.3f} s")
     page.keyboard.press("n")
@@ -69,10 +69,10 @@ def test_a_session_with_keys_alone(browser, server, codes):
     page.keyboard.press("Escape")
     page.keyboard.press("k")
     expect(page.locator(PLACE)).to_have_text(f"{ROWS} of {wrong}")
-    until(page, lambda: list(codes.coded().notes.values()) == [{"ann 123 jku": "12 j u"}])
+    until(page, lambda: list(codes.read_annotations().notes.values()) == [{"ann 123 jku": "12 j u"}])
     page.keyboard.press("u")
-    until(page, lambda: codes.coded().notes == {})
-    assert len(codes.coded().given) == ROWS
+    until(page, lambda: codes.read_annotations().notes == {})
+    assert len(codes.read_annotations().given) == ROWS
     expect(page.locator(PLACE)).to_have_text(f"{ROWS + 1} of {wrong}")  # what was taken back is of that sentence
     for rest in (0, 200, 400):  # milliseconds: the page hears after 350 where the reader rests
         page.keyboard.press("n")
@@ -82,16 +82,16 @@ def test_a_session_with_keys_alone(browser, server, codes):
         page.wait_for_timeout(rest)
         page.keyboard.press("u")
         expect(page.locator(PLACE)).to_have_text(f"{ROWS + 1} of {wrong}")
-        until(page, lambda: codes.coded().notes == {})
+        until(page, lambda: codes.read_annotations().notes == {})
         settle(page)
         expect(page.locator(PLACE)).to_have_text(f"{ROWS + 1} of {wrong}")
     for key in "1u2":  # the second code comes after what is taken back, however busy the page is
         page.keyboard.press(key)
     expect(page.locator(".reader .codes [aria-pressed=true]")).to_have_text(["2label"])
-    until(page, lambda: len(codes.coded().given) > ROWS)
-    assert sorted(codes.coded().given[found] for found in codes.coded().given.keys() - given.keys()) == [
-        {"ann 123 jku": ("label",)}
-    ]
+    until(page, lambda: len(codes.read_annotations().given) > ROWS)
+    assert sorted(
+        codes.read_annotations().given[found] for found in codes.read_annotations().given.keys() - given.keys()
+    ) == [{"ann 123 jku": ("label",)}]
     page.reload()
     page.locator(".reader .codes button").first.wait_for()
     expect(page.get_by_role("textbox", name="Author", exact=True)).to_have_value("ann 123 jku")
@@ -236,7 +236,7 @@ def test_a_codebook_of_ten_is_made_on_the_page_where_little_of_it_shows(browser,
         page.get_by_role("button", name="Add", exact=True).click()
         expect(page.locator(".st-key-fig-codes tbody tr[data-id]")).to_have_count(number)
         settle(page)
-    assert {code.name: code.place for code in codes.coded().book} == {
+    assert {code.name: code.place for code in codes.read_annotations().book} == {
         **{"irony": 1, "label": 2},
         **{f"cause {number}": number for number in range(3, 10)},
         "cause 10": 0,
@@ -247,9 +247,9 @@ def test_a_codebook_of_ten_is_made_on_the_page_where_little_of_it_shows(browser,
 def test_codes_are_renamed_merged_split_and_removed_by_hand(browser, server, codes):
     frame = read_table(RunStore(ROOT / "trained"), "starter-vanilla").frame
     first, second = frame["key"][frame["wrong"]].tolist()[:2]
-    codes.add("sarcasm")
-    codes.code([first], ["irony"], author="ann")
-    codes.code([second], ["sarcasm"], author="ann")
+    codes.add_code("sarcasm")
+    codes.code_rows([first], ["irony"], author="ann")
+    codes.code_rows([second], ["sarcasm"], author="ann")
     page, complaints = opened(browser, server, "ann")
     page.locator(".reader .codes button").nth(2).wait_for()
     settle(page)
@@ -271,7 +271,7 @@ def test_codes_are_renamed_merged_split_and_removed_by_hand(browser, server, cod
     names = page.locator(".st-key-fig-codes tbody tr[data-id]")
     expect(names).to_have_count(2)
     settle(page)
-    assert [codes.coded().of(key) for key in (first, second)] == [("irony",), ("irony",)]
+    assert [codes.read_annotations().get_codes(key) for key in (first, second)] == [("irony",), ("irony",)]
 
     choose("Code", "irony")
     part = book.get_by_role("textbox", name="Split off as")
@@ -281,7 +281,7 @@ def test_codes_are_renamed_merged_split_and_removed_by_hand(browser, server, cod
     book.get_by_role("button", name="Split").click()
     expect(names).to_have_count(3)
     settle(page)
-    assert [codes.coded().of(key) for key in (first, second)] == [("dry humour",), ("dry humour",)], (
+    assert [codes.read_annotations().get_codes(key) for key in (first, second)] == [("dry humour",), ("dry humour",)], (
         "all that is selected"
     )
 
@@ -292,11 +292,11 @@ def test_codes_are_renamed_merged_split_and_removed_by_hand(browser, server, cod
     book.get_by_role("button", name="Save").click()
     expect(names.filter(has_text="dry humour")).to_have_count(0)
     settle(page)
-    assert codes.coded().of(first) == ("humour",)
+    assert codes.read_annotations().get_codes(first) == ("humour",)
 
     choose("Code", "label")
     book.get_by_role("button", name="Remove").click()
     expect(names).to_have_count(2)
     settle(page)
-    assert {code.name for code in codes.coded().book} == {"irony", "humour"}
+    assert {code.name for code in codes.read_annotations().book} == {"irony", "humour"}
     assert complaints == []

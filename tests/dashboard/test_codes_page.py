@@ -263,13 +263,15 @@ def test_codings_and_codebooks_are_imported_from_their_files(page, codes, keys, 
         format_codebook(codes),
     )
     codes.code_rows(keys[:3], [])
-    codes.merge(["irony"], "label")
+    codes.merge_codes(["irony"], "label")
     app = page(select="all")
     for content in (book, codings):
         data = content if isinstance(content, bytes) else content.encode()
         named(app.file_uploader, "Import codes").set_value(("codes.csv", data, "text/csv")).run()
     assert [each.name for each in codes.list_codes()] == ["irony", "label"]
-    assert set(codes.read_annotations().given) == set(keys[:3]) and codes.read_annotations().of(keys[0]) == ("irony",)
+    assert set(codes.read_annotations().given) == set(keys[:3]) and codes.read_annotations().get_codes(keys[0]) == (
+        "irony",
+    )
     named(app.file_uploader, "Import codes").set_value(("x.csv", b"key,codes\nnobody,irony\n", "text/csv")).run()
     assert "This change was not stored" in words(app)
 

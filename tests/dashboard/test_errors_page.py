@@ -51,7 +51,7 @@ def forget(*names: str) -> None:
 
 def test_where_finding_forgotten_tags_fails_the_list_stands_and_the_next_visit_tries_again(page, monkeypatch):
     whole(page(split="validation"))
-    forget("known")
+    forget("read_tagged_rows")
     with monkeypatch.context() as patch:
         patch.setattr("core.error_analysis.predictions_table.Phrases", lambda texts: 1 / 0)
         app = whole(page(split="validation"))
@@ -164,7 +164,7 @@ def test_tags_that_other_runs_give_and_what_is_not_here(app):
     page = picked(None)
     assert "models disagree – none is picked above" in words(page)
     answering(store, "seed", right_where(np.arange(60) > 12, labels), rows, training__seed=7)
-    forget("_seeds")
+    forget("_list_seeds")
     page = whole(page.run())
     assert tags()["tag=seeds disagree"] == 3 and "seeds disagree –" not in words(page)
 

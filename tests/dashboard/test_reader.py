@@ -74,7 +74,7 @@ def test_the_key_of_a_typed_text_is_a_digest(runs):
 @pytest.mark.slow
 def test_both_readers_find_the_same(runs):
     record, lone = data.store().read("finished"), Reader(RunStore(runs))
-    for read in (lambda one: one.report(record, "test").examples, lambda one: one.points(record, "test")):
+    for read in (lambda one: one.make_report(record, "test").examples, lambda one: one.read_points(record, "test")):
         assert read(lone).equals(read(data)) and read(lone) is not read(lone) and read(data) is read(data)
     methods = [
         one.compare_methods("finished", "not good", "positive", UNCHANGED, ("deletion",)) for one in (lone, data)
@@ -116,5 +116,5 @@ def test_splits_stand_in_the_order_of_work(runs):
 def test_answers_of_two_kinds_to_the_same_question_are_kept_apart(runs):
     asked = ("finished", "good", "positive")
     found = [type(ask(*asked)).__name__ for ask in (data.parts, data.lambdas, data.pushed) for _ in range(2)]
-    assert found == ["Parts", "Parts", "LambdaCurves", "LambdaCurves", "Pushed", "Pushed"]
+    assert found == [*["AblationEffects"] * 2, *["LambdaCurves"] * 2, *["AttributedWords"] * 2]
     assert data.parts(*asked) is data.parts(*asked) is not data.parts("finished", "good", "negative")

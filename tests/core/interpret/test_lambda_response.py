@@ -112,9 +112,9 @@ def test_a_run_knows_where_its_lambdas_started_and_eight_threads_at_once_get_wha
     assert [each.start for each in curves] == pytest.approx([0.206323, 0.319918, 0.496448], abs=1e-6)
     learned = [value for layer in loaded.record.results["lambda"] for value in layer]
     assert [each.learned for each in curves] == pytest.approx(learned, abs=1e-6) and every.start is None
-    assert every.at(1.0)[1] == pytest.approx(view.probabilities[alone.target], abs=1e-5)
+    assert every.get_point(1.0)[1] == pytest.approx(view.probabilities[alone.target], abs=1e-5)
     with ThreadPoolExecutor(8) as pool:
-        answers = [pool.submit(loaded.lambdas, TEXT) for _ in range(4)]
+        answers = [pool.submit(loaded.measure_lambdas, TEXT) for _ in range(4)]
         visits = [pool.submit(loaded.inspect, TEXT) for _ in range(20)]
     assert all(same_but_for_rounding(each.result(), alone) for each in answers)
     assert all(same_but_for_rounding(each.result().probabilities, view.probabilities) for each in visits)

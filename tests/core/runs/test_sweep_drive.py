@@ -171,7 +171,7 @@ def test_the_time_left_is_that_of_finished_runs_of_the_same_cell_and_of_steps(st
 def test_a_detached_sweep_goes_on_in_a_process_of_its_own(store, monkeypatch):
     plan(store)
     code = "import sys, time\nfrom core.runs import sweep_drive\nfrom core.runs.store import RunStore\n"
-    code += "with sweep_drive.holding(RunStore(), sys.argv[1]): time.sleep(1)"
+    code += "with sweep_drive.hold_sweep(RunStore(), sys.argv[1]): time.sleep(1)"
     monkeypatch.setattr(sweep_drive, "build_command", lambda name: [sys.executable, "-c", code, name])
     sweep_drive.start_driver(store, "study")
     assert sweep_drive.is_driven(store, "study")

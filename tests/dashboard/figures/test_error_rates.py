@@ -85,7 +85,9 @@ def test_a_run_that_stands_beside_has_a_row_and_is_no_slice(tmp_path):
     after = apply_query(known, f"all;{rule}", store)
     np.testing.assert_array_equal(after.rows, apart)
     assert after.description == "all, models disagree with two"
-    slices = rates.build_slices_table(rates.find_slices(apply_query(known.beside("two"), "all", store))).marks.rows
+    slices = rates.build_slices_table(
+        rates.find_slices(apply_query(known.add_peer_run("two"), "all", store))
+    ).marks.rows
     assert not any(rule in each.id for each in slices)
 
 

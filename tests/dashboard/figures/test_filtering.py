@@ -70,7 +70,7 @@ def test_an_option_leaves_as_many_rows_as_choosing_it_selects(known):
         before, (words, _, _) = apply_query(known[0], select, known[1]), said(known, select)
         for name, option in ((name, option) for name, word in words.items() for option in word["options"]):
             value = f"id={option['value']}" if name == "asked" and option["value"] else option["value"]
-            rules = update_clauses(before.clauses, before.facets, name, value, known[0].bare.asked)
+            rules = update_clauses(before.clauses, before.facets, name, value, known[0].base_facets.asked)
             found = apply_query(known[0], ";".join(rules), known[1]).places
             assert option["n"] == len(found), (select, name, option)
     told = {o["value"]: o["n"] for o in said(known, "all")[0]["code"]["options"]}
