@@ -114,7 +114,9 @@ def test_one_that_does_not_start_is_said_and_where_all_are_busy_one_is_asked_to_
     (tmp_path / "a.csv").touch()
     monkeypatch.setattr(sandbox, "_READERS", sandbox._Readers())
     monkeypatch.setattr(sandbox.sys, "executable", "/bin/false")
-    with pytest.raises(NotAvailable, match=r"does not start; see what `/bin/false -P -m core\.data\.sandbox_worker` says"):
+    with pytest.raises(
+        NotAvailable, match=r"does not start; see what `/bin/false -P -m core\.data\.sandbox_worker` says"
+    ):
         sandbox.inspect_file(tmp_path / "a.csv", AS_FOUND)
     readers = sandbox._Readers()
     with (
