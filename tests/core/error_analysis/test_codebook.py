@@ -171,9 +171,13 @@ def test_upper_and_lower_case_are_one_code_wherever_it_is_named(codes):
     codes.give_codes(["b"], ["Irony"], author="ann")
     assert codes.read_annotations().given == {"a": {"ann": ("irony",)}, "b": {"ann": ("irony",)}}
     assert codes.read_annotations().match_code(["a", "c"], "Irony").tolist() == [True, False]
-    assert codes.split_code("Irony", "NEGATION", ["a"]) == 1 and codes.read_annotations().get_codes("a") == ("negation",)
+    assert codes.split_code("Irony", "NEGATION", ["a"]) == 1 and codes.read_annotations().get_codes("a") == (
+        "negation",
+    )
     assert codes.merge_codes(["Negation"], "Irony") == 1 and codes.read_annotations().get_codes("a") == ("irony",)
-    assert codes.edit_code("IRONY", to="Irony").name == "Irony" and codes.read_annotations().get_codes("b") == ("Irony",)
+    assert codes.edit_code("IRONY", to="Irony").name == "Irony" and codes.read_annotations().get_codes("b") == (
+        "Irony",
+    )
 
 
 @pytest.mark.parametrize(
