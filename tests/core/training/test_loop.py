@@ -177,7 +177,7 @@ def test_lambda_learns_at_its_own_rate(make):
 @pytest.mark.slow
 def test_the_history_begins_before_the_first_update_and_follows_the_schedule(make):
     job = make(warmup=0.2)
-    before = [layer[:, 0].tolist() for layer in job.model.lambdas()]
+    before = [layer[:, 0].tolist() for layer in job.model.get_lambdas()]
     job.run()
     rows = read_history(job.history).select_kind("step")
     assert [row["step"] for row in rows] == list(range(22))
