@@ -63,7 +63,7 @@ class PageReader(Reader):
 
     def _make_drawing_key(self, figure: Figure[Any], source: Source, look: Look) -> Key:
         files, runs = (RECORD, HISTORY, WEIGHTS, PREDICTIONS, TAGS), [source.record, *source.others]
-        known = [self.make_files_key(record.run, source.split, *files) for record in runs]
+        known = [self.make_key(record.run, source.split, *files) for record in runs]
         return figure.name, known, source.text, source.edits, figure.get_choices(source), look
 
     @cache_result(256, _make_drawing_key)

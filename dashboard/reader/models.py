@@ -257,7 +257,7 @@ class ModelReader(RunReader):
         return [split for split in self.list_splits(run) if (folder / split / EMBEDDINGS).is_file()]
 
     @cache_result(
-        256, lambda self, run, *asked: (self.make_files_key(run, asked[0], EMBEDDINGS, PREDICTIONS), asked), copied=True
+        256, lambda self, run, *asked: (self.make_key(run, asked[0], EMBEDDINGS, PREDICTIONS), asked), copied=True
     )
     def get_map_files(self, run: str, split: str, config: ProjectionConfig) -> MapFiles:
         """Return the files of a map of this split, computed or not; InputError: the split has no embeddings."""
@@ -284,9 +284,7 @@ class ModelReader(RunReader):
         """Return the vectors that a map is made from; NotAvailable: the layers of the model have not been read."""
         return files.read_space(record.classes)
 
-    @cache_result(
-        64, lambda self, run, split: self.make_files_key(run, split, PREDICTIONS, WEIGHTS, TOKENIZER), copied=True
-    )
+    @cache_result(64, lambda self, run, split: self.make_key(run, split, PREDICTIONS, WEIGHTS, TOKENIZER), copied=True)
     def get_layer_files(self, run: str, split: str) -> LayerFiles:
         """Return the files of a split's layers, computed or not; NotAvailable: the model has none, or no weights."""
         return LayerFiles.from_run(self.store(), run, split)

@@ -85,13 +85,13 @@ class RunReader:
         """Say why the texts of a run cannot be shown here, and what to do; empty: they can."""
         return explain_lacking_texts(self.store().get_path(record.run), record)
 
-    def make_files_key(self, run: str, split: str, *names: str) -> Key:
+    def make_key(self, run: str, split: str, *names: str) -> Key:
         """Return the folder of a run, one of its splits or none, and the versions of files of either."""
         return make_folder_key(self.store().get_path(run), split, *names)
 
     def make_split_key(self, record: RunRecord, split: str, *names: str) -> Key:
         """Return the version of the predictions of a split, and of further files."""
-        return *self.make_files_key(record.run, split, PREDICTIONS, *names), record.classes
+        return *self.make_key(record.run, split, PREDICTIONS, *names), record.classes
 
     def make_model_key(self, run: str, *asked: object) -> Key:
         """Return the cache key of a request to a model: store, run, fingerprint of the weights, arguments."""
@@ -113,7 +113,7 @@ class RunReader:
     def _make_history_key(self, record: RunRecord) -> Key:
         chosen, progress = record.config.training, record.progress
         settings = chosen.epochs, chosen.metric, progress.get("steps"), progress.get("rows")
-        return *self.make_files_key(record.run, "", HISTORY), *settings
+        return *self.make_key(record.run, "", HISTORY), *settings
 
     @cache_result(1024, _make_history_key)
     def read_curves(self, record: RunRecord) -> tuple[Curves, int]:
@@ -150,7 +150,7 @@ class RunReader:
         """Return a row for each text of a split, with its predictions."""
         return decisions.build_points_table(self.read_predictions(record, split), record.classes)
 
-    @cache_result(8, lambda self, record, split: self.make_files_key(record.run, split, TAGS))
+    @cache_result(8, lambda self, record, split: self.make_key(record.run, split, TAGS))
     def read_tags(self, record: RunRecord, split: str) -> pd.DataFrame:
         """Read the predicted word tags of a split (`core.runs.word_tagging`); NotAvailable: it has none."""
         return run_files.word_tagging.read_tags(self.store().get_path(record.run), split)
@@ -169,17 +169,13 @@ class RunReader:
         return run_files.comparison.compare_models(self.align_predictions(runs, split), metrics=[metric])
 
     @cache_result(
-        1024,
-        lambda self, record: (
-            *self.make_files_key(record.run, "", RECORD),
-            costs.get_version(self.store(), record.run),
-        ),
+        1024, lambda self, record: (*self.make_key(record.run, "", RECORD), costs.get_version(self.store(), record.run))
     )
     def read_efficiency(self, record: RunRecord) -> Efficiency:
         """Return the costs of a run, as far as they are known on this machine."""
         return costs.read_efficiency(self.store(), record)
 
-    @cache_result(256, lambda self, record: self.make_files_key(record.run, TEST, METRICS), copied=True)
+    @cache_result(256, lambda self, record: self.make_key(record.run, TEST, METRICS), copied=True)
     def count_test_rows(self, record: RunRecord) -> int:
         """Return the number of test texts that a run was measured on; 0 where it was not."""
         try:
