@@ -266,7 +266,7 @@ class TableTags:
         """Return the same tags, with those from a comparison with another run."""
         other = copy.copy(self)  # with all that was found already
         other._against = (run,)
-        for name in ("there", "_models"):
+        for name in ("available", "_models"):
             other.__dict__.pop(name, None)
         return other
 

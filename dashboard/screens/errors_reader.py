@@ -67,7 +67,7 @@ def show_codes_part(shown: RowSelection) -> None:
 def _show_codes(shown: RowSelection) -> None:
     _rerun_on_change()
     if text := state.pop_value(state.CODES_REFUSED):
-        show_problem("This was not written down", str(text))
+        show_problem("This change was not stored", str(text))
     record = shown.table.record
     try:
         show_codes(shown, data.read_annotations(record, state.get_author()), data.read_annotations(record))
@@ -94,7 +94,7 @@ def _show_texts(shown: RowSelection) -> None:
     reading = SentenceList(shown, at, known, without, said, again, undone=get_last_undo(), around=around)
     note = ERRORS.resolve_text(ERRORS.note, reading)
     if text := state.pop_value(state.NOT_WRITTEN):
-        show_problem("This was not written down", str(text))
+        show_problem("This change was not stored", str(text))
     show_drawing(
         ERRORS.draw(reading, get_look()),
         ERRORS.name,

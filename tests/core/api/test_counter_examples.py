@@ -23,7 +23,7 @@ def place(tmp_path_factory):
 def test_from_keeping_to_a_training_whose_metrics_know_none_of_them(cli, place):
     train = ("train", "--data", "own.csv", "--model", "tfidf-logreg")
     assert "examples" not in cli.json(*train, "--name", "plain")
-    cli.refused("no counter-examples are kept yet", *train, "--add", "counter-examples")
+    cli.refused("no counter-examples are stored yet", *train, "--add", "counter-examples")
     for text, label in (("not bad at all", "plus"), ("=hardly good", "minus"), ("sentence number 0 is bad", "plus")):
         assert cli("counter-examples", "keep", text, "--label", label, "--author", "ann", "--run", "plain")[0] == 0
     wrong = ("counter-examples", "keep", "x", "--label", "so so", "--run", "plain")
