@@ -59,7 +59,7 @@ def behave(
 
 
 def print_behave(result: dict[str, Any]) -> None:
-    """Print the failure rate of each capability, and on which the runs differ."""
+    """Print the failure rate of each capability in behavioural tests, and on which capabilities the runs differ."""
     suite, names = result["suite"], [each["run"] for each in result["runs"]]
     of = "1 capability" if suite["capabilities"] == 1 else f"{suite['capabilities']} capabilities"
     said = f"{plural(suite['tests'], 'test')} of {of}, {plural(suite['cases'], 'case')}"

@@ -1,4 +1,4 @@
-"""Sweeps: plan many runs, drive them, show their table."""
+"""Sweeps of many training runs: plan the runs, drive them, show their table."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def _write_table(result: dict[str, Any], file: Path) -> None:
 
 
 def print_sweep(result: dict[str, Any]) -> None:
-    """Print the plan of a dry run, how to watch one in the background, or the table."""
+    """Print the plan of a sweep's dry run, how to watch a sweep in the background, or the table of results."""
     plan, told = result["plan"], result["progress"]
     left = format_time_left(told["seconds_left"], told["unknown"])
     if "rows" in result:
@@ -191,7 +191,7 @@ def print_sweep(result: dict[str, Any]) -> None:
 
 
 def print_sweeps_list(result: dict[str, Any]) -> None:
-    """Print a row for each sweep."""
+    """Print a row for each sweep, with the progress of its runs."""
     tabulate(result["sweeps"], ("sweep", "runs", *STATES, "models", "data", "reason"), "sweep")
 
 
@@ -200,7 +200,7 @@ print_sweeps_remove = make_printer(lambda r: f"removed, with {r['runs']} runs")
 
 
 def print_sweeps_show(result: dict[str, Any]) -> None:
-    """Print the first metric with all comparisons, the others alone."""
+    """Print the results of a sweep: the first metric with all comparisons, the other metrics alone."""
     told = result["progress"]
     counts = ", ".join(f"{told[state]} {state}" for state in STATES if told[state])
     say(f": {told['runs']} runs, {counts}", head=result["sweep"])

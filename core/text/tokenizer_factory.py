@@ -33,7 +33,7 @@ ALWAYS = {"normaliser", "tokenizer", "max_vocab", "min_freq", "max_length"}
 
 
 def fit_tokenizer(texts: Iterable[str], config: TextConfig, published: PublishedTokenizer | None = None) -> Tokenizer:
-    """Fit the configured tokenizer on training texts, deterministically; `published` is the backbone's, if any."""
+    """Fit the tokenizer of the settings on training texts; `published` is that of a pretrained encoder, if any."""
     texts = list(texts)
     if is_mostly_pairs(texts):
         return _add_knowledge(_fit_on_pairs(texts, config, published), texts, config)
@@ -47,7 +47,7 @@ def _fit(texts: Sequence[str], config: TextConfig, published: PublishedTokenizer
 
 
 def _fit_on_pairs(texts: Sequence[str], config: TextConfig, published: PublishedTokenizer | None) -> Tokenizer:
-    """Fit a tokenizer on the single texts of pairs; the pair mark becomes its first entry, or the backbone's marks."""
+    """Fit a tokenizer on the single texts of text pairs; add the pair mark, unless a pretrained encoder has its own."""
     parts = [part for text in texts for part in split_pair(text) or (text,)]
     fitted = _fit(parts, config, published)
     if isinstance(fitted, WordTokenizer | BpeTokenizer):
@@ -93,7 +93,7 @@ def _add_knowledge(tokenizer: Tokenizer, texts: list[str], config: TextConfig) -
 
 
 def _choose_tagger(texts: Sequence[str], config: TextConfig) -> tuple[Tagger | None, tuple[str, ...]]:
-    """Return the tagger for these training texts by the settings, and a note on the choice."""
+    """Return the part-of-speech tagger that the settings choose for training texts, and a note on the choice."""
     if config.tagger == "none":
         return None, ()
     if config.tagger != "auto":
@@ -132,7 +132,7 @@ def load_tokenizer(path: Path) -> Tokenizer:
 
 
 def _read_config(tree: dict[str, Any]) -> TextConfig:
-    """Read a saved TextConfig; a missing newer setting gets the default that reproduces the old behaviour."""
+    """Read a tokenizer's saved text settings; a missing newer setting gets the default that keeps the old behaviour."""
     if missing := sorted(ALWAYS - set(tree)):
         raise ValueError(f"the field config.{missing[0]} is missing")
     if unknown := sorted(set(tree) - {field.name for field in dataclasses.fields(TextConfig)}):
