@@ -26,18 +26,18 @@ def to_canonical_json(value: Any) -> str:
 
 
 def hash_value(value: Any) -> str:
-    """Return the SHA-256 (64 hex digits) of the canonical JSON of `value`."""
+    """Return the SHA-256 (64 hex digits) of a value's canonical JSON, which is the same for equal values."""
     return hashlib.sha256(to_canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def hash_file(path: Path) -> str:
-    """Return the SHA-256 (64 hex digits) of the bytes of a file."""
+    """Return the SHA-256 (64 hex digits) of the content of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def get_file_version(path: Path) -> str:
-    """Return a file's modification time and size as a text that tells versions apart; empty if there is no file."""
+    """Return a file's modification time and size as a text that distinguishes versions; empty if there is no file."""
     try:
         found = path.stat()
     except OSError:

@@ -13,12 +13,12 @@ def count(value: int) -> str:
 
 
 def whole_percent(share: float) -> str:
-    """Format a share in whole percent: `12 %`."""
+    """Format a share (0 to 1) in whole percent: `12 %`."""
     return f"{100 * share:.0f} %"
 
 
 def percent(share: float) -> str:
-    """Format a share with one digit after the decimal point: `17.5 %`."""
+    """Format a share (0 to 1) in percent with one decimal place: `17.5 %`."""
     return f"{number(100 * share, 1)} %"
 
 

@@ -25,7 +25,7 @@ def make_getattr(room: str) -> Callable[[str], ModuleType]:
 
 
 class _LazyModule:
-    """A stand-in for a module, which is imported when one of its attributes is first used."""
+    """A proxy of a module, which is imported when one of its attributes is first used."""
 
     def __init__(self, name: str) -> None:
         self._name = name

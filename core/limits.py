@@ -14,7 +14,7 @@ class Quota:
     """A limit, a whole number, whose default an environment variable may change."""
 
     def __init__(self, variable: str, default: int, what: str) -> None:
-        """Store the environment variable, the default value, and the words for what is limited."""
+        """Store the environment variable, the default value, and the words that name the limited thing."""
         self.variable, self.default, self.what = variable, default, what
 
     def __call__(self) -> int:

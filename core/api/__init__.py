@@ -1,4 +1,4 @@
-"""The commands of Sentiscope as Python functions, which return plain data.
+"""The commands of Sentiscope as Python functions ("verbs"), which return plain data.
 
 Each is one function with one docstring. The command line is generated from it (`core.cli`); where its first argument is
 a run, it is a method of `Run` (`core.api.objects`). `print_VERB` next to it prints its result for a terminal.

@@ -1,4 +1,4 @@
-"""The effect of a model's parts on the prediction of a text: ablation, other λ, activation patching."""
+"""The effect of a model's parts on the prediction for a text: ablation, other λ, activation patching."""
 
 from __future__ import annotations
 

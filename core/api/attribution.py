@@ -125,7 +125,7 @@ def methods(
 
 
 def _describe_test(test: interpret.attribution_math.RankTest, first: str, second: str) -> dict[str, Any]:
-    """Return the p-value and verdict on whether two attribution methods rank words alike, and a sentence with both."""
+    """Return the p-value and verdict on whether two attribution methods rank words alike, and a sentence on both."""
     return {"p": test.p, "verdict": test.verdict, "sentence": test.describe(first, second)}
 
 

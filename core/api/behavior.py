@@ -1,4 +1,4 @@
-"""Behavioural tests of runs, by capability."""
+"""Behavioural tests of runs: failure rates by capability (negation, vocabulary …)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def behave(
     ] = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Measure how often runs fail behavioural tests, by capability.
+    """Measure how often runs fail behavioural tests of each capability (negation, vocabulary …).
 
     The answers of a run are stored in the cache of the machine, so that no model answers the same tests twice.
 

@@ -101,7 +101,7 @@ def _describe_draw(draw: error_analysis.code_prevalence.Draw) -> dict[str, Any]:
 def codes_list(
     run: RunName, *, split: Split = "", where: Clauses = (), author: Whose = None, store: Store = None
 ) -> dict[str, Any]:
-    """List the codebook, the number of coded rows by author, random samples and the last changes.
+    """List the codebook, the number of annotated rows by author, random samples and the last changes.
 
     Codes belong to the sentences of a data set: all runs on them share the codes (`core.error_analysis.codebook`).
 

@@ -29,7 +29,7 @@ def compare(
     ] = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Test which run is better, with paired tests that are corrected for the number of pairs.
+    """Test which of several runs is better, with paired tests that are corrected for the number of pairs.
 
     Runs that differ only in seed and fold are one model. Accuracy is tested by McNemar's exact test, other metrics
     by a paired bootstrap (the calibration error by paired swaps), several seeds paired by example and seed, six

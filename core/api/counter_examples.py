@@ -92,7 +92,7 @@ def counter_examples_export(
 
 
 def print_counter_examples_list(result: dict[str, Any]) -> None:
-    """Print a row for each counter-example, and how many a run gets wrong."""
+    """Print a row for each counter-example (a sentence that a model gets wrong), and how many a run gets wrong."""
     rows = result["counter_examples"]
     if not rows:
         say("None are stored yet: `sentiscope counter-examples keep TEXT --label CLASS`.")

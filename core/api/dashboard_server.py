@@ -30,7 +30,7 @@ def dashboard(
     host: Annotated[Sequence[str], CliArgument(metavar="NAME")] = (),
     browser: bool = True,
 ) -> int:
-    """Open the dashboard in the browser.
+    """Open the dashboard of Sentiscope in the browser.
 
     Args:
         port: Port to serve on.

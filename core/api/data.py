@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def data_list() -> dict[str, Any]:
-    """List the named data sets: which can be opened here, and how to get the others."""
+    """List the named data sets: which can be opened on this machine, and how to get the others."""
     return {
         "data": [
             {
@@ -113,7 +113,7 @@ def data_check(
     start: Annotated[str, CliArgument(name="--from", metavar="RUN")] = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Check a file, folder or data set: encoding, columns, labels, everything left out, and whether it can be used.
+    """Check a file, folder or data set: encoding, columns, labels, rows left out, and whether it can be used.
 
     Args:
         data: A registered name, a folder or a file.

@@ -1,4 +1,4 @@
-"""Figures and reports of a run, drawn by the dashboard through entry points of the installation."""
+"""Figures and reports of a run, drawn by the dashboard, which is found through package entry points."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def report(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Write a run, a comparison or a coding session as one HTML file that opens without a network.
+    """Write a report on a run, a comparison or a coding session as one HTML file that opens without a network.
 
     Args:
         file: The file to write; default: sentiscope-report-RUN.html, here. An existing file is not replaced.

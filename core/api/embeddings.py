@@ -31,7 +31,7 @@ def project(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Map a split's embeddings, store the map in the run for the dashboard, and measure how far it can be trusted.
+    """Map a split's embeddings to 2-D or 3-D, store the map in the run, and measure how far it can be trusted.
 
     Args:
         method: tsne, umap or pca.
@@ -116,7 +116,7 @@ def neighbours(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Find the sentences that are nearest to a sentence, or to a selection, in embedding space.
+    """Find the sentences that are nearest to a sentence, or to selected rows, in embedding space.
 
     Args:
         text: Any sentence.

@@ -36,7 +36,7 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """List what a run gets wrong: its predictions row by row, selected by rules.
+    """List the errors of a run, or other predictions that rules select, row by row.
 
     Args:
         where: wrong (default), right, all; true=, predicted=, margin<0.2, p_predicted=0.5..0.9, word=not good, text~not
@@ -121,7 +121,7 @@ def slices(
     split: Split = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """List saved selections (slices), which all runs on the same data share, and the run's metrics on each.
+    """List saved selections of rows (slices), which all runs on the same data share, and a run's metrics on each.
 
     Args:
         save: Save the selection of --where under this name.

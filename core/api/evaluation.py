@@ -224,7 +224,7 @@ def _print_costs(costs: Mapping[str, Any]) -> None:
 
 
 def _print_metrics(result: dict[str, Any]) -> None:
-    """Print each metric with its interval and TF-IDF's, then the metrics without rows seen in training, if any."""
+    """Print a run's metrics with intervals next to TF-IDF's, then those without rows seen in training, if any."""
     yardsticks = {} if "left_out" in result["yardsticks"] else result["yardsticks"]
     _print_metric_table(result, {model: found["metrics"] for model, found in yardsticks.items()})
     if unseen := result["unseen"]:

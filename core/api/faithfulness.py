@@ -30,7 +30,7 @@ def agreement(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Count how often the most attended word is the most needed one, and compute rank agreement with deletion.
+    """Count how often the most attended word of a text is the most needed one; compute rank agreement with deletion.
 
     Most attended: the word that receives most attention in the last layer, by size, mean over heads and queries. Most
     needed: the word whose deletion changes the log-odds of the predicted class most. If several differ only by

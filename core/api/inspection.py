@@ -107,7 +107,7 @@ def steps(
     intervene: Change = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Show the forward pass of one text as stages: formulas, and with --json the matrices.
+    """Show a model's forward pass on one text as stages: formulas, and with --json the matrices.
 
     Everything is computed from the weights in float64; the last matrix equals the output of `predict`.
 

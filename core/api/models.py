@@ -25,7 +25,7 @@ def presets(
     vocabulary: int = VOCABULARY,
     classes: int = CLASSES,
 ) -> dict[str, Any]:
-    """List the models that can be trained: all, those of one paper, or one in full.
+    """List the model presets that can be trained: all, those of one paper, or one in full.
 
     Args:
         name: One preset, shown in full.

@@ -35,7 +35,7 @@ _BAR = '<div style="background:#5C636B;height:.8em;width:{width:.2f}em;min-width
 
 
 def describe_run(shown: Mapping[str, Any]) -> str:
-    """Describe a run in a line, from `core.api.runs.runs_show`: status, model, data, size, time, reason."""
+    """Describe the record that `core.api.runs.runs_show` returns in a line: status, model, data, size, time, reason."""
     words = [shown["status"]]
     if "config" in shown:
         words += [

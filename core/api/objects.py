@@ -152,7 +152,7 @@ class Run(NamedRun):
 
     @property
     def record(self) -> RunRecord:
-        """Return everything that is recorded of the run: settings, classes, parameters, progress, results."""
+        """Return everything that is recorded about a run: settings, classes, parameters, progress, results."""
         return self.store.read(self.name)
 
     @property

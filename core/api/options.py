@@ -55,7 +55,7 @@ AnyRun = str | NamedRun
 
 
 def get_name(run: AnyRun) -> str:
-    """Return the name of a run that is given as an object or by name."""
+    """Return the name of a run, which is given as an object or by name."""
     return run.name if isinstance(run, NamedRun) else run
 
 

@@ -1,4 +1,4 @@
-"""Predictions of a run for texts."""
+"""Predictions of a run for new texts, and their printing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def predict(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Predict class and probabilities of texts, in order; --set data.text=COLUMN names the column of a file.
+    """Predict the class and probabilities of texts, in order; --set data.text=COLUMN names the column of a file.
 
     Args:
         texts: Texts to classify.

@@ -1,4 +1,4 @@
-"""The progress of a training on a terminal: a moving bar, or a line per epoch elsewhere."""
+"""The progress of training runs on a terminal: a moving bar, or a line per epoch elsewhere."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def runs_history(run: str, store: RunStore | None = None) -> pd.DataFrame:
 
 
 def runs_predictions(run: str, split: str = "", store: RunStore | None = None) -> pd.DataFrame:
-    """Read the predictions of a run on a split: `row`, `text`, `label`, `predicted`, `probability:CLASS`.
+    """Read a run's predictions on a split as a table: `row`, `text`, `label`, `predicted`, `probability:CLASS`.
 
     The data's own further columns follow. No model is loaded. `split` empty: test, or the last that was evaluated.
     """

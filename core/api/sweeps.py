@@ -65,7 +65,7 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
     stopped: Stopped = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Train models × data × grid × seeds × folds, and show their table. Ctrl-C stops; the same command continues.
+    """Train models × data × grid × seeds × folds and tabulate results. Ctrl-C stops; the same command continues.
 
     Args:
         name: The name of the sweep; without further arguments, continue its plan.
@@ -142,7 +142,7 @@ def sweeps_list(store: Store = None) -> dict[str, Any]:
 def sweeps_show(
     name: SweepName, *, metrics: Metrics = (), baseline: Baseline = "", csv: Table = None, store: Store = None
 ) -> dict[str, Any]:
-    """Show the table of a sweep, finished or not (`core.runs.sweep_table.build_table`), with its plan and progress."""
+    """Show the results of a sweep, finished or not (`core.runs.sweep_table.build_table`), with plan and progress."""
     store = store or RunStore()
     plan = planned.read(store, name)
     found = runs.sweep_table.build_table(store, plan, metrics=metrics, baseline=baseline)
@@ -153,12 +153,12 @@ def sweeps_show(
 
 
 def sweeps_cancel(name: SweepName, store: Store = None) -> dict[str, Any]:
-    """Stop a sweep; runs in training save a checkpoint, and `sentiscope sweep NAME` continues."""
+    """Stop a sweep of runs; runs in training save a checkpoint, and `sentiscope sweep NAME` continues."""
     return {"sweep": name, "asked": "cancel", "runs": driving.cancel(store or RunStore(), name)}
 
 
 def sweeps_remove(name: SweepName, store: Store = None) -> dict[str, Any]:
-    """Delete a sweep with all its runs."""
+    """Delete a sweep with all its training runs."""
     return {"sweep": name, "removed": True, "runs": planned.remove(store or RunStore(), name)}
 
 

@@ -1,4 +1,4 @@
-"""An examination of this installation and its machine: available parts, and problems that would prevent work."""
+"""A check of this installation and its machine: available parts, and problems that would prevent work."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AGAIN = "install Sentiscope again: `pip install -e .`"
 
 
 def doctor(store: Store = None) -> dict[str, Any]:
-    """Examine this machine: its capacity, damaged or missing parts, and what to do about them.
+    """Check this machine and installation: capacity, damaged or missing parts, and what to do about them.
 
     Returns:
         `sentiscope`, `python`, `system`, `versions` by library (null where it is missing), `device`, `cores`,

@@ -1,4 +1,4 @@
-"""Training, resuming, the summary of a training run, and the command that trains it again."""
+"""Training and resuming runs, and the summary of a training run."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     on_event: OnTraining = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Train a model, evaluate it and store the run. Waits while other runs use all slots.
+    """Train a model, evaluate it and store the run. Waits while other training runs use all slots.
 
     An interrupt (Ctrl-C, the stop button of a notebook) saves a checkpoint and ends training; `--resume` continues.
 
@@ -130,7 +130,7 @@ def pretrain(  # noqa: PLR0913 - each is an option that a person types by name
     on_event: OnTraining = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Train an encoder for other trainings to start from: masked words, then the labels of several data sets at once.
+    """Train an encoder for other runs to start from: masked words, then the labels of several data sets at once.
 
     It is `train --recipe pretrain` on a mixture of the data sets; `train --resume` continues it.
 
@@ -149,7 +149,7 @@ def pretrain(  # noqa: PLR0913 - each is an option that a person types by name
 
 
 def resume(run: str, *, on_event: OnTraining = None, store: Store = None) -> dict[str, Any]:
-    """Resume a queued, failed or cancelled run from its last checkpoint; the result is as without a stop."""
+    """Resume a queued, failed or cancelled run from its last checkpoint; the result is that of an uninterrupted run."""
     return summarize_run(execute(store or RunStore(), run, on_event=on_event))
 
 

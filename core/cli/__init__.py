@@ -57,7 +57,7 @@ FAILED: dict[str, Callable[[Mapping[str, Any]], bool]] = {
 
 
 def main() -> None:
-    """Run the console command `sentiscope`: expected errors become a sentence and an exit code."""
+    """Run the console command `sentiscope`; an expected error is printed as a sentence and sets the exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal without emoji shows their numbers
     try:

@@ -1,4 +1,4 @@
-"""Reported results: every number in the tables of five papers, and the numbers that correspond to a run.
+"""Results reported in papers: every number in the tables of five papers, and those that correspond to a run.
 
 The numbers are facts in a table of our own (`reported.csv`); a `%` stays a percentage there, as printed.
 """
@@ -36,7 +36,7 @@ class ReportedNumber:
 
 @dataclass(frozen=True)
 class Counterpart:
-    """The results that a paper reports for a preset on a data set."""
+    """The results that a paper reports for a preset on a data set, with a note on how its data differ from a run's."""
 
     dataset: str
     """As the paper names it."""

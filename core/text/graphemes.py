@@ -50,7 +50,7 @@ def _build_class(belongs: Callable[[str], bool]) -> str:
 
 
 def split_clusters(text: str) -> list[str]:
-    """Split a text into its grapheme clusters."""
+    """Split a text into its grapheme clusters (characters as readers see them)."""
     return list(text) if text.isascii() and "\r" not in text else _compile_pattern().findall(text)
 
 

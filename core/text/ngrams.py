@@ -53,7 +53,7 @@ class ListedTokenizer(Tokenizer):
 
 
 class WordTokenizer(ListedTokenizer):
-    """A tokenizer of words, numbers, emoji and single marks (`core.text.words`); words not listed are unknown."""
+    """A tokenizer of words, numbers, emoji and single marks (`core.text.words`); words not in its list are unknown."""
 
     kind = "word"
 

@@ -229,7 +229,7 @@ NORMALISERS: dict[str, tuple[tuple[str, Step], ...]] = {
 def normalize_text(
     text: str, kind: str, *, elongation: bool = False, capitals: bool = False, cased: bool = False, lookalikes: int = 0
 ) -> str:
-    """Normalise a text for the tokenizer; both texts of a pair are normalised, with the mark between them.
+    """Normalise a text for the tokenizer; of a text pair both texts are normalised, and the pair mark is kept.
 
     Args:
         text: As typed.
@@ -243,7 +243,7 @@ def normalize_text(
 
 
 def prepare_all(texts: Iterable[str], config: TextConfig) -> list[str]:
-    """Normalise many texts by the settings; see `prepare`."""
+    """Normalise many texts by the normaliser and options in the settings; see `prepare`."""
     changes = [change for _, change in _choose_steps(config)]
     return [_apply_steps(text, changes) for text in texts]
 

@@ -1,4 +1,4 @@
-"""Text pairs as one string with a mark between the texts; only `join_pair` adds it, and no text contains the mark."""
+"""Text pairs as one string with a mark between both texts; only `join_pair` adds it, and no text contains it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def replace_sign(text: str) -> str:
 
 
 def is_mostly_pairs(texts: Iterable[str]) -> bool:
-    """Return whether most texts are pairs; texts added by hand may be single."""
+    """Return whether most texts are text pairs; texts added by hand may be single."""
     marked = [split_pair(text) is not None for text in texts]
     return sum(marked) * 2 > len(marked)
 

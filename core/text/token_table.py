@@ -1,4 +1,4 @@
-"""Tokenised texts in one flat array, and padded batches of any rows."""
+"""Token ids of many texts in one flat array, and padded batches of any rows."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ Tag = Callable[[Tagger, Sequence[Sequence[str]]], Sequence[Sequence[int]]]
 
 
 class Encoding(NamedTuple):
-    """A tokenised text, as the model reads it."""
+    """A tokenised text, as the model reads it: token ids, offsets, tags and polarities."""
 
     ids: list[int]
     tokens: list[str]
@@ -52,7 +52,7 @@ class Encoding(NamedTuple):
 
 
 class GrownTokenizer(NamedTuple):
-    """A tokenizer with tokens added, and the former pieces of each new token (empty: it was unknown)."""
+    """A tokenizer with tokens added, and the former pieces of each new token (empty: the word was unknown)."""
 
     tokenizer: Tokenizer
     origins: list[list[int]]

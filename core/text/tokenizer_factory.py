@@ -57,7 +57,7 @@ def _fit_on_pairs(texts: Sequence[str], config: TextConfig, published: Published
 
 
 def extend_tokenizer(known: Tokenizer, texts: Iterable[str], config: TextConfig) -> GrownTokenizer:
-    """Extend another run's tokenizer by words of the training texts; its ids stay the same.
+    """Extend another run's tokenizer by frequent words of the training texts; existing token ids stay the same.
 
     Raises:
         ConfigError: settings of how texts are read that differ from its own; names them.
@@ -109,7 +109,7 @@ def _choose_tagger(texts: Sequence[str], config: TextConfig) -> tuple[Tagger | N
 
 
 def restore_tokenizer(text: str) -> Tokenizer:
-    """Restore a tokenizer of any kind from `Tokenizer.to_json`; raise RunDamaged if that fails."""
+    """Restore a tokenizer of any kind from the JSON of `Tokenizer.to_json`; raise RunDamaged if that fails."""
     try:
         tree = json_store.parse_json(text)
         version = tree.get("version") if isinstance(tree, dict) else None
@@ -124,7 +124,7 @@ def restore_tokenizer(text: str) -> Tokenizer:
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
-    """Load a tokenizer that `Tokenizer.save` wrote; RunDamaged names the file and the reason."""
+    """Load a tokenizer from a file that `Tokenizer.save` wrote; RunDamaged names the file and the reason."""
     try:
         return restore_tokenizer(read_regular(path, LARGEST).decode("utf-8"))
     except (OSError, ValueError, RunDamaged) as error:

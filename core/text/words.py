@@ -30,7 +30,7 @@ def build_char_class(codes: Iterable[int]) -> str:
 
 @functools.cache
 def build_mark_class() -> str:
-    """Return the combining marks as the content of a character class; `re` does not count them as letters."""
+    """Return all combining marks as the content of a regex character class; `re` does not count them as letters."""
     codes = (code for code in range(0x300, 0x1F000) if not 0xFE00 <= code <= 0xFE0F)
     return build_char_class(code for code in codes if unicodedata.category(chr(code))[0] == "M")
 
@@ -63,7 +63,7 @@ def get_word_pattern() -> re.Pattern[str]:
 
 
 def split_words(text: str) -> list[str]:
-    """Split a normalised text into word tokens."""
+    """Split a normalised text into word tokens: words, numbers, emoji and single marks."""
     return get_word_pattern().findall(text)
 
 
