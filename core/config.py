@@ -304,7 +304,7 @@ def list_setting_names() -> list[str]:
 
 
 def flatten_config(config: RunConfig) -> dict[str, Any]:
-    """Return all settings of a run as dotted name → value, in order of declaration."""
+    """Return all settings of a run, as dotted name → value, in order of declaration."""
     return flatten_tree(to_dict(config))
 
 

@@ -54,7 +54,7 @@ def data_list() -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Yardsticks(Analysis[dict[str, Any]]):
-    """The scores of both TF-IDF baselines on a data set: `yardstick` (words), `yardstick_chars` (and characters)."""
+    """The scores of two TF-IDF baselines on a data set: `yardstick` (words), `yardstick_chars` (with characters)."""
 
     data: Dataset = field(repr=False)
     settings: Mapping[str, Any]

@@ -62,7 +62,7 @@ def backbones_list() -> dict[str, Any]:
 
 
 def list_backbone_recipes() -> list[dict[str, Any]]:
-    """List the pretrained encoders of the papers with their fine-tuning recipes, and whether the weights are here.
+    """List the papers' pretrained encoders with their fine-tuning recipes, and whether the weights are on this machine.
 
     Returns:
         Of each `recipe`, `paper`, `backbone`, `source`, `settings` (each with `value` and `where`, the section that

@@ -23,7 +23,7 @@ FOLDER = "behaviour"
 
 @dataclass(frozen=True, eq=False)
 class SuiteAnswers(Analysis[list[list[float]]]):
-    """The class probabilities, (n, C), that a run gives the texts of a behavioural test suite."""
+    """The class probabilities, (n, C), that a run gives the n texts of a behavioural test suite (a cached job)."""
 
     run: str
     suite: Suite
@@ -45,7 +45,7 @@ class SuiteAnswers(Analysis[list[list[float]]]):
     def from_suite(
         cls, store: RunStore, run: str, suite: Suite, chosen: Mapping[str, str] | None = None
     ) -> SuiteAnswers:
-        """Return the cached job for a run and a suite; InputError: no such run, or not one label per text."""
+        """Return a run's cached prediction job on a suite; InputError: no such run, or not one label per text."""
         record, folder = store.read(run), store.get_path(run)
         refuse_tagged(record)
         if record.task == "multi":

@@ -308,7 +308,7 @@ class Lexicon:
         return found
 
     def sum_by_token(self, tokenised: Iterable[Iterable[int]], size: int) -> np.ndarray:
-        """Return polarity counts by token id, (size, 3K): the sum over lexicon entries with the token, once each."""
+        """Return polarity counts by token id, (size, 3K): the sum over the lexicon entries that contain the token."""
         table = np.zeros((size, self.width))
         for ids, counts in zip(tokenised, self.entries.values(), strict=True):
             table[list(set(ids))] += counts

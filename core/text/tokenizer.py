@@ -298,7 +298,7 @@ class Tokenizer(ABC):
         ]
 
     def _find_end(self, text: str, ids: Sequence[int], offsets: Sequence[Span], count: int) -> int:
-        """Return the position up to which a text gives `count` tokens; `ids` and `offsets` are of the whole text."""
+        """Return the position where a text's first `count` tokens end; `ids` and `offsets` are of the whole text."""
         words = find_word_spans(text)
         if not count or not words:
             return 0

@@ -39,7 +39,7 @@ def _compile_pattern() -> re.Pattern[str]:
 
 
 def remove_words(text: str, words: Iterable[Span]) -> str:
-    """Remove words from a text and close double spaces; a removed `<br>` leaves a blank."""
+    """Remove words from a typed text and close double spaces; a removed `<br>` leaves a blank."""
     for start, end in sorted(words, reverse=True):
         before, after = text[:start], text[end:]
         if BREAK.fullmatch(text, start, end) and before[-1:].strip() and after[:1].strip():
