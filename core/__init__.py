@@ -1,4 +1,4 @@
-"""Sentiscope's core: labelled text in, trained and inspectable sentiment classifiers out.
+"""The library of Sentiscope: labelled text in, trained and inspectable sentiment classifiers out.
 
 Importing this package costs nothing; torch, pandas and scikit-learn load only in the rooms that need them.
 """

@@ -24,7 +24,7 @@ _REASONS = {
 
 @contextlib.contextmanager
 def convert_os_errors(path: Path) -> Iterator[None]:
-    """Turn a full disk or a read-only folder into a StorageError that names the path and what to do."""
+    """Convert the errors of a full disk or a read-only folder to a StorageError that names the path and the remedy."""
     try:
         yield
     except OSError as error:
@@ -34,12 +34,12 @@ def convert_os_errors(path: Path) -> Iterator[None]:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Replace a file as a whole by these bytes; see `write_parts`."""
+    """Replace a file's content by bytes, atomically; see `write_parts`."""
     write_parts(path, (content,))
 
 
 def write_parts(path: Path, parts: Iterable[bytes | memoryview]) -> None:
-    """Replace a file as a whole by these parts in order: temporary file in the same folder, fsync, rename.
+    """Replace a file atomically by blocks of bytes: temporary file in the same folder, fsync, rename.
 
     Raises:
         StorageError: the disk is full or read-only; the old file is untouched.
@@ -61,7 +61,7 @@ def write_parts(path: Path, parts: Iterable[bytes | memoryview]) -> None:
 
 
 def make_temporary_path(path: Path) -> Path:
-    """Return a path in the same folder for a file that will become `path`, different for every call and thread.
+    """Return a unique path for a temporary file that will be renamed to `path`, in the same folder.
 
     It keeps the file's name as far as 255 bytes allow.
     """
@@ -70,12 +70,12 @@ def make_temporary_path(path: Path) -> Path:
 
 
 def write_text(path: Path, content: str) -> None:
-    """`write_bytes` of UTF-8 text; lone surrogates, which no file can hold, become a replacement mark."""
+    """Write a text to a file as UTF-8, atomically; lone surrogates, which no file can hold, become `?`."""
     write_bytes(path, content.encode("utf-8", "replace"))
 
 
 def _flush_folder(folder: Path) -> None:
-    """Make a rename survive a power cut; Windows cannot open folders and needs no such call."""
+    """Flush a folder to disk, so that a rename in it survives a power cut; Windows needs no such call."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -86,7 +86,7 @@ def _flush_folder(folder: Path) -> None:
 
 
 def write_named(option: str, file: Path | str, text: str) -> None:
-    """Write a text to a file that a person names by an option; InputError: it cannot be written."""
+    """Write a text to a file that the user names by a command-line option; InputError: it cannot be written."""
     try:
         path = Path(file).expanduser().resolve()  # behind a link: the file, not the link, is replaced
         if not path.parent.is_dir() or (path.exists() and not path.is_file()):

@@ -1,4 +1,4 @@
-"""The cache folder: files that can be computed again."""
+"""The cache folder of Sentiscope: files that can be computed again."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ log = logging.getLogger(__name__)
 
 
 def get_cache_folder() -> Path:
-    """Return the folder of the cache: SENTISCOPE_CACHE, else ~/.cache/sentiscope."""
+    """Return the cache folder: the environment variable SENTISCOPE_CACHE, else ~/.cache/sentiscope."""
     chosen = os.environ.get("SENTISCOPE_CACHE")
     return Path(chosen) if chosen else Path.home() / ".cache" / "sentiscope"
 
 
 def keep_files(files: Sequence[tuple[Path, bytes]], kind: str, most_bytes: int = MOST_BYTES) -> None:
-    """Write files into the cache folder, and remove the oldest of their kind beyond a size; only warn if that fails.
+    """Write files to the cache, and delete the oldest of the same kind beyond a total size; a failure is only logged.
 
     Args:
         files: paths in one folder and contents. The last one is written last, so that it stands for all of them.
@@ -45,7 +45,7 @@ def keep_files(files: Sequence[tuple[Path, bytes]], kind: str, most_bytes: int =
 
 
 def keep_array(path: Path, shape: tuple[int, ...], make: Callable[[], np.ndarray]) -> np.ndarray:
-    """Return the array of this shape from a file; if there is none, make it and store it if possible."""
+    """Return an array of a given shape from a cache file; if it has none, compute it and store it if possible."""
     import numpy as np
 
     try:
@@ -68,7 +68,7 @@ def keep_array(path: Path, shape: tuple[int, ...], make: Callable[[], np.ndarray
 
 
 def mark_used(path: Path) -> None:
-    """Update a file's time of use, so that it is removed last."""
+    """Update the time stamp of a cache file, so that it is deleted last."""
     with contextlib.suppress(OSError):
         os.utime(path)
 

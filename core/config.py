@@ -1,4 +1,4 @@
-"""The complete settings of a run: changed by `--set a.b=c`, recorded in `run.json`."""
+"""The complete settings of a training run: changed by `--set a.b=c`, recorded in `run.json`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SWITCH = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no"
 
 @dataclass(frozen=True)
 class RunConfig:
-    """The complete settings of a training: no default is left to the reader."""
+    """The complete settings of a training run in four groups: data, text, model and training."""
 
     data: DataConfig = field(default_factory=DataConfig)
     text: TextConfig = field(default_factory=TextConfig)
@@ -34,7 +34,7 @@ class RunConfig:
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
-        """Check what settings of one room require of another."""
+        """Check the settings of data, text, model and training against one another; ConfigError: a contradiction."""
         self._check_inputs()
         self._check_start()
         self._check_backbone()
@@ -54,7 +54,7 @@ class RunConfig:
             )
 
     def _check_start(self) -> None:
-        """Refuse settings that need a run to start from where there is none, and too many frozen layers."""
+        """Refuse warm-start settings without a run to start from, and too many frozen layers."""
         for name in ("text.grown", "training.frozen"):
             borrowed = name == "training.frozen" and self.model.family == "pretrained"
             if (value := get_value(self, name)) and not self.training.start and not borrowed:
@@ -73,7 +73,7 @@ class RunConfig:
             )
 
     def _check_backbone(self) -> None:
-        """Refuse another tokenizer or other word vectors than those of a pretrained encoder."""
+        """Check that a pretrained encoder is used with its own tokenizer and word vectors; ConfigError if not."""
         borrowed, tokenizer = self.model.family == "pretrained", self.text.tokenizer
         if borrowed and tokenizer != "pretrained":
             why = "a backbone reads with its own; choose text.tokenizer=pretrained"
@@ -96,7 +96,7 @@ class RunConfig:
 
 
 def count_lexicons(model: ModelConfig, lexicon: str) -> int:
-    """Return how many lexicons sigma reads for this value of `text.lexicon`."""
+    """Return how many sentiment lexicons the attention's lexical term (sigma) reads for a value of `text.lexicon`."""
     return len(parse_lexicons(lexicon)) if model.attention.lexical != "none" else model.attention.lexicons
 
 
@@ -105,7 +105,7 @@ SETTINGS = {each.name: each for each in collect_settings(RunConfig)}
 
 
 def _find_lexicon_reader(model: ModelConfig) -> str:
-    """Return the setting that requires a lexicon."""
+    """Return the model setting, as `name=value`, that makes the model read a sentiment lexicon."""
     if model.family == "lexicon":
         return "model.family=lexicon"
     lexical = model.attention.lexical
@@ -113,7 +113,7 @@ def _find_lexicon_reader(model: ModelConfig) -> str:
 
 
 class Input(NamedTuple):
-    """A setting of the text that parts of the model need, which read nothing at its default."""
+    """A text setting that some model parts need and that is off by default: the tagger or the sentiment lexicon."""
 
     read: Callable[[ModelConfig], bool]
     reader: Callable[[ModelConfig], str]
@@ -181,7 +181,7 @@ ACROSS = {
 
 
 def explain_idle(name: str, model: ModelConfig) -> str:
-    """Explain why a setting has no effect on this model; an empty text: it has one."""
+    """Explain why a setting has no effect on a given model; an empty text if it has one."""
     if name.startswith("model."):
         return explain_no_effect(name.removeprefix("model."), model)
     need = ACROSS.get(name)
@@ -191,7 +191,7 @@ def explain_idle(name: str, model: ModelConfig) -> str:
 def compose(
     preset: str, settings: Mapping[str, Any] | None = None, suited: Mapping[str, Any] | None = None
 ) -> RunConfig:
-    """Build the settings of a preset with dotted settings on top, e.g. `{"training.lr": 1e-3}`.
+    """Build the complete settings of a run from a preset and dotted overrides, e.g. `{"training.lr": 1e-3}`.
 
     Values may be of the right type or text as typed at `--set`. `suited` is what suits the data set and stands below
     what the preset itself sets: a paper's text settings belong to its model. Presets that have no steps leave it: they
@@ -214,7 +214,7 @@ def compose(
 
 
 def find_missing_inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings of inputs (tagger, lexicon) that the model reads and that are not given yet.
+    """Return the text settings (tagger, lexicon) that a preset's model needs and that are not set, with usual values.
 
     Raises:
         ConfigError: for an unknown preset or setting, a wrong type, or a contradiction within the model.
@@ -230,7 +230,7 @@ def find_missing_inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, A
 
 
 def _build_tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings as nested data: given ones over the preset's over those suited to the data, types unchanged.
+    """Merge settings to nested dictionaries: given ones over the preset's over those that suit the data set.
 
     How many lexicons sigma reads follows from their names where nobody says it. The default of a setting is what runs
     have that do not record it; new ones read look-alikes as one, unless they read as something was released.
@@ -253,7 +253,7 @@ def _build_tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, A
 
 
 def _is_as_released(tree: Mapping[str, Any]) -> bool:
-    """Return whether texts are read as published code or a published tokenizer reads them."""
+    """Return whether the settings read texts exactly as released code or a published tokenizer does."""
     text, model = tree["text"], tree["model"]
     return (
         text["normaliser"] == "tweet-clean-as-released"
@@ -263,7 +263,7 @@ def _is_as_released(tree: Mapping[str, Any]) -> bool:
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
-    """Parse `["a.b=c", …]` into a dictionary; the values stay text until `compose` knows their type."""
+    """Parse `--set` arguments `["a.b=c", …]` to a dictionary; values stay text until `compose` knows their type."""
     settings = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -274,12 +274,12 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
 
 
 def to_dict(config: RunConfig) -> dict[str, Any]:
-    """Return the settings as nested plain data, for JSON."""
+    """Return the settings of a run as nested dictionaries, for JSON."""
     return dataclasses.asdict(config)
 
 
 def from_dict(tree: Mapping[str, Any]) -> RunConfig:
-    """Convert nested plain data to settings, every type checked; an absent setting has its default.
+    """Build the settings of a run from nested dictionaries; types are checked, absent settings have their default.
 
     Raises:
         ConfigError: names the setting as the person writes it.
@@ -290,7 +290,7 @@ def from_dict(tree: Mapping[str, Any]) -> RunConfig:
 
 
 def _convert_settings(tree: Mapping[str, Any], kind: type[T], group: str = "") -> T:
-    """Convert plain data to settings; error messages put `group` before their names."""
+    """Convert a nested dictionary to a settings dataclass; `group` goes before setting names in error messages."""
     try:
         refuse_unsafe(tree)
         return convert(tree, kind)
@@ -299,12 +299,12 @@ def _convert_settings(tree: Mapping[str, Any], kind: type[T], group: str = "") -
 
 
 def list_setting_names() -> list[str]:
-    """List every dotted setting, in order of declaration."""
+    """List the dotted names of all settings of a run, in order of declaration."""
     return list(SETTINGS)
 
 
 def flatten_config(config: RunConfig) -> dict[str, Any]:
-    """Return every dotted setting with its value, in order of declaration."""
+    """Return all settings of a run, as dotted name → value, in order of declaration."""
     return flatten_tree(to_dict(config))
 
 
@@ -319,7 +319,7 @@ def _place_value(tree: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _parse_value(value: Any, like: Any, name: str) -> Any:
-    """Convert typed text to the type of the old value `like`; text that does not fit is unchanged, for the parser."""
+    """Convert a typed setting to the type of its old value `like`; text that does not fit is returned unchanged."""
     if isinstance(like, bool):
         return SWITCH.get(str(value).lower(), value)
     if isinstance(like, (int, float)) and not isinstance(value, bool):

@@ -1,31 +1,31 @@
-"""All expected errors. Messages name the problem, its place, and what to do next."""
+"""All errors that Sentiscope expects. Messages name the problem, its place, and what to do next."""
 
 from __future__ import annotations
 
 
 class SentiscopeError(Exception):
-    """Base of all expected errors; the command line prints the message and exits with `exit_code`."""
+    """Base class of all expected errors; the command line prints the message and exits with `exit_code`."""
 
     exit_code = 1
 
 
 class InputError(SentiscopeError):
-    """An input that is wrong and that the person can correct."""
+    """An error in the user's input, which the user can correct."""
 
     exit_code = 2
 
 
 class ConfigError(InputError):
-    """A setting that is unknown, out of range or contradicts another one."""
+    """An error in a setting: it is unknown, out of range or contradicts another one."""
 
 
 class DataError(InputError):
-    """A file, row or column that cannot be used."""
+    """An error in a data file, row or column that cannot be used."""
 
     def __init__(
         self, message: str, *, file: str | None = None, row: int | None = None, field: str | None = None
     ) -> None:
-        """Add the place to the message; `row` is 1-based, header excluded."""
+        """Add the place (file, row, field) to the message; `row` is 1-based, header excluded."""
         where = ", ".join(
             part
             for part in (file, None if row is None else f"row {row}", None if field is None else f"field '{field}'")
@@ -40,20 +40,20 @@ class DataError(InputError):
 
 
 class RunNotFound(InputError):
-    """A name that no run has."""
+    """An error for a name that no run has."""
 
 
 class RunDamaged(SentiscopeError):
-    """A run directory that cannot be used; the message names the file and the reason."""
+    """An error for a run directory that cannot be used; the message names the file and the reason."""
 
 
 class NotAvailable(SentiscopeError):
-    """Something optional that is missing here: an extra package, the network, a device."""
+    """An error for something optional that is missing here: an extra package, the network, a device."""
 
 
 class Cancelled(SentiscopeError):
-    """A request of the person to stop a training run."""
+    """An exception that stops a training run at the user's request."""
 
 
 class StorageError(SentiscopeError):
-    """A disk that is full, or a folder that is read-only."""
+    """An error for a full disk or a read-only folder."""

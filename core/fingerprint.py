@@ -1,4 +1,4 @@
-"""Fingerprints of content: a full SHA-256 of exactly what a result depends on."""
+"""Fingerprints of content: SHA-256 hashes of exactly what a result depends on."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 
 def to_canonical_json(value: Any) -> str:
-    """Return the same text for the same value: sorted keys, no spaces, dataclasses as objects, tuples as lists."""
+    """Serialise a value to JSON that is the same for equal values: sorted keys, no spaces, tuples as lists."""
 
     def to_plain(item: Any) -> Any:
-        """Convert a value that JSON does not know to plain data."""
+        """Convert a dataclass, set or path to data that JSON knows; TypeError for any other type."""
         if dataclasses.is_dataclass(item) and not isinstance(item, type):
             return dataclasses.asdict(item)
         if isinstance(item, (set, frozenset)):
@@ -26,18 +26,18 @@ def to_canonical_json(value: Any) -> str:
 
 
 def hash_value(value: Any) -> str:
-    """Return the SHA-256 (64 hex digits) of the canonical JSON of `value`."""
+    """Return the SHA-256 (64 hex digits) of a value's canonical JSON, which is the same for equal values."""
     return hashlib.sha256(to_canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def hash_file(path: Path) -> str:
-    """Return the SHA-256 (64 hex digits) of the bytes of a file."""
+    """Return the SHA-256 (64 hex digits) of the content of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def get_file_version(path: Path) -> str:
-    """Return a text that changes when the file does, without reading it; empty when there is none."""
+    """Return a file's modification time and size as a text that distinguishes versions; empty if there is no file."""
     try:
         found = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""How numbers are written for people: on pages, the command line, in messages and notebooks."""
+"""Formatting of numbers for people: on pages, the command line, in messages and notebooks."""
 
 from __future__ import annotations
 
@@ -8,47 +8,47 @@ NARROW = "\u202f"
 
 
 def count(value: int) -> str:
-    """Format `6 920`, with a narrow space between thousands."""
+    """Format a whole number with a narrow space between thousands: `6 920`."""
     return f"{value:,}".replace(",", NARROW)
 
 
 def whole_percent(share: float) -> str:
-    """Format a share in whole percent: `12 %`."""
+    """Format a share (0 to 1) in whole percent: `12 %`."""
     return f"{100 * share:.0f} %"
 
 
 def percent(share: float) -> str:
-    """Format a share with one digit after the decimal point: `17.5 %`."""
+    """Format a share (0 to 1) in percent with one decimal place: `17.5 %`."""
     return f"{number(100 * share, 1)} %"
 
 
 def format_exact(value: float) -> str:
-    """Format a number as short as can be read back as the same: `12`, `0.1`."""
+    """Format a number in the shortest form that reads back as the same number: `12`, `0.1`."""
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """Format a difference as `+0.12`; a value that is rounded to zero has no minus."""
+    """Format a difference with its sign, `+0.12`; a value that is rounded to zero has no minus."""
     return f"{value:+z.{digits}f}".replace("-", MINUS)
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Format `−0.843`."""
+    """Format a number with a fixed number of decimal places and a typographic minus: `−0.843`."""
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)  # + 0.0: no negative zero
 
 
 def shorten_text(text: str, longest: int) -> str:
-    """Cut a text to `longest` characters, ending in an ellipsis."""
+    """Cut a text to at most `longest` characters; a text that is cut ends in an ellipsis."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def format_subscript(index: int) -> str:
-    """Format an index as `₁₂`."""
+    """Format an index in subscript digits: `₁₂`."""
     return "".join(chr(0x2080 + int(digit)) for digit in str(index))
 
 
 def format_plus_minus(value: float, low: float | None, high: float | None) -> str:
-    """Format `0.843 ± 0.024`, half the interval; both ends if it is lopsided by more than a fifth; no ± without one."""
+    """Format a value and half its interval, `0.843 ± 0.024`; both ends if it is lopsided, no ± without an interval."""
     if low is None or high is None:
         return number(value)
     below, above = value - low, high - value
@@ -63,7 +63,7 @@ def format_p(p: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Format `9 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Format a duration, given in seconds, as `9 s`, `3 min 20 s` or `2 h 5 min`."""
     whole = max(0, round(seconds))
     if whole < 60:
         return f"{whole} s"

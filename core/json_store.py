@@ -1,4 +1,4 @@
-"""Validated reading of stored JSON: it has the shape of a type, or a message names the field. Imports nothing heavy.
+"""Validated reading of stored JSON: data match a type, or an error names the field. Imports nothing heavy.
 
 A stored file may come from an archive, another version or a full disk. So nothing is trusted that `msgspec` has not
 checked against a type, its ranges included.
@@ -52,16 +52,16 @@ Step = str | int | None
 
 
 class Flaw(ValueError):
-    """An error in a value, with its place."""
+    """An error about one field of JSON data, with the field's dotted name, its value and the reason."""
 
     def __init__(self, field: str, value: Any, reason: str) -> None:
-        """Name the place (`field` is dotted, as settings are) and the `reason`: what was expected there."""
+        """Build the error message from a field's dotted name, its value and the `reason`: what was expected there."""
         super().__init__(f"{field} is {_shorten_value(value)}: {reason}" if field else reason)
         self.field, self.value, self.reason = field, value, reason
 
 
 def read(path: Path, kind: type[T], *, limit: int = LARGEST) -> T:
-    """Read a file of JSON as a value of a type.
+    """Read a JSON file and validate its content against a type.
 
     Raises:
         FileNotFoundError: there is none.
@@ -71,7 +71,7 @@ def read(path: Path, kind: type[T], *, limit: int = LARGEST) -> T:
 
 
 def read_tree(path: Path, *, limit: int = LARGEST) -> Any:
-    """Read a file of JSON as plain data of a sane size; raises as `read`."""
+    """Read a JSON file of limited size as plain data, without a type; raises as `read`."""
     try:
         return parse_json(read_regular(path, limit))
     except FileNotFoundError:
@@ -82,7 +82,7 @@ def read_tree(path: Path, *, limit: int = LARGEST) -> Any:
 
 
 def strip_schema(found: Any, schema: int, *, file: Path) -> dict[str, Any]:
-    """Return the fields of a file without its schema number, which must be `schema`.
+    """Check the schema number of data from a JSON file, which must be `schema`, and return the other fields.
 
     Raises:
         RunDamaged: it follows another one, or holds no fields.
@@ -96,7 +96,7 @@ def strip_schema(found: Any, schema: int, *, file: Path) -> dict[str, Any]:
 
 
 def check_value(value: Any, kind: type[T], *, file: Path, longest: int = 0) -> T:
-    """Convert plain data to a type, with texts of at most `longest` characters (0: any length).
+    """Validate plain data from a file against a type; texts have at most `longest` characters (0: any length).
 
     Raises:
         RunDamaged: it has another shape; the message names the file, the field and the reason.
@@ -110,7 +110,7 @@ def check_value(value: Any, kind: type[T], *, file: Path, longest: int = 0) -> T
 
 
 def parse_json(content: bytes | str) -> Any:
-    """Parse JSON into plain data; ValueError says where and why it cannot be parsed."""
+    """Parse JSON to plain data; a ValueError says where and why a text is no valid JSON."""
     try:
         found = msgspec.json.decode(content)
     except msgspec.ValidationError:  # without a type it can be but one: a number out of range
@@ -124,7 +124,7 @@ def parse_json(content: bytes | str) -> Any:
 
 
 def convert(value: Any, kind: type[T]) -> T:
-    """Convert plain data to a type: dataclasses, structs, typed dictionaries; fields unknown to it are left out.
+    """Convert plain data to a dataclass, struct or typed dictionary; fields unknown to the type are left out.
 
     Raises:
         Flaw: names the field as a person would, and says what was expected there.
@@ -136,7 +136,7 @@ def convert(value: Any, kind: type[T]) -> T:
 
 
 def extract_unknown(given: Any, known: Any) -> dict[str, Any]:
-    """Return the part of plain data that a type does not know: fields of another version.
+    """Return the fields of plain data that a type does not know, such as those of another version.
 
     Args:
         given: What was read.
@@ -153,7 +153,7 @@ def extract_unknown(given: Any, known: Any) -> dict[str, Any]:
 
 
 def merge_unknown(known: Mapping[str, Any], rest: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge unknown fields back into plain data; known values win."""
+    """Merge fields that another version wrote back into plain data; known fields take precedence."""
     found = dict(known)
     for name, value in rest.items():
         if name not in found:
@@ -164,7 +164,7 @@ def merge_unknown(known: Mapping[str, Any], rest: Mapping[str, Any]) -> dict[str
 
 
 def flatten_tree(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return the leaves of plain data by dotted names."""
+    """Flatten nested dictionaries to one dictionary with dotted keys."""
     found: dict[str, Any] = {}
     for key, value in tree.items():
         found |= (
@@ -176,7 +176,7 @@ def flatten_tree(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def refuse_unsafe(found: Any, longest: int = 0) -> None:
-    """Refuse numbers that no float can hold, lone surrogates, and depths that no page can show.
+    """Refuse plain data with numbers beyond 64 bits, lone surrogates, or too deep nesting.
 
     With `longest` also texts and names of fields that have more characters.
 
@@ -212,12 +212,12 @@ def _has_lone_surrogate(text: str) -> bool:
 
 
 def _parse_integer(digits: str) -> int:
-    """Parse an integer; one of 40 digits or more, which Python reads slowly, becomes an out-of-range number."""
+    """Parse the digits of a JSON integer; 40 digits or more, slow to convert, become an out-of-range number."""
     return int(digits) if len(digits) < 40 else _WHOLE * (-1 if digits.startswith("-") else 1)
 
 
 def _explain_malformed(content: bytes | str, reason: str) -> str:
-    """Explain with its line why a text is no JSON; short, since a text may hold anything."""
+    """Explain briefly, with the line, why a text is no valid JSON."""
     data = content.encode("utf-8", "replace") if isinstance(content, str) else content
     if not data.strip():
         return "it is empty"
@@ -243,7 +243,7 @@ def _make_flaw(value: Any, kind: Any, said: str) -> Flaw:
 
 
 def _suggest_field(word: str, kind: Any, steps: tuple[Step, ...]) -> str:
-    """Suggest the nearest field, or list those that there are."""
+    """Suggest the known field that an unknown field name resembles, or list all fields of the type."""
     known = [field.name for field in msgspec.structs.fields(_find_type(kind, steps))]
     near = difflib.get_close_matches(word, known, n=1)
     return f"; is {near[0]} meant?" if near else f"; there are {', '.join(known)}"
@@ -255,7 +255,7 @@ def _parse_steps(place: str) -> tuple[Step, ...]:
 
 
 def _name_keys(value: Any, kind: Any, said: str, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Return the same place with every key by its name.
+    """Replace the wildcards in the path of a validation error by the dictionary keys that cause the error.
 
     Of a group the half that gives the error is looked at again, until one key is left: of a million keys twenty times.
     """
@@ -273,7 +273,7 @@ def _name_keys(value: Any, kind: Any, said: str, steps: tuple[Step, ...]) -> tup
 
 
 def _find_error(value: Any, kind: Any) -> str:
-    """Return the error that msgspec raises for a value; empty: none."""
+    """Return msgspec's error message for a value that does not match a type; empty if it matches."""
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -282,7 +282,7 @@ def _find_error(value: Any, kind: Any) -> str:
 
 
 def _select_keys(value: Any, steps: tuple[Step, ...], keys: Sequence[Any]) -> Any:
-    """Return the same plain data, with only some of the keys at one place."""
+    """Return a copy of nested data in which the dictionary at a path has only the given keys."""
     group = _get_part(value, steps)
     return _replace_part(value, steps, {key: group[key] for key in keys})
 
@@ -294,7 +294,7 @@ def _get_part(value: Any, steps: tuple[Step, ...]) -> Any:
 
 
 def _replace_part(value: Any, steps: tuple[Step, ...], part: Any) -> Any:
-    """Return the same plain data with another part at one place."""
+    """Return a copy of nested data with the part at a path replaced."""
     if not steps:
         return part
     inside = _replace_part(value[steps[0]], steps[1:], part)
@@ -322,7 +322,7 @@ def _describe_reason(reason: str, kind: Any, steps: tuple[Step, ...]) -> str:
 
 
 def _list_choices(kind: Any) -> tuple[Any, ...]:
-    """List the words of a literal, or of the literals in a union."""
+    """List the allowed values of a Literal type, or of all Literal types in a union."""
     inside = typing.get_args(kind)
     if typing.get_origin(kind) is typing.Literal:
         return inside
@@ -330,7 +330,7 @@ def _list_choices(kind: Any) -> tuple[Any, ...]:
 
 
 def _find_type(kind: Any, steps: tuple[Step, ...]) -> Any:
-    """Return the type at a place inside a type."""
+    """Return the type of a nested field, given the type of the whole data and the path of the field."""
     for step in steps:
         if typing.get_origin(kind) in (typing.Union, types.UnionType):
             kind = next(each for each in typing.get_args(kind) if each is not types.NoneType)
@@ -347,7 +347,7 @@ def _join_steps(steps: tuple[Step, ...]) -> str:
 
 
 def _shorten_value(value: Any) -> str:
-    """Format a value briefly: a number of hundreds of digits, or a whole book, says nothing."""
+    """Format a value for an error message, shortened: a huge number as its count of digits, a text to 60 characters."""
     if isinstance(value, int) and abs(value) > _WHOLE:
         return f"a number of {len(str(abs(value)))} digits"
     text = repr(value) if not dataclasses.is_dataclass(value) else type(value).__name__

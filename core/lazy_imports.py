@@ -1,4 +1,4 @@
-"""Lazy imports: heavy modules, and the modules of a room (`from core import runs`, `runs.load`)."""
+"""Lazy imports of heavy packages, and of a package's modules by name (`from core import runs`, `runs.load`)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, cast
 
 
 def make_getattr(room: str) -> Callable[[str], ModuleType]:
-    """Return the `__getattr__` of a package that imports its modules by name.
+    """Return a `__getattr__` for a package, which imports the package's modules at their first use.
 
     The package lists the modules for type checkers, under `TYPE_CHECKING`.
     """
 
     def get_module(name: str) -> ModuleType:
-        """Import a module of the room; AttributeError: there is none of this name."""
+        """Import a module of the package by name; AttributeError: the package has no such module."""
         if name.startswith("__") or find_spec(f"{room}.{name}") is None:
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
         return import_module(f"{room}.{name}")
@@ -25,7 +25,7 @@ def make_getattr(room: str) -> Callable[[str], ModuleType]:
 
 
 class _LazyModule:
-    """A module that is imported at its first use."""
+    """A proxy of a module, which is imported when one of its attributes is first used."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""Quotas: how much a server stores or does at once, the environment variable of each, and its purpose.
+"""Quotas of a server: how much it stores or does at once, each with its environment variable and purpose.
 
 The standard library only, since a waiting process reads these too.
 """
@@ -11,14 +11,14 @@ from core.exceptions import ConfigError
 
 
 class Quota:
-    """A whole number that an environment variable may change."""
+    """A limit, a whole number, whose default an environment variable may change."""
 
     def __init__(self, variable: str, default: int, what: str) -> None:
-        """Store the environment variable, the default without it, and words for the limited thing."""
+        """Store the environment variable, the default value, and the words that name the limited thing."""
         self.variable, self.default, self.what = variable, default, what
 
     def __call__(self) -> int:
-        """Return the number in force now; ConfigError: the variable is not a positive whole number."""
+        """Return the limit that is in force now; ConfigError: the environment variable is no positive whole number."""
         chosen = os.environ.get(self.variable, "")
         if not chosen:
             return self.default

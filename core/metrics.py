@@ -1,4 +1,4 @@
-"""All metrics of a classifier in one table, for texts with one label and with several.
+"""All metrics of a classifier in one table: for one label per text, several labels, and tags of words.
 
 An entry here is all that a metric needs to be measured with its interval, stored, shown on Performance and on the
 command line, compared in sweeps and chosen by `training.metric`. Imports nothing heavy.
@@ -24,7 +24,7 @@ Reads = Literal["answers", "agreement", "probabilities", "ranking"]
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of a split: one number."""
+    """An evaluation metric: its name, title, computation and properties."""
 
     name: str
     """As in records and on the command line."""
@@ -54,12 +54,12 @@ class Metric:
     """The title where texts have several labels, if that is another."""
 
     def choose_title(self, task: Task) -> str:
-        """Return its title for texts with one label, or with several."""
+        """Return the metric's title for a task with one label per text, or with several."""
         return (task == "multi" and self.title_of_several) or self.title
 
 
 def _make_measure(measure: str, *about: str) -> Measure:
-    """Return a measure that calls a method of `Scores`."""
+    """Return a function that computes a metric by calling a method of `Scores`."""
     return lambda scores, weights: getattr(scores, measure)(*about, weights)
 
 
@@ -68,7 +68,7 @@ def _make_mean(of: str) -> Measure:
 
 
 def _make_averages(average: str, **more: Any) -> list[Metric]:
-    """Return the metrics precision, recall and F1 with this kind of average."""
+    """Return the metrics precision, recall and F1 for one kind of average (macro, micro …)."""
     more["across_classes"] = True
     parts = {"precision": "Precision", "recall": "Recall", "f1": "F1"}
     return [
@@ -185,12 +185,12 @@ INTERVAL_VERSION = 2
 
 
 def select_metrics(task: Task, *, ordered: bool = False) -> dict[str, Metric]:
-    """Return the metrics that a task has, by name; `ordered`: three or more classes in an order."""
+    """Return the metrics of a task by name; `ordered` adds those for three or more classes in an order."""
     return {name: metric for name, metric in METRICS.items() if task in metric.tasks and ordered >= metric.ordered}
 
 
 def select_thresholded() -> dict[str, Metric]:
-    """Return the metrics that change with the thresholds of texts with several labels."""
+    """Return the multi-label metrics that change with the decision thresholds, by name."""
     return {name: metric for name, metric in select_metrics("multi").items() if metric.reads == "answers"}
 
 
@@ -206,21 +206,21 @@ merely timid at 0.5 is no worse for it."""
 
 
 def get_metric(name: str) -> Metric:
-    """Return the metric of a name, tuned or not."""
+    """Return a metric by its name, with or without the prefix `tuned.`."""
     return METRICS[name.removeprefix(TUNED)]
 
 
 def format_title(name: str) -> str:
-    """Return the title of a metric as a column heading."""
+    """Return the title of a metric as a column heading, with `, tuned` if it is at tuned thresholds."""
     return f"{get_metric(name).title}{', tuned' if name.startswith(TUNED) else ''}"
 
 
 def list_metrics() -> list[str]:
-    """List every name that a table can show."""
+    """List the names of all metrics that a table can show, those at tuned thresholds included."""
     return [*METRICS, *(f"{TUNED}{name}" for name in select_thresholded())]
 
 
 def refuse_unknown(names: Sequence[str]) -> None:
-    """Refuse a name that is not that of a metric; InputError lists them all."""
+    """Refuse a name that no metric has; the InputError lists all metrics."""
     if strange := [name for name in names if name not in list_metrics()]:
         raise InputError(f"no metric '{strange[0]}'; there are {', '.join(list_metrics())}")

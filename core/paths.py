@@ -1,4 +1,4 @@
-"""Resolution of every path from outside the process: a link, a field, a setting, an archive.
+"""Checks of all file paths from outside the process: links, form fields, settings, archives.
 
 Only a regular file is opened for its content, and its size is checked first: a device gives endless bytes, a pipe waits
 for ever, and opening either may already have an effect.
@@ -22,7 +22,7 @@ ELSEWHERE = "elsewhere:"
 
 @dataclass(frozen=True)
 class AllowedPaths:
-    """The files that a path from outside may open."""
+    """The files that a path from the user may open: all files of this machine, or those in some folders."""
 
     anywhere: bool = True
     """Whether any path of this machine may be named, as by the person who sits at it."""
@@ -35,7 +35,7 @@ def _format_megabytes(size: int) -> str:
 
 
 class TooLarge(ValueError):
-    """A file that holds more than its reader takes."""
+    """An error for a file that is larger than its reader allows."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(f"it has {_format_megabytes(size)}, and at most {_format_megabytes(limit)} are read")
@@ -47,7 +47,7 @@ HERE = AllowedPaths()
 
 
 def refuse_elsewhere(name: str) -> None:
-    """Refuse a file that lies on another machine; DataError: a run was brought here without it."""
+    """Refuse a file name that a run brought from another machine without the file itself; raises DataError."""
     if name.startswith(ELSEWHERE):
         raise DataError(
             "this file is on the machine that the run comes from and was not included in it; name a copy of your own",
@@ -56,7 +56,7 @@ def refuse_elsewhere(name: str) -> None:
 
 
 def resolve_path(name: str, allowed: AllowedPaths = HERE, *, folders: bool = False, limit: int = 0) -> Path:
-    """Return the file (or, with `folders`, the folder) that a text from outside names, if it may be opened.
+    """Return the path of a file (with `folders`, also of a folder) that the user names, if it may be opened.
 
     Args:
         name: As typed, uploaded, linked or stored; `~` is the person's own folder.
@@ -90,7 +90,7 @@ def resolve_path(name: str, allowed: AllowedPaths = HERE, *, folders: bool = Fal
 
 
 def read_regular(path: Path, limit: int) -> bytes:
-    """Read the content of a regular file of at most `limit` bytes.
+    """Read the content of a regular file (no folder, device or pipe) of at most `limit` bytes.
 
     Raises:
         OSError: it cannot be opened.
@@ -105,7 +105,7 @@ def read_regular(path: Path, limit: int) -> bytes:
 
 
 def open_regular(path: Path, limit: int) -> BinaryIO:
-    """Open a regular file of at most `limit` bytes for reading; errors as of `read_regular`."""
+    """Open a regular file (no folder, device or pipe) of at most `limit` bytes; errors as in `read_regular`."""
     _check_regular(path.stat(), limit)
     # What is there may have been exchanged since, and a pipe must not block.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -135,7 +135,7 @@ def _expand_home(name: str) -> Path:
 
 
 def _explain_refusal(about: os.stat_result) -> str:
-    """Explain why a path is not opened; an empty text: it is a regular file."""
+    """Explain why a path is not opened, for example as a folder or pipe; empty for a regular file."""
     if stat.S_ISDIR(about.st_mode):
         return "this is a folder, not a file"
     if not stat.S_ISREG(about.st_mode):

@@ -1,4 +1,4 @@
-"""The catalogue of presets: by paper, in detail, and compared in pairs. Imports no torch."""
+"""The catalogue of model presets: by paper, in detail, and compared in pairs. Imports no torch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LARGEST_CLASSES = 10_000
 
 
 def find_paper(name: str) -> str:
-    """Return the key of a paper, from its key or its short title in any spelling; InputError lists all papers."""
+    """Return the key of a paper, given its key or short title in any spelling; InputError lists all papers."""
     sought = _keep_letters(name)
     for key, title in PAPERS.items():
         if sought in (_keep_letters(key), _keep_letters(title)):
@@ -43,7 +43,7 @@ def _keep_letters(name: str) -> str:
 
 
 def list_presets(paper: str = "", *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> list[dict[str, Any]]:
-    """List every preset, or those of a paper: name, paper, source, line, parameters, parts that are switched on.
+    """List all model presets, or those of a paper, with source, one-line description, parameter count and features.
 
     Raises:
         InputError: no such paper, or sizes that no model has.
@@ -66,12 +66,12 @@ def _describe_entry(name: str, vocabulary: int, classes: int) -> dict[str, Any]:
 
 
 def limit_classes(name: str, classes: int) -> int:
-    """Return the number of classes nearest to `classes` that this preset can distinguish."""
+    """Return the number of classes nearest to `classes` that a preset's model can distinguish."""
     return 2 if PRESETS[name].model.head.one_logit else classes
 
 
 def describe_preset(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> dict[str, Any]:
-    """Describe one preset: its entry, equation, diagram (parts in order) and differences from its nearest relative.
+    """Describe a model preset: entry, equation, diagram (parts in order), differences from its nearest preset.
 
     Raises:
         InputError: no such preset, or sizes that no model has.
@@ -108,7 +108,7 @@ def describe_preset(name: str, *, vocabulary: int = VOCABULARY, classes: int = C
 
 
 def list_deviations(name: str) -> list[dict[str, str]]:
-    """List where a preset differs from its paper, or chose something that it leaves open (`paper` is empty).
+    """List where a preset deviates from its paper, or chose what the paper leaves open (`paper` is then empty).
 
     Each with `what`, `paper`, `here`, `why`, and `instead`: the setting that follows the paper, where one does.
     """
@@ -123,7 +123,7 @@ def list_deviations(name: str) -> list[dict[str, str]]:
 
 @functools.cache
 def suggest_trials(name: str) -> tuple[Mapping[str, str], ...]:
-    """Suggest experiments with this preset: `question`, and the settings `set`, ready to be typed.
+    """Suggest experiments with a model preset: a `question`, and the settings to try, `set`, ready to be typed.
 
     What else they need, a lexicon say, is among the settings.
     """
@@ -141,7 +141,7 @@ def suggest_trials(name: str) -> tuple[Mapping[str, str], ...]:
 
 
 def compare_presets(first: str, second: str) -> tuple[SettingDifference, ...]:
-    """Return every setting in which two presets differ; InputError: no such preset."""
+    """Return every setting in which two model presets differ; InputError: no such preset."""
     return list_differences(
         *(list_preset_settings().get(name) or flatten_config(compose(name)) for name in (first, second))
     )
@@ -149,7 +149,7 @@ def compare_presets(first: str, second: str) -> tuple[SettingDifference, ...]:
 
 @functools.cache
 def list_preset_settings() -> Mapping[str, Mapping[str, Any]]:
-    """Return every dotted setting with its value, by preset."""
+    """Return all settings of every model preset, as preset → dotted name → value."""
     return {name: flatten_config(compose(name)) for name in PRESETS}
 
 
@@ -161,7 +161,7 @@ def _check_sizes(vocabulary: int, classes: int) -> None:
 
 
 class SettingDifference(NamedTuple):
-    """A setting in which two models differ."""
+    """A setting in which two models differ, with both values."""
 
     setting: str  # Dotted, as in `--set`
     words: str  # What it is
@@ -170,7 +170,7 @@ class SettingDifference(NamedTuple):
 
 
 def list_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[SettingDifference, ...]:
-    """Return the settings (dotted) in which two runs differ, those of the model first, then in order of declaration."""
+    """Return the settings in which two runs differ, those of the model first, then in order of declaration."""
     names = [name for name in first if first[name] != second[name]]
     names.sort(key=lambda name: not name.startswith("model."))  # stable
     return tuple(
@@ -182,11 +182,11 @@ def list_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> tup
 
 
 def find_nearest(name: str, settings: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the preset that differs from `name` in the fewest model settings; ties: of all, then the first."""
+    """Return the preset with the fewest model settings unlike those of `name`; ties: of all settings, the first."""
     own = settings[name]
 
     def count_differences(other: str) -> tuple[int, int]:
-        """Return the number of differing settings of the model, and of all."""
+        """Count the settings in which another preset differs: those of the model, and all."""
         changed = [key for key, value in settings[other].items() if value != own[key]]
         return sum(key.startswith("model.") for key in changed), len(changed)
 
@@ -194,13 +194,13 @@ def find_nearest(name: str, settings: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def describe_setting(setting: str) -> str:
-    """Describe a dotted setting: its label, or outside the model its name."""
+    """Return a dotted setting in words: the label of a model setting, else the last part of the name."""
     named = {each.name: each.label for each in collect_settings(ModelConfig, "model.")}
     return named.get(setting) or setting.rpartition(".")[2].replace("_", " ")
 
 
 def format_value(setting: str, value: Any) -> str:
-    """Format a value for a person."""
+    """Format the value of a setting for people: yes or no, `none` if empty, a range of lambda in words."""
     if setting == "model.attention.constraint":
         return LAMBDA_RANGES[value].words
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Recipes: named settings that make small models better, for every preset. Imports nothing heavy.
+"""Recipes: named sets of settings that improve small models, for every preset. Imports nothing heavy.
 
 A recipe overrides the defaults for the data and the preset, and is overridden by the user's settings. Settings that a
 model does not support are left out and reported.
@@ -21,7 +21,7 @@ BACKBONE = "model.backbone"
 
 @dataclass(frozen=True)
 class Recipe:
-    """A named set of settings."""
+    """A recipe: a set of settings, with its purpose and the preset that it is for."""
 
     line: str
     """What it is for, in a sentence."""
@@ -32,7 +32,7 @@ class Recipe:
 
 
 def _make_fine_tuning(each: FineTuning) -> Recipe:
-    """Return the recipe that fine-tunes a paper's backbone."""
+    """Return the recipe that fine-tunes a pretrained encoder as a paper does."""
     settings = {BACKBONE: each.backbone, **{name: told.value for name, told in each.settings.items()}}
     return Recipe(f"{each.backbone} as {PAPERS[each.paper]} fine-tunes it ({each.source}).", settings, PRESET)
 
@@ -78,7 +78,7 @@ NAMES = f"{', '.join(FOR_ALL)}; of --model {PRESET} those that `sentiscope backb
 
 
 class AppliedRecipe(NamedTuple):
-    """A recipe applied to a preset."""
+    """The user's settings combined with a recipe's, and the recipe's settings that the model does not support."""
 
     name: str
     """Of the recipe; empty: none."""
@@ -94,7 +94,7 @@ NO_RECIPE = AppliedRecipe("", {}, {})
 def apply_recipe(
     name: str, preset: str, given: Mapping[str, Any] | None = None, suited: Mapping[str, Any] | None = None
 ) -> AppliedRecipe:
-    """Combine the settings of a recipe with those given, which take precedence.
+    """Combine the settings of a recipe with the user's settings, which take precedence.
 
     Args:
         name: of a recipe; empty: none.
@@ -123,7 +123,7 @@ def apply_recipe(
 
 
 def get_backbone(name: str, preset: str) -> dict[str, str]:
-    """Return the backbone setting of a recipe, or nothing; ConfigError: an unknown recipe, or of another preset."""
+    """Return a recipe's setting of the pretrained encoder, or nothing; ConfigError: no such recipe for the preset."""
     settings = _find_recipe(name, preset).settings if name else {}
     return {BACKBONE: settings[BACKBONE]} if BACKBONE in settings else {}
 

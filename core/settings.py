@@ -1,4 +1,4 @@
-"""Settings, declared once at their fields: label, range, and the conditions under which they have an effect.
+"""Settings, declared once at dataclass fields: label, range, and the conditions under which they have an effect.
 
 Error messages, pages and the command line read these declarations and have no tables of their own. Ranges are checked
 whenever a group of settings is made, parsed or not, so that each rule exists once. Imports nothing heavy.
@@ -35,14 +35,14 @@ class Range(NamedTuple):
     """What such a number is, where its setting does not say it."""
 
     def __contains__(self, value: object) -> bool:
-        """Return whether a number is in the range; NaN is not."""
+        """Return whether a number is in the range that a setting may take; NaN is not."""
         low, high, end, _ = self
         if not isinstance(value, (int, float)) or not low <= value <= high:
             return False
         return value != (low if end == "low" else high if end == "high" else None)
 
     def __str__(self) -> str:
-        """Return the range as a person reads it."""
+        """Format the range of a setting for people, such as `above 0, at most 1`."""
         if self.open == "low":
             return f"above {self.low}, at most {self.high}"
         what = f"{self.what}, " if self.what else ""
@@ -51,7 +51,7 @@ class Range(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Need:
-    """A condition of a setting: one rule that refuses it, hides it and explains why."""
+    """A condition that a setting needs to have an effect; where it is not met, a message explains why."""
 
     met: Callable[[Any], bool]
     """Asked of the group of settings that it stands in."""
@@ -61,12 +61,12 @@ class Need:
     """Where false the setting may rest, such as the range of lambda at the one map that a sweep begins with."""
 
     def explain(self, group: Any) -> str:
-        """Explain why the setting has no effect in this group."""
+        """Explain why a setting has no effect in the given group of settings."""
         return self.unmet.format(group)
 
 
 class Trial(NamedTuple):
-    """An experiment with a setting that no preset changes."""
+    """A suggested experiment: a value for a setting that no preset changes, and the question that it answers."""
 
     value: str
     """To try, as typed at `--set`."""
@@ -77,7 +77,7 @@ class Trial(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """One setting: a leaf of the tree of settings."""
+    """The description of one setting: name, label, help, choices, range, conditions and default."""
 
     name: str
     """Dotted, as in `--set`."""
@@ -94,7 +94,7 @@ class Setting:
     default: Any
 
     def find_unmet_need(self, group: Any) -> Need | None:
-        """Return the first need that a group of settings does not meet; None: the setting has an effect there."""
+        """Return the first condition that a group of settings does not meet; None: the setting has an effect there."""
         return next((need for need in self.needs if not need.met(group)), None)
 
 
@@ -108,7 +108,7 @@ def setting(
     needs: tuple[Need, ...] = (),
     trial: Trial | None = None,
 ) -> T:
-    """Define a field of a group of settings (a frozen dataclass) with its description.
+    """Define a dataclass field that is a setting, with its label, help, range and conditions.
 
     Args:
         default: its value where nobody says otherwise.
@@ -127,7 +127,7 @@ def setting(
 
 @functools.cache
 def collect_settings(kind: type, prefix: str = "") -> tuple[Setting, ...]:
-    """List every setting of a group and its nested groups, in order of declaration; `prefix` goes before the names."""
+    """List every setting of a settings dataclass and its nested ones, in order; `prefix` goes before the names."""
     hints, found = typing.get_type_hints(kind), list[Setting]()
     for field in dataclasses.fields(kind):
         hint, name, about = hints[field.name], prefix + field.name, field.metadata
@@ -158,7 +158,7 @@ def _list_choices(hint: object) -> tuple[str, ...]:
 
 
 def check_ranges(group: Any, name: str) -> None:
-    """Refuse a number outside its range; `name` is the group's own. ConfigError names the setting and its range."""
+    """Refuse a setting outside its range with a ConfigError; `name` is that of the group of settings."""
     kind: Any = type(group)
     for field, within in _collect_rules(kind).within:
         if (value := getattr(group, field)) not in within:
@@ -166,7 +166,7 @@ def check_ranges(group: Any, name: str) -> None:
 
 
 def check_needs(group: Any, name: str) -> None:
-    """Refuse a setting without an effect; ConfigError names it, why it has none and what to choose instead."""
+    """Refuse a changed setting that has no effect; ConfigError names it, says why and what to choose instead."""
     kind: Any = type(group)
     for each in _collect_rules(kind).needing:
         value = getattr(group, each.name)
@@ -175,12 +175,12 @@ def check_needs(group: Any, name: str) -> None:
 
 
 def format_setting(name: str, value: Any) -> str:
-    """Format a setting with its value as a message names it; a switch by its name alone."""
+    """Format a setting for a message as `name=value`; a switch by its name alone."""
     return name if isinstance(value, bool) else f"{name}={value!s:.40}"
 
 
 class _Rules(NamedTuple):
-    """The settings of a group that have a rule, without nested groups; records are read by the hundred."""
+    """The settings of a group that have a range or a condition, without nested groups."""
 
     within: tuple[tuple[str, Range], ...]
     needing: tuple[Setting, ...]
@@ -195,5 +195,5 @@ def _collect_rules(kind: Any) -> _Rules:
 
 
 def get_value(group: Any, name: str) -> Any:
-    """Return the value of a dotted setting of a group."""
+    """Return the value of a setting by its dotted name in a group of settings."""
     return functools.reduce(getattr, name.split("."), group)

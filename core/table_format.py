@@ -1,4 +1,4 @@
-"""Cells of tables: numbers as text, and tables that are exported as CSV."""
+"""Formatting of table cells: numbers as text, and tables that are exported as CSV."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FORMULA = re.compile(r"[\s\x00-\x20\u200b\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20
 
 
 def escape_formula(cell: T) -> T | str:
-    """Return the cell, with an apostrophe before a text that a spreadsheet would compute.
+    """Put an apostrophe before a table cell that a spreadsheet would compute; return any other cell unchanged.
 
     Spreadsheets pass over blanks and line breaks before the sign, and some read the wide signs of East Asian text too.
     A text that has the apostrophe already gets another, so that `strip_apostrophe` gives every text back.
@@ -25,7 +25,7 @@ def escape_formula(cell: T) -> T | str:
 
 
 def strip_apostrophe(cell: str) -> str:
-    """Return the text that `escape_formula` was given."""
+    """Remove the apostrophe that `escape_formula` put before the text of a table cell."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell.lstrip("'")) else cell
 
 
@@ -35,14 +35,14 @@ def format_decimals(value: float | None) -> str:
 
 
 def format_cell(value: float | list[float] | str | None) -> str:
-    """Format a cell of a table: three decimal places, the ends of an interval, or an unchanged text."""
+    """Format a table cell: a number with three decimal places, an interval by its ends, a text unchanged."""
     if isinstance(value, list):
         return " to ".join(map(format_decimals, value))
     return value if isinstance(value, str) else format_decimals(value)
 
 
 def format_csv(frame: pd.DataFrame) -> str:
-    """Return the table as CSV that spreadsheets open directly: UTF-8 with a byte order mark, and no formulas.
+    """Format a table as CSV that spreadsheets open directly: UTF-8 with a byte order mark, and no formulas.
 
     What a spreadsheet would compute gets a leading apostrophe, names of columns too.
     """

@@ -1,4 +1,4 @@
-"""The verbs of Sentiscope: all commands, as functions that return plain data.
+"""The commands of Sentiscope as Python functions ("verbs"), which return plain data.
 
 Each is one function with one docstring. The command line is generated from it (`core.cli`); where its first argument is
 a run, it is a method of `Run` (`core.api.objects`). `print_VERB` next to it prints its result for a terminal.
@@ -92,14 +92,14 @@ PYTHON = {
 
 
 def load_verb(command: str) -> tuple[Callable[..., dict[str, Any]], Callable[[dict[str, Any]], None] | None]:
-    """Return the verb of a command and the function that prints its result, or None."""
+    """Return the API function of a command, and the function that prints its result (None: there is none)."""
     place, _, name = VERBS[command].partition(":")
     module = import_module(f"core.api.{place}")
     return getattr(module, name), getattr(module, f"print_{name}", None)
 
 
 def __getattr__(name: str) -> Any:
-    """Import a verb at its first use."""
+    """Import an API function at its first use."""
     places = {function: module for module, _, function in (each.partition(":") for each in VERBS.values())}
     places |= {function: module for module, functions in PYTHON.items() for function in functions}
     if name not in places:

@@ -1,4 +1,4 @@
-"""The effect of a model's parts on the prediction of a text: ablation, other λ, activation patching."""
+"""The effect of a model's parts on the prediction for a text: ablation, other λ, activation patching."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BAR = 24
 def parts(
     run: RunName, text: PairText, *, target: Target = "", edit: Edit = "", intervene: Change = None, store: Store = None
 ) -> dict[str, Any]:
-    """Compute what silencing each part of a model does to the log-odds of a class, one at a time.
+    """Compute how silencing each part of a model, one at a time, changes the log-odds of a class for a text.
 
     Returns:
         `run`, `text`, `edit`, `target`, `prediction`, `log_odds`, `tokens`; `parts`: `kind` (`layer`: all its heads,
@@ -41,7 +41,7 @@ def parts(
 def lambdas(
     run: RunName, text: PairText, *, target: Target = "", edit: Edit = "", intervene: Change = None, store: Store = None
 ) -> dict[str, Any]:
-    """Compute what each λ does to the log-odds of a class, over its range of values.
+    """Compute how each λ (weight of an attention map), over its range, changes the log-odds of a class for a text.
 
     Returns:
         `run`, `text`, `edit`, `target`; `prediction` and `log_odds` as trained; `curves`: of each λ `layer` from 0,
@@ -70,7 +70,7 @@ def patch(
     intervene: Change = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Copy activations of another text into this one, one place at a time, and measure the effect on the answer.
+    """Copy activations of another text into this one, one place at a time, and measure the effect on the prediction.
 
     Args:
         donor: Another text with the same number of tokens.
@@ -99,13 +99,13 @@ def patch(
 
 
 def describe_answer(loaded: runs.load.LoadedRun, found: Any) -> dict[str, Any]:
-    """Return the target class of an explanation, and the model's prediction."""
+    """Return the target class of an explanation, its log-odds, and the model's prediction."""
     said = build_answer(loaded.record, found.probabilities)
     return {"target": found.target, "prediction": said, "log_odds": found.log_odds}
 
 
 def print_log_odds(result: dict[str, Any]) -> None:
-    """Print the prediction, after a note if there is one."""
+    """Print the prediction for an explained text and its log-odds, after a note if there is one."""
     say_edit(result)
     if result["note"]:
         say(result["note"])
@@ -113,13 +113,13 @@ def print_log_odds(result: dict[str, Any]) -> None:
 
 
 def draw_bars(pushes: list[float]) -> list[str]:
-    """Draw bars of plus or minus signs; the largest has `BAR`."""
+    """Draw numbers as bars of plus or minus signs; the largest bar has `BAR` signs."""
     largest = max(map(abs, pushes), default=0.0) or 1.0
     return [("+" if push > 0 else "-") * round(BAR * abs(push) / largest) for push in pushes]
 
 
 def print_parts(result: dict[str, Any]) -> None:
-    """Print the effect of ablating each part."""
+    """Print how ablating each part of a model changes the log-odds of a class."""
     print_log_odds(result)
     bars = draw_bars([each["zero"] for each in result["parts"]])
     rows = [
@@ -130,7 +130,7 @@ def print_parts(result: dict[str, Any]) -> None:
 
 
 def _name_part(part: dict[str, Any], tokens: list[str]) -> str:
-    """Name a part, counted as on the pages: components from 0, all else from 1."""
+    """Name a part of a model as the dashboard does: components are counted from 0, all else from 1."""
     layer, head = f"layer {part['layer'] + 1}", f"head {part.get('head', 0) + 1}"
     return {
         "layer": f"{layer} all heads",
@@ -143,7 +143,7 @@ def _name_part(part: dict[str, Any], tokens: list[str]) -> str:
 
 
 def print_lambdas(result: dict[str, Any]) -> None:
-    """Print a row for each curve: the probability at its named values, and its range along the whole curve."""
+    """Print a row for each λ: the probability at its named values, and its range along the whole curve."""
     print_log_odds(result)
     rows = []
     for curve in result["curves"]:
@@ -160,7 +160,7 @@ def print_lambdas(result: dict[str, Any]) -> None:
 
 
 def print_patch(result: dict[str, Any]) -> None:
-    """Print how far each place of the donor moves the log-odds."""
+    """Print how far each activation that is copied from the donor text moves the log-odds."""
     print_log_odds(result)
     donor = format_answer(result["donor_prediction"])
     say(f"donor: {donor}; log-odds of {result['target']} {signed(result['donor_log_odds'])}")

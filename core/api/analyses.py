@@ -1,4 +1,4 @@
-"""A verb for each analysis of a split, made from its class."""
+"""API functions for the analyses of a split of a run, generated from the classes of the analyses."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SHIFTED = 15  # words of either side of a shift
 
 @functools.cache
 def make_verb(name: str) -> Callable[..., dict[str, Any]]:
-    """Return the verb of an analysis; its help is the docstring of the class."""
+    """Return the API function that runs an analysis; its help is the docstring of the analysis class."""
     analysis = error_analysis.analyses.load(name)
 
     def run_analysis(
         run: RunName, *, split: Split = "", on_progress: OnProgress = None, store: Store = None
     ) -> dict[str, Any]:
-        """Run the analysis on a split; its own docstring replaces this one."""
+        """Run an analysis on a split of a run; the docstring of the analysis class replaces this one."""
         store = store or RunStore()
         table = error_analysis.predictions_table.read_table(store, run, split)
         about = {"run": run, "data": table.record.config.data.name, "split": table.split}
@@ -40,7 +40,7 @@ def __getattr__(name: str) -> Callable[..., dict[str, Any]]:
 
 
 def print_shift(result: dict[str, Any]) -> None:
-    """Print how well split and training can be separated, the measures and the words."""
+    """Print how well a split and the training data can be distinguished, with measures and over-represented words."""
     split, n = result["split"], result["n"]
     beside = f"{count(n['split'])} texts of {split} beside {count(n['training'])} of training"
     say(f"{result['run']} on {result['data']}: {beside}.")

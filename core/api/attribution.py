@@ -1,4 +1,4 @@
-"""The effect of the words of a text on its prediction, by every method."""
+"""The effect of each word of a text on its prediction, by every attribution method."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def methods(
     loaded, edits, change = open_text(run, text, store, edit, intervene)
 
     def tell_method(method: str, share: float | None) -> None:
-        """Report the progress of a method that has a name."""
+        """Report the progress of an attribution method; an empty name is left out."""
         if on_progress is not None and method:
             on_progress(method, share)
 
@@ -125,7 +125,7 @@ def methods(
 
 
 def _describe_test(test: interpret.attribution_math.RankTest, first: str, second: str) -> dict[str, Any]:
-    """Return the p-value and verdict of two methods, and both in a sentence."""
+    """Return the p-value and verdict on whether two attribution methods rank words alike, and a sentence on both."""
     return {"p": test.p, "verdict": test.verdict, "sentence": test.describe(first, second)}
 
 
@@ -134,7 +134,7 @@ def _describe_word(word: interpret.attribution.WordAttribution) -> dict[str, Any
 
 
 def _describe_errors(found: interpret.attribution.Explanation) -> dict[str, Any]:
-    """Return whether the attributions of a method sum up, and their errors."""
+    """Return whether a method's word attributions add up to the log-odds, and their standard errors."""
     complete, errors = found.completeness, [word.error for word in found.words if word.error is not None]
     return {
         "completeness": None if complete is None else dataclasses.asdict(complete),
@@ -143,7 +143,7 @@ def _describe_errors(found: interpret.attribution.Explanation) -> dict[str, Any]
 
 
 def print_explain(result: dict[str, Any]) -> None:
-    """Print the effects of words, parts or λ."""
+    """Print the effects of words, model parts or λ on the log-odds of a class."""
     if "methods" in result:
         _print_methods(result)
     elif "parts" in result:
@@ -205,5 +205,5 @@ def _print_methods(result: dict[str, Any]) -> None:
 
 
 def _format_effect(method: str, push: float) -> str:
-    """Format an effect with its sign; attention has none."""
+    """Format the effect of a word on the log-odds with its sign; an attention weight has no sign."""
     return format_decimals(push) if method in ("attention", "collapse") else signed(push, 3)

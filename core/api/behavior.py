@@ -1,4 +1,4 @@
-"""Behavioural tests of runs, by capability."""
+"""Behavioural tests of runs: failure rates by capability (negation, vocabulary …)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def behave(
     ] = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Measure how often runs fail behavioural tests, by capability.
+    """Measure how often runs fail behavioural tests of each capability (negation, vocabulary …).
 
     The answers of a run are stored in the cache of the machine, so that no model answers the same tests twice.
 
@@ -59,7 +59,7 @@ def behave(
 
 
 def print_behave(result: dict[str, Any]) -> None:
-    """Print the failure rate of each capability, and on which the runs differ."""
+    """Print the failure rate of each capability in behavioural tests, and on which capabilities the runs differ."""
     suite, names = result["suite"], [each["run"] for each in result["runs"]]
     of = "1 capability" if suite["capabilities"] == 1 else f"{suite['capabilities']} capabilities"
     said = f"{plural(suite['tests'], 'test')} of {of}, {plural(suite['cases'], 'case')}"

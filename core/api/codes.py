@@ -1,4 +1,4 @@
-"""Codes: annotations of a run's errors; random samples, rates, agreement, files."""
+"""Annotation codes of a run's errors: codebook, random samples, rates, agreement, files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ HISTORY = 5
 
 
 class CodedRows(NamedTuple):
-    """Selected rows of a run, and their codes."""
+    """Selected rows of a run, with their annotation codes."""
 
     codes: error_analysis.codebook.Codes
     coded: error_analysis.row_annotations.Annotations
@@ -46,24 +46,24 @@ class CodedRows(NamedTuple):
 
     @property
     def keys(self) -> list[str]:
-        """Return the stable keys of the rows."""
+        """Return the keys of the selected rows, which are stable over runs and splits."""
         found: list[str] = self.table.frame["key"][self.rows].tolist()
         return found
 
     def to_csv(self, author: str | None) -> str:
-        """Return the rows as CSV, with the codes of an author; None: of all authors."""
+        """Return the selected rows as CSV, with the annotation codes of an author; None: of all authors."""
         coded = self.codes.read_annotations(author)
         return error_analysis.annotations_csv.format_annotations(self.table, self.rows.tolist(), self.codes, coded)
 
 
 def _open_codes(run: str, store: RunStore | None) -> error_analysis.codebook.Codes:
-    """Return the codes of the data set of a run."""
+    """Return the annotation codes that are stored for the data set of a run."""
     store = store or RunStore()
     return error_analysis.codebook.Codes(store.folder, error_analysis.codebook.get_data_name(store.read(run)))
 
 
 def _select_rows(run: str, split: str, where: Clauses, store: RunStore | None, author: str | None = None) -> CodedRows:
-    """Return the rows of a split that clauses select; by default the errors."""
+    """Return the rows of a split that filter clauses select (default: the errors), with their annotation codes."""
     store = store or RunStore()
     table, codes = error_analysis.predictions_table.read_table(store, run, split), _open_codes(run, store)
     coded = codes.read_annotations(author)
@@ -76,7 +76,7 @@ def _select_rows(run: str, split: str, where: Clauses, store: RunStore | None, a
 
 
 def _check_keys(found: CodedRows, keys: Sequence[str]) -> list[str]:
-    """Return the keys unchanged; raises InputError for a key that no row of the split has."""
+    """Return row keys unchanged; raises InputError for a key that no row of the split has."""
     known = set(found.table.frame["key"])
     if strange := [key for key in keys if key not in known]:
         raise InputError(
@@ -87,13 +87,13 @@ def _check_keys(found: CodedRows, keys: Sequence[str]) -> list[str]:
 
 
 def _describe_rows(found: CodedRows) -> dict[str, Any]:
-    """Describe a selection, as every verb reports it."""
+    """Return the result fields about selected rows: run, data, split, number of rows, and the selection in words."""
     run, split = found.table.record.run, found.table.split
     return {"run": run, "data": found.codes.data, "split": split, "n": int(found.rows.sum()), "said": found.said}
 
 
 def _describe_draw(draw: error_analysis.code_prevalence.Draw) -> dict[str, Any]:
-    """Return a random sample without its keys."""
+    """Return the facts about a random sample of rows (sizes, seed, author, time), without the keys of the rows."""
     sizes = {"n": len(draw.keys), "of": len(draw.population)}
     return {"id": draw.id, **sizes, "seed": draw.seed, "said": draw.said, "author": draw.author, "time": draw.time}
 
@@ -101,7 +101,7 @@ def _describe_draw(draw: error_analysis.code_prevalence.Draw) -> dict[str, Any]:
 def codes_list(
     run: RunName, *, split: Split = "", where: Clauses = (), author: Whose = None, store: Store = None
 ) -> dict[str, Any]:
-    """List the codebook, the number of coded rows by author, random samples and the last changes.
+    """List the codebook, the number of annotated rows by author, random samples and the last changes.
 
     Codes belong to the sentences of a data set: all runs on them share the codes (`core.error_analysis.codebook`).
 
@@ -146,7 +146,7 @@ def codes_add(
     author: Author = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Add a code: one line without a semicolon; its digit is the first that is free."""
+    """Add a code to the codebook: its name is one line without a semicolon; its digit is the first that is free."""
     return _describe_code(_open_codes(run, store).add_code(code, definition or "", example or "", place, author))
 
 
@@ -161,7 +161,7 @@ def codes_edit(
     author: Author = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Change the name, definition, example or digit of a code; its rows keep the code.
+    """Change the name, definition, example or digit of a code of the codebook; its rows keep the code.
 
     Args:
         to: The new name.
@@ -171,7 +171,7 @@ def codes_edit(
 
 
 def codes_remove(run: RunName, code: Code, *, author: Author = "", store: Store = None) -> dict[str, Any]:
-    """Remove a code that no row has."""
+    """Remove a code from the codebook; no row may have it."""
     _open_codes(run, store).remove_code(code, author)
     return {"code": code, "removed": True}
 
@@ -187,7 +187,7 @@ def codes_code(
     author: Author = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Add codes to rows.
+    """Give codes of the codebook to rows of a run.
 
     Args:
         off: Remove the codes instead.
@@ -204,7 +204,7 @@ def codes_code(
 def codes_note(
     run: RunName, key: Key, text: str, *, split: Split = "", author: Author = "", store: Store = None
 ) -> dict[str, Any]:
-    """Write a note on a row.
+    """Write a note on a row of a run.
 
     Args:
         text: The note; "" deletes it.
@@ -216,7 +216,7 @@ def codes_note(
 
 
 def codes_merge(run: RunName, codes: Codes, into: Into, *, author: Author = "", store: Store = None) -> dict[str, Any]:
-    """Merge codes: every row of the data set with an old code gets the new one."""
+    """Merge annotation codes: every row of the data set with an old code gets the new one."""
     named = as_list(codes)
     return {"codes": named, "into": into, "rows": _open_codes(run, store).merge_codes(named, into, author)}
 
@@ -232,7 +232,7 @@ def codes_split(
     author: Author = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Split a code: give some of its rows another code instead."""
+    """Split an annotation code: give some of its rows another code instead."""
     found = _select_rows(run, split, where or "all", store)
     if not keys and not where:
         raise InputError("say which rows have the new code: --key KEY, or --where CLAUSE such as text~not")
@@ -251,7 +251,7 @@ def codes_draw(
     author: Author = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Draw a random sample of rows and store it: fully coded, it estimates the rates of the whole selection.
+    """Draw a random sample of rows and store it: fully coded, it estimates the codes' rates in the whole selection.
 
     Args:
         n: Number of rows.
@@ -271,7 +271,7 @@ def codes_draw(
 def codes_rates(
     run: RunName, *, split: Split = "", where: Clauses = (), author: Whose = None, store: Store = None
 ) -> dict[str, Any]:
-    """Count how many rows of a selection have each code, with its share if that can be estimated.
+    """Count how many selected rows have each annotation code, with its share if that can be estimated.
 
     Returns:
         `run`, `data`, `split`, `selection` in words, and the fields of `core.error_analysis.code_prevalence`: `n`,
@@ -287,7 +287,7 @@ def codes_rates(
 def codes_kappa(
     run: RunName, first: Coder, second: Coder, *, split: Split = "", where: Clauses = (), store: Store = None
 ) -> dict[str, Any]:
-    """Measure how far two authors agree (Cohen's kappa) on the rows that both have coded; default: all rows.
+    """Measure how far two authors' codes agree (Cohen's kappa) on the rows that both have coded; default: all rows.
 
     Returns:
         `run`, `data`, `split`, `n`, `same`, `kappa` and its 95 % `interval`, the same for each code, and the rows that
@@ -310,7 +310,7 @@ def codes_export(
     book: Path | str = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Write rows with codes, notes and every own column; one row for each author of a sentence.
+    """Write rows to a CSV file with codes, notes and every own column of the data; one row per sentence and author.
 
     Args:
         book: Write the codebook to this file.
@@ -333,7 +333,7 @@ def codes_import(
     book: Path | str = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Read codes and notes of rows from a file, by their stable keys.
+    """Read codes and notes of rows from a CSV file; rows are matched by their stable keys.
 
     Args:
         file: CSV with the columns key and codes (separated by ;), and perhaps author and note. Codes that the codebook
@@ -356,7 +356,7 @@ def codes_import(
 
 
 def codes_undo(run: RunName, *, author: Author = "", store: Store = None) -> dict[str, Any]:
-    """Undo the author's last change: a coding, a note, a change of the codebook, an imported file."""
+    """Undo an author's last change of codes: a coding, a note, a change of the codebook, an imported file."""
     return {"undone": _open_codes(run, store).undo_last(author)["said"]}
 
 
@@ -365,7 +365,7 @@ def _describe_code(code: error_analysis.row_annotations.Code) -> dict[str, Any]:
 
 
 def print_codes_list(result: dict[str, Any]) -> None:
-    """Print the codebook, authors, draws and the last changes."""
+    """Print the codebook, authors, random samples and the last changes of annotation codes."""
     say(f"{result['data']}: {result['said']}")
     if result["codes"]:
         tabulate(result["codes"], ("place", "code", "n", "definition", "example"), "code")
@@ -382,12 +382,12 @@ def print_codes_list(result: dict[str, Any]) -> None:
 
 
 def _name_author(author: str) -> str:
-    """Name an author; a visitor without a name also by the ID of the other commands."""
+    """Return an annotator's display name; for one who gave no name also the ID that the other commands take."""
     return author if has_name(author) else " ".join(filter(None, (name_author(author), author)))
 
 
 def print_codes_add(result: dict[str, Any]) -> None:
-    """Print a code."""
+    """Print a code of the codebook with its digit, definition and example."""
     tabulate([result], ("code", "place", "definition", "example"), "code")
 
 
@@ -406,14 +406,14 @@ print_codes_undo = make_printer(lambda r: f"Taken back: {r['undone']}.")
 
 
 def print_codes_draw(result: dict[str, Any]) -> None:
-    """Print the keys of the drawn rows."""
+    """Print the keys of the rows in a random sample."""
     say(f"{count(result['n'])} of {count(result['of'])} drawn with seed {result['seed']}: {result['said']}")
     for key in result["keys"]:
         say(key)
 
 
 def print_codes_rates(result: dict[str, Any]) -> None:
-    """Print a row for each code."""
+    """Print a row for each annotation code: its number of rows and share."""
     say(f"{result['selection']} {result['said']}")
     columns: dict[str, Any] = {"code": "code", "n": lambda each: count(each["n"]), "share": "share", "95 %": "interval"}
     if not result["complete"]:
@@ -423,7 +423,7 @@ def print_codes_rates(result: dict[str, Any]) -> None:
 
 
 def print_codes_kappa(result: dict[str, Any]) -> None:
-    """Print kappa, and a row for each code."""
+    """Print how far two annotators agree (Cohen's kappa), over all codes and for each code."""
     say(f"{plural(result['n'], 'row')} coded by both, {count(result['same'])} alike: {_write_kappa(result)}.")
     if result["codes"]:
         names = {name: name for name in ("code", "first", "second", "both")}
@@ -437,7 +437,7 @@ def _write_kappa(found: dict[str, Any]) -> str:
 
 
 def print_codes_import(result: dict[str, Any]) -> None:
-    """Print how much was read."""
+    """Print how many annotated rows and codes were imported from a file, and which codes are new."""
     say(f"{plural(result['rows'], 'row')} and {plural(result['codes'], 'code')} taken.")
     if result["added"]:
         say(f"New in the codebook: {', '.join(result['added'])}.")

@@ -1,4 +1,4 @@
-"""Comparison of runs on the same rows."""
+"""Comparison of the metrics of several runs on the same rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def compare(
     ] = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Test which run is better, with paired tests that are corrected for the number of pairs.
+    """Test which of several runs is better, with paired tests that are corrected for the number of pairs.
 
     Runs that differ only in seed and fold are one model. Accuracy is tested by McNemar's exact test, other metrics
     by a paired bootstrap (the calibration error by paired swaps), several seeds paired by example and seed, six
@@ -69,7 +69,7 @@ def _add_slices(
 
 
 def print_compare(result: dict[str, Any]) -> None:
-    """Print a finding for each metric, the models, and the tests."""
+    """Print the comparison of runs: a finding for each metric, the models, and the tests."""
     say(f"{result['data']}, {result['split']}, n = {count(result['n'])}")
     metrics = list(result["runs"][0]["metrics"])
     for metric in metrics:
@@ -106,7 +106,7 @@ def _format_mean(summary: Mapping[str, Any]) -> str:
 
 
 def _print_values(tests: Sequence[Mapping[str, Any]], letters: Mapping[str, str], metric: str) -> None:
-    """Print the metric of each model and of TF-IDF for each value."""
+    """Print the metric of each model and of TF-IDF for each value of a column of the data."""
     rows: dict[str, dict[str, Any]] = {}
     for each in tests:
         row = rows.setdefault(each["value"], {metric: each["value"], "n": each["n"]})

@@ -18,7 +18,7 @@ from core.table_format import format_csv
 
 
 def counter_examples_list(*, run: Annotated[str, CliArgument()] = "", store: Store = None) -> dict[str, Any]:
-    """List all counter-examples, newest first.
+    """List all stored counter-examples (sentences that a model gets wrong), newest first.
 
     Args:
         run: A run whose current predictions are shown for them.
@@ -51,7 +51,7 @@ def counter_examples_keep(
     run: str = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Store a sentence with the label that a model should predict.
+    """Store a counter-example: a sentence with the label that a model should predict.
 
     Args:
         label: The expected class; repeat for several labels; 'none of them' means no label.
@@ -77,7 +77,7 @@ def _to_dict(one: error_analysis.counter_examples.CounterExample) -> dict[str, A
 def counter_examples_remove(
     id: Annotated[str, CliArgument("As `list` shows it.", metavar="ID")], *, author: Author = "", store: Store = None
 ) -> dict[str, Any]:
-    """Remove a counter-example from the list; trainings that used it keep it."""
+    """Remove a counter-example from the list; training runs that used it keep it."""
     error_analysis.counter_examples.remove_example((store or RunStore()).folder, id, author)
     return {"id": id, "removed": True}
 
@@ -85,14 +85,14 @@ def counter_examples_remove(
 def counter_examples_export(
     file: Annotated[Path | str, CliArgument("CSV.", metavar="FILE")], *, store: Store = None
 ) -> dict[str, Any]:
-    """Write all counter-examples to a file that can be trained on."""
+    """Write all counter-examples to a CSV file that can be trained on."""
     rows = error_analysis.counter_examples.read_examples((store or RunStore()).folder)
     write_named("FILE", file, format_csv(error_analysis.counter_examples.build_table(rows)))
     return {"file": str(file), "rows": len(rows)}
 
 
 def print_counter_examples_list(result: dict[str, Any]) -> None:
-    """Print a row for each counter-example, and how many a run gets wrong."""
+    """Print a row for each counter-example (a sentence that a model gets wrong), and how many a run gets wrong."""
     rows = result["counter_examples"]
     if not rows:
         say("None are stored yet: `sentiscope counter-examples keep TEXT --label CLASS`.")

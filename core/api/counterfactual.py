@@ -43,7 +43,7 @@ def flip(
     stopped: Stopped = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Find the fewest words to delete or replace until the answer changes. Ctrl-C stops and shows the results so far.
+    """Find the fewest words to delete or replace until the prediction changes. Ctrl-C stops and shows results so far.
 
     A word is replaced by one of at most 8 candidates: words of the opposite sign in the lexicon of the run, else
     VADER's, and neighbours among the model's word vectors. Up to two moves of any kind are allowed, and three
@@ -70,7 +70,7 @@ def flip(
     allowed, record = found.allowed, loaded.record
 
     def describe_flip(flipped: interpret.counterfactual.Flip) -> dict[str, Any]:
-        """Return a flip with its prediction and its moves."""
+        """Return a counterfactual text with its prediction and its deleted or replaced words."""
         said = build_answer(record, flipped.probabilities)
         return {"text": flipped.text, **said, "moves": list(map(_describe_move, flipped.moves))}
 
@@ -109,7 +109,7 @@ def distance(
     target: Target = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Measure how far a negation reaches: the answer with more and more words between it and the negated word.
+    """Measure how far a negation reaches: the prediction with more and more words between it and the negated word.
 
     Args:
         against: Another run for the same text; repeat for more.
@@ -144,7 +144,7 @@ def distance(
 
 
 def print_flip(result: dict[str, Any]) -> None:
-    """Print each changed text with its answer."""
+    """Print each counterfactual text with its prediction."""
     say_edit(result)
     if result["note"]:
         say(result["note"])
@@ -161,7 +161,7 @@ def print_flip(result: dict[str, Any]) -> None:
 
 
 def _mark_changes(text: str, moves: list[dict[str, Any]]) -> Text:
-    """Return the text as typed, with [-deleted-] words, followed by {+new+} ones where replaced."""
+    """Return a text as typed, with deleted words as [-word-], followed by {+word+} where they are replaced."""
     shown, at = Text(), 0
     for move in moves:
         shown.append(escape_controls(text[at : move["start"]])).append(escape_controls(f"[-{move['word']}-]"), "strike")
@@ -172,7 +172,7 @@ def _mark_changes(text: str, moves: list[dict[str, Any]]) -> Text:
 
 
 def print_distance(result: dict[str, Any]) -> None:
-    """Print the probability at each number of words."""
+    """Print the predicted probability at each number of words between a negation and the negated word."""
     bare = result["steps"][0]["without"] is not None
     for curve in result["curves"]:
         if curve["note"]:

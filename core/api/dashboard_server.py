@@ -30,7 +30,7 @@ def dashboard(
     host: Annotated[Sequence[str], CliArgument(metavar="NAME")] = (),
     browser: bool = True,
 ) -> int:
-    """Open the dashboard in the browser.
+    """Open the dashboard of Sentiscope in the browser.
 
     Args:
         port: Port to serve on.
@@ -45,7 +45,7 @@ def dashboard(
 
 
 def build_command(script: Path, port: int, address: str, names: Sequence[str], *, browser: bool) -> list[str]:
-    """Return the command line of the server; beyond loopback with the hosts that a link may name."""
+    """Return the command line that starts the dashboard's server; beyond loopback with the hosts that links name."""
     options = [
         f"--server.port={port}",
         f"--server.address={address}",
@@ -61,7 +61,7 @@ def build_command(script: Path, port: int, address: str, names: Sequence[str], *
 
 
 def list_allowed_hosts(address: str, names: Sequence[str] = ()) -> list[str]:
-    """Return the allowed hosts of a link: Streamlit refuses all others, against DNS rebinding.
+    """Return the host names that links to the dashboard may have: Streamlit refuses others, against DNS rebinding.
 
     Serving on every address (0.0.0.0, ::) means all addresses of this machine, and its names.
     """
@@ -72,14 +72,14 @@ def list_allowed_hosts(address: str, names: Sequence[str] = ()) -> list[str]:
 
 
 def list_links(address: str, port: int, hosts: Sequence[str]) -> list[str]:
-    """Return the links of a server, if it serves every address one for each of `hosts` but loopback and IPv6."""
+    """Return the links to a server; if it serves every address, one for each of `hosts` but loopback and IPv6."""
     typed = [host for host in hosts if ":" not in host and not host.startswith("127.")]
     named = typed if address in EVERYWHERE else [address]
     return [f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}" for host in named]
 
 
 def run_server(command: Sequence[str]) -> int:
-    """Run a command until it ends; SIGTERM and Ctrl-C are forwarded, a second one ends it at once.
+    """Run a command as a child process until it ends; SIGTERM and Ctrl-C are forwarded, a second one kills it.
 
     Returns:
         Its exit status, as a shell tells it.
@@ -88,7 +88,7 @@ def run_server(command: Sequence[str]) -> int:
     asked = False
 
     def stop_child(number: int, frame: FrameType | None) -> None:
-        """Stop the child, or kill it at a second signal."""
+        """Stop the child process at the first signal, and kill it at the second (signal handler)."""
         nonlocal asked
         (child.kill if asked else child.terminate)()
         asked = True

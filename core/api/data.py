@@ -1,4 +1,4 @@
-"""Data sets: list, card, check."""
+"""Commands on data sets: list all, describe one, check one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def data_list() -> dict[str, Any]:
-    """List the named data sets: which can be opened here, and how to get the others."""
+    """List the named data sets: which can be opened on this machine, and how to get the others."""
     return {
         "data": [
             {
@@ -54,7 +54,7 @@ def data_list() -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Yardsticks(Analysis[dict[str, Any]]):
-    """The scores of both TF-IDF baselines on a data set: `yardstick`, `yardstick_chars`."""
+    """The scores of two TF-IDF baselines on a data set: `yardstick` (words), `yardstick_chars` (with characters)."""
 
     data: Dataset = field(repr=False)
     settings: Mapping[str, Any]
@@ -70,19 +70,19 @@ class Yardsticks(Analysis[dict[str, Any]]):
 
     @classmethod
     def from_dataset(cls, data: Dataset, settings: Mapping[str, Any]) -> Yardsticks:
-        """Return the yardsticks of data."""
+        """Return the TF-IDF baselines of a data set, cached under a fingerprint of the data."""
         depends = {"version": VERSION, "data": data.fingerprint, "classes": data.classes}
         return cls(get_cache_folder() / "yardsticks", hash_value(depends), RunStore(), data, settings)
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return its command."""
+        """Return the command-line arguments that compute the TF-IDF baselines of a data set."""
         chosen = [f"{name}={value}" for name, value in self.settings.items() if name != "data.name"]
         words = [word for each in chosen for word in ("--set", each)]
         return "data", "card", *words, "--", self.settings["data.name"]
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """Fit both baselines."""
+        """Fit both TF-IDF baselines on a data set and return their scores."""
         tfidf, found = evaluation.baseline, {}
         for name, model in zip(BaselineResults.__annotations__, tfidf.YARDSTICKS, strict=True):
             tell(f"fitting {model}", None)
@@ -113,7 +113,7 @@ def data_check(
     start: Annotated[str, CliArgument(name="--from", metavar="RUN")] = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Check a file, folder or data set: encoding, columns, labels, everything left out, and whether it can be used.
+    """Check a file, folder or data set: encoding, columns, labels, rows left out, and whether it can be used.
 
     Args:
         data: A registered name, a folder or a file.
@@ -133,7 +133,7 @@ def data_check(
 
 
 def print_data_list(result: dict[str, Any]) -> None:
-    """Print a row for each data set, and how to get those that are not here."""
+    """Print a row for each named data set, and how to get those that are not on this machine."""
     tabulate(result["data"], ("name", "title", "classes", "state", "checked"))
     for each in result["data"]:
         if each["published"] and each["lacking"]:
@@ -141,7 +141,7 @@ def print_data_list(result: dict[str, Any]) -> None:
 
 
 def print_data_check(result: dict[str, Any]) -> None:
-    """Print a sentence for each fact; the problem itself follows as the error."""
+    """Print what was found about a data set, a sentence for each fact; a problem itself follows as the error."""
     for file in result["files"]:
         _print_file(file, result["problem"])
     if not result["ok"]:

@@ -1,4 +1,4 @@
-"""Figures and reports of a run, drawn by the dashboard through entry points of the installation."""
+"""Figures and reports of a run, drawn by the dashboard, which is found through package entry points."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.runs.store import RunStore
 
 
 def find_drawing(name: str) -> Callable[..., Any]:
-    """Return a drawing function; raises NotAvailable where the installation has none of this name."""
+    """Return the dashboard function that draws figures or reports; NotAvailable: none of this name is installed."""
     found = tuple(entry_points(group="sentiscope.verbs", name=name))
     if not found:
         raise NotAvailable("this installation draws no figures; install it again: pip install -e .")
@@ -44,7 +44,7 @@ def figures(
     csv: bool = False,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Write every figure of the pages as an HTML file that opens without a network; a single file is self-contained.
+    """Write all figures of the dashboard as HTML files that open without a network; a single file is self-contained.
 
     Args:
         folder: The folder for the files; created if it does not exist.
@@ -100,7 +100,7 @@ def report(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Write a run, a comparison or a coding session as one HTML file that opens without a network.
+    """Write a report on a run, a comparison or a coding session as one HTML file that opens without a network.
 
     Args:
         file: The file to write; default: sentiscope-report-RUN.html, here. An existing file is not replaced.
@@ -117,14 +117,14 @@ def report(
 
 
 def print_figures(result: dict[str, Any]) -> None:
-    """Print the files, and why others are left out."""
+    """Print the files of the written figures, and why other figures are left out."""
     tabulate(result["files"], ("name", "title", "file"))
     for name, reason in result["left_out"].items():
         say(f"without {name}: {reason}")
 
 
 def print_report(result: dict[str, Any]) -> None:
-    """Print the file, and how much each section holds."""
+    """Print the file of a written report, and how much each section holds."""
     megabytes = f"{result['bytes'] / 1e6:.1f} MB"
     say(f"{result['file']}: {megabytes}, n = {count(result['n'])} {result['split']} sentences")
     for each in result["sections"]:

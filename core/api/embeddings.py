@@ -31,7 +31,7 @@ def project(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Map a split's embeddings, store the map in the run for the dashboard, and measure how far it can be trusted.
+    """Map a split's embeddings to 2-D or 3-D, store the map in the run, and measure how far it can be trusted.
 
     Args:
         method: tsne, umap or pca.
@@ -116,7 +116,7 @@ def neighbours(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Find the sentences that are nearest to a sentence, or to a selection, in embedding space.
+    """Find the sentences that are nearest to a sentence, or to selected rows, in embedding space.
 
     Args:
         text: Any sentence.
@@ -177,14 +177,14 @@ def _find_common(
 
 
 def _check_vectors(store: RunStore, run: str) -> None:
-    """Refuse runs without an embedding space."""
+    """Refuse a run whose model has no sentence vectors, and so no embedding space; raises NotAvailable."""
     record = store.read(run)
     if "pooled" not in list_capabilities(record.config.model):
         raise NotAvailable(f"{record.preset} has no sentence vectors: run '{run}' has no embedding space")
 
 
 def print_project(result: dict[str, Any]) -> None:
-    """Print the file of the map, and its quality."""
+    """Print the file of an embedding map, and the quality of the map."""
     what = f"{result['method']}, {result['dimensions']}-D, {result['split']}, n = {result['n']}"
     say(f"{what}{'' if result['computed'] else ' (was there)'}: {result['file']}")
     quality = {key: value for key, value in result["quality"].items() if isinstance(value, float)}
@@ -194,7 +194,7 @@ def print_project(result: dict[str, Any]) -> None:
 
 
 def print_groups(result: dict[str, Any]) -> None:
-    """Print a row for each group."""
+    """Print a row for each group of sentences that are close in embedding space."""
     if result["reason"]:
         say(f"{result['reason']}.", head="No groups: ")
         return
@@ -212,7 +212,7 @@ def print_groups(result: dict[str, Any]) -> None:
 
 
 def print_layers(result: dict[str, Any]) -> None:
-    """Print a row for each stage."""
+    """Print how well the classes are separated in each layer of a model."""
     of = "" if result["n"] == result["of"] else f" of {count(result['of'])}"
     say(f"{result['run']} on {result['split']}, n = {count(result['n'])}{of}, {result['neighbours']} neighbours")
     tabulate(result["stages"], {"stage": "name", "silhouette": "silhouette", "purity": "purity"}, "stage")
@@ -222,7 +222,7 @@ def print_layers(result: dict[str, Any]) -> None:
 
 
 def print_neighbours(result: dict[str, Any]) -> None:
-    """Print the sentences, the nearest first."""
+    """Print the sentences that are nearest in embedding space, the nearest first."""
     if "predicted_share" in result:
         _print_common(result)
         return
@@ -231,7 +231,7 @@ def print_neighbours(result: dict[str, Any]) -> None:
 
 
 def _print_common(result: dict[str, Any]) -> None:
-    """Print the training sentences that are near to most of a selection."""
+    """Print the training sentences that are near to most of the selected sentences in embedding space."""
     of = f"{plural(result['n'], 'sentence')} of {result['split']} ({result['said']})"
     say(f"{of}, among {count(result['among'])}.", head="Nearest in training to ")
     shares = (f"{100 * result[name]:.0f} %" for name in ("true_share", "predicted_share"))

@@ -1,4 +1,4 @@
-"""The errors of a run, and saved slices."""
+"""Commands on the errors of a run, and on saved slices of its data."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """List what a run gets wrong: its predictions row by row, selected by rules.
+    """List the errors of a run, or other predictions that rules select, row by row.
 
     Args:
         where: wrong (default), right, all; true=, predicted=, margin<0.2, p_predicted=0.5..0.9, word=not good, text~not
@@ -121,7 +121,7 @@ def slices(
     split: Split = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """List saved selections (slices), which all runs on the same data share, and the run's metrics on each.
+    """List saved selections of rows (slices), which all runs on the same data share, and a run's metrics on each.
 
     Args:
         save: Save the selection of --where under this name.
@@ -157,7 +157,7 @@ def slices(
 
 
 def print_errors(result: dict[str, Any]) -> None:
-    """Print the selected rows, below tags and marks where requested."""
+    """Print the selected predictions of a run, after error tags and distinguishing features where requested."""
     ends, rate = write_ends(result["interval"], write_points), write_points(result["rate"])
     wrong = f"{plural(result['wrong'], 'error')}, {rate} % ({ends} %)"
     say(f"{result['run']} on {result['data']}, {result['split']}: {wrong}.")
@@ -178,7 +178,7 @@ def _name_columns(*keys: str) -> dict[str, str]:
 
 
 def _print_labels(result: dict[str, Any]) -> None:
-    """Print the most doubtful labels, and texts with two."""
+    """Print the labels of a data set that are most likely wrong, and texts with several labels."""
     if result["left_out"]:
         say(f"{result['left_out']}.", head="No label is doubted: ")
     else:
@@ -196,7 +196,7 @@ def _print_labels(result: dict[str, Any]) -> None:
 
 
 def _print_tags(result: dict[str, Any]) -> None:
-    """Print tags by excess errors; one that no text has is only named."""
+    """Print error tags by excess errors; a tag that no text has is only named."""
     if rows := [each for each in result["tags"] if each["n"]]:
         tabulate(rows, {"tag": "tag", **RISK}, "tag")
     if values := result["values"][:MARKS]:
@@ -231,7 +231,7 @@ def _write_ratios(interval: list[float | None] | None) -> str:
 
 
 def _print_marks(result: dict[str, Any]) -> None:
-    """Print the properties and words that are more frequent in the selection than in the rest."""
+    """Print the properties and words that are more frequent in the selected rows than in all other rows."""
     columns: dict[str, Any] = {
         "marks the selection": "name",
         "V": lambda each: f"{each['v']:.2f}",
@@ -248,7 +248,7 @@ def _print_marks(result: dict[str, Any]) -> None:
 
 
 def print_slices(result: dict[str, Any]) -> None:
-    """Print a row for each slice."""
+    """Print a row for each saved slice of a data set."""
     if not result["slices"]:
         say(f"No slice of {result['data']} yet; --save NAME --where CLAUSE keeps one.")
         return
@@ -272,6 +272,6 @@ def print_slices(result: dict[str, Any]) -> None:
 
 
 def _write_metric(name: str, each: dict[str, Any]) -> str:
-    """Write a metric of a slice with its interval."""
+    """Format a metric of a slice with its interval."""
     ends = write_ends(each["intervals"].get(name))
     return f"{format_decimals(each['metrics'].get(name))}{ends and f' ({ends})'}"

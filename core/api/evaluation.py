@@ -41,7 +41,7 @@ COST = "--cost: write class=ratio, such as positive=5: a missed one is as bad as
 
 
 def parse_ratios(costs: Sequence[str]) -> dict[str, float]:
-    """Return class → cost of a miss in false positives."""
+    """Parse options `class=ratio` to class → cost of a missed example, counted in false positives."""
     try:
         return {name: float(ratio) for name, ratio in options.make_pair_parser(COST)(costs).items()}
     except ValueError:
@@ -50,7 +50,7 @@ def parse_ratios(costs: Sequence[str]) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation(Analysis[dict[str, Any]]):
-    """The metrics of a run on labelled data; every request measures them again."""
+    """The evaluation of a run on labelled data, as a background job; every request computes it again."""
 
     run: str
     wanted: DataRequest
@@ -77,7 +77,7 @@ class Evaluation(Analysis[dict[str, Any]]):
         cost: Mapping[str, float] = {},
         against: str = "",
     ) -> Evaluation:
-        """Name the file after the request and the weights of the runs; RunNotFound: no such run."""
+        """Return an evaluation whose file is named after request and model weights; RunNotFound: no such run."""
         folders = [store.get_path(store.read(name).run).absolute() for name in (run, against) if name]
         asked = cls(get_cache_folder() / "evaluations", "", store, run, wanted, by, cost, against)
         models = [(folder, get_file_version(folder / WEIGHTS)) for folder in folders]
@@ -85,19 +85,19 @@ class Evaluation(Analysis[dict[str, Any]]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return its command."""
+        """Return the command-line arguments of the evaluation."""
         given = [("--by", self.by), ("--against", self.against)]
         given += [("--cost", f"{name}={ratio:g}") for name, ratio in self.cost.items()]
         more = [word for name, value in given if value for word in (name, value)]
         return *runs.evaluation_data.build_arguments(self.run, self.wanted), *more
 
     def start(self) -> None:
-        """Measure in a separate process; delete the previous result, so that a failure is seen."""
+        """Start the evaluation in a separate process; the previous result is deleted, so that a failure is seen."""
         self.get_path("json").unlink(missing_ok=True)
         super().start()
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """Compute the metrics; raises as the verb."""
+        """Compute the metrics of a run on labelled data; raises as `evaluate`."""
         if self.store.read(self.run).task == "tokens":
             of_texts: dict[str, Any] = {"--map": self.wanted.rename, "--by": self.by, "--cost": self.cost}
             of_texts |= {"--against": self.against, "--passage": self.wanted.passage}
@@ -137,7 +137,7 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Measure a run with intervals, on its own test split or on any labelled data.
+    """Measure the metrics of a run with intervals, on its own test split or on any labelled data.
 
     Args:
         data: Other labelled data; default: what the run was trained on.
@@ -176,7 +176,7 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
 
 
 def print_evaluate(result: dict[str, Any]) -> None:
-    """Print metrics, confusions, and notes."""
+    """Print the metrics of a run, its confusion matrix, and notes."""
     if result["task"] == "tokens":
         _print_spans(result)
         return
@@ -208,7 +208,7 @@ def print_evaluate(result: dict[str, Any]) -> None:
 
 
 def _print_costs(costs: Mapping[str, Any]) -> None:
-    """Print the threshold at each cost ratio, and its cost per row."""
+    """Print the decision threshold of a class at each cost ratio, and its cost per row."""
     columns: dict[str, Any] = {
         "class": "class",
         "a miss costs": lambda found: f"{found['ratio']:g}",
@@ -224,7 +224,7 @@ def _print_costs(costs: Mapping[str, Any]) -> None:
 
 
 def _print_metrics(result: dict[str, Any]) -> None:
-    """Print each metric with its interval and TF-IDF's, then the metrics without rows seen in training, if any."""
+    """Print a run's metrics with intervals next to TF-IDF's, then those without rows seen in training, if any."""
     yardsticks = {} if "left_out" in result["yardsticks"] else result["yardsticks"]
     _print_metric_table(result, {model: found["metrics"] for model, found in yardsticks.items()})
     if unseen := result["unseen"]:
@@ -233,7 +233,7 @@ def _print_metrics(result: dict[str, Any]) -> None:
 
 
 def _print_metric_table(measured: Mapping[str, Any], beside: Mapping[str, Mapping[str, Any]]) -> None:
-    """Print metrics with their intervals, next to those of others."""
+    """Print metrics with their intervals, next to the same metrics of other models."""
     rows = [
         {"metric": name, "value": value, "95 % interval": measured["intervals"].get(name)}
         | {other: metrics.get(name) for other, metrics in beside.items()}
@@ -243,7 +243,7 @@ def _print_metric_table(measured: Mapping[str, Any], beside: Mapping[str, Mappin
 
 
 def _print_reasons(left_out: dict[str, str]) -> None:
-    """Print the metrics that are not defined, grouped by reason."""
+    """Print the metrics that are not defined on the evaluated rows, grouped by reason."""
     for reason in dict.fromkeys(left_out.values()):
         names = ", ".join(name for name, each in left_out.items() if each == reason)
         say(f"Not defined: {names}, since {reason}")
@@ -260,7 +260,7 @@ def _print_groups(by: dict[str, Any], metric: str) -> None:
 
 
 def _print_multilabel(result: dict[str, Any]) -> None:
-    """Print metrics and each label, at 0.5 and, where the run chose others, at its own thresholds."""
+    """Print the metrics of all labels and of each label at threshold 0.5, and at tuned thresholds if there are any."""
     tuned = result["tuned"] or {"metrics": {}, "per_class": {}, "thresholds": {}}
     metrics = [
         {"metric": key, "at 0.5": value, "tuned": tuned["metrics"].get(key)} for key, value in result["metrics"].items()
@@ -279,7 +279,7 @@ def _print_multilabel(result: dict[str, Any]) -> None:
 
 
 def _print_spans(result: dict[str, Any]) -> None:
-    """Print the metrics, each type, and how many of its spans are right."""
+    """Print the metrics of a run that tags words, each type of span, and how many of its spans are right."""
     about = f"n = {count(result['n'])}, {plural(result['words'], 'word')}"
     say(f"{result['run']} on {result['data']}, {result['split']}, {about}")
     for note in result["notes"]:

@@ -1,4 +1,4 @@
-"""One text as a run reads it: tokens, prediction, the inner states, and its forward pass step by step."""
+"""One text as a run reads it: tokens, prediction, hidden states, and its forward pass step by step."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 def pair(first: str, second: str) -> str:
-    """Join two texts to one text for runs that read pairs; a sign ‖ in them is replaced."""
+    """Join two texts to one text for runs that read text pairs; the separator ‖ inside a text is replaced."""
     return join_pair(first, second)
 
 
 def open_text(
     run: str, text: str, store: RunStore | None, edit: str, intervene: Intervention | None
 ) -> tuple[runs.load.LoadedRun, interpret.edits.Edits, Intervention | None]:
-    """Load a run; return it with its edits for a text, also as the model takes them."""
+    """Load a run and parse the model edits for a text; return both, and the edits as an intervention on the model."""
     loaded = runs.load.load_run(store or RunStore(), run)
     check_pair(loaded.record, text)
     edits = loaded.parse_edits(text, edit)
@@ -40,12 +40,12 @@ def open_text(
 
 
 def describe_text(run: str, text: str, edits: interpret.edits.Edits) -> dict[str, Any]:
-    """Return the first fields of every answer about a text."""
+    """Return the result fields that every command on one text begins with: run, text and model edits."""
     return {"run": run, "text": text, "edit": edits.encode_line()}
 
 
 def collect_fields(found: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass that are not None."""
+    """Return the fields of a dataclass that are not None, as a dictionary."""
     return {name: value for name, value in dataclasses.asdict(found).items() if value is not None}
 
 
@@ -107,7 +107,7 @@ def steps(
     intervene: Change = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Show the forward pass of one text as stages: formulas, and with --json the matrices.
+    """Show a model's forward pass on one text as stages: formulas, and with --json the matrices.
 
     Everything is computed from the weights in float64; the last matrix equals the output of `predict`.
 
@@ -149,7 +149,7 @@ def _describe_matrix(matrix: interpret.stages.StageMatrix) -> dict[str, Any]:
 
 
 def print_inspect(result: dict[str, Any]) -> None:
-    """Print the prediction, the tokens, and a summary of each layer."""
+    """Print the prediction for a text, its tokens, and a summary of each layer's attention maps."""
     prediction = result["prediction"]
     say_edit(result)
     if result["note"]:
@@ -170,7 +170,7 @@ def print_inspect(result: dict[str, Any]) -> None:
 
 
 def print_steps(result: dict[str, Any]) -> None:
-    """Print a row for each stage, and the prediction."""
+    """Print a row for each stage of a model's forward pass, and the prediction."""
     say_edit(result)
     if result["note"]:
         say(result["note"])

@@ -1,4 +1,4 @@
-"""Presets that can be trained, and pretrained encoders on this machine."""
+"""Model presets that can be trained, and pretrained encoders on this machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def presets(
     vocabulary: int = VOCABULARY,
     classes: int = CLASSES,
 ) -> dict[str, Any]:
-    """List the models that can be trained: all, those of one paper, or one in full.
+    """List the model presets that can be trained: all, those of one paper, or one in full.
 
     Args:
         name: One preset, shown in full.
@@ -41,12 +41,12 @@ def presets(
 
 
 def presets_show(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> dict[str, Any]:
-    """Show one preset in full: source, line, equation, parts, size, nearest relative, differences from its paper."""
+    """Show one preset in full: source, line, equation, parts, size, nearest preset, differences from its paper."""
     return preset_catalog.describe_preset(name, vocabulary=vocabulary, classes=classes)
 
 
 def backbones_list() -> dict[str, Any]:
-    """List the pretrained encoders that are found by name, and those of the papers with their recipes.
+    """List the pretrained encoders that are found by name on this machine, and those of the papers with their recipes.
 
     Returns:
         `backbones`: each as `core.runs.backbones.describe_backbone`; `folder` (SENTISCOPE_BACKBONES, empty if not set),
@@ -62,7 +62,7 @@ def backbones_list() -> dict[str, Any]:
 
 
 def list_backbone_recipes() -> list[dict[str, Any]]:
-    """List the backbones of the papers as their recipes fine-tune them, and whether their weights are here.
+    """List the papers' pretrained encoders with their fine-tuning recipes, and whether the weights are on this machine.
 
     Returns:
         Of each `recipe`, `paper`, `backbone`, `source`, `settings` (each with `value` and `where`, the section that
@@ -101,7 +101,7 @@ def backbones_check(name: Annotated[str, CliArgument(metavar="NAME|PATH")]) -> d
 
 
 def print_presets(result: dict[str, Any]) -> None:
-    """Print a row for each preset, or one in full."""
+    """Print a row for each model preset, or one preset in full."""
     if "presets" not in result:
         _print_preset(result)
         return
@@ -145,7 +145,7 @@ def _print_preset(result: dict[str, Any]) -> None:
 
 
 def print_backbones_list(result: dict[str, Any]) -> None:
-    """Print the encoders, and whether the papers' own are here."""
+    """Print the pretrained encoders on this machine, and whether those of the papers are among them."""
     rows = [
         {**each, "weights": format_size(each["bytes"]) if each["ok"] else each["problem"]}
         for each in result["backbones"]
@@ -161,14 +161,14 @@ def print_backbones_list(result: dict[str, Any]) -> None:
 
 
 def _describe_state(recipe: dict[str, Any]) -> str:
-    """Return the folder of a paper's backbone, or the missing file."""
+    """Return the folder of the pretrained encoder that a recipe fine-tunes, or the file that it lacks."""
     if recipe["ok"]:
         return f"in {recipe['folder']}"
     return f"lacks {recipe['lacks']}" if recipe["folder"] else "not here"
 
 
 def print_backbones_check(result: dict[str, Any]) -> None:
-    """Print sizes and digests of an encoder that can be used."""
+    """Print the sizes and SHA-256 digests of a pretrained encoder that can be used."""
     if not result["ok"]:
         return
     say(

@@ -1,4 +1,4 @@
-"""HTML of runs and sentences for notebooks: plain data, every text of a person escaped.
+"""HTML of runs and sentences for notebooks, made from plain data, with every text of the user escaped.
 
 No script and no request, and colours that hold on light and dark pages.
 """
@@ -35,7 +35,7 @@ _BAR = '<div style="background:#5C636B;height:.8em;width:{width:.2f}em;min-width
 
 
 def describe_run(shown: Mapping[str, Any]) -> str:
-    """Describe a run in a line, from `core.api.runs.runs_show`: status, model, data, size, time, reason."""
+    """Describe the record that `core.api.runs.runs_show` returns in a line: status, model, data, size, time, reason."""
     words = [shown["status"]]
     if "config" in shown:
         words += [
@@ -47,17 +47,17 @@ def describe_run(shown: Mapping[str, Any]) -> str:
 
 
 def render_run(shown: Mapping[str, Any], scores: Sequence[Mapping[str, Any]]) -> str:
-    """Render a run with its facts and the table of its first numbers (`core.api.training.tabulate_scores`)."""
+    """Render a run as HTML, with its facts and a table of its main scores (`core.api.training.tabulate_scores`)."""
     return f"<div><strong>{escape(shown['run'])}</strong><br>{escape(describe_run(shown))}{_render_table(scores)}</div>"
 
 
 def render_runs(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Render runs as a table (`core.api.runs.runs_table`)."""
+    """Render several runs as an HTML table (`core.api.runs.runs_table`)."""
     return f"<div>{_render_table(rows) or 'no runs yet'}</div>"
 
 
 def render_sentence(view: interpret.sentence_view.SentenceView, answer: str) -> str:
-    """Render a typed sentence, its prediction, probabilities as bars, the mean map of the last layer."""
+    """Render a sentence as HTML: its prediction, probabilities as bars, the mean attention map of the last layer."""
     chances = "".join(
         f"<tr><th scope=row>{escape(name)}</th><td>{value:.3f}</td>"
         f'<td style="text-align:left;min-width:10em">{_BAR.format(width=10 * value)}</td></tr>'
@@ -71,7 +71,7 @@ def render_sentence(view: interpret.sentence_view.SentenceView, answer: str) -> 
 
 
 def _render_mixture(view: interpret.sentence_view.SentenceView) -> str:
-    """Render the parts of a prediction with TF-IDF mixed in."""
+    """Render the parts of a prediction that mixes network and TF-IDF, as an HTML table; empty without a mixture."""
     parts = view.mix.parts if view.mix else {}
     return _render_table([{"": part, **{name: f"{p:.3f}" for name, p in said.items()}} for part, said in parts.items()])
 
@@ -93,7 +93,7 @@ def _render_mean_map(view: interpret.sentence_view.SentenceView) -> str:
 
 
 def _render_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Render rows with the same columns; empty without rows."""
+    """Render rows with the same keys as an HTML table; empty without rows."""
     if not rows:
         return ""
     head = "".join(f"<th scope=col>{escape(name)}</th>" for name in rows[0])
@@ -106,7 +106,7 @@ def _render_table(rows: Sequence[Mapping[str, Any]]) -> str:
 def _render_map_table(
     view: interpret.sentence_view.SentenceView, weights: np.ndarray, caption: str, full: float
 ) -> str:
-    """Render one map (L, L), a row per query; `full` is the weight that is shown in full ink."""
+    """Render an attention map (L, L) as an HTML table, a row per query; the weight `full` gets the darkest colour."""
     head = "".join(f'<th scope="col">{escape(token)}</th>' for token in view.tokens)
     rows = "".join(
         f'<tr><th scope="row">{escape(token)}</th>{"".join(_render_cell(float(weight), full) for weight in row)}</tr>'

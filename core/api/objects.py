@@ -1,4 +1,4 @@
-"""Runs and sentences as objects, for notebooks and scripts: the verbs, bound to a run.
+"""Runs and sentences as objects for notebooks and scripts, with the commands of Sentiscope as methods.
 
 `import sentiscope` gives these. Imports nothing heavy; nothing is computed here.
 """
@@ -51,22 +51,22 @@ Found = TypeVar("Found")
 
 
 def bind_verb(verb: Callable[Concatenate[str, Given], Found]) -> Callable[Concatenate[NamedRun, Given], Found]:
-    """Return a verb as a method of a run, with its name and store filled in."""
+    """Return an API function as a method of a run object, which fills in the run's name and store."""
 
     @functools.wraps(verb)
     def call_verb(run: NamedRun, *given: Given.args, **named: Given.kwargs) -> Found:
-        """Call the verb with the name and the store of the run."""
+        """Call the API function with the name and the store of the run object."""
         return verb(run.name, *given, **cast(Any, {"store": run.store, **named}))
 
     return cast(Any, call_verb)
 
 
 def wrap_training(verb: Callable[Given, dict[str, Any]]) -> Callable[Given, Run]:
-    """Return a training verb as a function that returns the run; it prints progress unless `on_event` listens."""
+    """Return a training function that gives the run as an object, and prints progress unless `on_event` listens."""
 
     @functools.wraps(verb)
     def call_verb(*given: Given.args, **named: Given.kwargs) -> Run:
-        """Call the verb and return its run."""
+        """Call the training function and return the trained run as an object."""
         store = cast("RunStore | None", named.get("store")) or RunStore()
         with listen_in_python(cast("OnEvent | None", named.get("on_event"))) as tell:
             said = verb(*given, **cast(Any, {**named, "store": store, "on_event": tell}))
@@ -76,20 +76,20 @@ def wrap_training(verb: Callable[Given, dict[str, Any]]) -> Callable[Given, Run]
 
 
 def run(name: str) -> Run:
-    """Return the run of this name, finished or not; `sentiscope.runs()` lists all, an error similar ones."""
+    """Return the run of this name, finished or not; `sentiscope.runs()` lists all, an error lists similar names."""
     found = Run(name)
     found.store.get_path(name)
     return found
 
 
 def runs() -> Runs:
-    """List every run, newest first: those of this folder (`trained`, or `SENTISCOPE_RUNS`) and the starters."""
+    """List every run, newest first: those in the folder `trained` (or `SENTISCOPE_RUNS`) and the starter runs."""
     store = RunStore()
     return Runs(Run(row["run"], store) for row in runs_api.runs_list(store)["runs"])
 
 
 class RunCodes(NamedRun):
-    """The codes of a run's sentences: codes, notes, random samples, rates.
+    """The annotation codes of a run's sentences: codebook, notes, random samples, rates.
 
     Every method is a command of the same name: `run.codes.add("irony")` is `sentiscope codes add RUN irony`.
     """
@@ -112,7 +112,7 @@ class RunCodes(NamedRun):
 
 @dataclass(frozen=True, repr=False)
 class Run(NamedRun):
-    """One training and its directory; every access reads the disk."""
+    """A training run and its directory; every access reads the disk."""
 
     evaluate = bind_verb(evaluation.evaluate)
     compare = bind_verb(comparison.compare)
@@ -147,41 +147,41 @@ class Run(NamedRun):
 
     @property
     def codes(self) -> RunCodes:
-        """Return the codes of its sentences: `run.codes.add("irony")`, `.code`, `.draw`, `.rates`."""
+        """Return the annotation codes of the run's sentences: `run.codes.add("irony")`, `.code`, `.draw`, `.rates`."""
         return RunCodes(self.name, self.store)
 
     @property
     def record(self) -> RunRecord:
-        """Return everything that is recorded of the run: settings, classes, parameters, progress, results."""
+        """Return everything that is recorded about a run: settings, classes, parameters, progress, results."""
         return self.store.read(self.name)
 
     @property
     def status(self) -> Status:
-        """Return `queued`, `running`, `done`, `failed`, `cancelled` or `damaged`."""
+        """Return the run's status: `queued`, `running`, `done`, `failed`, `cancelled` or `damaged`."""
         return self.show()["status"]
 
     @property
     def config(self) -> RunConfig:
-        """Return its complete settings: `data`, `text`, `model` and `training`."""
+        """Return the run's complete settings: `data`, `text`, `model` and `training`."""
         return self.record.config
 
     @property
     def metrics(self) -> dict[str, dict[str, float]]:
-        """Return metrics by split, by name, at the end of the training; with several labels per text at 0.5."""
+        """Return the run's metrics after training, by split and name; with several labels per text at threshold 0.5."""
         return self.record.results.get("metrics", {})
 
     @property
     def history(self) -> pd.DataFrame:
-        """Return the log of the training; see `core.api.runs.runs_history`."""
+        """Return the training log of the run as a table; see `core.api.runs.runs_history`."""
         return runs_api.runs_history(self.name, self.store)
 
     def sentence(self, text: str, *, edit: str = "", intervene: Intervention | None = None) -> Sentence:
-        """Return one text as the model reads it; see `core.api.inspection.sentence`."""
+        """Return one text as the run's model reads it; see `core.api.inspection.sentence`."""
         view = inspection.sentence(self.name, text, self.store, edit=edit, intervene=intervene)
         return Sentence(self, view, build_answer(self.record, view.probabilities))
 
     def measure(self) -> dict[str, Any]:
-        """Return its costs: `parameters`, `seconds` of training, `disk`, and those of a prediction on this machine.
+        """Return the run's costs: `parameters`, `seconds` of training, `disk`, and of a prediction on this machine.
 
         The latter, `one`, `batch`, `memory` and `where` as in `core.runs.efficiency.Efficiency`, is measured once.
         """
@@ -189,7 +189,7 @@ class Run(NamedRun):
         return found
 
     def resume(self, *, on_event: OnEvent | None = None) -> Run:
-        """Resume a training that was cancelled or failed; the result is exactly that of an uninterrupted training."""
+        """Resume a training run that was cancelled or failed; the result is exactly that of an uninterrupted run."""
         return wrap_training(training.resume)(self.name, store=self.store, on_event=on_event)
 
     def __repr__(self) -> str:
@@ -202,7 +202,7 @@ class Run(NamedRun):
         )
 
     def _show_always(self) -> dict[str, Any]:
-        """Return the known facts, also for a run that is damaged or gone."""
+        """Return the known facts about a run, also about one that is damaged or deleted."""
         try:
             return self.show()
         except RunNotFound as error:
@@ -216,7 +216,7 @@ pretrain = wrap_training(training.pretrain)
 
 
 class Runs(tuple[Run, ...]):
-    """Runs in their order, shown as a table."""
+    """A tuple of runs that is shown as a table."""
 
     def __repr__(self) -> str:
         return "\n".join(map(repr, self)) or "no runs yet"
@@ -229,7 +229,7 @@ class Runs(tuple[Run, ...]):
 
 @dataclass(frozen=True, repr=False)
 class Sentence:
-    """One text as a run reads it. Of L tokens, H heads, N components; arrays are float32, queries in rows."""
+    """One text as a run's model reads it: L tokens, H heads, N components; arrays are float32, queries in rows."""
 
     run: Run
     view: SentenceView
@@ -239,27 +239,27 @@ class Sentence:
 
     @property
     def text(self) -> str:
-        """Return the text as it was typed."""
+        """Return the sentence as it was typed."""
         return self.view.text
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """Return (L,): the names of rows and columns of the maps."""
+        """Return the L tokens of the sentence, which name the rows and columns of the attention maps."""
         return self.view.tokens
 
     @property
     def unknown(self) -> tuple[bool, ...]:
-        """Return (L,): True where the vocabulary lacks the token."""
+        """Return for each of the L tokens whether the vocabulary lacks it."""
         return self.view.unknown
 
     @property
     def mix(self) -> MixView | None:
-        """Return `network`, `tfidf` and `mixture` by class, and the `weight` of the network; None: no mixture."""
+        """Return class probabilities of `network`, `tfidf`, `mixture`, and the network's `weight`; None: no mixture."""
         return self.view.mix
 
     @property
     def maps(self) -> tuple[np.ndarray, ...]:
-        """Return for each layer (H, L, L): coefficient times map, summed over the components.
+        """Return each layer's combined attention maps, (H, L, L): coefficient times map, summed over the components.
 
         Empty without attention; (H, 0, 0) where the text is too long for maps.
         """
@@ -267,23 +267,23 @@ class Sentence:
 
     @property
     def components(self) -> tuple[np.ndarray, ...]:
-        """Return for each layer (N, H, L, L): the softmax maps, before they are summed."""
+        """Return each layer's softmax attention maps before they are summed over components, (N, H, L, L)."""
         return tuple(layer.components for layer in self.view.layers)
 
     @property
     def coefficients(self) -> tuple[np.ndarray, ...]:
-        """Return for each layer (N, H, L): the weight of every component, by query; the first has 1."""
+        """Return each layer's coefficients of the attention components, (N, H, L), by query; the first has 1."""
         return tuple(layer.coefficients for layer in self.view.layers)
 
     @property
     def gates(self) -> tuple[np.ndarray, ...]:
-        """Return for each layer (L,): how visible each token is, 0 to 1; empty if the model has no gates."""
+        """Return each layer's token gates, (L,): how visible each token is, 0 to 1; empty if the model has no gates."""
         return tuple(layer.gates for layer in self.view.layers if layer.gates is not None)
 
     def figure(
         self, name: str = "grid", *, theme: str = "light", options: Mapping[str, str | float] | None = None
     ) -> Any:
-        """Draw a figure of this sentence by name (`grid`, `coefficients`, `gates` …); see `Run.figure`."""
+        """Draw a figure of the sentence by name (`grid`, `coefficients`, `gates` …); see `Run.figure`."""
         return self.run.figure(name, text=self.text, theme=theme, options=options)
 
     def __repr__(self) -> str:

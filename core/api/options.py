@@ -1,4 +1,4 @@
-"""Shared arguments of verbs, and how each is typed on a command line.
+"""Arguments that several API functions share, and how each is typed on a command line.
 
 The command line is generated from the signatures (`core.cli`): a positional argument of a verb is an argument of the
 command, a keyword is an option, and the docstring is the help. `CliArgument` describes what differs.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CliArgument:
-    """The command-line form of a verb's argument, where it does not follow from the signature."""
+    """The command-line form of an API function's argument, where it does not follow from the signature."""
 
     help: str = ""
     """Where the docstring of the verb does not describe it."""
@@ -45,7 +45,7 @@ class CliArgument:
 
 @dataclass(frozen=True, repr=False)
 class NamedRun:
-    """A run by its name, and the folder of runs that it is in."""
+    """A run, given by its name and the folder of runs that it is in."""
 
     name: str
     store: RunStore = field(default_factory=RunStore, compare=False)
@@ -55,30 +55,30 @@ AnyRun = str | NamedRun
 
 
 def get_name(run: AnyRun) -> str:
-    """Return the name of a run that is given as an object or by name."""
+    """Return the name of a run, which is given as an object or by name."""
     return run.name if isinstance(run, NamedRun) else run
 
 
 def get_names(runs: Sequence[AnyRun] | AnyRun) -> list[str]:
-    """Return the names of one run or of several."""
+    """Return the names of one run or of several, each given as an object or by name."""
     return list(map(get_name, [runs] if isinstance(runs, str | NamedRun) else runs))
 
 
 def get_store(runs: Sequence[AnyRun], store: RunStore | None) -> RunStore:
-    """Return the given store, or that of the first run object, or the usual one."""
+    """Return the given run store, else that of the first run object, else the default store."""
     return store or next((each.store for each in runs if isinstance(each, NamedRun)), RunStore())
 
 
 def as_list(value: Sequence[str] | str) -> list[str]:
-    """Return one text or several as a list."""
+    """Return one text, or a sequence of texts, as a list."""
     return [value] if isinstance(value, str) and value else list(value)
 
 
 def make_pair_parser(wrong: str) -> Callable[[Sequence[str]], dict[str, str]]:
-    """Return a parser of `["a=b", …]`; without an equals sign it raises InputError with the sentence `wrong`."""
+    """Return a parser of `["a=b", …]` to a dictionary; without `=` it raises InputError with the message `wrong`."""
 
     def parse_pairs(texts: Sequence[str]) -> dict[str, str]:
-        """Parse texts `a=b` into a dictionary."""
+        """Parse texts of the form `a=b` to a dictionary."""
         cut = [text.partition("=") for text in texts]
         if any(not equals for _, equals, _ in cut):
             raise InputError(wrong)
@@ -88,12 +88,12 @@ def make_pair_parser(wrong: str) -> Callable[[Sequence[str]], dict[str, str]]:
 
 
 def split_names(text: str) -> list[str]:
-    """Return names with commas between them as a list."""
+    """Split a text of names with commas between them into a list."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def make_map_option(wrong: str, metavar: str = "OLD=NEW") -> CliArgument:
-    """Return an option `--map`, with a sentence for wrong use."""
+    """Return the command-line option `--map OLD=NEW`; `wrong` is the error message for another form."""
     return CliArgument(name="--map", metavar=metavar, kind=list[str], parse=make_pair_parser(f"--map: {wrong}"))
 
 

@@ -1,4 +1,4 @@
-"""Predictions of a run for texts."""
+"""Predictions of a run for new texts, and their printing."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def predict(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Predict class and probabilities of texts, in order; --set data.text=COLUMN names the column of a file.
+    """Predict the class and probabilities of texts, in order; --set data.text=COLUMN names the column of a file.
 
     Args:
         texts: Texts to classify.
@@ -83,7 +83,7 @@ def predict(
 
 
 def print_predict(result: dict[str, Any]) -> None:
-    """Print a row for each text, below notes about them."""
+    """Print a row with the prediction of each text, below notes about the texts."""
     predictions = result.get("predictions", [])
     if result["task"] == "tokens":
         _print_cut(predictions)
@@ -108,7 +108,7 @@ def print_predict(result: dict[str, Any]) -> None:
 
 
 def _print_unknown(predictions: list[dict[str, Any]]) -> None:
-    """Print which predictions rest on few known words."""
+    """Print which predictions are for texts with half of their words or more unknown to the run."""
     found = [each for each in predictions if is_mostly_unknown(each["unknown"])]
     if len(predictions) == 1:
         for each in found:
@@ -119,7 +119,7 @@ def _print_unknown(predictions: list[dict[str, Any]]) -> None:
 
 
 def _print_cut(predictions: list[dict[str, Any]]) -> None:
-    """Print which predictions rest on the beginning of their text only."""
+    """Print which predictions rest on only the beginning of a text, the end being cut off."""
     if found := [each for each in predictions if each["cut"]]:
         many = f"{plural(len(found), 'text')} of {count(len(predictions))}"
         where = f"row{'s' if len(found) > 1 else ''} {_name_rows(found)}"
@@ -131,7 +131,7 @@ def _name_rows(found: list[dict[str, Any]]) -> str:
 
 
 def _add_passages(predictions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return predictions, each followed by its passages where it has several: row 3, then 3.0, 3.1."""
+    """Return the rows of predictions, each followed by its passages where it has several: row 3, then 3.0, 3.1."""
     found = []
     for each in predictions:
         own = each.get("passages", [])
@@ -141,7 +141,7 @@ def _add_passages(predictions: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _print_tags(result: dict[str, Any]) -> None:
-    """Print a word and its tag a line, as in a file."""
+    """Print each word of the texts with its predicted tag, one word a line."""
     if "to" in result:
         cut = f"; only the beginning of {plural(result['cut'], 'text')} was read" if result["cut"] else ""
         say(f"The words of {plural(result['rows'], 'text')} tagged into {result['to']}{cut}")

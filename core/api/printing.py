@@ -29,27 +29,27 @@ out, err = Console(**PLAIN), Console(stderr=True, **PLAIN)
 
 
 def say(text: str, *, head: str = "", console: Console = out) -> None:
-    """Print one line without markup, after `head` in bold."""
+    """Print one line on the terminal without markup, after `head` in bold."""
     console.print(Text.assemble((escape_controls(head), "bold"), escape_controls(text)), soft_wrap=True)
 
 
 def make_printer(write: Callable[[dict[str, Any]], str]) -> Callable[[dict[str, Any]], None]:
-    """Return a function that prints a result as one line."""
+    """Return a function that prints the result of a command as one line."""
     return lambda result: say(write(result))
 
 
 def say_edit(result: dict[str, Any]) -> None:
-    """Print the edits of the model, before anything about it."""
+    """Print which edits of the model a result was computed with, if there are any."""
     if result["edit"]:
         say(f"as edited: {result['edit']}")
 
 
 def make_listener() -> Callable[[str, float | None], None]:
-    """Return a listener that prints progress on stderr, without repeated lines."""
+    """Return a progress listener that prints on stderr, without repeated lines."""
     last = ""
 
     def print_progress(what: str, share: float | None) -> None:
-        """Print the progress unless the line is that before."""
+        """Print the progress of a job, unless the line is the same as the last one."""
         nonlocal last
         line = what if share is None else f"{what}: {whole_percent(share)}"
         if line != last:
@@ -60,27 +60,27 @@ def make_listener() -> Callable[[str, float | None], None]:
 
 
 def write_ends(interval: Sequence[float] | None, write: Callable[[float], str] = format_decimals) -> str:
-    """Write the ends of an interval; nothing where there is none."""
+    """Format a confidence interval as `low to high`; empty without an interval."""
     return " to ".join(map(write, interval or ()))
 
 
 def write_rate(value: float, interval: Sequence[float]) -> str:
-    """Write a number with its interval in brackets, two places each: an interval says no more."""
+    """Format a rate with its interval in brackets, two decimal places each: an interval is no more precise."""
     return f"{value:.2f} ({write_ends(interval, '{:.2f}'.format)})"
 
 
 def write_p(p: float | None) -> str:
-    """Write a p-value; nothing where there is none."""
+    """Format a p-value; empty if there is none."""
     return "< 0.001" if p is not None and p < 0.001 else format_decimals(p)
 
 
 def write_rho(rho: float | None) -> str:
-    """Write a correlation; a dash where there is none."""
+    """Format a correlation coefficient; a dash if there is none."""
     return "–" if rho is None else signed(rho).lstrip("+")
 
 
 def write_points(share: float) -> str:
-    """Write a share in percent with one place, without the sign."""
+    """Format a share in percent with one decimal place, without the percent sign."""
     return f"{100 * share:.1f}"
 
 
@@ -89,7 +89,7 @@ def tabulate(
     columns: Sequence[str] | Mapping[str, str | Callable[[Any], Any]] = (),
     whole: str = "run",
 ) -> None:
-    """Print rows by column; numbers with three places, intervals by their ends, lists with commas, None as nothing.
+    """Print rows as a table: numbers with three decimal places, intervals by their ends, lists with commas.
 
     Nothing is truncated and no word is broken: long cells wrap. If the words of a row do not fit next to each other,
     each row is a paragraph that begins with its column `whole`, or with the first.
@@ -146,7 +146,7 @@ def _format_cell(cell: Any) -> str:
 
 
 def escape_controls(text: str) -> str:
-    """Show control characters and lone surrogates as their numbers: a text must not control the terminal."""
+    """Replace control characters and lone surrogates in a text by their codes: it must not control the terminal."""
     shown = "".join(
         each.encode("unicode_escape").decode() if unicodedata.category(each) in ("Cc", "Cs") else each for each in text
     )
@@ -154,5 +154,5 @@ def escape_controls(text: str) -> str:
 
 
 def show_tree(result: dict[str, Any]) -> None:
-    """Print plain data, indented."""
+    """Print nested plain data as indented JSON."""
     out.print_json(data=result)

@@ -1,4 +1,4 @@
-"""The progress of a training on a terminal: a moving bar, or a line per epoch elsewhere."""
+"""The progress of training runs on a terminal: a moving bar, or a line per epoch elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.runs.worker import OnEvent
 
 
 class _Bar:
-    """A bar on a terminal, shown while work is going on; elsewhere it shows nothing."""
+    """A progress bar that is shown on a terminal during the work, and nowhere else."""
 
     def __init__(self, console: Console, drawn: bool, *columns: rich.progress.ProgressColumn) -> None:
         self.console, self.drawn = console, drawn
@@ -26,23 +26,23 @@ class _Bar:
         self.bar = rich.progress.Progress(*first, *columns, console=console, transient=True)
 
     def __enter__(self) -> OnEvent:
-        """Start drawing; return the listener of events."""
+        """Start drawing the progress bar; return the listener for progress events."""
         if self.drawn:
             self.bar.start()
         return self.print_event
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Stop drawing."""
+        """Stop drawing the progress bar."""
         if self.drawn:
             self.bar.stop()
 
     def print_event(self, event: dict[str, Any]) -> None:
-        """Print one event."""
+        """Print one progress event."""
         raise NotImplementedError
 
 
 class TrainingProgress(_Bar):
-    """A printer of a run's events (`core.runs.worker.OnEvent`)."""
+    """A printer of the progress events of a training run (`core.runs.worker.OnEvent`)."""
 
     def __init__(self, console: Console) -> None:
         columns = rich.progress.TextColumn("{task.percentage:>3.0f} %"), rich.progress.TimeRemainingColumn()
@@ -50,7 +50,7 @@ class TrainingProgress(_Bar):
         self.task: rich.progress.TaskID | None = None
 
     def print_event(self, event: dict[str, Any]) -> None:
-        """Print one event of a run."""
+        """Print one progress event of a training run."""
         kind = event["kind"]
         if kind == "step":
             self._advance_bar(event)
@@ -75,7 +75,7 @@ class TrainingProgress(_Bar):
             self.console.print(kind)
 
     def _begin_stage(self, stage: str, steps: int) -> None:
-        """Begin a stage of so many steps; a baseline has none."""
+        """Start a progress bar for a stage of training with so many steps; a baseline has no steps."""
         if not self.console.is_terminal:
             if stage != "training":
                 self.console.print(stage)
@@ -90,7 +90,7 @@ class TrainingProgress(_Bar):
 
 
 class SweepProgress(_Bar):
-    """A printer of a sweep (`core.runs.sweep_drive.SweepState.to_event`): a bar, a line for each change, or JSON."""
+    """A printer of a sweep's progress (`core.runs.sweep_drive.SweepState.to_event`): a bar, lines, or JSON."""
 
     def __init__(self, console: Console, as_json: bool) -> None:
         column = rich.progress.TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}")
@@ -99,7 +99,7 @@ class SweepProgress(_Bar):
         self.task = self.bar.add_task("sweep", total=1.0, left="")
 
     def print_event(self, event: dict[str, Any]) -> None:
-        """Print one event of the sweep."""
+        """Print one progress event of a sweep of training runs."""
         if self.as_json:
             self.console.file.write(json.dumps(event) + "\n")
             self.console.file.flush()
@@ -122,7 +122,7 @@ class SweepProgress(_Bar):
 
 
 def format_time_left(seconds: float, unknown: int) -> str:
-    """Format the remaining time, and the number of runs for which it is unknown."""
+    """Format the remaining time of a sweep, and the number of runs for which it is unknown."""
     if not seconds:
         return "time not known yet" if unknown else "nothing left"
     minutes = f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} seconds"
@@ -132,7 +132,7 @@ def format_time_left(seconds: float, unknown: int) -> str:
 
 @contextlib.contextmanager
 def listen_in_python(on_event: OnEvent | None) -> Iterator[OnEvent]:
-    """Yield the listener of a training's progress: the given one, else a bar as on the command line."""
+    """Yield the listener for training progress: the given one, else a progress bar as on the command line."""
     if on_event is not None:
         yield on_event
         return

@@ -1,4 +1,4 @@
-"""Runs: list, show, read, measure, cancel, export, import, delete."""
+"""Commands on runs: list, show, read, measure, cancel, export, import, delete."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def runs_list(store: Store = None) -> dict[str, Any]:
 
 
 def runs_table(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what `runs_list` found as a table: a row for each run with its first numbers on test, None: undefined."""
+    """Return the result of `runs_list` as rows of a table: each run with its main test scores, None: undefined."""
     rows = []
     tagged = any(row["task"] == "tokens" for row in result["runs"])
     for row in result["runs"]:
@@ -82,13 +82,13 @@ def runs_show(run: RunName, store: Store = None) -> dict[str, Any]:
 
 
 def runs_measure(runs: Runs, store: Store = None) -> dict[str, Any]:
-    """Measure time and memory of a prediction on this machine, unless they are known."""
+    """Measure the time and memory of a run's prediction on this machine, unless they are known."""
     store = store or RunStore()
     return {"efficiency": {run: dataclasses.asdict(measure_costs(store, run)) for run in runs}}
 
 
 def runs_history(run: str, store: RunStore | None = None) -> pd.DataFrame:
-    """Read the log of a training: a row for each step and each epoch (`kind`); empty before it begins.
+    """Read the log of a training run: a row for each step and each epoch (`kind`); empty before it begins.
 
     `loss`, `train_loss`, `lr`, `grad_norm`, `seconds`; a column for each metric on validation (`validation.accuracy`);
     where the model has λ, `lambda`: a list by layer, by component.
@@ -102,7 +102,7 @@ def runs_history(run: str, store: RunStore | None = None) -> pd.DataFrame:
 
 
 def runs_predictions(run: str, split: str = "", store: RunStore | None = None) -> pd.DataFrame:
-    """Read the predictions of a run on a split: `row`, `text`, `label`, `predicted`, `probability:CLASS`.
+    """Read a run's predictions on a split as a table: `row`, `text`, `label`, `predicted`, `probability:CLASS`.
 
     The data's own further columns follow. No model is loaded. `split` empty: test, or the last that was evaluated.
     """
@@ -114,7 +114,7 @@ def runs_predictions(run: str, split: str = "", store: RunStore | None = None) -
 
 
 def runs_cancel(run: RunName, store: Store = None) -> dict[str, Any]:
-    """Stop a run; it saves a checkpoint and can be resumed.
+    """Stop a training run; it saves a checkpoint and can be resumed.
 
     If the process does not stop within a minute, the same command ends it; its last checkpoint is kept.
     """
@@ -134,7 +134,7 @@ def runs_export(
 
 
 def runs_import(source: Annotated[Path | str, CliArgument(metavar="PATH")], store: Store = None) -> dict[str, Any]:
-    """Import a run, under its name or the next free one.
+    """Import a run from a zip file or a folder, under its name or the next free one.
 
     Args:
         source: A zip file from `runs export`, or a run directory.
@@ -143,13 +143,13 @@ def runs_import(source: Annotated[Path | str, CliArgument(metavar="PATH")], stor
 
 
 def runs_remove(run: RunName, store: Store = None) -> dict[str, Any]:
-    """Delete a run's directory."""
+    """Delete a run with its directory."""
     (store or RunStore()).remove(run)
     return {"run": run, "removed": True}
 
 
 def print_runs_list(result: dict[str, Any]) -> None:
-    """Print a row for each run."""
+    """Print a row for each run, with its status and main test scores."""
     rows = runs_table(result)
     for row in rows:
         row["data"] = Path(row["data"]).name  # `runs show` has the whole path, and the whole reason
@@ -161,7 +161,7 @@ def print_runs_list(result: dict[str, Any]) -> None:
 
 
 def print_runs_measure(result: dict[str, Any]) -> None:
-    """Print the costs of each run."""
+    """Print the costs of each run: parameters, training and prediction time, memory, disk."""
     columns: dict[str, Any] = {
         "run": "run",
         "parameters": lambda found: count(found["parameters"]),

@@ -1,4 +1,4 @@
-"""Sweeps: plan many runs, drive them, show their table."""
+"""Sweeps of many training runs: plan the runs, drive them, show their table."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
     stopped: Stopped = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Train models × data × grid × seeds × folds, and show their table. Ctrl-C stops; the same command continues.
+    """Train models × data × grid × seeds × folds and tabulate results. Ctrl-C stops; the same command continues.
 
     Args:
         name: The name of the sweep; without further arguments, continue its plan.
@@ -142,7 +142,7 @@ def sweeps_list(store: Store = None) -> dict[str, Any]:
 def sweeps_show(
     name: SweepName, *, metrics: Metrics = (), baseline: Baseline = "", csv: Table = None, store: Store = None
 ) -> dict[str, Any]:
-    """Show the table of a sweep, finished or not (`core.runs.sweep_table.build_table`), with its plan and progress."""
+    """Show the results of a sweep, finished or not (`core.runs.sweep_table.build_table`), with plan and progress."""
     store = store or RunStore()
     plan = planned.read(store, name)
     found = runs.sweep_table.build_table(store, plan, metrics=metrics, baseline=baseline)
@@ -153,12 +153,12 @@ def sweeps_show(
 
 
 def sweeps_cancel(name: SweepName, store: Store = None) -> dict[str, Any]:
-    """Stop a sweep; runs in training save a checkpoint, and `sentiscope sweep NAME` continues."""
+    """Stop a sweep of runs; runs in training save a checkpoint, and `sentiscope sweep NAME` continues."""
     return {"sweep": name, "asked": "cancel", "runs": driving.cancel(store or RunStore(), name)}
 
 
 def sweeps_remove(name: SweepName, store: Store = None) -> dict[str, Any]:
-    """Delete a sweep with all its runs."""
+    """Delete a sweep with all its training runs."""
     return {"sweep": name, "removed": True, "runs": planned.remove(store or RunStore(), name)}
 
 
@@ -174,7 +174,7 @@ def _write_table(result: dict[str, Any], file: Path) -> None:
 
 
 def print_sweep(result: dict[str, Any]) -> None:
-    """Print the plan of a dry run, how to watch one in the background, or the table."""
+    """Print the plan of a sweep's dry run, how to watch a sweep in the background, or the table of results."""
     plan, told = result["plan"], result["progress"]
     left = format_time_left(told["seconds_left"], told["unknown"])
     if "rows" in result:
@@ -191,7 +191,7 @@ def print_sweep(result: dict[str, Any]) -> None:
 
 
 def print_sweeps_list(result: dict[str, Any]) -> None:
-    """Print a row for each sweep."""
+    """Print a row for each sweep, with the progress of its runs."""
     tabulate(result["sweeps"], ("sweep", "runs", *STATES, "models", "data", "reason"), "sweep")
 
 
@@ -200,7 +200,7 @@ print_sweeps_remove = make_printer(lambda r: f"removed, with {r['runs']} runs")
 
 
 def print_sweeps_show(result: dict[str, Any]) -> None:
-    """Print the first metric with all comparisons, the others alone."""
+    """Print the results of a sweep: the first metric with all comparisons, the other metrics alone."""
     told = result["progress"]
     counts = ", ".join(f"{told[state]} {state}" for state in STATES if told[state])
     say(f": {told['runs']} runs, {counts}", head=result["sweep"])

@@ -1,4 +1,4 @@
-"""An examination of this installation and its machine: available parts, and problems that would prevent work."""
+"""A check of this installation and its machine: available parts, and problems that would prevent work."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ AGAIN = "install Sentiscope again: `pip install -e .`"
 
 
 def doctor(store: Store = None) -> dict[str, Any]:
-    """Examine this machine: its capacity, damaged or missing parts, and what to do about them.
+    """Check this machine and installation: capacity, damaged or missing parts, and what to do about them.
 
     Returns:
         `sentiscope`, `python`, `system`, `versions` by library (null where it is missing), `device`, `cores`,
@@ -91,7 +91,7 @@ def doctor(store: Store = None) -> dict[str, Any]:
 
 
 def _read_versions() -> dict[str, str | None]:
-    """Return the version of every required library; None where it is missing."""
+    """Return the installed version of every required library; None where it is missing."""
     needed = importlib.metadata.requires("sentiscope") or []
     names = [re.split(r"[^A-Za-z0-9._-]", need, maxsplit=1)[0] for need in needed if not OPTIONAL.search(need)]
     return {name: _read_version(name) for name in names}
@@ -126,7 +126,7 @@ def _is_writable(path: Path) -> bool:
 
 
 def _find_existing(path: Path) -> Path:
-    """Return the path, or its nearest existing parent."""
+    """Return a path, or its nearest parent folder that exists."""
     return next(each for each in (path, *path.parents) if each.exists())
 
 
@@ -135,7 +135,7 @@ def _to_gigabytes(size: float) -> float:
 
 
 def print_doctor(result: dict[str, Any]) -> None:
-    """Print the findings, and what to do about problems."""
+    """Print the findings of the system check, and what to do about problems."""
     for name, value in result.items():
         if name != "problems":
             say(_write_plain(value), head=f"{name.replace('_', ' ')}: ")
@@ -146,7 +146,7 @@ def print_doctor(result: dict[str, Any]) -> None:
 
 
 def _write_plain(value: Any) -> str:
-    """Write plain data as words."""
+    """Format nested plain data as words: groups as `name value, …`, switches as yes or no."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {_write_plain(each)}" for name, each in value.items())
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""Training, resuming, the summary of a training run, and the command that trains it again."""
+"""Training and resuming runs, and the summary of a training run."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     on_event: OnTraining = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Train a model, evaluate it and store the run. Waits while other runs use all slots.
+    """Train a model, evaluate it and store the run. Waits while other training runs use all slots.
 
     An interrupt (Ctrl-C, the stop button of a notebook) saves a checkpoint and ends training; `--resume` continues.
 
@@ -130,7 +130,7 @@ def pretrain(  # noqa: PLR0913 - each is an option that a person types by name
     on_event: OnTraining = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Train an encoder for other trainings to start from: masked words, then the labels of several data sets at once.
+    """Train an encoder for other runs to start from: masked words, then the labels of several data sets at once.
 
     It is `train --recipe pretrain` on a mixture of the data sets; `train --resume` continues it.
 
@@ -149,12 +149,12 @@ def pretrain(  # noqa: PLR0913 - each is an option that a person types by name
 
 
 def resume(run: str, *, on_event: OnTraining = None, store: Store = None) -> dict[str, Any]:
-    """Resume a queued, failed or cancelled run from its last checkpoint; the result is as without a stop."""
+    """Resume a queued, failed or cancelled run from its last checkpoint; the result is that of an uninterrupted run."""
     return summarize_run(execute(store or RunStore(), run, on_event=on_event))
 
 
 def _resolve_additions(add: Sequence[str], store: RunStore) -> dict[str, Any]:
-    """Return the settings of data that join the training split; counter-examples are copied as they are now."""
+    """Return the settings that add data to the training split; counter-examples are copied as they are now."""
     kept = data_room.counterexample_snapshot.NAME
     sets = [name for name in add if name != kept]
     along = {"data.examples": error_analysis.counter_examples.write_copy(store.folder)} if kept in add else {}
@@ -168,7 +168,7 @@ def _get_length_settings(name: str) -> dict[str, Any]:
 
 
 def summarize_run(record: RunRecord) -> dict[str, Any]:
-    """Return the summary of a training: status, metrics and intervals per split, lambda, seconds, the TF-IDF baseline.
+    """Return the summary of a training run: status, metrics, intervals, lambda, seconds, the TF-IDF baseline.
 
     `data_notes` is what was done to the data, `data_decisions` how its file was read, `interval_method` says in words
     what an interval is, `shortened` says what a training shorter than the preset's costs, `pairs` whether it reads two
@@ -209,7 +209,7 @@ def summarize_run(record: RunRecord) -> dict[str, Any]:
 
 
 def describe_start(start: Mapping[str, Any]) -> str:
-    """Describe the copied weights of a training: from which run, how many, and new parts."""
+    """Describe the weights that a training run copied: from which run, how many, and which parts are new."""
     words = [f"{count(start['words'])} words"] if start["words"] else []
     # The part of the model that a tensor belongs to: `layers.1.attention.query.weight` → `query`.
     names = (name.split(".") for name in (*start["partly"], *start["fresh"]))
@@ -219,13 +219,13 @@ def describe_start(start: Mapping[str, Any]) -> str:
 
 
 def tabulate_scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the first numbers of a `summarize_run` as a table, a row for each split; intervals as [low, high].
+    """Return the main scores of a `summarize_run` as a table, a row for each split; intervals as [low, high].
 
     With several labels per text: the macro F1 at own thresholds chosen on validation, and at 0.5.
     """
 
     def find_number(path: str, split: str) -> Any:
-        """Find the number at a path of the summary."""
+        """Find the number at a dotted path in the summary of a run, with the split in the place of `*`."""
         found: Any = result
         for step in path.split("."):
             found = (found or {}).get(split if step == "*" else step)
@@ -238,7 +238,7 @@ def tabulate_scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def print_train(result: dict[str, Any]) -> None:
-    """Print how a training ended, its first numbers, and what to do next."""
+    """Print how a training run ended, its main scores, and what to do next."""
     ended = f"{result['status']} in {result['seconds']:.0f} s"
     say(f": {', '.join(filter(None, (ended, result['mixture'])))}", head=result["run"])
     if start := result.get("start"):

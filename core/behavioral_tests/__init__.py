@@ -1,4 +1,4 @@
-"""Behavioural tests of a model: suites of test sentences, predictions, failure rates."""
+"""Behavioural tests of a model: suites of test sentences, predictions for the sentences, failure rates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The construction of test cases from a written test, with errors that name the invalid field."""
+"""The construction of behavioural test cases from a written test, with errors that name the invalid field."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Make = Callable[[Mapping[str, str]], list[SuiteCase]]
 
 @dataclass(frozen=True)
 class _Form:
-    """A template of cases: a text, a pair or a contrast set."""
+    """A template with slots that makes test cases: a text, a text pair or a contrast set."""
 
     slots: tuple[str, ...]
     make: Make  # words of the slots → cases
@@ -33,26 +33,26 @@ MOST_FILLINGS = 10 * MOST_CASES  # of all texts of a suite together, at most; ma
 
 @dataclass
 class SuiteSize:
-    """The size of a suite while it is built; what exceeds the limits is refused before it is made."""
+    """The size of a test suite while it is built; what exceeds the limits is refused before it is made."""
 
     fillings: int = 0
     characters: int = 0
 
     def count_fillings(self, fillings: int, most: int) -> None:
-        """Count fillings before they are made; Flaw if the suite has too many."""
+        """Count the filled templates of a test suite before they are made; Flaw if the suite has too many."""
         self.fillings += fillings
         if self.fillings > MOST_FILLINGS:
             raise Flaw("most", most, f"lower it: the suite comes to more than {count(MOST_FILLINGS)} fillings")
 
     def count_characters(self, cases: Sequence[SuiteCase], most: int) -> None:
-        """Count the characters of cases; Flaw if the suite has too many."""
+        """Count the characters of test cases; Flaw if the test suite has too many."""
         self.characters += sum(len(text) for case in cases for text in case.texts)
         if self.characters > MOST_CHARACTERS:
             raise Flaw("most", most, f"lower it: the suite comes to more than {count(MOST_CHARACTERS)} characters")
 
 
 def build_test(written: WrittenTest, shared: Slots, made: SuiteSize) -> SuiteTest:
-    """Build a test with all its sentences; its own slots override the `shared` slots of the suite.
+    """Build a behavioural test with all its cases; its own slots override the `shared` slots of the suite.
 
     Raises Flaw if a field is missing, belongs to another kind, leads to no sentence, or to too many.
     """
@@ -90,7 +90,7 @@ def _list_texts(written: WrittenTest) -> list[str]:
 
 
 def _check_fields(written: WrittenTest) -> None:
-    """Check that a test has the fields that its kind needs, and no fields of another kind."""
+    """Check that a behavioural test has the fields that its kind needs, and no fields of another kind."""
     kind, given = written.kind, [name for name in ("texts", "pairs", "contrast") if getattr(written, name)]
     allowed = {"minimum": ("texts", "contrast"), "invariance": ("pairs", "texts"), "direction": ("pairs",)}[kind]
     if len(given) != 1 or given[0] not in allowed:
@@ -154,7 +154,7 @@ def _make_single(text: str, expected: tuple[Polarity, ...]) -> Make:
 
 def _make_pair(before: str, after: str, expected: tuple[Polarity, ...]) -> Make:
     def make_cases(chosen: Mapping[str, str]) -> list[SuiteCase]:
-        """Return the pair as a case, if its texts differ."""
+        """Return a pair of filled texts as a test case, if the texts differ."""
         texts = fill_template(before, chosen), fill_template(after, chosen)
         return [SuiteCase(texts, expected)] if texts[0] != texts[1] else []
 
@@ -163,7 +163,7 @@ def _make_pair(before: str, after: str, expected: tuple[Polarity, ...]) -> Make:
 
 def _make_edits(text: str, edits: Sequence[Edit]) -> Make:
     def make_cases(chosen: Mapping[str, str]) -> list[SuiteCase]:
-        """Return a case for each edit that changes the text."""
+        """Return a test case for each edit that changes the filled text."""
         plain = fill_template(text, chosen)
         changed = dict.fromkeys(EDITS[name](plain) for name in edits)
         return [SuiteCase((plain, other)) for other in changed if other != plain]
@@ -172,11 +172,11 @@ def _make_edits(text: str, edits: Sequence[Edit]) -> Make:
 
 
 def _make_variations(text: str, vary: str, words: Words) -> _Form:
-    """Build pairs of a text: the slot's first word against each of its other words."""
+    """Return a template for pairs of a text that differ in one slot: its first word against each other word."""
     first, *others = words[vary]
 
     def make_cases(chosen: Mapping[str, str]) -> list[SuiteCase]:
-        """Return the pair with the first word and another one."""
+        """Return a test case: the text with the slot's first word, and the text with another word."""
         return [SuiteCase((fill_template(text, {**chosen, vary: first}), fill_template(text, chosen)))]
 
     return _Form(find_slots((text,)), make_cases, {**words, vary: others})
@@ -184,7 +184,7 @@ def _make_variations(text: str, vary: str, words: Words) -> _Form:
 
 def _make_contrast(contrast: Mapping[Polarity, str], name: str) -> Make:
     def make_cases(chosen: Mapping[str, str]) -> list[SuiteCase]:
-        """Return the cases of the contrast set."""
+        """Return a test case for each text of a filled contrast set."""
         group = " ".join((name, *chosen.values()))
         return [
             SuiteCase((fill_template(text, chosen),), (polarity,), group=group) for polarity, text in contrast.items()
@@ -194,17 +194,17 @@ def _make_contrast(contrast: Mapping[Polarity, str], name: str) -> Make:
 
 
 def find_slots(templates: Sequence[str]) -> tuple[str, ...]:
-    """Return the slots of templates that are filled together, in order of appearance."""
+    """Return the names of the slots in templates that are filled together, in order of appearance."""
     return tuple(dict.fromkeys(name for template in templates for name in _SLOT.findall(template)))
 
 
 def count_combinations(names: Sequence[str], words: Words) -> int:
-    """Return the number of ways to fill the slots; 1 without slots."""
+    """Return the number of ways to fill the slots of a template; 1 without slots."""
     return math.prod(len(words[name]) for name in names)
 
 
 def choose_words(names: Sequence[str], words: Words, number: int) -> dict[str, str]:
-    """Return the word of each slot in combination `number`; the last slot changes fastest."""
+    """Return slot → word for combination `number` of the slots of a template; the last slot changes fastest."""
     chosen = {}
     for name in reversed(names):
         number, place = divmod(number, len(words[name]))
@@ -213,7 +213,7 @@ def choose_words(names: Sequence[str], words: Words, number: int) -> dict[str, s
 
 
 def fill_template(template: str, chosen: Mapping[str, str]) -> str:
-    """Fill the slots of a template; Flaw if the sentence would be too long."""
+    """Fill the slots of a template with words; Flaw if the sentence would be too long."""
     parts = _SLOT.split(template)  # a slot's name at every second place
     parts[1::2] = [chosen[name] for name in parts[1::2]]
     if sum(map(len, parts)) > LONGEST:
@@ -222,7 +222,7 @@ def fill_template(template: str, chosen: Mapping[str, str]) -> str:
 
 
 def draw_numbers(size: int, most: int, seed: str) -> list[int]:
-    """Return the sorted numbers of the combinations to use: all if at most `most`, else a seeded sample.
+    """Return the sorted numbers of the slot combinations to use: all if at most `most`, else a seeded sample.
 
     None of them is made here, so that they may be very many.
     """

@@ -1,4 +1,4 @@
-"""Failure rates of test cases, with their intervals.
+"""Failure rates of behavioural test cases, with their intervals.
 
 Sentences of one template are not independent: a model that fails one of them is likely to fail the others
 too. Their agreement ρ (the intracluster correlation of failures, between templates of the same capability) is
@@ -28,47 +28,47 @@ Verdict = Literal["passes", "fails", "open"]
 
 @dataclass(frozen=True)
 class Failures:
-    """The numbers of cases and of failures for each template."""
+    """The numbers of a run's test cases and failures for each template."""
 
     cases: Mapping[str, int]
     failed: Mapping[str, int]
 
     @property
     def n(self) -> int:
-        """Return the number of cases."""
+        """Return the number of test cases."""
         return sum(self.cases.values())
 
     @property
     def total(self) -> int:
-        """Return the number of failures."""
+        """Return the number of failed test cases."""
         return sum(self.failed.values())
 
     @property
     def rate(self) -> float:
-        """Return the failure rate; 0 without cases."""
+        """Return the failure rate of the test cases; 0 without cases."""
         return self.total / self.n if self.n else 0.0
 
     def compute_effective_n(self, agreement: float) -> float:
-        """Return the effective number of independent cases."""
+        """Return the effective number of independent test cases, given how far failures agree within a template."""
         if not self.n:
             return 0.0
         sisters = sum(size**2 for size in self.cases.values()) / self.n
         return self.n / (1 + (sisters - 1) * agreement)
 
     def compute_interval(self, agreement: float, level: float = LEVEL) -> tuple[float, float]:
-        """Return the interval of the failure rate; 0 to 1 without cases."""
+        """Return the interval of the failure rate of the test cases; 0 to 1 without cases."""
         effective = self.compute_effective_n(agreement)
         return compute_wilson(self.rate * effective, effective, level)
 
 
 def count_failures(cases: Sequence[tuple[str, bool | None]]) -> Failures:
-    """Count cases and failures by template, from pairs (template, passed); None was not tested and does not count."""
+    """Count test cases and failures by template, from pairs (template, passed); cases with None do not count."""
     asked = [(template, passed) for template, passed in cases if passed is not None]
     return Failures(Counter(each for each, _ in asked), Counter(each for each, passed in asked if not passed))
 
 
 def estimate_agreement(groups: Sequence[Failures]) -> float:
-    """Return the intracluster correlation ρ of failures, 0 to 1, by analysis of variance of templates.
+    """Return the intracluster correlation ρ of failures in templates, 0 to 1, by analysis of variance.
 
     1, the most careful value, if it cannot be estimated: no variation within capabilities, or one case per template.
     """
@@ -90,13 +90,13 @@ def estimate_agreement(groups: Sequence[Failures]) -> float:
 
 
 def judge_interval(interval: tuple[float, float]) -> Verdict:
-    """Return the verdict on the interval of a failure rate."""
+    """Return whether the interval of a failure rate means `passes`, `fails` or `open`."""
     low, high = interval
     return "fails" if low > TOLERATED else "passes" if high < TOLERATED else "open"
 
 
 def count_consistent(groups: Sequence[tuple[str, bool | None]]) -> tuple[int, int]:
-    """Count contrast sets that were tested and those fully passed, from pairs (group, passed)."""
+    """Count the contrast sets that were tested and those that passed in full, from pairs (group, passed)."""
     found: dict[str, bool] = defaultdict(lambda: True)
     for group, passed in groups:
         if group and passed is not None:
@@ -106,7 +106,7 @@ def count_consistent(groups: Sequence[tuple[str, bool | None]]) -> tuple[int, in
 
 @dataclass(frozen=True)
 class RateDifference:
-    """The difference of two failure rates on the same cases, with a consistent interval and p."""
+    """The difference of two runs' failure rates on the same test cases, with a consistent interval and p-value."""
 
     first: Failures
     second: Failures
@@ -115,12 +115,12 @@ class RateDifference:
 
     @property
     def difference(self) -> float:
-        """Return the first failure rate minus the second."""
+        """Return the failure rate of the first run minus that of the second."""
         return self.first.rate - self.second.rate
 
     @cached_property
     def p(self) -> float:
-        """Return the two-sided p, the level at which the interval begins to exclude 0; at least 1e-12."""
+        """Return the two-sided p-value: the level at which the interval begins to exclude 0; at least 1e-12."""
         least = 1e-12
         if not self.difference:
             return 1.0
@@ -131,7 +131,7 @@ class RateDifference:
         )
 
     def compute_interval(self, alpha: float) -> tuple[float, float]:
-        """Return the interval at level 1 − alpha from those of both `Failures` (Newcombe, Stat. Med. 1998, 17:2635).
+        """Return the interval of the rate difference at level 1 − alpha (Newcombe, Stat. Med. 1998, 17:2635).
 
         His method 10 but for one thing: φ is not corrected for continuity. Since sentences of one template count less,
         two equally good runs are told apart in 1 to 6 % of simulated suites without it.
@@ -146,7 +146,7 @@ class RateDifference:
         return math.sqrt(max(0.0, a**2 - 2 * self.together * a * b + b**2))
 
     def _measure_distance(self, alpha: float) -> float:
-        """Return the distance of 0 from the interval; negative if 0 lies inside."""
+        """Return how far 0 lies outside the interval of the rate difference; negative if 0 lies inside."""
         low, high = self.compute_interval(alpha)
         return low if self.difference > 0 else -high
 
@@ -154,7 +154,7 @@ class RateDifference:
 def compare_failures(
     first: Sequence[bool | None], second: Sequence[bool | None], templates: Sequence[str], agreement: float
 ) -> RateDifference | None:
-    """Compare two runs on the cases that both were tested on; None without any.
+    """Compare the failure rates of two runs on the test cases that both were tested on; None without any.
 
     `first` and `second` hold whether each case passed (None: not tested); `agreement` is the larger ρ of the two runs.
     """

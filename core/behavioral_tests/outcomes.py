@@ -1,4 +1,4 @@
-"""The decision whether a run passes each case of a suite, from its probabilities."""
+"""The decision whether a run passes each case of a behavioural test suite, from its class probabilities."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.behavioral_tests.suite import POLARITIES, Polarity, Suite, SuiteCase, 
 
 @dataclass(frozen=True)
 class SuitePrediction:
-    """A run's prediction on a text of a suite."""
+    """A run's prediction for one text of a behavioural test suite."""
 
     label: str  # the class with the highest probability: what every other page shows too
     side: Polarity | None  # of that class
@@ -20,7 +20,7 @@ class SuitePrediction:
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """The predictions and outcomes of a run on a suite."""
+    """The predictions of a run on a behavioural test suite, and which cases it passes."""
 
     run: str
     suite: Suite
@@ -30,12 +30,12 @@ class SuiteResult:
     """By test, in the order of its cases; None: this run cannot be asked that."""
 
     def list_failing(self, test: SuiteTest) -> list[SuiteCase]:
-        """Return the cases of a test that the run fails."""
+        """Return the cases of a behavioural test that the run fails."""
         return [case for case, passed in zip(test.cases, self.passed[test.name], strict=True) if passed is False]
 
 
 def judge_cases(run: str, suite: Suite, sides: Sides, probabilities: Sequence[Sequence[float]]) -> SuiteResult:
-    """Judge every case; `sides` by class, in the order of the columns of `probabilities`, a row per text."""
+    """Judge all cases of a test suite by class probabilities, a row per text; `sides` maps class to polarity."""
     classes, known = list(sides), [each for each in POLARITIES if each in sides.values()]
     answers = {}
     for text, row in zip(suite.texts, probabilities, strict=True):
@@ -53,7 +53,7 @@ def judge_cases(run: str, suite: Suite, sides: Sides, probabilities: Sequence[Se
 
 
 def _judge_case(test: SuiteTest, case: SuiteCase, answers: Sequence[SuitePrediction]) -> bool | None:
-    """Return whether a case is passed; None if the run has no class that could be right."""
+    """Return whether a run passes a test case; None if the run has no class that could be right."""
     if test.kind == "invariance":
         return len({answer.label for answer in answers}) == 1
     if not set(case.expected) & answers[0].probabilities.keys():

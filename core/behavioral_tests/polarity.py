@@ -1,4 +1,4 @@
-"""The polarity of a run's classes, from their names, their order, or a mapping that a person gives."""
+"""The polarity (negative, neutral, positive) of a run's classes: by name, by order, or as the user maps them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Sides = dict[str, Polarity | None]  # by class its polarity; None: it has none
 def find_polarities(
     run: str, classes: Sequence[str], chosen: Mapping[str, str] | None = None, order: Sequence[str] = ()
 ) -> Sides:
-    """Return the polarity of each class of a run.
+    """Return the polarity of each class of a run: negative, neutral, positive or None.
 
     `chosen` is class → negative, neutral, positive or none, as a person says; classes of other runs are left alone.
     `order` has the classes from negative to positive, where the data say it. Raises InputError if a class has no
@@ -44,7 +44,7 @@ def find_polarities(
 
 
 def refuse_unknown_class(chosen: Mapping[str, str], classes: Sequence[str]) -> None:
-    """Refuse a mapping that names a class no run has, with an InputError."""
+    """Refuse a mapping of classes to polarities that names a class no run has, with an InputError."""
     known = {name.casefold() for name in classes}
     if strange := [name for name in chosen if name.casefold() not in known]:
         found = ", ".join(dict.fromkeys(classes))
@@ -52,7 +52,7 @@ def refuse_unknown_class(chosen: Mapping[str, str], classes: Sequence[str]) -> N
 
 
 def infer_polarity(name: str) -> Polarity | None:
-    """Return the polarity that a class name implies; None if it implies none, or two."""
+    """Return the polarity that a class name implies, such as positive; None if it implies none, or two."""
     words = set(re.findall(r"[^\W\d_]+", name.casefold()))
     found = {_WORDS[word] for word in words & _WORDS.keys()}
     return found.pop() if len(found) == 1 and not words & _TURNS else None
@@ -64,7 +64,7 @@ def choose_plotted_class(classes: Sequence[str]) -> str:
 
 
 def _rank_polarities(order: Sequence[str]) -> dict[str, Polarity]:
-    """Return polarities by rank: negative below the middle, positive above it, neutral in the middle."""
+    """Return class → polarity of ordered classes: negative below the middle, neutral in it, positive above."""
     last = len(order) - 1
     return {name: POLARITIES[1 + (2 * place > last) - (2 * place < last)] for place, name in enumerate(order)}
 

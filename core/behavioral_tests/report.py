@@ -1,4 +1,4 @@
-"""The report of several runs on a suite as plain data for JSON."""
+"""The report of several runs on a behavioural test suite, as plain data for JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Pairs = list[tuple[str, bool | None]]
 
 
 def build_report(runs: Sequence[SuiteResult]) -> dict[str, Any]:
-    """Return failure rates by capability, test and run, failing cases, and differences; see `core.api.behave`."""
+    """Return runs' failure rates by capability and test, failing cases, and differences; see `core.api.behave`."""
     suite, agreements = runs[0].suite, {each.run: _estimate_agreement(each) for each in runs}
     return {
         "suite": {
@@ -75,7 +75,7 @@ def _estimate_agreement(judged: SuiteResult) -> float:
 
 
 def _summarize_rate(judged: SuiteResult, tests: Sequence[SuiteTest], agreement_: float) -> dict[str, Any]:
-    """Return the failure rate of some tests; `rate` and `interval` are None if no case applies."""
+    """Return the failure rate of a run on some tests; `rate` and `interval` are None if no case applies."""
     found = count_failures(_pair_outcomes(judged, tests))
     interval = found.compute_interval(agreement_)
     return {
@@ -122,7 +122,7 @@ def _describe_answer(answer: SuitePrediction) -> dict[str, Any]:
 
 
 def _compare_runs(runs: Sequence[SuiteResult], agreements: dict[str, float]) -> list[dict[str, Any]]:
-    """Compare every two runs on every capability with Holm's correction; intervals at the level of their step."""
+    """Compare every two runs' failure rates on every capability, with Holm's correction of p-values and intervals."""
     suite, found = runs[0].suite, list[tuple[dict[str, Any], RateDifference]]()
     for name in suite.capabilities:
         for first, second in combinations(runs, 2):

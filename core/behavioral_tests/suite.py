@@ -26,7 +26,7 @@ MOST_CHARACTERS = 10_000_000  # of all texts of a suite together, at most
 
 @dataclass(frozen=True)
 class SuiteCase:
-    """A test case: one or more texts, passed or failed together."""
+    """A behavioural test case: one or more texts, passed or failed together."""
 
     texts: tuple[str, ...]  # one; of invariance two or more that mean the same; of direction before and after
     expected: tuple[Polarity, ...] = ()
@@ -37,7 +37,7 @@ class SuiteCase:
 
 @dataclass(frozen=True)
 class SuiteTest:
-    """A test: cases with the same requirement."""
+    """A behavioural test: cases with the same requirement on the prediction."""
 
     name: str
     capability: str
@@ -49,13 +49,13 @@ class SuiteTest:
 
     @property
     def words(self) -> str:
-        """Return the requirement on the prediction in words."""
+        """Return in words what the test requires of the prediction."""
         return {"minimum": "must be", "invariance": "must not change", "direction": f"must {self.must}"}[self.kind]
 
 
 @dataclass(frozen=True)
 class Suite:
-    """A named list of tests."""
+    """A named list of behavioural tests."""
 
     name: str
     tests: tuple[SuiteTest, ...]
@@ -65,31 +65,31 @@ class Suite:
 
     @functools.cached_property
     def capabilities(self) -> tuple[str, ...]:
-        """Return the capabilities in the order of their first test."""
+        """Return the capabilities that the suite tests, in the order of their first test."""
         return tuple(dict.fromkeys(test.capability for test in self.tests))
 
     @functools.cached_property
     def texts(self) -> tuple[str, ...]:
-        """Return every distinct text, in order."""
+        """Return every distinct text of the suite's test cases, in order."""
         return tuple(dict.fromkeys(text for test in self.tests for case in test.cases for text in case.texts))
 
     @functools.cached_property
     def digest(self) -> str:
-        """Return the SHA-256 digest (64 hex digits) of all tests."""
+        """Return the SHA-256 digest (64 hex digits) of all tests of the suite."""
         return hash_value([dataclasses.asdict(test) for test in self.tests])
 
     @functools.cached_property
     def size(self) -> int:
-        """Return the number of cases in all tests."""
+        """Return the number of cases in all tests of the suite."""
         return sum(len(test.cases) for test in self.tests)
 
     def select_tests(self, capability: str) -> tuple[SuiteTest, ...]:
-        """Return the tests of a capability."""
+        """Return the tests of the suite for one capability."""
         return tuple(test for test in self.tests if test.capability == capability)
 
 
 def check_suite(suite: Suite, *, file: str) -> Suite:
-    """Check a suite and return it; DataError for no test, repeated names, or too many cases or characters."""
+    """Check a test suite and return it; DataError for no test, repeated names, or too many cases or characters."""
     if not suite.tests:
         raise DataError("it holds no test", file=file)
     names: set[str] = set()
@@ -105,7 +105,7 @@ def check_suite(suite: Suite, *, file: str) -> Suite:
 
 
 def refuse_too_many(cases: int, *, file: str) -> None:
-    """Refuse too many cases with a DataError."""
+    """Refuse a test suite with too many cases; raises DataError."""
     if cases > MOST_CASES:
         said = f"it comes to more than {count(MOST_CASES)} cases; take some tests out, or lower their `most`"
         raise DataError(said, file=file)

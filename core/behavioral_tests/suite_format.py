@@ -1,4 +1,4 @@
-"""The format of a suite in YAML, and the text edits for invariance tests.
+"""The format of a behavioural test suite in YAML, and the text edits for invariance tests.
 
     name: my suite
     slots:                                # words that several tests share
@@ -50,32 +50,32 @@ _INSIDE = re.compile(r"[^\W\d_]{5,}")  # words long enough to stay readable with
 
 
 def to_lower_case(text: str) -> str:
-    """Return the text in lower case."""
+    """Return a text in lower case."""
     return text.lower()
 
 
 def to_upper_case(text: str) -> str:
-    """Return the text in capitals."""
+    """Return a text in capitals."""
     return text.upper()
 
 
 def remove_punctuation(text: str) -> str:
-    """Drop punctuation but apostrophes and hyphens, which are parts of words."""
+    """Remove punctuation from a text, except apostrophes, hyphens, # and @."""
     return " ".join(re.sub(rf"[^\w\s'’#@{_SIGNS}-]", " ", text).split())
 
 
 def add_exclamation(text: str) -> str:
-    """Replace a final full stop by an exclamation mark."""
+    """Replace the full stop at the end of a text by an exclamation mark."""
     return re.sub(r"\.$", "!", text)
 
 
 def swap_letters(text: str) -> str:
-    """Swap two neighbouring letters inside one word, chosen by the text alone."""
+    """Swap two neighbouring letters inside one word of a text; the same text always gets the same change."""
     return _change_word(text, lambda word, at: word[:at] + word[at + 1] + word[at] + word[at + 2 :])
 
 
 def repeat_letter(text: str) -> str:
-    """Repeat one letter inside a word, chosen by the text alone."""
+    """Repeat one letter inside a word of a text; the same text always gets the same change."""
     return _change_word(text, lambda word, at: word[: at + 1] + word[at:])
 
 
@@ -90,7 +90,7 @@ EDITS: dict[Edit, Callable[[str], str]] = {
 
 
 def _change_word(text: str, change: Callable[[str, int], str]) -> str:
-    """Change the inside of one long word, not its first or last letter, if any word is long enough."""
+    """Change the inside of one long word of a text, not its first or last letter, if any word is long enough."""
     words = list(_INSIDE.finditer(text))
     random_ = random.Random(text)
     random_.shuffle(words)
@@ -113,7 +113,7 @@ Pair = Annotated[list[Text], msgspec.Meta(min_length=2, max_length=2)]
 
 
 class WrittenTest(msgspec.Struct, forbid_unknown_fields=True):
-    """A test as written in the file."""
+    """A behavioural test as written in a YAML file."""
 
     name: Name
     capability: Name
@@ -133,7 +133,7 @@ class WrittenTest(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class WrittenSuite(msgspec.Struct, forbid_unknown_fields=True):
-    """A suite as written in the file; tests are converted one by one, so that errors name the test."""
+    """A test suite as written in a YAML file; tests are converted one by one, so that errors name the test."""
 
     name: Name
     tests: Annotated[list[dict[str, Any]], msgspec.Meta(min_length=1)]

@@ -1,4 +1,4 @@
-"""Predictions of a run on the texts of a suite, computed once and cached."""
+"""Predictions of a run on the texts of a behavioural test suite, computed once and cached."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FOLDER = "behaviour"
 
 @dataclass(frozen=True, eq=False)
 class SuiteAnswers(Analysis[list[list[float]]]):
-    """The probabilities, (n, C), that a run gives the texts of a suite."""
+    """The class probabilities, (n, C), that a run gives the n texts of a behavioural test suite (a cached job)."""
 
     run: str
     suite: Suite
@@ -45,7 +45,7 @@ class SuiteAnswers(Analysis[list[list[float]]]):
     def from_suite(
         cls, store: RunStore, run: str, suite: Suite, chosen: Mapping[str, str] | None = None
     ) -> SuiteAnswers:
-        """Name the file after the model and the texts; InputError: no such run, or it has no label of a text."""
+        """Return a run's cached prediction job on a suite; InputError: no such run, or not one label per text."""
         record, folder = store.read(run), store.get_path(run)
         refuse_tagged(record)
         if record.task == "multi":
@@ -57,18 +57,18 @@ class SuiteAnswers(Analysis[list[list[float]]]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return its command."""
+        """Return the command-line arguments that test the run with the suite."""
         suite = ("--suite", self.suite.path) if self.suite.path else ()
         return "behave", self.run, *suite, *(f"--map={name}={side}" for name, side in self.chosen.items())
 
     def find(self, tell: Tell) -> list[list[float]]:
-        """Predict the texts with the model; RunDamaged if it cannot be read."""
+        """Predict the texts of the test suite with the run's model; RunDamaged if it cannot be read."""
         tell("reading the texts", None)
         found = runs.load.load_run(self.store, self.run).predict(self.suite.texts)
         return cast(list[list[float]], found.probabilities.astype("float32").tolist())
 
     def judge(self) -> SuiteResult:
-        """Judge the predictions, which are computed if they are not stored; InputError: a class has no polarity."""
+        """Judge the run's predictions on the suite, computed if not yet stored; InputError: a class has no polarity."""
         record = self.store.read(self.run)
         sides = find_polarities(self.run, record.classes, self.chosen, record.classes if record.ordered else ())
         found = self.read()

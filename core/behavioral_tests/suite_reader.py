@@ -1,4 +1,4 @@
-"""Suites read from a file, as YAML (see `core.behavioral_tests.suite_format`) or as a table, and the built-in suite.
+"""Test suites read from YAML (see `core.behavioral_tests.suite_format`) or a table, and the built-in suite.
 
 Of a table each row is a text, with `text`, `test`, `capability` and `expected`, or `group`, or both.
 """
@@ -41,7 +41,7 @@ Row = dict[str, str]
 
 
 def convert_table(frame: pd.DataFrame, file: str) -> Suite:
-    """Build a suite from a table; DataError, which names the row, if something is missing or wrong.
+    """Build a test suite from a table of texts; DataError names the row if something is missing or wrong.
 
     Rows with `expected` are minimum functionality; those of the same `group` form a contrast set. Rows with a `group`
     alone are an invariance test: all of a group must be answered alike.
@@ -122,12 +122,12 @@ YAML = (".yaml", ".yml")
 
 @functools.cache
 def load_builtin_suite() -> Suite:
-    """Return the built-in suite."""
+    """Return the built-in suite of behavioural tests."""
     return parse_suite((resources.files("core.behavioral_tests") / OURS).read_bytes(), OURS)
 
 
 def read_suite(file: str) -> Suite:
-    """Read a suite from YAML or a table, by the file's ending; without a file the built-in suite. Raises DataError."""
+    """Read a test suite from YAML or a table, by the file's ending; no file: the built-in suite. Raises DataError."""
     if not file:
         return load_builtin_suite()
     path = resolve_path(file)
@@ -137,7 +137,7 @@ def read_suite(file: str) -> Suite:
 
 
 def parse_suite(content: bytes, file: str) -> Suite:
-    """Parse a suite from our own, trusted YAML; `read_suite` reads other files in another process."""
+    """Parse a test suite from trusted YAML of Sentiscope; `read_suite` reads other files in a separate process."""
     return _build_suite(parse_yaml(content, file), file)
 
 
@@ -157,7 +157,7 @@ def _build_suite(found: Any, file: str) -> Suite:
 
 
 def _build_test(found: dict[str, Any], number: int, suite: WrittenSuite, made: SuiteSize, file: str) -> SuiteTest:
-    """Read one test; errors give its name, or its number if it has none."""
+    """Build a behavioural test from its YAML fields; errors give its name, or its number if it has none."""
     try:
         return build_test(convert(found, WrittenTest), suite.slots, made)
     except Flaw as flaw:

@@ -1,4 +1,4 @@
-"""The command line: parse, call a verb, print. JSON goes to stdout as one object, everything else to stderr.
+"""The command line: parse, call an API function, print. JSON goes to stdout as one object, all else to stderr.
 
 Every command is generated from a verb of `core.api.VERBS`: its arguments and options from the signature, its help from
 the docstring, its table from the function `print_VERB` in the module of the verb.
@@ -57,7 +57,7 @@ FAILED: dict[str, Callable[[Mapping[str, Any]], bool]] = {
 
 
 def main() -> None:
-    """Run the console command `sentiscope`: expected errors become a sentence and an exit code."""
+    """Run the console command `sentiscope`; an expected error is printed as a sentence and sets the exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal without emoji shows their numbers
     try:
@@ -71,10 +71,10 @@ def main() -> None:
 
 
 class Command(TyperCommand):
-    """A command that also understands the old names of its options."""
+    """A Typer command that also understands the old names of its options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Replace old names of options, up to a `--` behind which everything is an argument."""
+        """Replace old names of options by the present ones, up to a `--` behind which everything is an argument."""
         end = args.index("--") if "--" in args else len(args)
         cut = [each.partition("=") for each in args[:end]]
         names: Mapping[str, str] = getattr(self.callback, "old_names", {})
@@ -83,7 +83,7 @@ class Command(TyperCommand):
 
 
 class Argument(NamedTuple):
-    """An argument of a verb, as typed on the command line."""
+    """An argument of an API function, as typed on the command line."""
 
     name: str
     typed: CliArgument
@@ -92,12 +92,12 @@ class Argument(NamedTuple):
 
 
 def generate_command(command: str) -> Callable[..., None]:
-    """Return a function for Typer that calls the verb of a command and prints its result."""
+    """Return a function for Typer that calls the API function of a command and prints its result."""
     verb, printer = load_verb(command)
     (about, arguments, listeners), signature = _read_arguments(verb), inspect.signature(verb)
 
     def call_verb(context: typer.Context, second_text: str | None = None, as_json: bool = False, **given: Any) -> None:
-        """Call the verb with the typed values and print its result."""
+        """Call the API function with the typed values and print its result."""
         _refuse_company(context, arguments, given)
         values = {each.name: _parse_value(each, given[each.name], second_text) for each in arguments}
         with contextlib.ExitStack() as stack:
@@ -118,7 +118,7 @@ def generate_command(command: str) -> Callable[..., None]:
 
 
 def _end_command(command: str, result: Any, printer: Callable[[dict[str, Any]], None] | None, as_json: bool) -> None:
-    """Print a result, and exit with an error code if it is a failure."""
+    """Print the result of a command, and exit with an error code if it is a failure."""
     if isinstance(result, int):
         raise typer.Exit(result)
     if as_json:
@@ -133,7 +133,7 @@ def _end_command(command: str, result: Any, printer: Callable[[dict[str, Any]], 
 
 
 def _read_arguments(verb: Callable[..., Any]) -> tuple[str, list[Argument], dict[str, str]]:
-    """Return the description of a verb, its typed arguments, and its listeners by argument name."""
+    """Return an API function's description, its typed arguments, and its listeners by argument name."""
     about, helps = read_docstring(verb)
     hints = get_type_hints(verb, None, {"Intervention": object}, include_extras=True)
     arguments, listeners = list[Argument](), dict[str, str]()
@@ -149,7 +149,7 @@ def _read_arguments(verb: Callable[..., Any]) -> tuple[str, list[Argument], dict
 
 
 def read_docstring(verb: Callable[..., Any]) -> tuple[str, dict[str, str]]:
-    """Return the text of a docstring before its sections, and the text of each argument."""
+    """Split a function's docstring into the text before its sections and a text for each argument."""
     about, *sections = re.split(r"^(Args|Returns|Raises):$", inspect.getdoc(verb) or "", flags=re.MULTILINE)
     told = dict(zip(sections[::2], sections[1::2], strict=True)).get("Args", "")
     entries = re.split(r"^    (\w+): ", told, flags=re.MULTILINE)[1:]
@@ -158,7 +158,7 @@ def read_docstring(verb: Callable[..., Any]) -> tuple[str, dict[str, str]]:
 
 
 def _build_argument(parameter: inspect.Parameter, hint: Any, typed: CliArgument, help: str) -> Argument:
-    """Return an argument of a verb with the parameter of its command."""
+    """Build the command-line form of an API function's argument, with the parameter of the command."""
     kind, default = _find_type(hint, typed, parameter), parameter.default
     placed = parameter.kind is not inspect.Parameter.KEYWORD_ONLY and not typed.name
     info: dict[str, Any] = {"help": help, "metavar": typed.metavar or None, "min": typed.least}
@@ -176,7 +176,7 @@ def _build_argument(parameter: inspect.Parameter, hint: Any, typed: CliArgument,
 
 
 def _find_type(hint: Any, typed: CliArgument, parameter: inspect.Parameter) -> Any:
-    """Return the type that Typer reads for an argument of a verb."""
+    """Return the type to which Typer converts an argument from the command line."""
     plain = hint.__origin__ if hasattr(hint, "__metadata__") else hint
     members = get_args(plain) if get_origin(plain) in (Union, UnionType) else (plain,)
     if typed.kind:
@@ -201,14 +201,14 @@ JSON = _build_option("as_json", bool, False, typer.Option("--json", help="One JS
 
 
 def _parse_value(argument: Argument, value: Any, second_text: str | None) -> Any:
-    """Return the value of an argument as its verb takes it."""
+    """Convert a command-line value to what the API function expects, such as two texts to a pair."""
     if argument.typed.pair and second_text is not None:
         return join_pair(value, second_text)
     return argument.typed.parse(value) if argument.typed.parse and value is not None else value
 
 
 def _refuse_company(context: typer.Context, arguments: Sequence[Argument], given: Mapping[str, Any]) -> None:
-    """Refuse other options next to one that replaces them all."""
+    """Refuse other options next to an option that replaces all others, such as `--resume`."""
     alone = next((each for each in arguments if each.typed.alone and given[each.name]), None)
     if alone is None:
         return
@@ -235,7 +235,7 @@ LISTENERS: dict[str, Callable[[bool], contextlib.AbstractContextManager[Any]]] =
 
 
 def generate_app() -> typer.Typer:
-    """Return the application with every verb as a command."""
+    """Build the Typer application with every command of Sentiscope."""
     app = typer.Typer(
         no_args_is_help=True, add_completion=False, help="Train small sentiment classifiers, look inside."
     )

@@ -1,4 +1,4 @@
-"""The entry point `python -m core.cli`, which also starts the processes of runs."""
+"""The entry point `python -m core.cli`, which also starts the processes of training runs."""
 
 from core.cli import main
 

@@ -1,1 +1,1 @@
-"""Results that the papers report, for comparison with runs."""
+"""Results that papers report for their models, for comparison with runs."""

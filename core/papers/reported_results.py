@@ -1,4 +1,4 @@
-"""Reported results: every number in the tables of five papers, and the numbers that correspond to a run.
+"""Results reported in papers: every number in the tables of five papers, and those that correspond to a run.
 
 The numbers are facts in a table of our own (`reported.csv`); a `%` stays a percentage there, as printed.
 """
@@ -20,7 +20,7 @@ LAMBDA = "lambda"
 
 @dataclass(frozen=True)
 class ReportedNumber:
-    """A reported number; `layer` and `component` (both from 1) are set only for a lambda."""
+    """A number that a paper reports; `layer` and `component` (both from 1) are set only for a lambda."""
 
     paper: str
     table: str
@@ -36,7 +36,7 @@ class ReportedNumber:
 
 @dataclass(frozen=True)
 class Counterpart:
-    """The results that a paper reports for a preset on a data set."""
+    """The results that a paper reports for a preset on a data set, with a note on how its data differ from a run's."""
 
     dataset: str
     """As the paper names it."""
@@ -62,7 +62,7 @@ def _parse_row(row: dict[str, str]) -> ReportedNumber:
 def select_reported(
     *, paper: str = "", dataset: str = "", metric: str = "", model: str = "", variant: str = ""
 ) -> tuple[ReportedNumber, ...]:
-    """Return the reported numbers that match, in the order of the papers' tables; an empty argument matches any.
+    """Return the numbers in the papers' tables that match, in their order; an empty argument matches any.
 
     Args:
         paper: A key of `PAPERS`, e.g. `ndt`.
@@ -92,7 +92,7 @@ _RESPLIT = {"SST-2": "0.7/0.15/0.15", "YELP-5": "0.7/0.15/0.15"}
 
 
 def find_counterpart(preset: str, config: RunConfig) -> Counterpart | None:
-    """Return the NDT paper's results for this preset and data set, or None if `explain_unmatched` gives a reason."""
+    """Return the NDT paper's results for a preset and data set, or None if `explain_unmatched` gives a reason."""
     if explain_unmatched(preset, config):
         return None
     model, variant = _MODELS[preset]
@@ -112,7 +112,7 @@ def find_counterpart(preset: str, config: RunConfig) -> Counterpart | None:
 
 
 def explain_unmatched(preset: str, config: RunConfig) -> str:
-    """Explain why no reported numbers correspond to this run; return an empty string if some do."""
+    """Explain why no numbers of a paper correspond to a run; return an empty string if some do."""
     if preset not in _MODELS:
         paper = PRESETS[preset].paper if preset in PRESETS else ""
         numbers = select_reported(paper=paper) if paper else ()
@@ -127,7 +127,7 @@ def explain_unmatched(preset: str, config: RunConfig) -> str:
 
 
 def _reset_unstated(model: ModelConfig) -> ModelConfig:
-    """Reset the settings that the paper leaves open: a learned beta, the start of lambda, and dropout."""
+    """Reset the model settings that the paper leaves open: a learned beta, the start of lambda, and dropout."""
     return replace(model, dropout=0.0, attention=replace(model.attention, learn_beta=False, lambda_start="paper"))
 
 
@@ -139,7 +139,7 @@ def _build_lambda_table(rows: list[ReportedNumber]) -> tuple[tuple[float, ...], 
 
 
 def _describe_difference(dataset: str, config: RunConfig) -> str:
-    """Describe how the splits of a run differ from those in the paper."""
+    """Describe how the data splits of a run differ from those in the paper."""
     cut = f" Training was limited to {config.data.limit} rows." if config.data.limit else ""
     if dataset in _RESPLIT:
         if config.data.split == _RESPLIT[dataset]:

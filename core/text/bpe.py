@@ -37,7 +37,7 @@ class BpeTokenizer(Tokenizer):
 
     @classmethod
     def fit(cls, texts: Iterable[str], config: TextConfig) -> BpeTokenizer:
-        """Fit merges on the texts; refuse a vocabulary size below the 256 bytes and special entries."""
+        """Fit a BPE tokenizer on texts; refuse a vocabulary size below the 256 bytes and special entries."""
         if config.max_vocab < len(ALPHABET) + FIRST:
             raise ConfigError(
                 f"text.max_vocab={config.max_vocab}: byte-level BPE needs at least {len(ALPHABET) + FIRST} "
@@ -61,17 +61,17 @@ class BpeTokenizer(Tokenizer):
 
     @property
     def size(self) -> int:
-        """The number of ids, including the two special ones."""
+        """The number of token ids, including the two special ones."""
         return FIRST + len(self._vocabulary)
 
     def name(self, token: int) -> str:
-        """Return the text of an id with its leading blank; a part of a character is shown as U+FFFD."""
+        """Return the text of a token id with its leading blank; a part of a character is shown as U+FFFD."""
         if token < FIRST:
             return SPECIALS[token]
         return SIGN if self.pairs and token in self.between else self._model.decode([token - FIRST])
 
     def grow_vocabulary(self, texts: Iterable[str], count: int) -> GrownTokenizer:
-        """Add the most frequent words that are split into pieces; their merges come after all others."""
+        """Return a tokenizer with the texts' most frequent split words added whole; their merges come last."""
         split = self._model.pre_tokenizer.pre_tokenize_str
         counts = Counter(word for text in prepare_all(texts, self.config) for word, _ in split(text))
         cut = Counter({word: number for word, number in counts.items() if len(self._split_word(word)) > 1})
@@ -88,7 +88,7 @@ class BpeTokenizer(Tokenizer):
         return GrownTokenizer(BpeTokenizer(pieces, [*self._merges, *joined], self.config, self.max_length), origins)
 
     def add_mark(self) -> BpeTokenizer:
-        """Return a copy with the pair mark as its first piece; a full vocabulary loses its last merge."""
+        """Return a copy of the tokenizer with the pair mark as first piece; a full vocabulary loses its last merge."""
         full = self.size >= self.config.max_vocab and self._merges
         merges, gone = (self._merges[:-1], {"".join(self._merges[-1])}) if full else (self._merges, set[str]())
         pieces = [piece for piece in self._vocabulary if piece not in gone]
@@ -112,7 +112,7 @@ class BpeTokenizer(Tokenizer):
 
     @classmethod
     def restore(cls, state: State, config: TextConfig, max_length: int) -> BpeTokenizer:
-        """Restore a tokenizer from a saved state."""
+        """Restore a BPE tokenizer from a saved state."""
         vocabulary, merges = state.vocabulary, [_parse_merge(each) for each in state.merges]
         known = set(vocabulary)
         if not all({first, second, first + second} <= known for first, second in merges):
@@ -121,7 +121,7 @@ class BpeTokenizer(Tokenizer):
 
 
 def _build_pipeline(model: hf.models.BPE) -> hf.Tokenizer:
-    """Build a pipeline of words (each with a leading blank) → bytes → pieces, and back, without special tokens."""
+    """Build a tokenizer pipeline: words (each with a leading blank) → bytes → pieces, and back; no special tokens."""
     pipeline = hf.Tokenizer(model)
     pipeline.pre_tokenizer = hf.pre_tokenizers.ByteLevel(add_prefix_space=True)
     pipeline.decoder = hf.decoders.ByteLevel()
@@ -139,7 +139,7 @@ def _join_pieces(pieces: list[str], ranks: Mapping[tuple[str, str], int]) -> lis
 
 
 def _parse_merge(merge: Any) -> tuple[str, str]:
-    """Parse a merge; older versions of the library write it as one string with exactly one blank."""
+    """Parse a BPE merge to its two pieces; older versions of the library write one string with exactly one blank."""
     first, second = merge.split(" ") if isinstance(merge, str) else merge
     return str(first), str(second)
 

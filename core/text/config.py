@@ -1,4 +1,4 @@
-"""Settings for normalisation and tokenisation. Imports nothing heavy."""
+"""Settings for the normalisation and tokenisation of texts. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READING = ("normaliser", "lookalikes", "mark_elongation", "mark_capitals", "toke
 
 @dataclass(frozen=True)
 class TextConfig:
-    """The settings for tokens and their features: normaliser, tokenizer, tagger and lexicon."""
+    """The settings for the tokens of texts and their features: normaliser, tokenizer, tagger and lexicon."""
 
     normaliser: Normaliser = setting(
         "lower",
@@ -115,10 +115,10 @@ class TextConfig:
 
     @property
     def lexicons(self) -> tuple[str, ...]:
-        """The names of the lexicons, in the order of their numbers."""
+        """The names of the sentiment lexicons, in the order of their numbers."""
         return parse_lexicons(self.lexicon)
 
 
 def parse_lexicons(setting: str) -> tuple[str, ...]:
-    """Return the lexicons that a value of `text.lexicon` names."""
+    """Return the names of the sentiment lexicons in a value of the setting `text.lexicon`."""
     return tuple(name.strip() for name in setting.split(",")) if setting else ()

@@ -50,12 +50,12 @@ def _build_class(belongs: Callable[[str], bool]) -> str:
 
 
 def split_clusters(text: str) -> list[str]:
-    """Split a text into its grapheme clusters."""
+    """Split a text into its grapheme clusters (characters as readers see them)."""
     return list(text) if text.isascii() and "\r" not in text else _compile_pattern().findall(text)
 
 
 def find_boundary(text: str, place: int) -> int:
-    """Return the last position up to `place` that does not split a cluster."""
+    """Return the last position in a text, up to `place`, that does not split a grapheme cluster."""
     if place <= 0 or place >= len(text) or (text[: place + 1].isascii() and text[place - 1 : place + 1] != "\r\n"):
         return max(0, min(place, len(text)))
     last = 0
@@ -67,7 +67,7 @@ def find_boundary(text: str, place: int) -> int:
 
 
 def clip_text(text: str, most: int, sign: str = "…") -> str:
-    """Shorten a text to at most `most` code points, with a sign for the omitted part; split no cluster."""
+    """Shorten a text to at most `most` code points, with a sign for the omitted part; split no grapheme cluster."""
     if len(text) <= most:
         return text
     cut = find_boundary(text[: most + 64], max(0, most - len(sign)))
@@ -75,7 +75,7 @@ def clip_text(text: str, most: int, sign: str = "…") -> str:
 
 
 def extend_spans(text: str, spans: Iterable[Span]) -> list[Span]:
-    """Extend spans to the ends of their clusters, and merge those that share one; spans are in order."""
+    """Extend the spans of a text, in order, to the ends of grapheme clusters; merge spans that share a cluster."""
     found: list[Span] = []
     if text.isascii():
         return list(spans)
@@ -104,7 +104,7 @@ _FIRST, _LAST = "\u2068", "\u2069"
 
 
 def detect_direction(text: str) -> Direction:
-    """Return the direction of most letters, so that a name or link at the beginning does not decide."""
+    """Return the direction of most letters of a text, so that a name or link at the beginning does not decide."""
     if not _FROM_THE_RIGHT.search(text):
         return "ltr"
     kinds = [unicodedata.bidirectional(sign) for sign in text]
@@ -118,5 +118,5 @@ def wrap_bidi(text: str) -> str:
 
 
 def quote_text(text: str, most: int = WORD) -> str:
-    """Return the beginning of a text in quotation marks."""
+    """Return the first `most` characters of a text in quotation marks."""
     return f"“{wrap_bidi(clip_text(text, most))}”"

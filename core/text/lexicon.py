@@ -1,4 +1,4 @@
-"""Sentiment lexicons: file formats, and (positive, neutral, negative) per token, a third each if it is not listed.
+"""Sentiment lexicons: file formats, and (positive, neutral, negative) per token, a third each for unlisted ones.
 
 Total sentiment of Jang, Kim and Shin: lambda_k = (c_k + 1) / (sum of c + 3), c the counts of all entries of a token.
 
@@ -56,7 +56,7 @@ Counts = tuple[float, ...]
 
 
 class LexiconEntry(NamedTuple):
-    """An entry of a lexicon."""
+    """An entry of a sentiment lexicon: a word or phrase, and its polarity counts."""
 
     word: str
     """A word, a phrase or an emoticon, as in the file."""
@@ -64,7 +64,7 @@ class LexiconEntry(NamedTuple):
 
 
 def read_lexicon(name: str) -> list[LexiconEntry]:
-    """Read the entries of `vader` or of a file; report unusable ones with file, row and column."""
+    """Read the lexicon `vader` or that of a file; unusable entries are reported with file, row and column."""
     if name == VADER:
         return list(_read_vader())
     try:
@@ -86,18 +86,18 @@ def read_lexicon(name: str) -> list[LexiconEntry]:
 
 
 def convert_valence(valence: float) -> Counts:
-    """Convert a valence s between -1 and 1 to counts: (1 + |s|) times the one-hot vector of its sign."""
+    """Convert a word's valence s, from -1 to 1, to polarity counts: (1 + |s|) times the one-hot vector of its sign."""
     return scale_counts(_encode_sign(0.0 if abs(valence) < NEUTRAL_BELOW else valence), 1 + abs(valence))
 
 
 def combine_polarities(polarity: float, aspect: float, intensity: float) -> Counts:
-    """Return one-hot polarity plus intensity times one-hot aspect polarity (Jang, Kim and Shin, total sentiment)."""
+    """Return polarity counts: one-hot polarity plus intensity times one-hot aspect polarity (Jang, Kim and Shin)."""
     first, second = _encode_sign(polarity), scale_counts(_encode_sign(aspect), intensity)
     return (first[0] + second[0], first[1] + second[1], first[2] + second[2])
 
 
 def scale_counts(counts: Counts, factor: float) -> Counts:
-    """Multiply the counts by a number."""
+    """Multiply the polarity counts of a word by a number."""
     return (counts[0] * factor, counts[1] * factor, counts[2] * factor)
 
 
@@ -106,7 +106,7 @@ def _encode_sign(sign: float) -> Counts:
 
 
 def _read_vader() -> Iterator[LexiconEntry]:
-    """Read the file of vaderSentiment: tab-separated term, mean, deviation and ratings, without header or quoting."""
+    """Read the lexicon of vaderSentiment: tab-separated term, mean, deviation and ratings, no header or quoting."""
     spec = importlib.util.find_spec("vaderSentiment")
     if spec is None or not spec.submodule_search_locations:
         raise NotAvailable("text.lexicon=vader needs the package vaderSentiment: pip install vaderSentiment")
@@ -115,14 +115,14 @@ def _read_vader() -> Iterator[LexiconEntry]:
 
 
 def _read_plain_rows(lines: Iterable[str], value: str, file: str) -> Iterator[LexiconEntry]:
-    """Read tab-separated words and valences; further columns are ignored."""
+    """Read lexicon entries from tab-separated words and valences; further columns are ignored."""
     for number, line in enumerate(filter(str.strip, lines), start=1):
         word, valence, *_ = [*line.split("\t"), ""]
         yield _parse_entry({"word": word, value: valence}, "word", value, _Place(file, number))
 
 
 def _detect_scale(lines: list[str]) -> str:
-    """Return the scale (a key of `SCALES`) of a published lexicon without a header; empty if it is none."""
+    """Return the scale (a key of `SCALES`) of AFINN or VADER, recognised without a header; empty for other lexicons."""
     rows = [line.split("\t") for line in lines if line.strip()][:_LOOKED_AT]
     if rows and all(len(row) == 4 and _RATINGS.fullmatch(row[3].strip()) for row in rows):
         return "mean"
@@ -153,7 +153,7 @@ def _read_objects(text: str, file: str) -> Iterator[LexiconEntry]:
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object with lower-case keys; refuse a repeated key, as one value would be lost."""
+    """Build a dictionary from a JSON object, with lower-case keys; refuse a repeated key, as a value would be lost."""
     found = {key.strip().lower(): cell for key, cell in pairs}
     if len(found) < len(pairs):
         raise ValueError("an object has a key twice")
@@ -197,11 +197,11 @@ class _Place(NamedTuple):
     """A comma where it may stand for the decimal point."""
 
     def to_dict(self, field: str) -> dict[str, Any]:
-        """Return the place of a cell, as arguments of an error."""
+        """Return the place of a lexicon cell, as arguments of a DataError."""
         return {"file": self.file, "row": self.row, "field": field}
 
     def parse_number(self, cells: Mapping[str, str], field: str, low: float, high: float) -> float:
-        """Parse a number within bounds."""
+        """Parse a lexicon cell as a number within bounds; DataError otherwise."""
         try:
             found = float(_clean_number(cells[field], self.comma))
         except ValueError:
@@ -212,7 +212,7 @@ class _Place(NamedTuple):
         return found
 
     def parse_sign(self, cells: Mapping[str, str], field: str) -> float:
-        """Parse -1, 0 or 1."""
+        """Parse a lexicon cell as -1, 0 or 1; DataError otherwise."""
         found = self.parse_number(cells, field, -1, 1)
         if found not in (-1, 0, 1):
             raise DataError(f"-1, 0 or 1 was expected, not {cells[field][:40]!r}", **self.to_dict(field))
@@ -248,7 +248,7 @@ _TWO_LETTERS = re.compile(r"[^\W\d_]{2}")
 
 
 class Lexicon:
-    """Words and phrases, normalised and lower-cased like texts, with their counts in K lexicons."""
+    """Words and phrases of K sentiment lexicons, normalised and lower-cased like texts, with polarity counts."""
 
     def __init__(self, entries: dict[str, Counts], lexicons: int = 1) -> None:
         self.entries = entries
@@ -267,7 +267,7 @@ class Lexicon:
 
     @classmethod
     def from_config(cls, config: TextConfig) -> Lexicon:
-        """Read the lexicons of the settings, their entries normalised like the texts.
+        """Read the sentiment lexicons of the settings; their entries are normalised like the texts.
 
         An emoticon counts only where the normaliser leaves it as it is (of `:D`, tweet-clean leaves a `d`).
         Entries of one lexicon that become the same are added up; one that lacks an entry counts nothing of it.
@@ -289,12 +289,12 @@ class Lexicon:
         return cls(entries)
 
     def keep_words(self, words: Set[str]) -> Lexicon:
-        """Keep the entries with at least one of the words; if all other words are unknown, no others can occur."""
+        """Return the lexicon without the entries in which no word is among `words`, those that a tokenizer knows."""
         found = {entry: counts for entry, counts in self.entries.items() if words & set(split_words(entry))}
         return Lexicon(found, self.width // 3)
 
     def match_words(self, text: str, spans: Sequence[tuple[int, int]]) -> dict[int, Counts]:
-        """Return word number → counts; a phrase or emoticon in the text counts for each of its words."""
+        """Return word number → polarity counts for a text; a phrase or emoticon counts for each of its words."""
         words = [text[start:end].lower() for start, end in spans]
         found: dict[int, Counts] = {}
         for place, word in enumerate(words):
@@ -308,19 +308,19 @@ class Lexicon:
         return found
 
     def sum_by_token(self, tokenised: Iterable[Iterable[int]], size: int) -> np.ndarray:
-        """Return counts by token id, shape (size, 3K): the sum over entries that contain the token, once per entry."""
+        """Return polarity counts by token id, (size, 3K): the sum over the lexicon entries that contain the token."""
         table = np.zeros((size, self.width))
         for ids, counts in zip(tokenised, self.entries.values(), strict=True):
             table[list(set(ids))] += counts
         return table
 
     def to_state(self) -> dict[str, list[float]]:
-        """Return the entries for `from_state`, so that no file has to be read again."""
+        """Return the entries of the lexicon for `from_state`, so that no file has to be read again."""
         return {entry: list(counts) for entry, counts in self.entries.items()}
 
     @classmethod
     def from_state(cls, state: dict[str, Counts], lexicons: int = 1) -> Lexicon:
-        """Restore lexicons from a saved state; raise ValueError if it is damaged."""
+        """Restore sentiment lexicons from a saved state; raise ValueError if it is damaged."""
         found = cls(dict(state), lexicons)
         for entry, counts in state.items():
             if len(counts) != found.width or found.width % 3 or not found.width:
@@ -331,20 +331,20 @@ class Lexicon:
 
 
 def smooth_counts(counts: np.ndarray) -> np.ndarray:
-    """Smooth counts to shares, (…, 3K) float32; each lexicon's triple sums to 1 and is a third each without counts."""
+    """Smooth polarity counts to shares, (…, 3K) float32; each lexicon's three sum to 1, a third each without counts."""
     each = counts.reshape(*counts.shape[:-1], -1, 3) if counts.size else counts
     return ((each + SMOOTHING) / (each.sum(-1, keepdims=True) + 3 * SMOOTHING)).astype(np.float32).reshape(counts.shape)
 
 
 def name_triples(lexicons: int) -> tuple[str, ...]:
-    """Name the 3K numbers of a token; several lexicons are numbered in the order of `text.lexicon`."""
+    """Name the 3K polarity numbers of a token; several lexicons are numbered in the order of `text.lexicon`."""
     if lexicons == 1:
         return TRIPLE
     return tuple(f"{name} {number}" for number in range(1, lexicons + 1) for name in TRIPLE)
 
 
 def compute_neutral_share(polarity: np.ndarray) -> float:
-    """Return the share of tokens (n, 3K) that are in no lexicon; NaN without tokens."""
+    """Return the share of tokens that are in no lexicon, from their polarities (n, 3K); NaN without tokens."""
     return float((polarity == np.float32(NEUTRAL)).all(-1).mean()) if len(polarity) else float("nan")
 
 

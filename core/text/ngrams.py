@@ -22,7 +22,7 @@ class ListedTokenizer(Tokenizer):
     """A tokenizer with an explicit vocabulary of words or n-grams."""
 
     def __init__(self, vocabulary: Sequence[str], config: TextConfig, max_length: int = 0) -> None:
-        """Store the vocabulary, which lists the entries from id 2 on."""
+        """Store the vocabulary, whose entries have the token ids from 2 on."""
         self.config, self.max_length = config, max_length
         self._entries = list(vocabulary)
         self._ids = {entry: index for index, entry in enumerate(vocabulary, start=FIRST)}
@@ -31,16 +31,16 @@ class ListedTokenizer(Tokenizer):
 
     @property
     def size(self) -> int:
-        """The number of ids, including the two special ones."""
+        """The number of token ids, including the two special ones."""
         return FIRST + len(self._entries)
 
     @property
     def known_words(self) -> Container[str]:
-        """The vocabulary; word pairs and character n-grams contain a blank, which no word has."""
+        """The known words: the vocabulary, whose pairs and character n-grams contain a blank, which no word has."""
         return self._ids
 
     def name(self, token: int) -> str:
-        """Return the entry of an id."""
+        """Return the vocabulary entry of a token id."""
         return SPECIALS[token] if token < FIRST else self._entries[token - FIRST]
 
     def _dump_state(self) -> dict[str, Any]:
@@ -48,18 +48,18 @@ class ListedTokenizer(Tokenizer):
 
     @classmethod
     def restore(cls, state: State, config: TextConfig, max_length: int) -> Self:
-        """Return the tokenizer of a saved state."""
+        """Restore a tokenizer with a listed vocabulary from a saved state."""
         return cls(state.vocabulary, config, max_length)
 
 
 class WordTokenizer(ListedTokenizer):
-    """A tokenizer of words, numbers, emoji and single marks (`core.text.words`); words not listed are unknown."""
+    """A tokenizer of words, numbers, emoji and single marks (`core.text.words`); words not in its list are unknown."""
 
     kind = "word"
 
     @classmethod
     def fit(cls, texts: Iterable[str], config: TextConfig) -> WordTokenizer:
-        """Fit the vocabulary: the most frequent words of the texts, ties in the order of code points."""
+        """Fit the vocabulary of a word tokenizer: the texts' most frequent words, ties in the order of code points."""
         counts: Counter[str] = Counter()
         lengths = []
         for text in texts:
@@ -70,18 +70,18 @@ class WordTokenizer(ListedTokenizer):
         return cls(vocabulary, config, config.max_length or compute_max_length(lengths))
 
     def list_words(self) -> set[str]:
-        """Return the vocabulary, lower-cased."""
+        """Return the words of the vocabulary, lower-cased."""
         return {word.lower() for word in self._entries}
 
     def grow_vocabulary(self, texts: Iterable[str], count: int) -> GrownTokenizer:
-        """Grow the vocabulary by the most frequent unknown words."""
+        """Return a tokenizer whose vocabulary is extended by the most frequent unknown words of other texts."""
         counts = Counter(word for text in prepare_all(texts, self.config) for word in split_words(text))
         unknown = Counter({word: number for word, number in counts.items() if word not in self._ids})
         new = rank_keys(unknown, self.config.min_freq, count)
         return GrownTokenizer(WordTokenizer([*self._entries, *new], self.config, self.max_length), [[] for _ in new])
 
     def add_mark(self) -> WordTokenizer:
-        """Return a copy with the pair mark as its first word; a full vocabulary loses its rarest word."""
+        """Return a copy of the tokenizer with the pair mark as first word; a full vocabulary loses its rarest word."""
         room = self.config.max_vocab - FIRST - 1
         words = [word for word in self._entries if word != SIGN]
         return WordTokenizer([SIGN, *words[:room]], self.config, self.max_length)
@@ -102,7 +102,7 @@ INSIDE = " "
 
 
 class NGramTokenizer(ListedTokenizer):
-    """A tokenizer of single words, then pairs of neighbours; unknown ones are left out, texts are not truncated.
+    """A tokenizer of words and pairs of neighbouring words; unknown ones are left out, texts are not truncated.
 
     With `char_ngrams` the character n-grams of each word follow (scikit-learn's `char_wb`). Repetitions are kept.
     """
@@ -111,7 +111,7 @@ class NGramTokenizer(ListedTokenizer):
 
     @classmethod
     def fit(cls, texts: Iterable[str], config: TextConfig) -> NGramTokenizer:
-        """Fit the vocabulary: n-grams in at least `min_freq` texts, the most widespread first; a pair is two texts."""
+        """Fit a vocabulary of n-grams in at least `min_freq` texts, the most widespread first; a pair is two texts."""
         documents: Counter[str] = Counter()
         texts = list(texts)
         pairs = is_mostly_pairs(texts)
@@ -128,7 +128,7 @@ class NGramTokenizer(ListedTokenizer):
 
     @property
     def characters(self) -> np.ndarray:
-        """A mask of the ids of character n-grams, (size,) bool."""
+        """A mask of the token ids that are character n-grams, (size,) bool."""
         return np.array([False] * FIRST + [gram.startswith(INSIDE) for gram in self._entries])
 
     def _encode_text(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
@@ -148,7 +148,7 @@ class NGramTokenizer(ListedTokenizer):
 
         @functools.cache
         def encode_word(word: str) -> list[int]:
-            """Return the ids of a word's character n-grams."""
+            """Return the ids of a word's known character n-grams."""
             return [ids[gram] for gram in _list_char_grams(word, longest) if gram in ids]
 
         for text in texts:
@@ -175,6 +175,6 @@ def _list_char_grams(word: str, longest: int) -> tuple[str, ...]:
 
 
 def _iterate_spans(length: int, longest: int) -> Iterator[tuple[int, int]]:
-    """Yield start and end of every character n-gram of a word, the shortest first."""
+    """Yield the start and end of every character n-gram of a word with `length` characters, the shortest first."""
     sizes = range(SHORTEST, min(longest, length) + 1)
     return ((start, start + size) for size in sizes for start in range(length - size + 1))

@@ -31,7 +31,7 @@ Replace = Callable[[re.Match[str]], str]
 
 @functools.cache
 def _build_forms() -> dict[str, str]:
-    """Return the NFKC forms of wide and narrow characters and of ligatures."""
+    """Return character → NFKC form for wide and narrow characters and for ligatures."""
     found: dict[str, str] = {}
     for code in (*range(0x3000, 0x3001), *range(0xFF00, 0xFFEF)):
         tag, *parts = unicodedata.decomposition(chr(code)).split() or [""]
@@ -47,7 +47,7 @@ def _build_forms() -> dict[str, str]:
 
 
 def _decode_entity(entity: re.Match[str]) -> str:
-    """Decode an HTML entity; a name that only begins like one stays unchanged."""
+    """Decode an HTML entity; a name that only begins like a known entity stays unchanged."""
     known = entity[0][1] == "#" or entity[0][1:] in html5
     return html.unescape(entity[0]) if known else entity[0]
 
@@ -80,7 +80,7 @@ def replace_lookalikes(text: str, version: int = LOOKALIKES) -> str:
 
 
 def replace_with_places(text: str, places: Sequence[int], version: int = LOOKALIKES) -> tuple[str, list[int]]:
-    """Return a text without look-alikes and the new `places`; a place inside a replaced part moves to its end."""
+    """Replace look-alikes in a text and move its positions `places`; one inside a replaced part moves to its end."""
     if replace_lookalikes(text, version) == text:
         return text, [*places]
     found = [*places]
@@ -144,14 +144,14 @@ def _compose_unicode(text: str) -> str:
 
 
 def _fold_blanks(text: str) -> str:
-    """Replace line breaks, control characters and runs of blanks by one blank; remove zero-width characters."""
+    """Replace line breaks, control characters and runs of blanks in a text by a blank; drop zero-width characters."""
     if not text.isprintable():
         text = _INVISIBLE.sub("", _CONTROL.sub(" ", text))
     return " ".join(text.split())
 
 
 def _split_hashtags(text: str) -> str:
-    """Split hashtags into known words and keep the mark: `#BuyTheDip` becomes `# Buy The Dip`."""
+    """Split hashtags into words at their capitals and keep the mark: `#BuyTheDip` becomes `# Buy The Dip`."""
     return _HASHTAG.sub(lambda found: " # " + _HUMP.sub(" ", found[1]) + " ", text)
 
 
@@ -160,10 +160,10 @@ def _replace_quotes(text: str) -> str:
 
 
 def _mark_elongation(text: str) -> str:
-    """Shorten runs of three or more letters, and mark the word: "soooo coooool" → "so xxlong cool xxlong"."""
+    """Shorten drawn-out words in a text, and mark them: "soooo coooool" → "so xxlong cool xxlong"."""
 
     def shorten_word(found: re.Match[str]) -> str:
-        """Shorten and mark one word."""
+        """Shorten and mark one matched word if it is drawn out (callback of a regular expression)."""
         short = _RUN.sub(lambda run: run[1] if run[2] is not None else run[1] * 2, found[1] or "")
         return f"{short} {LONG_MARK}" if short != (found[1] or "") else found[0]
 
@@ -171,10 +171,10 @@ def _mark_elongation(text: str) -> str:
 
 
 def _mark_capitals(text: str) -> str:
-    """Add a mark after each word of two or more letters that are all capitals."""
+    """Add the mark xxcaps after each word of two or more letters that are all capitals."""
 
     def mark_word(found: re.Match[str]) -> str:
-        """Mark one word."""
+        """Mark one matched word if it is in capitals (callback of a regular expression)."""
         word, done = found[1] or "", found.string.startswith(f" {CAPITALS_MARK}", found.end())
         return f"{word} {CAPITALS_MARK}" if len(word) > 1 and word.isupper() and not done else found[0]
 
@@ -192,7 +192,7 @@ _LOOKALIKES: tuple[Step, ...] = (str, replace_lookalikes)
 def _build_cleaning(
     links: re.Pattern[str], users: re.Pattern[str], no_words: re.Pattern[str]
 ) -> tuple[tuple[str, Step], ...]:
-    """Return the cleaning steps of the tweet encoder family, in its order; only the first two are our own."""
+    """Return the text cleaning steps of the tweet encoder models, in their order; only the first two are added here."""
     return (
         _FOLD,
         _COMPOSE,
@@ -229,7 +229,7 @@ NORMALISERS: dict[str, tuple[tuple[str, Step], ...]] = {
 def normalize_text(
     text: str, kind: str, *, elongation: bool = False, capitals: bool = False, cased: bool = False, lookalikes: int = 0
 ) -> str:
-    """Normalise a text for the tokenizer; both texts of a pair are normalised, with the mark between them.
+    """Normalise a text for the tokenizer; of a text pair both texts are normalised, and the pair mark is kept.
 
     Args:
         text: As typed.
@@ -243,18 +243,18 @@ def normalize_text(
 
 
 def prepare_all(texts: Iterable[str], config: TextConfig) -> list[str]:
-    """Normalise many texts by the settings; see `prepare`."""
+    """Normalise many texts by the normaliser and options in the settings; see `prepare`."""
     changes = [change for _, change in _choose_steps(config)]
     return [_apply_steps(text, changes) for text in texts]
 
 
 def prepare(text: str, config: TextConfig, *, cased: bool = False) -> str:
-    """Normalise a text by the settings."""
+    """Normalise a text by the normaliser and options in the settings."""
     return _apply_steps(text, [change for _, change in _choose_steps(config, cased)])
 
 
 def measure_lengths(text: str, places: Sequence[int], config: TextConfig) -> list[int]:
-    """Return the length of the normalised text up to each of the positions in the text as typed."""
+    """Return how long the normalised text is up to each of the given positions in the text as typed."""
     plain, found = replace_with_places(text, places, config.lookalikes)
     plain = plain if split_pair(text) else replace_sign(plain)  # a sign that only now stands by itself parts nothing
     rest = [change for _, change in _choose_steps(config) if change is not _LOOKALIKES[config.lookalikes]]
@@ -263,7 +263,7 @@ def measure_lengths(text: str, places: Sequence[int], config: TextConfig) -> lis
 
 
 def list_steps(text: str, config: TextConfig) -> list[tuple[str, str]]:
-    """Return each step that changed the text, as (name, text after it), for display."""
+    """Return each normalisation step that changed the text, as (name, text after it), for display."""
     shown = []
     for name, change in _choose_steps(config):
         changed = _apply_steps(text, [change])
@@ -278,7 +278,7 @@ def _choose_steps(config: TextConfig, cased: bool = False) -> tuple[tuple[str, S
 
 
 def _apply_steps(text: str, changes: Iterable[Step]) -> str:
-    """Apply steps to a text, or to each text of a pair, so that they do not see the mark."""
+    """Apply normalisation steps to a text, or to each text of a pair, so that steps do not see the pair mark."""
     if parts := split_pair(text):
         return MARK.join(_apply_steps(part, changes) for part in parts)
     for change in changes:
@@ -305,7 +305,7 @@ MATTERS = ("normaliser", "lookalikes", "mark_elongation", "mark_capitals", "toke
 
 
 def make_text_keys(texts: Iterable[str], config: TextConfig) -> list[str]:
-    """Return a key for each text; texts with equal keys are the same to every model with these settings.
+    """Return a comparison key for each text; texts with equal keys are the same to every model with these settings.
 
     Of the word tokenizer the words and marks of the normalised text, of byte pairs the normalised text itself. Texts
     that differ in an unknown word, or only behind the place where a long one is cut, stay different.
@@ -315,6 +315,6 @@ def make_text_keys(texts: Iterable[str], config: TextConfig) -> list[str]:
 
 
 def get_key_settings(config: TextConfig) -> dict[str, Any]:
-    """Return the settings that `make_text_keys` depends on; look-alikes only if they are replaced."""
+    """Return the text settings that the keys of `make_text_keys` depend on; look-alikes only if they are replaced."""
     known = dataclasses.asdict(config)
     return {name: known[name] for name in known if name in MATTERS and (name != "lookalikes" or known[name])}

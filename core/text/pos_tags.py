@@ -98,7 +98,7 @@ class Tagger:
         """What the tags of given words depend on."""
 
     def tag(self, words: Sequence[str]) -> list[int]:
-        """Return one id of `TAGS` per word, given in its original case; the same words always get the same tags."""
+        """Return a part-of-speech tag (id of `TAGS`) per word in its original case; the same words get equal tags."""
         return [each for sentence in _split_sentences(words) for each in self._tag_sentence(sentence)]
 
     def _tag_sentence(self, words: list[str]) -> list[int]:
@@ -109,7 +109,7 @@ class Tagger:
 
 
 def _split_sentences(words: Sequence[str]) -> Iterator[list[str]]:
-    """Split words into sentences, each with its final punctuation."""
+    """Split a list of words into sentences, each with its final punctuation."""
     start = 0
     for place in range(1, len(words) + 1):
         if place == len(words) or (words[place - 1] in ENDS and words[place] not in ENDS):
@@ -118,7 +118,7 @@ def _split_sentences(words: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _tag_symbol(word: str) -> int:
-    """Return the tag of a word without letters and digits, or of one of our marks; 0 for all other words."""
+    """Return the part-of-speech tag of a punctuation mark, symbol or normaliser mark; 0 for all other words."""
     if word in _MARKS:
         return _X
     if any(character.isalnum() for character in word):
@@ -128,7 +128,7 @@ def _tag_symbol(word: str) -> int:
 
 @functools.cache
 def _load_hanta(language: str) -> Any:
-    """Load HanTa with its model of a language; this is the only pickle ever read, from HanTa's own package."""
+    """Load the HanTa tagger of a language; its model is the only pickle ever read, from HanTa's own package."""
     from HanTa import HanoverTagger
 
     # A bare name would be looked for in the working directory first.
@@ -153,7 +153,7 @@ FUNCTION_WORDS = {
 
 
 def detect_language(texts: Sequence[str]) -> str:
-    """Detect the language of most texts, as a code of `FUNCTION_WORDS`; return an empty string for any other."""
+    """Detect the language of most texts, as a code of `FUNCTION_WORDS` (en, de, nl); an empty string for any other."""
     step = max(1, len(texts) // SAMPLE)
     counts = Counter(word.lower() for text in texts[::step] for word in split_words(text) if word[0].isalpha())
     total = sum(counts.values())
@@ -163,7 +163,7 @@ def detect_language(texts: Sequence[str]) -> str:
 
 
 def detect_script(texts: Sequence[str]) -> str:
-    """Return the script of most letters by its Unicode name (Latin, Hangul, Bengali …); empty without letters."""
+    """Return the script of most letters in texts by its Unicode name (Latin, Hangul …); empty without letters."""
     step = max(1, len(texts) // SAMPLE)
     letters = Counter(letter for text in texts[::step] for letter in text if letter.isalpha())
     scripts: Counter[str] = Counter()
@@ -180,7 +180,7 @@ AT_ONCE = 500
 
 
 def tag_texts(tagger: Tagger, texts: Sequence[Sequence[str]]) -> list[bytes]:
-    """Tag the words of each text, one byte per word; tags are cached by words and the tagger's version."""
+    """Tag the words of each text with parts of speech, a byte per word; cached by words and the tagger's version."""
     keys = [_hash_words(tagger, words) for words in texts]
     try:
         with _open_cache(get_cache_folder() / FILE) as kept:
@@ -215,7 +215,7 @@ def _hash_words(tagger: Tagger, words: Sequence[str]) -> bytes:
 
 @contextlib.contextmanager
 def _open_cache(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the cache of tags; a damaged file is replaced."""
+    """Open the cache of part-of-speech tags, an SQLite file; a damaged file is replaced."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         connection = _connect(path)

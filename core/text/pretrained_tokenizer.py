@@ -1,4 +1,4 @@
-"""The tokenizer of a pretrained backbone, as its authors published it.
+"""The tokenizer of a pretrained encoder, as its authors published it.
 
 A pipeline comes from an untrusted file, and some parts turn thirty letters into gigabytes, which ends the whole
 process. So only the parts of the supported families are allowed, each once, and none that adds much text.
@@ -45,7 +45,7 @@ LONGEST_WORD = 1_000
 
 
 def check_pipeline(text: str) -> None:
-    """Raise a ValueError if the text of a `tokenizer.json` has an unknown part."""
+    """Raise a ValueError if the text of a `tokenizer.json` has a component that is not allowed."""
     tree = json_store.parse_json(text)
     if not isinstance(tree, dict):
         raise ValueError("it is no group of fields")
@@ -79,7 +79,7 @@ def _iterate_parts(part: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _check_growth(part: Mapping[str, Any], kind: str, place: str) -> None:
-    """Refuse a part that makes texts much longer, or is slow for long words."""
+    """Refuse a tokenizer component that makes texts much longer, or is slow for long words."""
     if kind == "Replace":
         pattern, content = part.get("pattern"), part.get("content")
         plain = pattern.get("String") if isinstance(pattern, dict) else None
@@ -104,7 +104,7 @@ def _check_growth(part: Mapping[str, Any], kind: str, place: str) -> None:
 
 @contextlib.contextmanager
 def convert_panics() -> Iterator[None]:
-    """Convert a panic of the library, which `except Exception` does not catch, to RunDamaged."""
+    """Convert a panic of the `tokenizers` library, which `except Exception` does not catch, to RunDamaged."""
     try:
         yield
     except BaseException as error:
@@ -119,7 +119,7 @@ BLOCK = 4096
 
 
 class PublishedTokenizer(NamedTuple):
-    """A published tokenizer of a backbone, before it is fitted to a training run."""
+    """The published tokenizer of a pretrained encoder, before it is fitted to a training run."""
 
     pipeline: str
     """The text of its `tokenizer.json`."""
@@ -129,7 +129,7 @@ class PublishedTokenizer(NamedTuple):
 
 
 class PretrainedTokenizer(Tokenizer):
-    """A backbone's tokenizer with its ids shifted behind our two special ids; its unknown token becomes ours."""
+    """A pretrained encoder's tokenizer, with ids shifted behind Sentiscope's two special ids (padding and unknown)."""
 
     kind = "pretrained"
 
@@ -152,7 +152,7 @@ class PretrainedTokenizer(Tokenizer):
 
     @classmethod
     def fit(cls, texts: Sequence[str], config: TextConfig, published: PublishedTokenizer) -> PretrainedTokenizer:
-        """Choose the maximum length; refuse more tokens than the backbone has positions for."""
+        """Fit a pretrained encoder's tokenizer: choose a maximum length; refuse more tokens than the encoder reads."""
         if config.max_length > published.longest:
             raise ConfigError(
                 f"text.max_length={config.max_length}: '{published.name}' has places for {published.longest} tokens; "
@@ -170,7 +170,7 @@ class PretrainedTokenizer(Tokenizer):
 
     @property
     def between(self) -> list[int]:
-        """The ids that the backbone's own encoding puts between the texts of a pair: [SEP], or </s></s>."""
+        """The token ids that the pretrained encoder has between the texts of a pair: [SEP], or </s></s>."""
         return self._between
 
     def _find_between(self) -> list[int]:
@@ -183,17 +183,17 @@ class PretrainedTokenizer(Tokenizer):
         return [found.ids[place] + FIRST for place in places] or [self.specials[3] + FIRST]
 
     def enable_pairs(self, texts: Sequence[str]) -> None:
-        """Read pairs like any tokenizer, up to the number of positions of the backbone."""
+        """Start reading text pairs, as any tokenizer does, up to the number of positions of the pretrained encoder."""
         super().enable_pairs(texts)
         self.max_length = min(self.max_length, self._longest or self.max_length)
 
     @property
     def size(self) -> int:
-        """The number of ids, including our two special ones."""
+        """The number of token ids, including the two special ones of Sentiscope."""
         return FIRST + self.rows
 
     def name(self, token: int) -> str:
-        """Return the text of an id; a piece that begins a word has a leading blank."""
+        """Return the text of a token id; a piece that begins a word has a leading blank."""
         if token < FIRST:
             return NAMES[token][0]
         piece = self._model.id_to_token(token - FIRST)
@@ -233,12 +233,12 @@ class PretrainedTokenizer(Tokenizer):
 
     @classmethod
     def restore(cls, state: State, config: TextConfig, max_length: int) -> PretrainedTokenizer:
-        """Restore a tokenizer from a saved state."""
+        """Restore a pretrained encoder's tokenizer from a saved state."""
         return cls(state.pipeline, config, max_length)
 
 
 def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a span without the blank before a word; a span of nothing but a blank, empty in RoBERTa, includes it."""
+    """Return a token's span without the blank before a word; a token of only a blank, empty in RoBERTa, includes it."""
     if start == end and text[start - 1 : start] == " ":
         return start - 1, end
     return (start + 1, end) if end - start > 1 and text[start] == " " else (start, end)

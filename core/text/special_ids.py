@@ -1,4 +1,4 @@
-"""Special ids, which precede every tokenizer's vocabulary."""
+"""Special token ids (padding and unknown), which precede every tokenizer's vocabulary."""
 
 from __future__ import annotations
 

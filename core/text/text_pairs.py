@@ -1,4 +1,4 @@
-"""Text pairs as one string with a mark between the texts; only `join_pair` adds it, and no text contains the mark."""
+"""Text pairs as one string with a mark between both texts; only `join_pair` adds it, and no text contains it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _STANDING = re.compile(rf"(?:^|\s){SIGN}(?:\s|$)")
 
 
 def join_pair(first: str, second: str) -> str:
-    """Join the texts of a pair with the mark."""
+    """Join two texts to one string with the pair mark between the texts."""
     return f"{replace_sign(first)}{MARK}{replace_sign(second)}"
 
 
 def split_pair(text: str) -> tuple[str, str] | None:
-    """Split a pair into its two texts; return None for a single text."""
+    """Split a text pair, joined by the pair mark, into its two texts; return None for a single text."""
     found = _STANDING.search(text) if SIGN in text else None
     return None if found is None else (text[: found.start()], replace_sign(text[found.end() :]))
 
@@ -31,13 +31,13 @@ def replace_sign(text: str) -> str:
 
 
 def is_mostly_pairs(texts: Iterable[str]) -> bool:
-    """Return whether most texts are pairs; texts added by hand may be single."""
+    """Return whether most texts are text pairs; texts added by hand may be single."""
     marked = [split_pair(text) is not None for text in texts]
     return sum(marked) * 2 > len(marked)
 
 
 def divide_tokens(first: int, second: int, most: int) -> tuple[int, int]:
-    """Divide `most` tokens between the texts of a pair; the longer text is truncated first, and neither is lost."""
+    """Divide a limit of `most` tokens between the texts of a pair; the longer text is truncated first, none is lost."""
     if first + second <= most:
         return first, second
     half = most // 2

@@ -1,4 +1,4 @@
-"""Tokenised texts in one flat array, and padded batches of any rows."""
+"""Token ids of many texts in one flat array, and padded batches of any rows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TokenTable:
 
     @classmethod
     def from_ids(cls, texts: Sequence[Sequence[int]]) -> TokenTable:
-        """Build a table of tokenised texts; empty ones are allowed."""
+        """Build a token table from the token ids of texts; empty texts are allowed."""
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum([len(text) for text in texts], out=offsets[1:])
         flat = np.fromiter((token for text in texts for token in text), np.int32, count=int(offsets[-1]))
@@ -56,7 +56,7 @@ class TokenTable:
         return len(self.offsets) - 1
 
     def append_table(self, more: TokenTable) -> TokenTable:
-        """Append the texts of another table by the same tokenizer."""
+        """Return the token table with the texts of another table, made by the same tokenizer, appended."""
         forms = spelt = None
         if self.forms is not None and self.spelt is not None and more.forms is not None and more.spelt is not None:
             forms = np.concatenate([self.forms, more.forms + np.int32(len(self.spelt))])
@@ -71,16 +71,16 @@ class TokenTable:
         )
 
     def make_empty(self) -> TokenTable:
-        """Return a table of one empty text, with the same columns."""
+        """Return a token table of one empty text, with the same columns as this one."""
         return dataclasses.replace(self, offsets=np.zeros(2, np.int64))
 
     @property
     def lengths(self) -> np.ndarray:
-        """The number of tokens of each text, (n,) int64."""
+        """The number of tokens of each text in the table, (n,) int64."""
         return np.diff(self.offsets)
 
     def pad_rows(self, rows: np.ndarray, width: int = 0) -> PaddedBatch:
-        """Return the texts at `rows`, padded on the right to the longest one, or to `width` if that is more."""
+        """Return the texts at `rows` as a batch, padded on the right to the longest, or to `width` if that is more."""
         starts = self.offsets[rows]
         lengths = self.offsets[rows + 1] - starts
         columns = np.arange(max(1, width, lengths.max(initial=0)))
@@ -104,11 +104,11 @@ class TokenTable:
 
     @property
     def neutral_share(self) -> float:
-        """The share of all tokens that are in no lexicon; NaN without tokens or lexicon."""
+        """The share of all tokens in the table that are in no lexicon; NaN without tokens or lexicon."""
         return float("nan") if self.polarity is None else compute_neutral_share(self.polarity)
 
     def pad_all(self) -> PaddedBatch:
-        """Return all texts, padded on the right to the longest."""
+        """Return all texts of the table as one batch, padded on the right to the longest."""
         return self.pad_rows(np.arange(len(self)))
 
 
@@ -117,7 +117,7 @@ def _join_columns(ours: np.ndarray | None, theirs: np.ndarray | None) -> np.ndar
 
 
 def build_token_table(tokenizer: Tokenizer, texts: Sequence[str]) -> TokenTable:
-    """Tokenise texts to a table of ids, with tags, polarities and character n-grams if the tokenizer has them."""
+    """Tokenise texts to a token table, with tags, polarities and character n-grams if the tokenizer has them."""
     if tokenizer.tagger is None and tokenizer.lexicon is None:
         table = TokenTable.from_ids(tokenizer.encode_batch(texts))
     else:
@@ -134,7 +134,7 @@ def _add_char_grams(table: TokenTable, tokenizer: Tokenizer, texts: Sequence[str
 
 
 def to_batch(encoding: Encoding) -> PaddedBatch:
-    """Convert one encoded text to a padded batch."""
+    """Convert one tokenised text to a padded batch."""
     tags, polarity, grams = encoding.tags, encoding.polarity, encoding.grams
     shape = len(encoding.ids), 3 * encoding.lexicons
     table = dataclasses.replace(
@@ -148,5 +148,5 @@ def to_batch(encoding: Encoding) -> PaddedBatch:
 
 
 def split_batches(order: np.ndarray, batch_size: int) -> list[np.ndarray]:
-    """Split row numbers into batches; the last one may be shorter."""
+    """Split an array of row numbers into batches of `batch_size`; the last one may be shorter."""
     return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]

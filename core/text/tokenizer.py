@@ -32,7 +32,7 @@ Tag = Callable[[Tagger, Sequence[Sequence[str]]], Sequence[Sequence[int]]]
 
 
 class Encoding(NamedTuple):
-    """A tokenised text, as the model reads it."""
+    """A tokenised text, as the model reads it: token ids, offsets, tags and polarities."""
 
     ids: list[int]
     tokens: list[str]
@@ -52,14 +52,14 @@ class Encoding(NamedTuple):
 
 
 class GrownTokenizer(NamedTuple):
-    """A tokenizer with tokens added, and the former pieces of each new token (empty: it was unknown)."""
+    """A tokenizer with tokens added, and the former pieces of each new token (empty: the word was unknown)."""
 
     tokenizer: Tokenizer
     origins: list[list[int]]
 
 
 class AnnotatedTexts(NamedTuple):
-    """Tokenised texts with tags, (all tokens,) uint8, and polarities, (all tokens, 3K) float32."""
+    """Tokenised texts with part-of-speech tags, (all tokens,) uint8, and polarities, (all tokens, 3K) float32."""
 
     ids: list[list[int]]
     tags: np.ndarray | None
@@ -78,7 +78,7 @@ class Segmentation(NamedTuple):
 
 
 class KnownTagger(msgspec.Struct):
-    """The tagger that a saved tokenizer was fitted with."""
+    """The part-of-speech tagger that a saved tokenizer was fitted with."""
 
     language: Literal["en", "de", "nl"]
     version: str
@@ -120,23 +120,23 @@ class Tokenizer(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """The number of ids, including the two special ones."""
+        """The number of token ids, including the two special ones."""
 
     @abstractmethod
     def name(self, token: int) -> str:
-        """Return the readable text of an id."""
+        """Return the readable text of a token id."""
 
     @abstractmethod
     def _encode_text(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Return all ids and offsets of a normalised text, without truncation."""
+        """Return all token ids and their offsets in a normalised text, without truncation."""
 
     @abstractmethod
     def _encode_texts(self, texts: list[str]) -> Iterable[list[int]]:
-        """Return all ids of normalised texts, without truncation."""
+        """Return all token ids of normalised texts, without truncation."""
 
     @abstractmethod
     def _dump_state(self) -> dict[str, Any]:
-        """Return the state that `restore` needs in addition to config and length."""
+        """Return the tokenizer's state that `restore` needs in addition to the settings and maximum length."""
 
     @classmethod
     @abstractmethod
@@ -153,7 +153,7 @@ class Tokenizer(ABC):
         raise ConfigError("text.grown: this tokenizer cannot be extended by words; choose text.grown=0")
 
     def encode(self, text: str) -> Encoding:
-        """Encode a text with all its features, for display."""
+        """Encode a text to token ids with all features (tags, polarities, n-grams), for display."""
         raw, text = text, prepare(text, self.config)
         every, places = self._encode_full(text)
         ids, offsets = self.truncate_values(every, every), self.truncate_values(every, places)
@@ -171,7 +171,7 @@ class Tokenizer(ABC):
 
     @property
     def known_words(self) -> Container[str] | None:
-        """The known words; None if words are composed of pieces and not listed."""
+        """The words that the tokenizer knows; None if words are composed of pieces and not listed."""
         return None
 
     def compute_unknown_share(self, text: str) -> float | None:
@@ -186,11 +186,11 @@ class Tokenizer(ABC):
         return sum(word not in known for word in words) / len(words) if words else 0.0
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        """Return the ids of many texts, truncated at `max_length`; the same ids as from `encode`, but faster."""
+        """Return the token ids of many texts, truncated at `max_length`; the same as from `encode`, but faster."""
         return [self.truncate_values(ids, ids) for ids in self._encode_all(prepare_all(texts, self.config))]
 
     def count_read(self, texts: Iterable[str]) -> list[tuple[int, int]]:
-        """Count the tokens of each text that are read, and those that are cut off at `max_length`."""
+        """Count the tokens of each text that the model reads, and those that are cut off at `max_length`."""
         every = self._encode_all(prepare_all(texts, self.config))
         read = ((len(ids), len(self.truncate_values(ids, ids))) for ids in every)
         return [(kept, length - kept) for length, kept in read]
@@ -201,7 +201,7 @@ class Tokenizer(ABC):
         return [[text[start:end] for start, end in self.truncate_values(ids, offsets)] for text, ids, offsets in read]
 
     def annotate_batch(self, texts: Sequence[str]) -> AnnotatedTexts:
-        """Return ids, tags and polarities of many texts, truncated like those of `encode`; tags are cached on disk."""
+        """Return token ids, tags and polarities of many texts, truncated as by `encode`; tags are cached on disk."""
         ids, readings = [], []
         for raw in texts:
             text = prepare(raw, self.config)
@@ -216,7 +216,7 @@ class Tokenizer(ABC):
         )
 
     def _split_segments(self, raw: str, text: str, offsets: Sequence[Span]) -> Segmentation:
-        """Split a normalised `text` of `raw` into words; `offsets` are those of the tokens that are kept."""
+        """Split a normalised text (typed: `raw`) into words, and assign the kept tokens, at `offsets`, to the words."""
         if self.tagger is None and self.counts is not None:  # tokens alone decide
             return Segmentation(text, [], [-1] * len(offsets), [])
         spans = [match.span() for match in get_word_pattern().finditer(text)]
@@ -231,7 +231,7 @@ class Tokenizer(ABC):
         return Segmentation(text, spans, owners, cased)
 
     def _collect_tags(self, segmented: Sequence[Segmentation], tag: Tag) -> list[list[int]] | None:
-        """Return the tag of each token's word, per text; None without a tagger."""
+        """Return the part-of-speech tag of each token's word, per text; None without a tagger."""
         if self.tagger is None:
             return None
         found = tag(self.tagger, [reading.cased for reading in segmented])
@@ -241,7 +241,7 @@ class Tokenizer(ABC):
         ]
 
     def _collect_polarity(self, segmented: Sequence[Segmentation], ids: Sequence[Sequence[int]]) -> np.ndarray | None:
-        """Return the polarity of all tokens, (all tokens, 3K) float32; unknown tokens are neutral; None: no lexicon."""
+        """Return the lexicon polarity of all tokens, (all tokens, 3K) float32, neutral if unknown; None: no lexicon."""
         if self.lexicon is None:
             return None
         if self.counts is not None:
@@ -258,11 +258,11 @@ class Tokenizer(ABC):
 
     @property
     def between(self) -> list[int]:
-        """The ids of the pair mark, which have no other meaning."""
+        """The token ids of the mark between the texts of a pair, which have no other meaning."""
         return [FIRST]
 
     def enable_pairs(self, texts: Sequence[str]) -> None:
-        """Start reading pair marks, as in the training texts, and recompute an automatic maximum length."""
+        """Start reading pair marks in texts, and recompute an automatic maximum length from the training texts."""
         self.pairs = True
         if not self.config.max_length and self.max_length:
             self.max_length = compute_max_length(
@@ -270,7 +270,7 @@ class Tokenizer(ABC):
             )
 
     def truncate_values(self, ids: Sequence[int], values: Sequence[T]) -> list[T]:
-        """Truncate a list with one value per token; each text of a pair loses its own end."""
+        """Truncate a list with one value per token to the maximum length; each text of a pair loses its own end."""
         most = self.max_length or len(ids)
         sign = self.between[0]
         if len(ids) <= most or not self.pairs or sign not in ids:
@@ -280,7 +280,7 @@ class Tokenizer(ABC):
         return [*values[:first], *values[place:behind], *values[behind : behind + second]]
 
     def find_truncated(self, text: str) -> list[Span]:
-        """Return the spans of a text as typed that are cut off; the text without them gives the same tokens."""
+        """Return the spans of a text as typed that truncation cuts off; without them the text gives the same tokens."""
         if not self.max_length:
             return []
         parts = (split_pair(text) if self.pairs else None) or (text,)
@@ -298,14 +298,14 @@ class Tokenizer(ABC):
         ]
 
     def _find_end(self, text: str, ids: Sequence[int], offsets: Sequence[Span], count: int) -> int:
-        """Return the position up to which a text gives `count` tokens; `ids` and `offsets` are of the whole text."""
+        """Return the position where a text's first `count` tokens end; `ids` and `offsets` are of the whole text."""
         words = find_word_spans(text)
         if not count or not words:
             return 0
         stop = offsets[count - 1][1]
 
         def find_first(places: Sequence[int]) -> int:
-            """Find the first position up to which the normalised text contains the last token."""
+            """Return the index of the first position up to which the normalised text has the last kept token."""
             return bisect_left(places, stop, key=lambda place: measure_lengths(text, [place], self.config)[0])
 
         at = min(find_first([end for _, end in words]), len(words) - 1)
@@ -316,7 +316,7 @@ class Tokenizer(ABC):
         return words[at - 1][1] if at else 0
 
     def _encode_full(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        """Return all ids and offsets of a normalised text or pair, without truncation."""
+        """Return all token ids and offsets of a normalised text or text pair, without truncation."""
         if not self.pairs:
             return self._encode_text(text)
         first, mark, second = text.partition(MARK)
@@ -331,7 +331,7 @@ class Tokenizer(ABC):
         return [*ids, *self.between, *self._remove_mark(after)], [*offsets, *between, *moved]
 
     def _encode_all(self, texts: list[str]) -> Iterable[list[int]]:
-        """Return all ids of normalised texts or pairs, without truncation; the same as from `_encode_full`."""
+        """Return all token ids of normalised texts or text pairs, without truncation; equal to `_encode_full`."""
         if not self.pairs:
             return self._encode_texts(texts)
         parts = [split_pair(text) or (text,) for text in texts]
@@ -344,7 +344,7 @@ class Tokenizer(ABC):
         return [UNKNOWN if each in marks else each for each in ids]
 
     def set_lexicon(self, lexicon: Lexicon) -> None:
-        """Set the lexicon for the polarities of tokens."""
+        """Set the sentiment lexicon that gives tokens their polarities."""
         self.lexicon = lexicon
         self.counts = self._count_by_token(lexicon) if self.config.lexicon_match == "contains" else None
 
@@ -356,7 +356,7 @@ class Tokenizer(ABC):
         return table
 
     def to_json(self) -> str:
-        """Return the complete state as JSON, which `core.text.tokenizer_factory` reads."""
+        """Return the tokenizer's complete state as JSON, which `core.text.tokenizer_factory` reads."""
         return json.dumps(
             {
                 "version": VERSION,
@@ -382,7 +382,7 @@ class Tokenizer(ABC):
         return {**known, "notes": list(self.notes)} if self.notes else known
 
     def save(self, path: Path) -> None:
-        """Write `to_json` to a file atomically."""
+        """Write the tokenizer's state, as `to_json` returns it, to a file atomically."""
         write_text(path, self.to_json())
 
 
@@ -396,12 +396,12 @@ def _find_owners(spans: Sequence[Span], offsets: Sequence[Span]) -> list[int]:
 
 
 def compute_max_length(lengths: Sequence[int]) -> int:
-    """Return the 99th percentile of token counts, rounded up to a multiple of 8, between 16 and 256."""
+    """Return a maximum text length: the 99th percentile of token counts, rounded up to a multiple of 8, 16 to 256."""
     percentile = float(np.percentile(lengths, 99)) if len(lengths) else 0.0
     return min(256, max(16, -int(-percentile // 8) * 8))
 
 
 def rank_keys(counts: Counter[str], least: int, most: int) -> list[str]:
-    """Return the keys with a count of at least `least`, the most frequent first, ties in the order of code points."""
+    """Return the `most` most frequent keys with a count of `least` or more; ties are in the order of code points."""
     kept = sorted((-count, key) for key, count in counts.items() if count >= least)
     return [key for _, key in kept[:most]]

@@ -33,7 +33,7 @@ ALWAYS = {"normaliser", "tokenizer", "max_vocab", "min_freq", "max_length"}
 
 
 def fit_tokenizer(texts: Iterable[str], config: TextConfig, published: PublishedTokenizer | None = None) -> Tokenizer:
-    """Fit the configured tokenizer on training texts, deterministically; `published` is the backbone's, if any."""
+    """Fit the tokenizer of the settings on training texts; `published` is that of a pretrained encoder, if any."""
     texts = list(texts)
     if is_mostly_pairs(texts):
         return _add_knowledge(_fit_on_pairs(texts, config, published), texts, config)
@@ -47,7 +47,7 @@ def _fit(texts: Sequence[str], config: TextConfig, published: PublishedTokenizer
 
 
 def _fit_on_pairs(texts: Sequence[str], config: TextConfig, published: PublishedTokenizer | None) -> Tokenizer:
-    """Fit a tokenizer on the single texts of pairs; the pair mark becomes its first entry, or the backbone's marks."""
+    """Fit a tokenizer on the single texts of text pairs; add the pair mark, unless a pretrained encoder has its own."""
     parts = [part for text in texts for part in split_pair(text) or (text,)]
     fitted = _fit(parts, config, published)
     if isinstance(fitted, WordTokenizer | BpeTokenizer):
@@ -57,7 +57,7 @@ def _fit_on_pairs(texts: Sequence[str], config: TextConfig, published: Published
 
 
 def extend_tokenizer(known: Tokenizer, texts: Iterable[str], config: TextConfig) -> GrownTokenizer:
-    """Extend another run's tokenizer by words of the training texts; its ids stay the same.
+    """Extend another run's tokenizer by frequent words of the training texts; existing token ids stay the same.
 
     Raises:
         ConfigError: settings of how texts are read that differ from its own; names them.
@@ -93,7 +93,7 @@ def _add_knowledge(tokenizer: Tokenizer, texts: list[str], config: TextConfig) -
 
 
 def _choose_tagger(texts: Sequence[str], config: TextConfig) -> tuple[Tagger | None, tuple[str, ...]]:
-    """Return the tagger for these training texts by the settings, and a note on the choice."""
+    """Return the part-of-speech tagger that the settings choose for training texts, and a note on the choice."""
     if config.tagger == "none":
         return None, ()
     if config.tagger != "auto":
@@ -109,7 +109,7 @@ def _choose_tagger(texts: Sequence[str], config: TextConfig) -> tuple[Tagger | N
 
 
 def restore_tokenizer(text: str) -> Tokenizer:
-    """Restore a tokenizer of any kind from `Tokenizer.to_json`; raise RunDamaged if that fails."""
+    """Restore a tokenizer of any kind from the JSON of `Tokenizer.to_json`; raise RunDamaged if that fails."""
     try:
         tree = json_store.parse_json(text)
         version = tree.get("version") if isinstance(tree, dict) else None
@@ -124,7 +124,7 @@ def restore_tokenizer(text: str) -> Tokenizer:
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
-    """Load a tokenizer that `Tokenizer.save` wrote; RunDamaged names the file and the reason."""
+    """Load a tokenizer from a file that `Tokenizer.save` wrote; RunDamaged names the file and the reason."""
     try:
         return restore_tokenizer(read_regular(path, LARGEST).decode("utf-8"))
     except (OSError, ValueError, RunDamaged) as error:
@@ -132,7 +132,7 @@ def load_tokenizer(path: Path) -> Tokenizer:
 
 
 def _read_config(tree: dict[str, Any]) -> TextConfig:
-    """Read a saved TextConfig; a missing newer setting gets the default that reproduces the old behaviour."""
+    """Read a tokenizer's saved text settings; a missing newer setting gets the default that keeps the old behaviour."""
     if missing := sorted(ALWAYS - set(tree)):
         raise ValueError(f"the field config.{missing[0]} is missing")
     if unknown := sorted(set(tree) - {field.name for field in dataclasses.fields(TextConfig)}):

@@ -19,7 +19,7 @@ INVISIBLE = ("Cc", "Cf")
 
 
 def find_word_spans(text: str) -> list[Span]:
-    """Return the span of each word, mark and emoji (`core.text.words`); blanks are in none.
+    """Return the span of each word, mark and emoji of a typed text (`core.text.words`); blanks are in none.
 
     A link, an @name, a #tag, an entity and a `<br>` are one word each, and no cluster is in two.
     """
@@ -39,7 +39,7 @@ def _compile_pattern() -> re.Pattern[str]:
 
 
 def remove_words(text: str, words: Iterable[Span]) -> str:
-    """Remove words from a text and close double spaces; a removed `<br>` leaves a blank."""
+    """Remove words from a typed text and close double spaces; a removed `<br>` leaves a blank."""
     for start, end in sorted(words, reverse=True):
         before, after = text[:start], text[end:]
         if BREAK.fullmatch(text, start, end) and before[-1:].strip() and after[:1].strip():
@@ -51,7 +51,7 @@ def remove_words(text: str, words: Iterable[Span]) -> str:
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
-    """Merge spans that overlap or touch."""
+    """Merge text spans that overlap or touch."""
     found: list[Span] = []
     for start, end in sorted(spans):
         if found and start <= found[-1][1]:
@@ -61,14 +61,14 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
 
 
 def match_case(word: str, like: str) -> str:
-    """Return a word in capitals, or with an initial capital, if another word is written that way."""
+    """Return a word in capitals, or with an initial capital, if the word `like` is written that way."""
     if like.isupper() and len(like) > 1:
         return word.upper()
     return word[:1].upper() + word[1:] if like[:1].isupper() else word
 
 
 def compute_shares(text: str, words: Sequence[Span], offsets: Sequence[Span], config: TextConfig) -> np.ndarray:
-    """Return the share of each token that belongs to each word, by characters, (words, tokens) float64.
+    """Return the share of each token's characters that belongs to each word, (words, tokens) float64.
 
     A column sums to 1, or to less where a token stands behind the last of the words.
 

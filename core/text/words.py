@@ -18,7 +18,7 @@ EMOJI = "[\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-
 
 
 def build_char_class(codes: Iterable[int]) -> str:
-    """Return the content of a regular expression's character class for rising code points."""
+    """Format rising code points as the content of a character class in a regular expression."""
     found: list[list[int]] = []
     for code in codes:
         if found and found[-1][1] == code - 1:
@@ -30,14 +30,14 @@ def build_char_class(codes: Iterable[int]) -> str:
 
 @functools.cache
 def build_mark_class() -> str:
-    """Return the combining marks as the content of a character class; `re` does not count them as letters."""
+    """Return all combining marks as the content of a regex character class; `re` does not count them as letters."""
     codes = (code for code in range(0x300, 0x1F000) if not 0xFE00 <= code <= 0xFE0F)
     return build_char_class(code for code in codes if unicodedata.category(chr(code))[0] == "M")
 
 
 @functools.cache
 def get_word_pattern() -> re.Pattern[str]:
-    """Return the pattern of one token; blanks are never part of one, every other character is in exactly one.
+    """Return the pattern of a word token; blanks are never part of one, every other character is in exactly one.
 
     In order: words (letters of any script with their marks, inner digits and apostrophes: don't, q3), contractions cut
     off by another tokenizer ('s), keycaps, numbers with inner points and commas (1,000.5, 2nd), the marks of the tweet
@@ -63,7 +63,7 @@ def get_word_pattern() -> re.Pattern[str]:
 
 
 def split_words(text: str) -> list[str]:
-    """Split a normalised text into word tokens."""
+    """Split a normalised text into word tokens: words, numbers, emoji and single marks."""
     return get_word_pattern().findall(text)
 
 
@@ -81,19 +81,19 @@ CHARACTERS = 32
 
 
 def list_char_ngrams(word: str) -> list[str]:
-    """Return the 3- to 5-grams of `<word>` (Bojanowski et al. 2017), the shortest first, with repeats."""
+    """Return the character 3- to 5-grams of `<word>` (Bojanowski et al. 2017), the shortest first, with repeats."""
     whole = f"<{word}>"[: CHARACTERS + 2]
     lengths = range(SHORTEST, min(LONGEST, len(whole)) + 1)
     return [whole[start : start + size] for size in lengths for start in range(len(whole) - size + 1)]
 
 
 def hash_char_ngrams(word: str, count: int) -> list[int]:
-    """Return the bucket of each character n-gram, 1 to `count`: the CRC-32 of its UTF-8, equal on all machines."""
+    """Return the hash bucket, 1 to `count`, of each character n-gram of a word (CRC-32, equal on all machines)."""
     return [crc32(piece.encode("utf-8", "surrogatepass")) % count + 1 for piece in list_char_ngrams(word)]
 
 
 def check_passage(asked: int) -> int:
-    """Check and return the maximum number of words of a passage; 0 means that texts are read as a whole."""
+    """Check the option `--passage`, the maximum number of words of a passage, and return it; 0: read texts whole."""
     try:
         words = operator.index(asked)
     except TypeError:
