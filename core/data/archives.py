@@ -86,7 +86,7 @@ def unpack_zip(data: bytes, file: str, part: str = "") -> UnpackedTable:
 
 
 def read_zipped_classes(data: bytes, file: str, encoding: str = "") -> ClassTexts | None:
-    """Read labelled texts from a zip archive with one folder or file per class; return None if it holds tables."""
+    """Read labelled texts from a zip archive with one folder or file per class; return None for other content."""
     with _open_archive(data, file) as (archive, members):
         if any(
             _is_table(name := PurePosixPath(each.filename)) and _rank_table(name)[1] < len(_FIRST) for each in members

@@ -1,4 +1,4 @@
-"""Settings that choose and split a data set. Imports nothing heavy."""
+"""Settings that choose, read and split a data set. Imports nothing heavy."""
 
 from __future__ import annotations
 

@@ -255,7 +255,7 @@ def _decode_lines(data: bytes, second: str) -> DecodedText:
 
 
 def _find_excerpt(lines: list[bytes], encoding: str) -> str:
-    """Return an excerpt around the first non-ASCII character of the second given line, as the first may be a header."""
+    """Return an excerpt of the second line (as the first may be a header) around its first non-ASCII character."""
     text = lines[min(1, len(lines) - 1)].decode(encoding, "replace").strip()
     found = _NOT_ASCII.search(text)
     start = max(0, (found.start() if found else 0) - 40)

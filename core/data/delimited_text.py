@@ -76,7 +76,7 @@ class ParsedTable:
 
 
 def parse_table(text: str, delimiter: str = "", header: str = "", quoting: str = "", *, file: str = "") -> ParsedTable:
-    """Parse a delimited text (CSV, TSV …) into rows and columns; detect what is not given, such as the delimiter.
+    """Parse a delimited text (CSV, TSV …) into rows and columns; detect delimiter, header or quoting if not given.
 
     `delimiter` is one or more characters, or `tab`; `header` says `yes` or `no`: whether the first row names the
     columns; `quoting` is one of `QUOTINGS`. What is empty is found by inspection. Raises a DataError if the delimiter

@@ -89,7 +89,7 @@ def refuse_findings(findings: Iterable[Finding], file: str) -> None:
 
 
 def plural(number: int, noun: str) -> str:
-    """Format a number with its noun: `1 row`, `1 200 rows`, `3 classes`."""
+    """Format a number of things with their noun: `1 row`, `1 200 rows`, `3 classes`."""
     if number == 1:
         return f"1 {noun}"
     return f"{count(number)} {noun}{'es' if noun.endswith('s') else 's'}"

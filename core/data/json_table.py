@@ -136,7 +136,7 @@ def is_wrapper(key: str, inside: Iterable[str]) -> bool:
 
 
 def _parse_text(text: str, reading: _ReadState) -> tuple[Any] | None:
-    """Return the value or the rows of a JSON text in a 1-tuple, so that null has a place; None if it is not JSON."""
+    """Return the value or rows of a JSON text, in a 1-tuple as the value may be null; None if it is not JSON."""
     try:
         return (decode_json(text, reading.file),)
     except json.JSONDecodeError as error:

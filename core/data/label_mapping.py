@@ -87,7 +87,7 @@ def find_same_name(word: str, names: Sequence[str]) -> str | None:
 
 
 def guess_class(word: str, classes: Sequence[str]) -> str:
-    """Return the class that a label may abbreviate or misspell, or `DROPPED` if none is similar."""
+    """Return the class that an unknown label may abbreviate or misspell, or `DROPPED` if none is similar."""
     plain = {name.casefold(): name for name in classes}
     low = word.strip().casefold()
     begun = [name for key, name in plain.items() if low and (key.startswith(low) or low.startswith(key))]

@@ -44,7 +44,7 @@ def hash_texts(texts: Sequence[str]) -> np.ndarray:
 
 
 def write_lineage(folder: Path, texts: Sequence[str]) -> Path:
-    """Write the digests of texts to a file named after its content, and return its path; equal sets share a file."""
+    """Write the digests of training texts to a file named after its content; return the path; equal sets share it."""
     digests = np.unique(hash_texts(texts))
     path = folder / _name_file(digests)
     if path.is_file():

@@ -171,7 +171,7 @@ def _load_path(config: DataConfig) -> tuple[LabeledSplits, str]:
 
 
 def _rename_classes(found: LabeledSplits, config: DataConfig, others: Sequence[str] = ()) -> LabeledSplits:
-    """Rename, merge, drop and order the classes of a data set; `others`: further labels that may be renamed."""
+    """Rename, merge, drop and order the classes of a data set; `others`: further labels that renames may name."""
     names, order = config.parse_renames(), config.parse_order()
     if not names and not order:
         return found
@@ -390,7 +390,7 @@ def _split_fold(given: Splits, config: DataConfig, source: DataSource | None) ->
 def _divide_rows(
     rows: pd.DataFrame, cut: Callable[[splits.Indices], Sequence[splits.Indices]], config: DataConfig
 ) -> list[pd.DataFrame]:
-    """Divide rows into stratified parts by the setting `split_rule`; the training part comes first."""
+    """Divide rows into stratified parts; unless `split_rule` is 1, each has every class of at least three rows."""
     strata = _get_strata(rows)
     parts = cut(strata)
     covered = parts if config.split_rule == 1 else splits.cover_classes(strata, parts, config.seed)

@@ -52,7 +52,7 @@ class PublishedSplit:
             raise DataError(f"has no row with a text; {describe_expected(self.layout)}", file=self.files[0].name)
 
     def list_notes(self) -> list[str]:
-        """Report rows that were left out, and a number of rows that differs from the published one."""
+        """Report rows of a published split that were left out, and a row count that differs from the published one."""
         said = [f"{self.name}: {plural(self.left_out, 'row')} without a text left out"] if self.left_out else []
         whole, rows = self.layout.rows.get(self.name), self.rows + self.left_out
         if whole and whole != rows:

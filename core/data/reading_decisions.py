@@ -1,4 +1,4 @@
-"""Decisions and findings about a file that was read: encoding, table format and columns."""
+"""Decisions and findings about how a data file was read: encoding, table format and columns."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _can_be(decoded: DecodedText, encoding: str) -> bool:
 
 
 def describe_encodings(files: Mapping[str, DecodedText]) -> tuple[tuple[ReadingDecision, ...], tuple[str, ...]]:
-    """Return how the files of a folder were decoded; ASCII files count only if there are no others."""
+    """Return decisions and notes on how a folder's files were decoded; ASCII files count only if all are ASCII."""
     strange = {name: each for name, each in files.items() if not each.text.isascii()} or files
     groups: dict[str, dict[str, DecodedText]] = {}
     for name, each in strange.items():

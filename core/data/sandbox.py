@@ -93,7 +93,7 @@ class ReadRows:
         return list(map(join_pair, firsts, batch.column(self.second).to_pylist())) if self.second else firsts
 
     def as_pairs(self, first: str, second: str, file: str) -> ReadRows:
-        """Return the rows as pairs from two columns; a row with a missing text raises an error when it is reached."""
+        """Return the rows as text pairs from two columns; a row with a missing text raises an error when reached."""
 
         def check_batches() -> Iterator[pa.RecordBatch]:
             """Yield the batches of text pairs; refuse a row with a missing text."""

@@ -49,7 +49,7 @@ def cut_three_parts(
 
 
 def cover_classes(labels: npt.NDArray[np.int64], parts: Sequence[Indices], seed: int) -> list[Indices]:
-    """Swap rows between the splits so that every class of at least three rows has one in each split.
+    """Swap rows between the parts of a split so that every class of at least three rows has one in each part.
 
     A class of fewer rows has one in the first part, which is trained on. A part keeps its size unless it has fewer rows
     than there are classes; then it grows by the rows that it lacks. Parts that lack nothing stay as they are.
@@ -62,7 +62,7 @@ def cover_classes(labels: npt.NDArray[np.int64], parts: Sequence[Indices], seed:
         counts[number] = np.bincount(numbers[part], minlength=counts.shape[1])
 
     def move_row(label: int, source: int, target: int) -> None:
-        """Move a random row of a class to another split."""
+        """Move a random row of a class from one part of a split to another."""
         part_of[random.choice(np.flatnonzero((numbers == label) & (part_of == source)))] = target
         counts[source, label] -= 1
         counts[target, label] += 1

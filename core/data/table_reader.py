@@ -133,7 +133,7 @@ def guard_table(table: RawTable, file: str) -> Iterator[None]:
 
 
 def _read_packed(packed: UnpackedTable, file: str, settings: TableSettings) -> RawTable:
-    """Read the table in a packed file; `sheet` then names a file of the archive, not a sheet of a workbook."""
+    """Read the table in a gzip file or zip archive; for a zip archive, `sheet` names one of its files."""
     inside = f"{file}: {packed.name}" if packed.part else file
     if packed.data.startswith(GZIP) or (packed.data.startswith(ZIP) and is_archive(packed.data, packed.name)):
         raise DataError(f"an archive inside an archive (`{shorten(packed.name)}`); unpack it first", file=file)

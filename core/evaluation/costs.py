@@ -39,7 +39,7 @@ def find_cheapest(own: np.ndarray, probability: np.ndarray, ratio: float) -> flo
 
 
 def compute_cost(own: np.ndarray, probability: np.ndarray, ratio: float, thresholds: np.ndarray | float) -> np.ndarray:
-    """Compute the mean cost per row of each decision threshold, in false positives; the shape of `thresholds`."""
+    """Compute the mean cost per row of each decision threshold, in units of false positives, as an array."""
     own, chance = np.asarray(own, bool), np.asarray(probability, float)
     inside, outside = np.sort(chance[own]), np.sort(chance[~own])
     missed = np.searchsorted(inside, thresholds, side="right")

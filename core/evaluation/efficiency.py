@@ -162,7 +162,7 @@ def get_processor(device: torch.device) -> str:
 
 
 def _wait_for_device(device: torch.device) -> None:
-    """Wait until the device has finished; otherwise only the launch would be timed."""
+    """Wait until the device (GPU) has finished its work; otherwise only the launch would be timed."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     elif device.type == "mps":

@@ -71,7 +71,7 @@ def compute_intervals(
     ordered: bool = False,
     seed: int = 0,
 ) -> dict[str, list[float]]:
-    """Return the 95 % interval [low, high] of each metric of `evaluate`, computed as `METHOD` describes.
+    """Return the 95 % interval [low, high] of each metric of predictions, computed as `METHOD` describes.
 
     All metrics of the bootstrap (Efron 1979, percentile method) see the same resamples: n rows drawn with replacement.
     A resample in which a metric is undefined (a rare class was not drawn) does not count for it; a metric that is the

@@ -36,7 +36,7 @@ OnProgress = Callable[[str, float | None], None]
 
 @dataclass(frozen=True)
 class ProjectionConfig:
-    """The settings of a two- or three-dimensional map of embeddings; with embeddings and labels they determine it."""
+    """The settings of a map of embeddings (PCA, t-SNE or UMAP); with embeddings and labels they determine it."""
 
     method: Method = "tsne"
     dimensions: int = 2

@@ -1,4 +1,4 @@
-"""Labels and probabilities of many rows, with the quantities that metrics use: one class for each task.
+"""Labels and probabilities of many rows, with the quantities that metrics use: a Python class for each task.
 
 Definitions are those of scikit-learn, with `sample_weight`. Weights are (R, n): all 1 is the metric, counts of draws
 are the bootstrap. Of several labels per text, one is predicted where its probability is above its threshold.
@@ -48,7 +48,7 @@ class Scores:
 
     @cached_property
     def counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return three (n, C) float64 arrays: true positives, true labels and predicted labels."""
+        """Return each row's true positives, true labels and predicted labels: three (n, C) float64 arrays of 0 or 1."""
         return (self.true & self.predicted).astype(float), self.true.astype(float), self.predicted.astype(float)
 
     @cached_property
@@ -66,7 +66,7 @@ class Scores:
     def compute_average(
         self, part: Part, average: Literal["macro", "micro", "weighted", "samples"], weights: np.ndarray
     ) -> np.ndarray:
-        """Return (R,) averaged precision, recall or F1; a quotient by 0 counts as 0."""
+        """Return (R,) averaged precision, recall or F1, for each set of row weights; a quotient by 0 counts as 0."""
         a, b = SIDES[part]
         if average == "samples":
             hits, true, predicted = (each.sum(1) for each in self.counts)
@@ -80,7 +80,7 @@ class Scores:
     def compute_area(
         self, curve: Literal["roc", "precision"], average: Literal["macro", "weighted"], weights: np.ndarray
     ) -> np.ndarray:
-        """Return (R,) areas under the ROC or precision-recall curve of each class against the rest, averaged."""
+        """Return (R,) average areas under the classes' ROC or precision-recall curves, for each set of row weights."""
         values = np.stack([AREAS[curve](*count_positives(self, weights, each)) for each in self.ranked], 1)
         if len(self.ranked) == 1 or average == "macro":
             return values.mean(1)
@@ -115,7 +115,7 @@ class SingleLabelScores(Scores):
 
     @property
     def steps(self) -> np.ndarray:
-        """Return (n,) float64 distances of label and prediction on the scale; 0 where they are equal."""
+        """Return (n,) float64 distances of true and predicted class on an ordinal scale; 0 where they are equal."""
         return np.abs(self.answers - self.labels).astype(float)
 
     def compute_kappa(self, weights: np.ndarray) -> np.ndarray:
@@ -130,7 +130,7 @@ class SingleLabelScores(Scores):
             return np.where(expected > 1e-12, 1 - means[4] / expected, np.nan)
 
     def compute_ece(self, weights: np.ndarray) -> np.ndarray:
-        """Compute ECE (Guo et al. 2017): 15 equal bins of confidence, gap to accuracy, by weight of the bin."""
+        """Compute the (R,) expected calibration errors (Guo et al. 2017) in 15 bins, for each set of row weights."""
         with np.errstate(invalid="ignore"):
             return np.abs(weights @ self.overconfidence).sum(1) / weights.sum(1)
 

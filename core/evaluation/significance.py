@@ -29,7 +29,7 @@ Parts = Sequence[np.ndarray]
 
 
 def compute_swap_variance(first: Parts, second: Parts, seed: int = 0) -> float | None:
-    """Return the variance of two models' metric difference, averaged over seeds, under random swaps of rows.
+    """Return the variance that random swaps of rows give to two models' metric difference, averaged over seeds.
 
     The paired randomisation of Fisher (1935): of equally good models each row's answers, of all seeds at once, belong
     to either with the same chance. That is more than an equal metric says: one may be too sure where the other is too
@@ -99,12 +99,12 @@ class PairedDifference:
 
     @property
     def measured(self) -> bool:
-        """Return whether enough rows differ between two models for an interval, and the resamples vary."""
+        """Return whether a metric difference has an interval: enough rows differ, and its resamples vary."""
         return self.telling >= LEAST and self.error > 0
 
     @property
     def low(self) -> float | None:
-        """Return the low end of the difference's 95 % interval, which holds 0 exactly where p is at least 5 %."""
+        """Return the low end of a metric difference's 95 % interval; it holds 0 exactly where p is at least 5 %."""
         return (self.compute_interval(1 - LEVEL) or (None, None))[0]
 
     @property
@@ -139,7 +139,7 @@ class PairedDifference:
         return float(scipy.optimize.brentq(lambda p: self._compute_margin(p) - abs(self.difference), least, 1))
 
     def compute_interval(self, alpha: float) -> tuple[float, float] | None:
-        """Return the interval at level 1 − alpha, which excludes 0 exactly if p is below alpha; None: not measured."""
+        """Return the interval of a metric difference at level 1 − alpha; 0 is outside exactly if p is below alpha."""
         if not self.measured:
             return None
         half = self._compute_margin(alpha)
@@ -159,7 +159,7 @@ class PairedDifference:
         return math.ceil(self.rows * self.of_rows / wanted) if self.measured and wanted > 0 else None
 
     def _compute_margin(self, p: float) -> float:
-        """Return the absolute difference that chance exceeds with probability p."""
+        """Return the absolute metric difference that chance exceeds with probability p."""
         of_each = -scipy.special.stdtrit([max(1, self.telling - 1), max(1, self.seeds - 1)], p / 2)
         return float(np.average(of_each, weights=[self.of_rows, self.of_seeds])) * self.error
 

@@ -128,7 +128,7 @@ class SpanScores:
         return counts
 
     def score_spans(self, part: Part, weights: np.ndarray) -> np.ndarray:
-        """Return (R,) precision, recall or F1 over all spans; a quotient by 0 counts as 0."""
+        """Return (R,) precision, recall or F1 over all spans, for each set of sentence weights; 0 if undefined."""
         a, b = SIDES[part]
         hits, true, claimed = (weights @ each.sum(1) for each in self.counts)
         return divide_safely(hits, a * true + b * claimed)

@@ -68,7 +68,7 @@ class SampleDifference(NamedTuple):
 
 
 class ComparedTexts(NamedTuple):
-    """The texts on one side of a comparison, with their classes, if known."""
+    """The texts on one side of a comparison of two samples, with their classes, if known."""
 
     texts: Sequence[str]
     has: np.ndarray | None  # (n, C) bool; None: their classes are not known
@@ -229,7 +229,7 @@ def _normalize_text(text: str) -> str:
 def _select_unique(
     first: Sequence[str], other: Sequence[str], keys: Sequence[str]
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the texts that occur only once in two samples together; all texts if a sample has too few unique ones.
+    """Return the texts that occur only once in two samples together; all texts if a sample has too few such texts.
 
     A split without training texts lacks frequent texts, which are short; that alone makes it no other kind of text.
     """

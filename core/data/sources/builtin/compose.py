@@ -67,7 +67,7 @@ class ComposedSentence:
 
     @property
     def unseen(self) -> bool:
-        """Return whether the sentence has a polar word that never occurs in training."""
+        """Return whether a composed sentence has a polar word that never occurs in training."""
         return any(word.unseen for word in self.words)
 
 
@@ -98,7 +98,7 @@ def _choose_clause(slot: re.Match[str], rng: Random) -> str:
 
 @cache
 def _parse_slots(template: str) -> tuple[list[tuple[str, str]], dict[int, tuple[str, bool]], frozenset[int]]:
-    """Return a template's slots, the noun of each opinion (role, whether people are excluded) and nounless opinions."""
+    """Return a template's slots, the noun role of each opinion (and whether people fit), and opinions with no noun."""
     slots = SLOT.findall(template)
     by_index: dict[int, set[str]] = {}
     for slot, digit in slots:
@@ -168,7 +168,7 @@ def _find_nouns(domain: str, role: str, kinds: frozenset[str], no_people: bool) 
 def _find_words(
     part: str, of: str, sign: int, strength: int, denied: bool, phenomenon: str, mode: Mode
 ) -> tuple[PolarWord, ...]:
-    """Return words of a part of speech that fit a kind of noun (or a domain), sign, strength (0: any) and mode."""
+    """Return polar words of a part of speech that fit a kind of noun (or domain), sign, strength (0: any) and mode."""
     kinds = {"any", "person", of} if of in PEOPLE else {"any", "thing", of}
     return tuple(
         word

@@ -80,7 +80,7 @@ def list_domains() -> tuple[str, ...]:
 
 @cache
 def read_fillers() -> dict[str, tuple[str, ...]]:
-    """Return neutral words by slot: lead-ins, intensifiers, other people, days, and participles by kind of noun."""
+    """Return neutral words by template slot: lead-ins, intensifiers, people, days, and participles by kind of noun."""
     return {row["slot"]: tuple(row["choices"].split(", ")) for row in read_rows("fillers.tsv")}
 
 
