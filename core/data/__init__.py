@@ -1,4 +1,4 @@
-"""Labelled tables: sources, inspection, splits and data cards."""
+"""Labelled text data: reading and checking of files, named data sets, splits and data cards."""
 
 from __future__ import annotations
 

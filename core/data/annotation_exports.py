@@ -25,7 +25,7 @@ Note = Callable[..., None]
 
 
 def unpack_export(rows: list[Row], note: Note, *, file: str = "") -> list[Row]:
-    """Turn a tool's export into the rows of a table; return rows of an unknown tool unchanged.
+    """Convert the export of an annotation tool (Label Studio, Prodigy …) to table rows; return other rows unchanged.
 
     `note` is called with the kind, number and sentence of what was left out or chosen; labels of spans are refused.
     """
@@ -89,7 +89,7 @@ def _read_label_studio(tasks: list[Row], note: Note, file: str) -> list[Row]:
 
 
 def _flatten_single(rows: list[Row], questions: Iterable[str]) -> list[Row]:
-    """Replace lists by their single choice in columns where every row has exactly one."""
+    """Replace one-element lists by their element in annotation columns where every row has exactly one choice."""
     for name in questions:
         if all(isinstance(row.get(name, [0]), list) and len(row.get(name, [0])) == 1 for row in rows):
             rows = [{**row, name: row[name][0]} if name in row else row for row in rows]
@@ -139,7 +139,7 @@ def _read_prodigy(rows: list[Row], note: Note, file: str) -> list[Row]:
 
 
 def _refuse_spans(rows: list[Row], file: str) -> None:
-    """Refuse labels that mark spans of a text, such as `[0, 5, "PLACE"]`."""
+    """Refuse an annotation export whose labels mark spans of a text, such as `[0, 5, "PLACE"]`, not whole texts."""
     for key in dict.fromkeys(key for row in rows[:_LOOKED_AT] for key in row if key.casefold() in LABEL_NAMES):
         for number, row in enumerate(rows, 1):
             value = row.get(key)

@@ -1,4 +1,4 @@
-"""Gzip files and zip archives of tables or class folders, unpacked within the limits."""
+"""Unpacking of gzip files and zip archives of tables or class folders, within the size limits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WORKBOOK, _OPEN_DOCUMENT = "[Content_Types].xml", "mimetype"
 
 @dataclass(frozen=True)
 class UnpackedTable:
-    """The table that is read from an archive."""
+    """A table unpacked from a gzip file or zip archive, as bytes, with the names of all tables in the archive."""
 
     data: bytes
     name: str
@@ -44,7 +44,7 @@ class UnpackedTable:
 
 
 def is_archive(data: bytes, file: str) -> bool:
-    """Return whether a zip file is an archive rather than a workbook; if it is damaged, its name decides."""
+    """Return whether a zip file is an archive of files, not an Excel workbook; if damaged, judge by its name."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return _WORKBOOK not in archive.namelist()
@@ -66,7 +66,7 @@ def unpack_gzip(data: bytes, file: str) -> UnpackedTable:
 
 
 def unpack_zip(data: bytes, file: str, part: str = "") -> UnpackedTable:
-    """Unpack one table of a zip archive: the one named `part`, else the training table or the first."""
+    """Unpack one table of a zip archive: the one with the name `part`, else the training table or the first."""
     with _open_archive(data, file) as (archive, members):
         tables = _list_tables(members, file)
         chosen = _choose_table(tables, part, file)
@@ -86,7 +86,7 @@ def unpack_zip(data: bytes, file: str, part: str = "") -> UnpackedTable:
 
 
 def read_zipped_classes(data: bytes, file: str, encoding: str = "") -> ClassTexts | None:
-    """Read class folders, or files named after classes, from a zip archive; return None if it has tables."""
+    """Read labelled texts from a zip archive with one folder or file per class; return None for other content."""
     with _open_archive(data, file) as (archive, members):
         if any(
             _is_table(name := PurePosixPath(each.filename)) and _rank_table(name)[1] < len(_FIRST) for each in members
@@ -106,7 +106,7 @@ def read_zipped_classes(data: bytes, file: str, encoding: str = "") -> ClassText
 
 
 def _find_class_files(folder: ZipFolder) -> tuple[ZipFolder, dict[str, str]]:
-    """Return the folder that holds all files of an archive, and file → class if they are named after classes."""
+    """Return the folder with all files of a zip archive, and file name → class if the files are named after classes."""
     while len(folder.inside) == 1 and not folder.members:
         folder = next(iter(folder.inside.values()))
     names = {} if folder.inside else folders.name_class_files(folder)
@@ -119,7 +119,7 @@ def _find_class_files(folder: ZipFolder) -> tuple[ZipFolder, dict[str, str]]:
 
 @contextlib.contextmanager
 def _open_archive(data: bytes, file: str) -> Iterator[tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]]:
-    """Open an archive and list its files; refuse too many files and paths that lead out of the archive."""
+    """Open a zip archive and list its files; refuse too many files and paths that lead out of the archive."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = [each for each in archive.infolist() if not each.is_dir() and not _is_hidden(each.filename)]
@@ -152,7 +152,7 @@ def _arrange_files(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], fil
 
 
 def _read_bounded(stream: IO[bytes] | gzip.GzipFile, file: str, shell: str) -> bytes:
-    """Read everything that a stream unpacks to; if that is too large, raise an error that says how to cut the file."""
+    """Read an unpacking stream to its end; if the data are too large, raise an error that says how to cut the file."""
     most = limits.get_limits().size * limits.MEGABYTE
     blocks, size = list[bytes](), 0
     while block := stream.read(limits.MEGABYTE):  # never all at once: that alone would take the memory
@@ -197,7 +197,7 @@ def _is_table(name: PurePosixPath) -> bool:
 
 
 def _rank_table(name: PurePosixPath) -> tuple[int, int, int]:
-    """Return a sort key: training tables first (by file or folder name), sample submissions last."""
+    """Return a sort key for the tables of an archive: training tables first, sample submissions last."""
     stem = name.stem.casefold().removesuffix(".csv")
     words = [word for part in (stem, *name.parent.parts) for word in re.split(r"[-_. ]", part)]
     splits = {folders.find_split(word) for word in words} - {""}

@@ -28,21 +28,21 @@ BINS = 24
 
 
 class Share(TypedDict):
-    """The size of a class in a split."""
+    """The size of a class in a split: its number of rows, and their share."""
 
     rows: Count
     share: Figure
 
 
 class Histogram(TypedDict):
-    """The histogram of text lengths in tokens; it has one more edge than bins."""
+    """A histogram of text lengths in tokens: bin edges (one more than bins), and the rows in each bin."""
 
     edges: list[Count]
     rows: list[Count]
 
 
 class TextLengths(TypedDict):
-    """Text lengths of a split in tokens, before truncation."""
+    """Statistics of a split's text lengths in tokens, before truncation, with a histogram."""
 
     mean: Figure
     longest: Count
@@ -53,14 +53,14 @@ class TextLengths(TypedDict):
 
 
 class Cardinality(TypedDict):
-    """Rows of a split by their number of labels."""
+    """Counts of a split's rows by their number of labels, with the mean number (multi-label data)."""
 
     mean: Figure
     rows: dict[str, Count]
 
 
 class CardSplit(TypedDict):
-    """One split of a card."""
+    """The part of a data card about one split: its rows, class sizes and text lengths."""
 
     rows: Count
     classes: dict[str, Share]
@@ -70,7 +70,7 @@ class CardSplit(TypedDict):
 
 
 class Repeats(TypedDict):
-    """Duplicate texts, as `count_duplicates` counts them."""
+    """Counts of duplicate texts: within each split, with conflicting labels, and from training in other splits."""
 
     within: dict[str, Count]
     conflicting: Count
@@ -78,7 +78,7 @@ class Repeats(TypedDict):
 
 
 class Card(TypedDict):
-    """The fields that every stored data card has; `build_card` returns more."""
+    """Schema of the fields that every stored data card has; `build_card` returns further ones."""
 
     vocabulary: dict[str, int | str]
     splits: dict[str, CardSplit]
@@ -92,7 +92,7 @@ def build_card(
     yardstick: dict[str, Any] | None = None,
     yardstick_chars: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the facts about a data set that matter before training, as plain data for JSON.
+    """Build the data card of a data set: facts that matter before training, as plain data for JSON.
 
     Args:
         dataset: The data set; nothing of it but counts, shares and names enters the card.
@@ -121,13 +121,13 @@ def build_card(
 
 
 def get_model_scores(fingerprint: str) -> dict[str, Any] | None:
-    """Return recorded model scores on exactly this data (the built-in corpus), or None if there are none."""
+    """Return recorded model scores on the data set with this fingerprint (built-in corpus only), or None."""
     known = json.loads(resources.files("core.data.sources.builtin").joinpath("measured.json").read_text("utf-8"))
     return known if known["fingerprint"] == fingerprint else None
 
 
 def count_duplicates(splits: dict[str, pd.DataFrame], text: TextConfig) -> dict[str, Any]:
-    """Count duplicate texts: exact ones, and ones that are equal after normalisation with these settings.
+    """Count duplicate texts in splits: exact ones, and ones that are equal after normalisation with the text settings.
 
     Returns:
         `within`: split → rows that repeat an earlier text of it; `conflicting`: distinct texts with more than one set
@@ -164,7 +164,7 @@ def _count_repeats(splits: dict[str, pd.DataFrame]) -> dict[str, Any]:
 
 
 class _Phrases:
-    """A search index for runs of whole words: only texts with the rarest word of a run are searched."""
+    """A search index of texts for runs of whole words; it searches only texts with the rarest word of a run."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = [f" {' '.join(text.lower().split())} " for text in texts]
@@ -174,7 +174,7 @@ class _Phrases:
                 self._holders[word].append(number)
 
     def has_phrase(self, text: str) -> bool:
-        """Return whether a text is part of an indexed text, as a run of whole words."""
+        """Return whether a text occurs in an indexed text, as a run of whole words."""
         words = text.lower().split()
         holders = min((self._holders.get(word, []) for word in words), key=len, default=[])
         phrase = f" {' '.join(words)} "

@@ -1,4 +1,4 @@
-"""Table cells as text: one way to write each value, and labels as a reader sees them."""
+"""Conversion of table cells to text, cleaning of labels, and checks of a cell's size and nesting."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WHOLE = re.compile(r"[-+]?\d+\.0+")
 
 
 def as_word(value: object) -> str:
-    """Return one cell as text; see `as_words`."""
+    """Return the value of a table cell as text, as a person would write it: `4` for 4.0, `true` for True."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, bytes):
@@ -46,7 +46,7 @@ def as_word(value: object) -> str:
 
 
 def as_words(values: pd.Series) -> pd.Series:
-    """Return cells as text, the way a person would write them (`4`, not `4.0`); missing cells stay missing."""
+    """Return table cells as text, the way a person would write them (`4`, not `4.0`); missing cells stay missing."""
     if isinstance(values.dtype, pd.StringDtype):
         return values
     if pd.api.types.is_integer_dtype(values.dtype):
@@ -63,12 +63,12 @@ def clean_label(word: str) -> str:
 
 
 def is_missing(cell: str) -> bool:
-    """Return whether a cell marks a missing value, as databases and spreadsheets write it."""
+    """Return whether a table cell marks a missing value as databases and spreadsheets do, such as `NULL`."""
     return cell.strip() in MISSING
 
 
 def check_cell(value: Any, longest: int, *, file: str, row: int, field: str) -> Any:
-    """Return a cell that is safe to work with; refuse one that is too long or too deeply nested."""
+    """Return a table cell, with text made storable as UTF-8; refuse one that is too long or too deeply nested."""
     if isinstance(value, str):
         if len(value) > longest:
             found = f"the cell has {count(len(value))} characters"

@@ -1,4 +1,4 @@
-"""The check of a file or folder (`sentiscope data check`): everything found in it, even if it cannot be used."""
+"""The check of a data file or folder (`sentiscope data check`): all its findings, even if it cannot be used."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.paths import resolve_path
 def check_dataset(
     config: DataConfig, further: Callable[[Dataset], dict[str, Any]] = lambda dataset: {}
 ) -> dict[str, Any]:
-    """Load the data set `config.name` (a path or a registered name), and inspect each of its files.
+    """Load the data set `config.name` (a path or a registered name), and report on each of its files.
 
     Returns:
         `data`, `ok`, `problem`, `files` (a `FileReport` each, or file and problem), `decisions`, and where it loads

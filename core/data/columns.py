@@ -47,7 +47,7 @@ ALONE = "holds a single row; if that is a header, the rows below it are missing"
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """A profile of one column."""
+    """A profile of one table column (distinct values, missing values, mean length …), for guessing its role."""
 
     name: str
     distinct: int
@@ -64,7 +64,7 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class Layout:
-    """The roles of a table's columns; found on the training table and reused for the other splits."""
+    """The text and label columns of a table, and how labels are written; the other splits reuse it."""
 
     text: str
     labels: tuple[str, ...]
@@ -81,21 +81,21 @@ class Layout:
 
     @property
     def task(self) -> Task:
-        """Return the task: one label per text, several labels per text, or one label per word."""
+        """Return the task that the label columns imply: one label per text, several per text, or one per word."""
         return {"one": "single", "tags": "tokens"}.get(self.form, "multi")  # type: ignore[return-value]
 
     @property
     def label(self) -> str:
-        """The labels as a person would name them in `data.label`."""
+        """The names of the label columns, joined by commas as in the setting `data.label`."""
         return ",".join(self.labels)
 
     @property
     def taken(self) -> tuple[str, ...]:
-        """All columns of texts and labels."""
+        """Names of the columns of a file that hold texts and labels."""
         return (self.text, *filter(None, [self.pair]), *self.labels)
 
     def can_read(self, frame: pd.DataFrame) -> bool:
-        """Return whether another table has these columns."""
+        """Return whether another table has all text and label columns of this layout."""
         return set(self.taken) <= set(map(str, frame.columns))
 
 
@@ -106,7 +106,7 @@ CLASS_TEXTS = Layout("text", ("label",))
 
 
 def summarize_columns(frame: pd.DataFrame) -> list[ColumnProfile]:
-    """Return a profile of each column, in order."""
+    """Return a profile of each column of a table, in the order of the columns."""
     return [_describe_column(str(name), frame.iloc[:, number]) for number, name in enumerate(frame.columns)]
 
 
@@ -119,7 +119,7 @@ def choose_columns(
     pair: str = "",
     file: str = "",
 ) -> Layout:
-    """Choose the columns of texts and labels; `labels.find_form` then detects how the labels are written.
+    """Choose the text and label columns of a table; `labels.find_form` then detects how the labels are written.
 
     `text`, `label` and `pair` are names or 0-based numbers; empty: guessed by name, then the longest distinct texts
     and the fewest values. `label` may be `a,b,c` or `y_*`: 0/1 columns; `pair` is the column of second texts, or
@@ -166,7 +166,7 @@ def choose_text(columns: Sequence[ColumnProfile], text: str = "", *, file: str =
 
 
 def find_text_pair(names: Sequence[str], text: str = "", pair: str = "", *, file: str = "") -> tuple[str, str]:
-    """Return both text columns of a table whose rows have to be pairs, found by their names."""
+    """Return both text columns of a table whose rows are text pairs, named by the user or known by their names."""
     columns = [ColumnProfile(name, 1, 0, 1.0, numeric=False, nested=False) for name in names]
     first, second = _choose_pair(columns, text, pair, file)
     if not second:
@@ -175,29 +175,29 @@ def find_text_pair(names: Sequence[str], text: str = "", pair: str = "", *, file
 
 
 def is_label_name(name: str) -> bool:
-    """Return whether a column has a usual name for labels."""
+    """Return whether a column name is a usual one for labels, such as `label` or `sentiment`."""
     return name.strip().casefold() in LABEL_NAMES
 
 
 def rank_label_columns(columns: Sequence[ColumnProfile], rows: int) -> list[ColumnProfile]:
-    """Return the columns whose content could be labels; columns with the fewest values come first."""
+    """Return the table columns whose content could be labels; columns with the fewest values come first."""
     few = [c for c in columns if not c.nested and 2 <= c.distinct <= min(MOST_GUESSED, max(2, rows // 3))]
     return sorted(few, key=lambda column: column.distinct)
 
 
 def rank_text_columns(columns: Sequence[ColumnProfile]) -> list[ColumnProfile]:
-    """Return the columns whose content could be texts: prose before URLs, the longest and most varied first."""
+    """Return the table columns whose content could be texts: prose before URLs, the longest and most varied first."""
     words = [column for column in columns if column.distinct and not column.numeric and not column.nested]
     return sorted(words, key=lambda column: (column.unbroken, -column.mean_length * column.distinct))
 
 
 def find_bits(frame: pd.DataFrame, names: Iterable[str]) -> list[str]:
-    """Return the columns that hold only 0 and 1."""
+    """Return the names of those columns of a table that hold only 0 and 1."""
     return [name for name in names if _is_bits(frame[name])]
 
 
 def _choose_pair(columns: Sequence[ColumnProfile], text: str, pair: str, file: str) -> tuple[str, str]:
-    """Return both text columns; the second is empty for single texts, the first if it is still to be guessed."""
+    """Return the first and second text column: no second one for single texts, no first one if still to be guessed."""
     if pair == SINGLE:
         return text, ""
     names = {column.name.strip().casefold(): column.name for column in columns if column.distinct}
@@ -215,7 +215,7 @@ def _choose_pair(columns: Sequence[ColumnProfile], text: str, pair: str, file: s
 
 
 def _choose_bits(frame: pd.DataFrame, columns: Sequence[ColumnProfile], label: str, file: str) -> tuple[str, ...]:
-    """Return the 0/1 columns that are named or that hold only 0 and 1; empty if labels are in one column."""
+    """Return the 0/1 label columns, named by the user or by their prefix `y_`; empty if labels are in one column."""
     names = [column.name for column in columns]
     if label in names or (label and "," not in label and "*" not in label):
         return ()

@@ -1,4 +1,4 @@
-"""Settings that choose and split a data set. Imports nothing heavy."""
+"""Settings that choose, read and split a data set. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ONE_LABEL = "none"
 
 @dataclass(frozen=True)
 class DataConfig:
-    """The choice of labelled texts, and how they are read and split."""
+    """Settings of the data: which labelled texts to load, and how to read and split them."""
 
     name: str = setting(
         "built-in",
@@ -163,34 +163,34 @@ class DataConfig:
             raise ConfigError(f"data.order={self.order!r:.60}: {what}")
 
     def get_read_settings(self) -> dict[str, str]:
-        """Return the settings for reading a file, as arguments of `core.data.labeled_files`."""
+        """Return the settings for reading a data file, as arguments of `core.data.labeled_files`."""
         return {name: getattr(self, name) for name in READING}
 
     def parse_renames(self) -> dict[str, str]:
-        """Return a map from label to class; rows of a label with an empty class are left out."""
+        """Parse the setting `data.rename` to label → class; rows of a label with an empty class are left out."""
         parts = [part.rpartition("=") for part in _split_list(self.rename)]
         if wrong := [last for old, _, last in parts if not old]:
             raise ConfigError(f"data.rename: write label=class and not '{wrong[0]:.60}', e.g. 1=negative,3=,5=positive")
         return {old.strip(): new.strip() for old, _, new in parts}
 
     def parse_order(self) -> tuple[str, ...]:
-        """Return the classes of `order`; empty if no order is given."""
+        """Return the class names in the setting `data.order`; empty if no order is given."""
         return tuple(_split_list(self.order))
 
     def parse_apart(self) -> tuple[str, ...]:
-        """Return the names in `apart`."""
+        """Return the data set names in the setting `data.apart`."""
         return tuple(_split_list(self.apart))
 
     def parse_added(self) -> tuple[str, ...]:
-        """Return the names in `add`."""
+        """Return the data set names in the setting `data.add`."""
         return tuple(_split_list(self.add))
 
     def parse_lineage(self) -> tuple[str, ...]:
-        """Return the paths in `lineage`."""
+        """Return the file paths in the setting `data.lineage`."""
         return tuple(_split_list(self.lineage))
 
     def parse_shares(self) -> tuple[float, float, float]:
-        """Return the three shares of `split`; refuse any that are not positive numbers with sum 1."""
+        """Return the three shares in the setting `data.split`; refuse any that are not positive numbers with sum 1."""
         try:
             parts = tuple(float(part) for part in self.split.split("/"))
         except ValueError:
@@ -208,7 +208,7 @@ def _split_list(text: str) -> list[str]:
 
 
 def join_list(parts: Iterable[str]) -> str:
-    """Join parts into a value of `data.rename` or `data.order`."""
+    """Join names with commas into a value of the setting `data.rename` or `data.order`."""
     out = io.StringIO()
     csv.writer(out, lineterminator="").writerow(parts)
     return out.getvalue()

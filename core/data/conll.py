@@ -28,7 +28,7 @@ _LOOKED_AT = 200
 
 
 class TaggedWord(NamedTuple):
-    """A word of a file with its tag and row."""
+    """A word of a CoNLL file with its tag and line number."""
 
     row: int
     word: str
@@ -36,7 +36,7 @@ class TaggedWord(NamedTuple):
 
 
 def is_conll(text: str, file: str) -> bool:
-    """Return whether a file holds words with tags, judged by its name or by tags at the end of its first lines."""
+    """Return whether a text file is CoNLL (words with tags), judged by its name or by tags that end its first lines."""
     if PurePath(file).suffix.casefold() in SUFFIXES:
         return True
     lines = re.split(r"\r\n|\n|\r", text.strip())[:_LOOKED_AT]
@@ -46,7 +46,7 @@ def is_conll(text: str, file: str) -> bool:
 
 
 def find_word_tags(text: str) -> list[Finding]:
-    """Return a warning if the file looks like CoNLL (words with short tags, in groups) but has no IOB tags."""
+    """Return a warning if a text file looks like CoNLL (words with short tags, in groups) but has no IOB tags."""
     lines = re.split(r"\r\n|\n|\r", text[: _LOOKED_AT * 100].strip())
     words = [line.strip().split("\t") for line in lines if line.strip()]
     groups = sum(not line.strip() for line in lines)
@@ -58,7 +58,7 @@ def find_word_tags(text: str) -> list[Finding]:
 
 
 def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
-    """Return the sentences of a file (`text`, `label` as a tuple of IOB2 tags) and the findings."""
+    """Read the sentences of a CoNLL file (`text`; `label`: a tuple of IOB2 tags), and findings about the file."""
     sentences, aside = _parse_sentences(text, file)
     if not sentences:
         raise DataError(
@@ -135,7 +135,7 @@ def _is_doc_start(line: str) -> bool:
 
 
 def _is_wordless(line: str) -> bool:
-    """Return whether a line holds no word: it marks a document, or is an untagged comment before a sentence."""
+    """Return whether a line of a CoNLL file has no word: a document mark, or an untagged comment before a sentence."""
     if _is_doc_start(line):
         return True
     parts = _ANYWHERE.split(line.strip())

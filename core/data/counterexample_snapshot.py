@@ -23,14 +23,14 @@ _LARGEST = 64 * 1024**2
 
 
 class CounterExampleRow(TypedDict):
-    """A counterexample; several labels are separated by semicolons, and an unlabelled text has an empty label."""
+    """A user's counterexample: a text, and its labels separated by semicolons (empty: unlabelled)."""
 
     text: str
     label: str
 
 
 def add_examples(given: Splits, classes: tuple[str, ...], config: DataConfig) -> tuple[Splits, list[str]]:
-    """Add the counterexamples of `config.examples` to the training rows, and report what was left out.
+    """Add the user's counterexamples in `config.examples` to the training rows; also return notes on those left out.
 
     Their labels are renamed as the data's are. Those of another class are left out, and those that are read alike
     with a text of another split. Train then keeps `text`, `label` and `corpus` alone.
@@ -62,7 +62,7 @@ def add_examples(given: Splits, classes: tuple[str, ...], config: DataConfig) ->
 def _encode_label(
     label: str, classes: tuple[str, ...], names: dict[str, str], *, several: bool
 ) -> int | tuple[int, ...] | None:
-    """Return the class number of a label (several labels: a tuple), or None if a label is not in `classes`."""
+    """Return the class number of a counterexample's label (several: a tuple), or None if a label is no known class."""
     words = label.split(SEPARATOR) if several and label else [] if several else [label]
     found = [names.get(word, word) for word in words]
     if not set(found) <= set(classes):
@@ -72,7 +72,7 @@ def _encode_label(
 
 
 def hash_examples(config: DataConfig) -> str:
-    """Return the digest that names the snapshot."""
+    """Return the digest in the file name of the counterexample snapshot that the settings name."""
     return Path(config.examples).stem
 
 

@@ -1,4 +1,4 @@
-"""The labelled data set that all packages work on."""
+"""A labelled data set in splits, which all packages work on, and its labels as arrays."""
 
 from __future__ import annotations
 
@@ -49,23 +49,23 @@ class Dataset:
 
     @property
     def scale(self) -> bool:
-        """Return whether the classes are ordinal, so that a wrong prediction can be near or far."""
+        """Return whether the classes form a scale of three or more, so that a wrong prediction can be near or far."""
         return self.ordered and len(self.classes) > 2
 
     def get_targets(self, split: str) -> np.ndarray:
-        """Return the targets of a split; see `encode_targets`."""
+        """Return the labels of a split as an array for training and metrics; see `encode_targets`."""
         return encode_targets(self.splits[split], len(self.classes), self.task)
 
 
 def encode_targets(rows: pd.DataFrame, classes: int, task: Task) -> np.ndarray:
-    """Return the targets of rows: class numbers (n,) int64, or for several labels 0/1 indicators (n, C) float32."""
+    """Encode the labels of rows: class numbers (n,) int64, or if rows have several, 0/1 indicators (n, C) float32."""
     import numpy as np
 
     return rows["label"].to_numpy(np.int64) if task == "single" else to_indicators(rows["label"].tolist(), classes)
 
 
 def to_indicators(labels: Sequence[Sequence[int]], classes: int) -> np.ndarray:
-    """Return an array (n, C) float32: 1 for each class number of a row, and 0 elsewhere."""
+    """Convert lists of class numbers to indicators (n, C) float32: 1 for each class that a row has, else 0."""
     import numpy as np
 
     found = np.zeros((len(labels), classes), np.float32)

@@ -1,4 +1,4 @@
-"""Parsing of delimited text into rows; delimiter, quoting and header are found by inspection."""
+"""Parsing of delimited text (CSV, TSV …) into rows; delimiter, quoting and header are found by inspection."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ csv.field_size_limit(2**31 - 1)
 
 @dataclass(frozen=True)
 class Quoting:
-    """The quoting style of fields."""
+    """The quoting style of the fields of a delimited text, such as doubled or escaped quotes."""
 
     kind: str = "none"
     blank: bool = False
@@ -45,7 +45,7 @@ class Quoting:
 
 @dataclass(frozen=True)
 class ParsedTable:
-    """The rows of a delimited text, without the header."""
+    """The rows of a parsed delimited text without its header, with the delimiter and quoting that were used."""
 
     columns: tuple[str, ...]
     rows: list[list[str]]
@@ -66,17 +66,17 @@ class ParsedTable:
 
     @property
     def quoted(self) -> bool:
-        """Whether quotes are understood."""
+        """Whether quotes enclose the cells of a delimited text, rather than being ordinary characters."""
         return self.quoting.kind != "none"
 
     @property
     def header(self) -> bool:
-        """Whether a row names the columns."""
+        """Whether a row of a delimited text names the columns."""
         return self.head.named
 
 
 def parse_table(text: str, delimiter: str = "", header: str = "", quoting: str = "", *, file: str = "") -> ParsedTable:
-    """Parse a text into rows and columns.
+    """Parse a delimited text (CSV, TSV …) into rows and columns; detect delimiter, header or quoting if not given.
 
     `delimiter` is one or more characters, or `tab`; `header` says `yes` or `no`: whether the first row names the
     columns; `quoting` is one of `QUOTINGS`. What is empty is found by inspection. Raises a DataError if the delimiter
@@ -125,7 +125,7 @@ def parse_table(text: str, delimiter: str = "", header: str = "", quoting: str =
 
 
 def parse_rows(lines: Iterable[str], like: ParsedTable, *, file: str = "") -> Iterator[list[str]]:
-    """Yield the rows below the header, parsed like the beginning of the file; refuse a row of another width."""
+    """Yield the rows below a table's header, parsed like a sample of its beginning; refuse a row of another width."""
     lines = iter(lines)
     if like.separator_line:
         next(lines, "")
@@ -148,7 +148,7 @@ def _name_delimiter(delimiter: str) -> str:
 
 
 def _rank_delimiters(text: str) -> list[str]:
-    """Return the delimiters that give most rows the same number of fields, best first."""
+    """Return the delimiters that give most rows of a text the same number of fields, best first."""
     # Own: of 19 files csv.Sniffer was right on 9, clevercsv on 11, this on 18; both of them cut plain sentences up.
     sample = text[:_SAMPLE]
     if _is_blank_separated(sample):
@@ -183,7 +183,7 @@ def _guess_from_header(sample: str) -> list[str]:
 
 
 def _is_blank_separated(sample: str) -> bool:
-    """Return whether blanks separate quoted cells, as R writes them; the header may lack one cell."""
+    """Return whether blanks separate the quoted cells of a text, as R writes tables; the header may lack one cell."""
     if not re.match('"[^"\r\n]*" "', sample):
         return False
     try:
@@ -194,7 +194,7 @@ def _is_blank_separated(sample: str) -> bool:
 
 
 def _find_quoting(text: str, delimiter: str, asked: str) -> tuple[Quoting, list[Quoting]]:
-    """Return the quoting that gives most rows the same width and the fewest stray quotes, and the other quotings.
+    """Return the quoting that gives most rows of a text the same width and the fewest stray quotes, and other quotings.
 
     If a quoting was asked for, the others are those that inspection would have found.
     """
@@ -226,7 +226,7 @@ def _list_quotings(sample: str, delimiter: str, asked: str) -> list[Quoting]:
 
 
 def _score_quoting(sample: str, delimiter: str, quoting: Quoting, *, cut: bool) -> tuple[float, float]:
-    """Score a quoting: the share of rows with the most frequent width, and minus the stray quotes per row."""
+    """Score a quoting style: the share of rows with the most frequent width, and minus the stray quotes per row."""
     strict = True
     try:
         rows = list(_split_rows(split_lines(sample), delimiter, quoting, strict=True))
@@ -250,13 +250,13 @@ def _score_quoting(sample: str, delimiter: str, quoting: Quoting, *, cut: bool) 
 
 
 def _is_stray(cell: str) -> bool:
-    """Return whether a cell is still enclosed in quotes, or contains an escaped quote."""
+    """Return whether a parsed cell is still enclosed in quotes or has an escaped quote: a sign of wrong quoting."""
     cell = cell.strip()
     return (len(cell) > 1 and _ENCLOSED.get(cell[0]) == cell[-1]) or '\\"' in cell
 
 
 def _is_cut(row: list[str]) -> bool:
-    """Return whether a quoted delimiter split a cell: one cell begins with a quote, and a later one ends with it."""
+    """Return whether a row was split inside quotes: one cell begins with a quote, and a later one ends with it."""
     halves = [cell.strip() for cell in row if cell.count('"') == 1]
     return len(halves) > 1 and halves[0][0] == '"' == halves[-1][-1]
 
@@ -264,10 +264,10 @@ def _is_cut(row: list[str]) -> bool:
 def _choose_rows(
     text: str, delimiter: str, dialect: Quoting, others: list[Quoting], file: str
 ) -> tuple[list[list[str]], Quoting]:
-    """Return all rows and their quoting: the sample's choice, unless another one fits the whole file better."""
+    """Return all rows of a text and their quoting: the sample's choice, unless another fits the whole text better."""
 
     def parse_with(quoting: Quoting, strict: bool = False) -> Iterator[list[str]]:
-        """Parse the whole text with a quoting."""
+        """Parse the whole delimited text with one quoting style, row by row."""
         return _check_rows(_split_rows(split_lines(text), delimiter, quoting, strict), file)
 
     if len(text) > _SAMPLE and others:
@@ -286,7 +286,7 @@ def _choose_rows(
 
 
 def _find_joined(text: str, rows: list[list[str]], delimiter: str, quoting: Quoting) -> list[int]:
-    """Return the 0-based rows that have a line break and a delimiter in one cell; empty if all quotes match."""
+    """Return the 0-based rows that an unmatched quote may have joined: a cell has a line break and a delimiter."""
     if quoting.kind == "none" or text.count("\n") < len(rows):
         return []
     found = [n for n, row in enumerate(rows) if any("\n" in cell and delimiter in cell for cell in row)]
@@ -299,7 +299,7 @@ def _find_joined(text: str, rows: list[list[str]], delimiter: str, quoting: Quot
 
 
 def _check_rows(rows: Iterable[list[str]], file: str) -> Iterator[list[str]]:
-    """Yield the rows; refuse too many rows, or cells that are too long."""
+    """Yield parsed table rows unchanged; refuse too many rows or cells, and cells that are too long."""
     allowed, cells = limits.get_limits(), 0
     for number, row in enumerate(rows, 1):
         cells += len(row)

@@ -35,7 +35,7 @@ _LETTERS = 120
 
 @dataclass(frozen=True)
 class EncodingGuess:
-    """A guessed encoding with its alternatives."""
+    """A guessed encoding of a file, with its alternatives and whether it is plausible."""
 
     encoding: str
     others: tuple[str, ...]
@@ -65,19 +65,19 @@ def guess_encoding(data: bytes) -> EncodingGuess:
 
 
 def score_text(text: str, encoding: str = "") -> float:
-    """Return the log-likelihood of a text (nats) in the likeliest language of one encoding, or of all."""
+    """Return the log-likelihood (nats) of a text in the likeliest language of one encoding, or of all encodings."""
     pairs = Counter(zip(" " + text, text, strict=False))
     known = {each.name: each for name, models in _load_languages().items() if encoding in ("", name) for each in models}
     return max(_score_pairs(pairs, model) for model in known.values()) - _RARE.get(encoding, 0.0)
 
 
 def score_non_ascii(text: str, score: float, beyond: int) -> float:
-    """Return the part of the log-likelihood of a text that is not from ASCII, for each of `beyond` bytes."""
+    """Return the part of a text's log-likelihood not from ASCII characters, divided by `beyond` (the other bytes)."""
     return (score - _ASCII * sum(character <= "\x7f" for character in text)) / max(1, beyond)
 
 
 def find_non_ascii_lines(data: bytes, most: int = _SAMPLE) -> list[bytes]:
-    """Return the first distinct lines with a byte above 127, up to `most` bytes in total."""
+    """Return the first distinct lines of a file that have a byte above 127, up to `most` bytes in total."""
     found: dict[bytes, None] = {}
     size = 0
     for line in data.splitlines():
@@ -92,7 +92,7 @@ def find_non_ascii_lines(data: bytes, most: int = _SAMPLE) -> list[bytes]:
 
 @dataclass(frozen=True)
 class _Language:
-    """Log-probabilities of the characters of a language."""
+    """A character model of a language: log-probabilities of single characters and of pairs."""
 
     name: str
     single: dict[str, float]
@@ -121,7 +121,7 @@ _FREQUENT = 0.8
 
 
 def _model_by_rank(name: str, characters: str) -> _Language:
-    """Model a language by the rank of its frequent characters (Zipf's law)."""
+    """Build the character model of a language from the rank of its frequent characters (Zipf's law)."""
     unique = list(dict.fromkeys(characters))
     weights = [1 / (rank + 20) for rank in range(len(unique))]
     total = sum(weights) / _FREQUENT
@@ -130,7 +130,7 @@ def _model_by_rank(name: str, characters: str) -> _Language:
 
 
 def _model_by_text(name: str, text: str) -> _Language:
-    """Model a language by the letters and pairs of letters of a few sentences."""
+    """Build the character model of a language from the letters and letter pairs of a few sentences."""
     lowered = "".join(each if _is_letter(each) else " " for each in text.lower())
     singles, pairs = Counter(lowered), Counter(itertools.pairwise(lowered))
     total = singles.total()
@@ -175,7 +175,7 @@ def _score_pair(before: str, here: str, model: _Language) -> float:
 
 
 def _score_word_end(before: str, here: str, model: _Language) -> float:
-    """Score the end of a word after this letter, relative to other letters; a digit seldom follows a letter."""
+    """Score how well a word of a language may end after this letter, relative to other letters; less before a digit."""
     if before <= "\x7f" or not model.after or not _is_letter(before):
         return 0.0
     return max(-4.0, model.after.get((before.lower(), " "), -9.0) + 2.0) - (2.0 if here.isdigit() else 0.0)
@@ -192,7 +192,7 @@ def _score_symbol(here: str, before: str) -> float:
 
 
 def _score_unknown(here: str, model: _Language) -> float:
-    """Score a letter that the model has not seen: higher if it is of the language's script."""
+    """Score a letter that a language model has not seen: higher if it is of the language's script."""
     script = _get_script(here)
     if here <= "\x7f":
         return _ASCII - 2.0 if model.script == "LATIN" else -8.0
@@ -207,7 +207,7 @@ def _score_unknown(here: str, model: _Language) -> float:
 
 @functools.lru_cache(1 << 16)
 def _is_common(here: str, language: str) -> bool:
-    """Return whether the language's character standard lists the character among the common ones."""
+    """Return whether a language's character standard (Chinese, Japanese, Korean) lists a character as a common one."""
     standard = {"zh-Hans": "gb2312", "zh-Hant": "big5", "ja": "shift_jis", "ko": "euc-kr"}[language]
     encoded = here.encode(standard, "ignore")
     if not encoded:
@@ -217,7 +217,7 @@ def _is_common(here: str, language: str) -> bool:
 
 
 def _score_case(before: str, here: str) -> float:
-    """Score the case of a letter: a capital should begin a word or follow another capital."""
+    """Score the case of a letter after another: a capital should begin a word or follow another capital."""
     if here == here.lower() and here == here.upper():
         return 0.0
     upper = here != here.lower()

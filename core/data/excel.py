@@ -42,7 +42,7 @@ _DAMAGED = (
 
 
 def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> RawTable:
-    """Read the table of one sheet of a workbook.
+    """Read the table of one sheet of an Excel workbook.
 
     `sheet` names it; empty: the first visible one that holds a table of at least two columns. `header` says `yes` or
     `no`: whether the first row names the columns; empty: found by inspection.
@@ -98,7 +98,7 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
 
 
 def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: str) -> list[Finding]:
-    """List columns that have formulas without a value; refuse a text or label column that has nothing else."""
+    """Report sheet columns with formulas that have no value; refuse a text or label column that has nothing else."""
     found = []
     for column, number in sorted(lost.items()):
         name = names[column] if column < len(names) else str(column)
@@ -111,7 +111,7 @@ def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: 
 
 
 def _find_second_table(places: list[int], rows: list[list[Any]], starts: list[int], head: TableHead) -> list[Finding]:
-    """Report rows below an empty row that look like a table of other columns; they are read like the others."""
+    """Report sheet rows below an empty row that look like a second table; they are read like the other rows."""
     for start in starts:
         words = [["" if cell is None else str(cell) for cell in row] for row in rows[start : start + HEADER_ROWS]]
         below = find_head(words, len(words[0]))
@@ -155,7 +155,7 @@ def _choose_sheet(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, li
 
 
 def _count_filled(sheet: Any) -> tuple[int, int]:
-    """Return the number of filled rows at the top of a sheet, and the cells in the second-fullest row."""
+    """Return the number of filled rows at the top of an Excel sheet, and the cells in the second-fullest row."""
     sheet.reset_dimensions()
     counts = [
         sum(cell is not None for cell in cells)
@@ -166,7 +166,7 @@ def _count_filled(sheet: Any) -> tuple[int, int]:
 
 
 class _Part(NamedTuple):
-    """Facts about a sheet that openpyxl's read-only mode omits; read from the sheet's XML."""
+    """Facts about an Excel sheet that openpyxl's read-only mode omits (merged cells, hidden rows), read from XML."""
 
     merged: list[tuple[int, int, int]]
     """Column, from 0, first and last row, from 1, of cells that are merged downwards."""
@@ -176,7 +176,7 @@ class _Part(NamedTuple):
 
     @classmethod
     def from_sheet(cls, archive: zipfile.ZipFile, sheet: Any) -> _Part:
-        """Scan the XML of a sheet."""
+        """Scan the XML of an Excel sheet for merged cells, formulas and hidden rows."""
         merged, formulas, hidden, before = list[tuple[int, int, int]](), False, 0, b""
         with archive.open(sheet._worksheet_path.lstrip("/")) as stream:
             while block := stream.read(limits.MEGABYTE):
@@ -203,7 +203,7 @@ def _parse_merge(area: str) -> list[tuple[int, int, int]]:
 
 
 def _count_formulas(data: bytes, title: str, rows: dict[int, list[Any]]) -> dict[int, int]:
-    """Count formulas without a value by column; programs that only write workbooks do not compute them."""
+    """Count an Excel sheet's formulas without a value by column; programs that only write workbooks leave them so."""
     import openpyxl
 
     lost = Counter[int]()
@@ -223,7 +223,7 @@ def _count_formulas(data: bytes, title: str, rows: dict[int, list[Any]]) -> dict
 
 
 def _check_size(archive: zipfile.ZipFile, file: str) -> None:
-    """Check the declared unpacked size of each part; the library does not read beyond it."""
+    """Check the declared unpacked size of each part of an Excel workbook; the library reads no further than that."""
     parts = archive.infolist()
     size = sum(part.file_size for part in parts)
     if size > limits.get_limits().size * limits.MEGABYTE:
@@ -238,7 +238,7 @@ def _check_size(archive: zipfile.ZipFile, file: str) -> None:
 
 
 def _read_rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tuple[dict[int, list[Any]], list[Finding]]:
-    """Return the rows of a sheet by row number, without empty rows and without trailing empty cells."""
+    """Return row number → cells of an Excel sheet, without empty rows and trailing empty cells, and findings."""
     allowed = limits.get_limits()
     sheet.reset_dimensions()  # what it claims; a cell in the last corner would be a billion empty ones
     rows: dict[int, list[Any]] = {}
@@ -269,7 +269,7 @@ def _read_rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tup
 
 
 class _MergedCells:
-    """Vertically merged cells; only the first cell of a block has the value."""
+    """Vertically merged cells of an Excel sheet, to give all cells of a block the value of its first cell."""
 
     def __init__(self, merged: list[tuple[int, int, int]]) -> None:
         self.filled = Counter[int]()
@@ -280,7 +280,7 @@ class _MergedCells:
         self._open: dict[int, tuple[int, Any]] = {}
 
     def fill_row(self, place: int, row: list[Any]) -> list[Any]:
-        """Return the row filled with the values of its merged blocks; an empty row stays empty."""
+        """Return a sheet row with its merged cells filled with the values of their blocks; an empty row stays empty."""
         for column, (last, value) in list(self._open.items()):
             if place > last:
                 del self._open[column]

@@ -1,4 +1,4 @@
-"""Results of reading a file: its table, the findings and the decisions."""
+"""Results of reading a data file: its table, findings such as warnings, and decisions such as the encoding."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Finding:
-    """An observation about a table; `refused` means that the table cannot be used unchanged."""
+    """A finding about a data file, such as a warning; level `refused` means that it cannot be used unchanged."""
 
     kind: str
     """Short stable name, such as `blank-text`."""
@@ -37,7 +37,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class ReadingDecision:
-    """A choice between several ways to read a file."""
+    """A decision between several ways to read a data file, such as its encoding, with the alternatives."""
 
     what: What
     chosen: str
@@ -56,7 +56,7 @@ class ReadingDecision:
 
 @dataclass(frozen=True)
 class RawTable:
-    """A file's cells, before the columns of texts and labels are known."""
+    """The cells of a data file as a table, before the text and label columns are known."""
 
     frame: pd.DataFrame
     """Columns named as in the file (or numbered from 0); cells as the file gives them, missing = nan."""
@@ -77,32 +77,32 @@ class RawTable:
 
 
 def list_finding(kind: str, level: Level, number: int, message: str) -> list[Finding]:
-    """Return a list with one finding, or an empty list if its count is 0."""
+    """Return a list with one finding about a data file, or an empty list if its count is 0."""
     return [Finding(kind, level, number, message)] if number else []
 
 
 def refuse_findings(findings: Iterable[Finding], file: str) -> None:
-    """Raise a DataError for the first finding that refuses the table."""
+    """Raise a DataError for the first finding that makes a table unusable (level `refused`)."""
     for finding in findings:
         if finding.level == "refused":
             raise DataError(finding.message, file=file)
 
 
 def plural(number: int, noun: str) -> str:
-    """Format a number with its noun: `1 row`, `1 200 rows`, `3 classes`."""
+    """Format a number of things with their noun: `1 row`, `1 200 rows`, `3 classes`."""
     if number == 1:
         return f"1 {noun}"
     return f"{count(number)} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
 def shorten(word: str, most: int = 60) -> str:
-    """Shorten a long word of a user's file for quoting in a message."""
+    """Shorten a long word of a user's file, so that a message can quote it."""
     return clip_text(word, most + 1)
 
 
 @contextlib.contextmanager
 def name_sheets(sheets: Sequence[str], sheet: str) -> Iterator[None]:
-    """Add the other tables of a file to an error about one table, so that the user can choose another."""
+    """Add the names of a file's other tables to a DataError about one table, so that the user can choose another."""
     try:
         yield
     except DataError as error:
@@ -111,7 +111,7 @@ def name_sheets(sheets: Sequence[str], sheet: str) -> Iterator[None]:
 
 
 def join_decisions(by_file: Mapping[str, Iterable[ReadingDecision]]) -> tuple[ReadingDecision, ...]:
-    """Return the decisions for all files of a folder; a shared decision appears once, with its files."""
+    """Join the reading decisions for all files of a folder; a shared decision appears once, with its files."""
     files: dict[tuple[str, str, bool], dict[str, ReadingDecision]] = {}
     for file, decisions in by_file.items():
         for each in decisions:
@@ -123,12 +123,12 @@ def join_decisions(by_file: Mapping[str, Iterable[ReadingDecision]]) -> tuple[Re
 
 
 def _find_richest(decisions: Iterable[ReadingDecision]) -> ReadingDecision:
-    """Return the first decision with the most alternatives; an ASCII file can be read in any encoding."""
+    """Return the reading decision with the most alternatives; an ASCII file can be read in any encoding."""
     return max(decisions, key=lambda each: len(each.alternatives))
 
 
 def offer_for_all(decisions: Iterable[ReadingDecision]) -> tuple[ReadingDecision, ...]:
-    """Remove alternatives that would misread the files of a folder whose encoding is certain."""
+    """Remove alternative encodings that would misread those files of a folder whose encoding is certain."""
     found = tuple(decisions)
     certain = {each.chosen.removesuffix("-sig") for each in found if each.what == "encoding" and not each.guessed}
     if len({each.chosen for each in found if each.what == "encoding"}) < 2 or not certain:
@@ -137,13 +137,13 @@ def offer_for_all(decisions: Iterable[ReadingDecision]) -> tuple[ReadingDecision
 
 
 def _keep_certain_readable(decision: ReadingDecision, certain: set[str]) -> ReadingDecision:
-    """Offer `utf-8+X` instead of X if the certain files are in UTF-8, and no alternative otherwise."""
+    """Return an encoding decision that offers `utf-8+X` instead of X if the certain files are UTF-8, else nothing."""
     offered = decision.alternatives if decision.guessed and certain == {"utf-8"} else ()
     both = dict.fromkeys(f"utf-8+{each.removeprefix('utf-8+')}" for each in offered)
     return dataclasses.replace(decision, alternatives=tuple(each for each in both if each != decision.chosen))
 
 
 def name_files(names: Sequence[str], of: int) -> str:
-    """Name the files of a decision; return an empty string if it concerns all files of a folder."""
+    """Return the names of the files that a reading decision concerns; empty if it concerns the whole folder."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return "" if len(names) == of else f"{', '.join(names[:_NAMED])}{more}"

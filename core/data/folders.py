@@ -40,12 +40,12 @@ _PEEKED = 200
 
 
 def is_hidden(name: str) -> bool:
-    """Return whether a file or folder belongs to the operating system, such as `Thumbs.db`."""
+    """Return whether a file or folder is hidden or belongs to the operating system, such as `Thumbs.db`."""
     return name.startswith((".", "__MACOSX")) or name.casefold() in ("thumbs.db", "desktop.ini")
 
 
 def name_class(name: str) -> str:
-    """Return the name of a folder or file as its class; refuse a name that is not in UTF-8."""
+    """Return the name of a folder or file as a class name; refuse a name that is not in UTF-8."""
     if (plain := replace_surrogates(name)) != name:
         raise DataError(f"the name '{shorten(plain)}' of a class is not in UTF-8; rename its folder or file")
     return name
@@ -53,19 +53,19 @@ def name_class(name: str) -> str:
 
 @dataclass(frozen=True)
 class DiskFolder:
-    """A folder on disk."""
+    """A folder of texts on disk."""
 
     root: Path
     place: PurePosixPath = PurePosixPath()  # noqa: RUF009  it cannot be changed
 
     def list_folders(self) -> list[DiskFolder]:
-        """Return the folders in it, by name, without hidden ones."""
+        """Return the subfolders of a folder on disk, sorted by name, without hidden ones."""
         with os.scandir(self.root / self.place) as entries:
             names = sorted(each.name for each in entries if not is_hidden(each.name) and _is_folder(each))
         return [DiskFolder(self.root, self.place / name) for name in names]
 
     def list_files(self) -> Iterator[str]:
-        """Return the names of the files in it, without hidden ones."""
+        """Yield the names of the files in a folder on disk, without hidden ones."""
         with os.scandir(self.root / self.place) as entries:
             for number, each in enumerate(entries):
                 limits.check_shape(number, 2, file=str(self.root))
@@ -73,13 +73,13 @@ class DiskFolder:
                     yield each.name  # also a pipe, or a link to nowhere: `read` refuses it
 
     def read(self, name: str) -> bytes:
-        """Return the content of a file in it."""
+        """Return the content of a file in a folder on disk, as bytes."""
         return limits.read_bytes(self.root / self.place / name)
 
 
 @dataclass
 class ZipFolder:
-    """A folder in a zip archive; its content is never written to disk."""
+    """A folder of texts inside a zip archive; its content is never written to disk."""
 
     archive: zipfile.ZipFile
     place: PurePosixPath = PurePosixPath()  # noqa: RUF009  it cannot be changed
@@ -87,15 +87,15 @@ class ZipFolder:
     members: dict[str, zipfile.ZipInfo] = field(default_factory=dict)
 
     def list_folders(self) -> list[ZipFolder]:
-        """Return the folders in it, by name."""
+        """Return the subfolders of a folder inside a zip archive, sorted by name."""
         return [each for _, each in sorted(self.inside.items())]
 
     def list_files(self) -> Iterable[str]:
-        """Return the names of the files in it."""
+        """Return the names of the files in a folder inside a zip archive."""
         return self.members
 
     def read(self, name: str) -> bytes:
-        """Return the content of a file in it."""
+        """Return the content of a file inside a zip archive, as bytes."""
         return self.archive.read(self.members[name])
 
 
@@ -104,7 +104,7 @@ TextFolder = DiskFolder | ZipFolder
 
 @dataclass(frozen=True)
 class ClassFolders:
-    """The folders of each split (or `all`) and class, and the folders of unlabelled texts."""
+    """The folders of texts of each split (or `all`) and class, and the folders of unlabelled texts, left out."""
 
     splits: dict[str, dict[str, TextFolder]]
     left_out: tuple[str, ...] = ()
@@ -114,7 +114,7 @@ class ClassFolders:
 
 @dataclass(frozen=True)
 class ClassTexts:
-    """The texts of class folders or files: the rows of each split, with `text` and `label`."""
+    """The labelled texts of class folders or class files: the rows of each split, with `text` and `label`."""
 
     splits: dict[str, pd.DataFrame]
     classes: tuple[str, ...]
@@ -123,7 +123,7 @@ class ClassTexts:
 
 
 def find_split_files(folder: Path) -> dict[str, list[Path]]:
-    """Return the files of each split (the first one is read); `all.csv` counts only if there are no splits."""
+    """Return the table files of each split in a folder (the first is read); `all.csv` counts only without splits."""
     found = {
         split: [
             path
@@ -138,7 +138,7 @@ def find_split_files(folder: Path) -> dict[str, list[Path]]:
 
 
 def read_classes(folder: TextFolder, file: str, encoding: str, least: int) -> ClassTexts:
-    """Read a folder that has one folder per class, or one file for each of at least `least` classes."""
+    """Read a data folder that has one folder per class, or one file for each of at least `least` classes."""
     if by_folder := find_folders(folder):
         return read_folders(by_folder, file, encoding)
     names = name_class_files(folder)
@@ -155,7 +155,7 @@ def read_classes(folder: TextFolder, file: str, encoding: str, least: int) -> Cl
 
 
 def name_class_files(folder: TextFolder) -> dict[str, str]:
-    """Return file → class for text files named after their classes; empty if there are other files too."""
+    """Return file name → class for text files named after their classes; empty if the folder has other files too."""
     every = sorted(map(PurePosixPath, folder.list_files()), key=str)
     paths = [path for path in every if path.stem.casefold() not in _IGNORED]
     one_stem = len(paths) > 1 and len({path.stem for path in paths}) == 1
@@ -167,7 +167,7 @@ def name_class_files(folder: TextFolder) -> dict[str, str]:
 
 
 def read_class_files(folder: TextFolder, names: dict[str, str], file: str, encoding: str = "") -> ClassTexts:
-    """Read files with one text per line and one class per file; `names` maps files to classes."""
+    """Read files that hold the texts of one class each, one text per line; `names` maps file names to classes."""
     data = _read_together(((folder, name) for name in names), file)
     decoded = dict(zip(names, decode_together(data, encoding, folder=file), strict=True))
     rows = list[tuple[str, str]]()
@@ -185,7 +185,7 @@ def read_class_files(folder: TextFolder, names: dict[str, str], file: str, encod
 
 
 def find_folders(folder: TextFolder) -> ClassFolders | None:
-    """Find the class folders in a folder; return None if there are fewer than two."""
+    """Find the folders named after classes in a data folder; return None if there are fewer than two."""
     inside = folder.list_folders()
     if (
         len(inside) == 1
@@ -216,7 +216,7 @@ def _find_beside(folder: TextFolder, read: Iterable[TextFolder]) -> tuple[str, .
 
 
 def find_class_texts(folder: Path) -> list[Path]:
-    """Return all text files of a folder of class folders; empty if it holds something else or cannot be read."""
+    """Return all text files of a data folder with one folder per class; empty if it has another layout."""
     try:
         found = None if find_split_files(folder) else find_folders(DiskFolder(folder))
         every = [each for classes in found.splits.values() for each in classes.values()] if found else []
@@ -226,7 +226,7 @@ def find_class_texts(folder: Path) -> list[Path]:
 
 
 def read_folders(found: ClassFolders, file: str, encoding: str = "") -> ClassTexts:
-    """Read the texts of class folders, in the order of the file names."""
+    """Read the texts of class folders, one text per file, in the order of the file names."""
     rows = [
         (split, label, folder, name)
         for split, classes in found.splits.items()
@@ -273,7 +273,7 @@ def _read_together(files: Iterable[tuple[TextFolder, str]], file: str) -> dict[s
 
 
 def find_split(name: str) -> str:
-    """Return the split that a folder is named after, or an empty string."""
+    """Return the split that a folder name means, such as validation for `dev`, or an empty string."""
     last = re.split(r"[-_. ]", name.casefold())[-1]
     return next((split for split, names in SPLITS.items() if last in names), "")
 
@@ -290,7 +290,7 @@ def _list_classes(folder: TextFolder) -> dict[str, TextFolder]:
 
 
 def _is_text_folder(folder: TextFolder) -> bool:
-    """Return whether all files of a folder are texts, and at least one is not a README or licence."""
+    """Return whether a folder holds only text files, and at least one that is not a README or licence."""
     files = [PurePosixPath(name) for name in islice(folder.list_files(), _PEEKED)]
     papers = all(path.stem.casefold() in PAPERS for path in files)
     return not papers and all(_PLAIN.fullmatch(path.suffix) for path in files)

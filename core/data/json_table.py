@@ -41,7 +41,7 @@ Row = dict[str, Any]
 
 @dataclass
 class _ReadState:
-    """The state of reading one file: its findings, and the key path of the rows."""
+    """The state while a JSON file is read as a table: its findings, and the key path of its rows."""
 
     file: str
     part: str
@@ -52,16 +52,16 @@ class _ReadState:
     findings: list[Finding] = field(default_factory=list)
 
     def add_finding(self, kind: str, number: int, message: str, level: Any = "note") -> None:
-        """Add a finding."""
+        """Add a finding about the JSON file that is being read."""
         self.findings.append(Finding(kind, level, number, message))
 
     def describe_place(self) -> str:
-        """Describe the key of the rows, for a message."""
+        """Return words for a message that name the JSON key of the rows; empty if the file itself is the list."""
         return f" under `{_format_key(self.where)}`" if self.where else ""
 
 
 def read_json(text: str, file: str, part: str = "") -> RawTable | None:
-    """Read the rows of a JSON file; return None if only the start of the text looks like JSON.
+    """Read the rows of a JSON file as a table; return None if only the start of the text looks like JSON.
 
     `part` is the key of the list to read if there are several, such as `train` or `result.rows`; empty: the longest.
     """
@@ -91,7 +91,7 @@ def read_json(text: str, file: str, part: str = "") -> RawTable | None:
 
 
 def is_json(text: str, file: str) -> bool:
-    """Return whether a file with a JSON name holds JSON, although it begins with something else."""
+    """Return whether a file with a JSON name holds JSON, although its text begins with something else."""
     return (
         file.lower().endswith(_NAMED_JSON)
         and re.search(r'^\s*[\w.]*\(?[\[{]\s*["\[{]', text[:20_000], re.MULTILINE) is not None
@@ -109,7 +109,7 @@ def decode_json(text: str, file: str) -> Any:
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> Row:
-    """Build an object from its pairs; refuse a repeated key, as Python's decoder would silently keep the last."""
+    """Build a JSON object from its pairs; refuse a repeated key, as Python's decoder would silently keep the last."""
     found = dict(pairs)
     if strange := next((key for key in found if not isinstance(key, str)), None):
         raise ValueError(f"the key {strange!r:.60} is no text")
@@ -124,19 +124,19 @@ DECODER = json.JSONDecoder(object_pairs_hook=_build_object)
 
 
 def has_text(row: Any) -> bool:
-    """Return whether an object has a text under a usual column name."""
+    """Return whether a JSON object has a text under a usual column name, such as `text` or `review`."""
     return isinstance(row, dict) and any(
         _fold_key(key) in TEXT_NAMES and isinstance(value, str) for key, value in row.items()
     )
 
 
 def is_wrapper(key: str, inside: Iterable[str]) -> bool:
-    """Return whether the object under a key holds columns of the table rather than one cell."""
+    """Return whether the inner object under a JSON key holds columns of the table, rather than one cell."""
     return key in _WRAPPERS or any(_fold_key(name) in KNOWN_NAMES for name in inside)
 
 
 def _parse_text(text: str, reading: _ReadState) -> tuple[Any] | None:
-    """Return the value of the file, or its rows, in a tuple; return None if it is not JSON."""
+    """Return the value or rows of a JSON text, in a 1-tuple as the value may be null; None if it is not JSON."""
     try:
         return (decode_json(text, reading.file),)
     except json.JSONDecodeError as error:
@@ -184,7 +184,7 @@ def _parse_lines(text: str, reading: _ReadState) -> list[Any] | None:
 
 
 def _parse_python(line: str) -> Any:
-    """Parse a dictionary in Python syntax, without running it."""
+    """Parse a line as a dictionary in Python syntax, without running it; JSONDecodeError if it is none."""
     try:
         if len(line) > _LONGEST_LITERAL:
             raise ValueError
@@ -199,7 +199,7 @@ def _parse_python(line: str) -> Any:
 
 
 def _parse_sequence(text: str, reading: _ReadState) -> list[Any] | None:
-    """Parse objects that span several lines; return None if the first one cannot be parsed."""
+    """Parse a sequence of JSON objects that span several lines; None if the first one cannot be parsed."""
     if not text.lstrip().startswith("{"):
         return None
     place, rows = 0, list[Any]()
@@ -233,7 +233,7 @@ def _find_rows(whole: Any, reading: _ReadState) -> Any:
 
 
 def _read_split_orient(whole: Row, reading: _ReadState) -> list[Row] | None:
-    """Read rows in the `split` orient of pandas: `{"columns": […], "data": [[…]]}`."""
+    """Read JSON rows in the `split` orient of pandas, `{"columns": […], "data": [[…]]}`; None in another form."""
     names, rows = whole.get("columns"), whole.get("data")
     if not (isinstance(names, list) and isinstance(rows, list) and rows and isinstance(rows[0], list)):
         return None
@@ -244,7 +244,7 @@ def _read_split_orient(whole: Row, reading: _ReadState) -> list[Row] | None:
 
 
 def _read_lists(whole: Row, reading: _ReadState) -> list[Row] | None:
-    """Read cells by column, `{"text": […], "label": […]}`, or texts by class, `{"good": […], "bad": […]}`."""
+    """Read JSON cells by column, `{"text": […], "label": […]}`, or texts by class, `{"good": […], "bad": […]}`."""
     if not whole or not all(isinstance(each, list) for each in whole.values()):
         return None
     if any(isinstance(part, dict) for each in whole.values() for part in each[:1]):
@@ -262,7 +262,7 @@ def _read_lists(whole: Row, reading: _ReadState) -> list[Row] | None:
 
 
 def _is_by_class(whole: Row) -> bool:
-    """Return whether each key is a class with its list of texts; columns have usual names or repeated values."""
+    """Return whether each key of a JSON object is a class with a list of its texts, rather than a column."""
     if len(whole) < 2 or any(_fold_key(key) in KNOWN_NAMES for key in whole):
         return False
     if not all(each and all(isinstance(text, str) for text in each) for each in whole.values()):
@@ -273,7 +273,7 @@ def _is_by_class(whole: Row) -> bool:
 
 
 def _read_nested(whole: Row, reading: _ReadState) -> list[Row] | None:
-    """Read columns, or rows, by key: `{"text": {"0": …}}`, or `{"0": {"text": …}}`."""
+    """Read JSON columns, or rows, by key: `{"text": {"0": …}}`, or `{"0": {"text": …}}`."""
     if not whole or not all(isinstance(each, dict) and each for each in whole.values()):
         return None
     first = next(iter(whole.values()))
@@ -289,7 +289,7 @@ def _read_nested(whole: Row, reading: _ReadState) -> list[Row] | None:
 
 
 def _choose_list(whole: Row, reading: _ReadState) -> list[Any] | None:
-    """Choose the list of objects that was asked for, or the longest one whose objects have a text."""
+    """Choose the list of rows in a JSON object: the requested one, or the longest one whose objects have a text."""
     found = dict(_find_lists(whole, reading.where))
     if not found:
         return None
@@ -322,7 +322,7 @@ def _find_lists(whole: Row, above: str, deep: int = _DEEPEST) -> Iterator[tuple[
 
 
 def _to_objects(rows: Any, reading: _ReadState) -> list[Row]:
-    """Convert rows to objects; if the rows are lists, the first one may name the columns."""
+    """Convert JSON rows to objects; if the rows are lists, the first one may name the columns."""
     file = reading.file
     if not isinstance(rows, list):
         raise DataError(f"{_name_type(rows)} is no table of texts and labels", file=file)
@@ -367,7 +367,7 @@ def _fold_key(key: str) -> str:
 
 
 def _list_keys(rows: list[Row]) -> tuple[set[str], dict[str, dict[str, None]]]:
-    """Return all keys of the rows, and the inner keys of those that hold only objects."""
+    """Return all keys of JSON rows, and the inner keys of those keys that hold only objects."""
     inner: dict[str, dict[str, None]] = {
         key: {} for row in rows for key, value in row.items() if isinstance(value, dict)
     }
@@ -386,7 +386,7 @@ def _list_keys(rows: list[Row]) -> tuple[set[str], dict[str, dict[str, None]]]:
 
 
 def _expand_columns(rows: list[Row], reading: _ReadState) -> list[Row]:
-    """Move columns up from one level deeper, such as `text` in `{"review": {"text": …}, "label": …}`."""
+    """Move nested JSON columns up one level, such as `text` in `{"review": {"text": …}, "label": …}`."""
     keys, wide = _list_keys(rows)
     taken, renamed = keys - set(wide), dict[str, dict[str, str]]()
     for key, names in wide.items():
@@ -411,7 +411,7 @@ def _expand_columns(rows: list[Row], reading: _ReadState) -> list[Row]:
 
 
 def _find_label_key(key: str, rows: list[Row]) -> str:
-    """Return the key of the name in label objects such as `{"name": "positive", "id": 1}`, or an empty string."""
+    """Return the key of the class name in JSON labels such as `{"name": "positive", "id": 1}`; empty: there is none."""
     if _fold_key(key) not in LABEL_NAMES:
         return ""
     objects: Sequence[Row] = [value for row in rows if isinstance(value := row.get(key), dict)]

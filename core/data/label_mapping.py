@@ -24,7 +24,7 @@ Command = Callable[[Mapping[str, str]], str]
 
 @dataclass(frozen=True)
 class MatchedLabels:
-    """The labels of n rows as class numbers."""
+    """The labels of n rows matched to class numbers, with the rows that stay and the labels left out."""
 
     kept: np.ndarray
     """(n,) bool: rows that stay. Of several labels the dropped ones go, and with them a row that has no other."""
@@ -37,10 +37,10 @@ class MatchedLabels:
 
 
 class UnmatchedLabels(InputError):
-    """An error for labels that match no class, with the number of rows of each."""
+    """An error for labels of a data set that match no given class, with the number of rows of each."""
 
     def __init__(self, message: str, rows: dict[str, int]) -> None:
-        """Store `rows`: the number of rows of each such label."""
+        """Store the message, and the number of rows of each label that matches no class."""
         super().__init__(message)
         self.rows = rows
 
@@ -53,7 +53,7 @@ def match_labels(
     whose: str,
     command: Command,
 ) -> MatchedLabels:
-    """Return the class numbers of the label words of each row.
+    """Match the labels of each row to class numbers, by name (ignoring case) or by the user's renames.
 
     Where no class is written like a label, one that differs only in case is meant. `rename` is label → class, or
     `DROPPED`; several labels may become one class. For messages: `whose` has these classes (`run 'first'`), and
@@ -79,7 +79,7 @@ def match_labels(
 
 
 def find_same_name(word: str, names: Sequence[str]) -> str | None:
-    """Return the only name that equals a word, ignoring case and outer blanks, or None."""
+    """Return the only one of several names that equals a word, ignoring case and outer blanks, or None."""
     if word in names:
         return word
     found = [name for name in names if name.strip().casefold() == word.strip().casefold()]
@@ -87,7 +87,7 @@ def find_same_name(word: str, names: Sequence[str]) -> str | None:
 
 
 def guess_class(word: str, classes: Sequence[str]) -> str:
-    """Return the class that a label may abbreviate or misspell, or `DROPPED` if none is similar."""
+    """Return the class that an unknown label may abbreviate or misspell, or `DROPPED` if none is similar."""
     plain = {name.casefold(): name for name in classes}
     low = word.strip().casefold()
     begun = [name for key, name in plain.items() if low and (key.startswith(low) or low.startswith(key))]
@@ -96,7 +96,7 @@ def guess_class(word: str, classes: Sequence[str]) -> str:
 
 
 def suggest_classes(words: Sequence[str], classes: Sequence[str], *, others: bool = False) -> dict[str, str | None]:
-    """Guess the classes of labels; if there are as many numeric codes as classes, match them in order.
+    """Guess the classes of unknown labels; as many numeric codes as there are classes are matched in order.
 
     −1 is a code where the count comes out with it alone. None where nothing can be guessed of any label; with `others`,
     labels that are known, those that nothing is near to are left out.

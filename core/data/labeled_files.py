@@ -38,7 +38,7 @@ PREVIEW_CHARACTERS = 200
 
 @dataclass(frozen=True)
 class FileReport:
-    """A report on a file before training on it; the fields of its table are those of `RawTable`."""
+    """A report on a data file before training: how it was read, its columns and classes, findings and decisions."""
 
     file: str
     kind: str = ""
@@ -66,7 +66,7 @@ class FileReport:
 
 @dataclass(frozen=True)
 class LabeledSplits:
-    """Cleaned rows by split (or `all`), with labels as words, and the class names in order."""
+    """Cleaned labelled rows by split (or `all`), with labels as words, and the class names in order."""
 
     splits: dict[str, pd.DataFrame]
     """Columns `text` (str), `label` (str, the class name; a tuple of them in a multi-label file) and the others."""
@@ -78,12 +78,12 @@ class LabeledSplits:
 
     @property
     def rows(self) -> pd.DataFrame:
-        """The rows of a single file."""
+        """The labelled rows of a data set that is a single file."""
         return self.splits[WHOLE]
 
 
 def inspect_file(path: Path, **settings: Unpack[ReadingSettings]) -> FileReport:
-    """Report on a file, even if it cannot be used for training; refuse one that is not a table."""
+    """Report on a data file, even if it cannot be used for training; refuse a file that is not a table."""
     try:
         return _inspect_table(path.expanduser(), settings)[0]
     except DataError as error:
@@ -94,7 +94,7 @@ def inspect_file(path: Path, **settings: Unpack[ReadingSettings]) -> FileReport:
 
 
 def read_file(path: Path, *, to_train: bool = True, **settings: Unpack[ReadingSettings]) -> LabeledSplits:
-    """Read the usable rows of a file; `to_train` requires enough rows of at least two classes."""
+    """Read the usable labelled rows of a data file; `to_train` requires enough rows of at least two classes."""
     report, rows, problem = _inspect_table(path.expanduser(), settings, to_train)
     if rows is None:
         raise problem or DataError(report.problem, file=report.file)
@@ -103,7 +103,7 @@ def read_file(path: Path, *, to_train: bool = True, **settings: Unpack[ReadingSe
 
 
 def read_folder(folder: Path, *, to_train: bool = True, **settings: Unpack[ReadingSettings]) -> LabeledSplits:
-    """Read the splits of a folder.
+    """Read the labelled rows of each split from a data folder.
 
     A folder holds files named after splits, such as `train.parquet` and `dev.tsv`, and perhaps `labels.json`; or a
     single `all.csv`; or plain text files, one for each class, such as `rt-polarity.pos` and `rt-polarity.neg`; or a
@@ -173,7 +173,7 @@ def name_classes(
     *,
     to_train: bool = True,
 ) -> LabeledSplits:
-    """Translate label words to class names in the order of `known`; if that is None, the words are the classes."""
+    """Replace labels by the class names in `labels.json` (`known`); without it, the labels are the class names."""
     labels = pd.concat([rows["label"] for rows in splits.values()], ignore_index=True)
     if known is None:
         return LabeledSplits(splits, sort_names(labels), tuple(notes), task)
@@ -240,7 +240,7 @@ def _find_layout(
     file: str,
     first: Layout | None = None,
 ) -> Layout:
-    """Choose the columns of a table and detect its label form; separated labels use the separator of `first`."""
+    """Choose the text and label columns of a table and detect the label form; reuse the label separator of `first`."""
     if table.kind == conll.KIND:
         return TAGGED
     text, label, pair = settings.get("text", ""), settings.get("label", ""), settings.get("pair", "")
@@ -253,7 +253,7 @@ def _find_layout(
 
 
 def _is_unlabeled(table: RawTable, layout: Layout) -> bool:
-    """Return whether a table has the text column of a layout but no label column of any usual name."""
+    """Return whether a table has the text column of the training table's layout, but no label column."""
     names = set(map(str, table.frame.columns))
     labels = names & set(layout.labels) or any(map(is_label_name, names))
     return table.header and layout.text in names and not labels

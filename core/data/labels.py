@@ -1,4 +1,4 @@
-"""Labels from cells: how they are written, which words they are, and which classes the words mean."""
+"""Reading of labels from table cells: how they are written, which words they are, and which classes are meant."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CHOICES = ("choices", "labels", "label", "taxonomy", "value", "name")
 def find_form(
     frame: pd.DataFrame, layout: Layout, separator: str = "", *, several: bool = False, file: str = ""
 ) -> Layout:
-    """Detect how the labels of a table are written, and return its layout with that form.
+    """Detect how the labels of a table are written (one, list, separated …), and return its layout with that form.
 
     `separator` is the sign between labels of a cell, `none` where each cell is one label; empty: found. `several`:
     texts have several labels, whatever this table looks like.
@@ -69,7 +69,7 @@ def find_form(
 
 
 def read_labels(frame: pd.DataFrame, layout: Layout, *, file: str = "") -> tuple[pd.Series, list[Finding]]:
-    """Return the label of each row as a word, or its labels as a sorted tuple of words, and the findings.
+    """Return each row's label as a word, or its labels as a sorted tuple of words, and findings about the labels.
 
     They are missing where the row does not say; an empty list, or 0 in every column, says that no label applies. Raises
     a DataError if a 0/1 column holds something else, or a list holds several labels and the others one each.
@@ -105,14 +105,14 @@ def _locate_errors(file: str, column: str) -> Iterator[None]:
 
 
 def map_label_columns(layout: Layout) -> dict[str, str]:
-    """Return label → its 0/1 column; a prefix `y_` that all columns share is removed."""
+    """Return label → name of its 0/1 column; a prefix `y_` that all label columns share is removed."""
     prefixed = all(name.startswith(PREFIX) for name in layout.labels)
     return {name.removeprefix(PREFIX) if prefixed else name: name for name in layout.labels}
 
 
 @dataclass(frozen=True)
 class LabelNames:
-    """The class names and the task in the `labels.json` of a folder."""
+    """The class names and the task in the file `labels.json` of a data folder."""
 
     names: dict[str, str]
     """Label value → class name, in class order."""
@@ -120,7 +120,7 @@ class LabelNames:
 
 
 def read_label_names(folder: Path, file: str = "labels.json") -> LabelNames | None:
-    """Read class names by label value from the `labels.json` of a folder; return None if there is none."""
+    """Read class names by label value from the `labels.json` of a data folder; return None if there is none."""
     path = folder / file
     if not path.is_file():
         return None
@@ -136,7 +136,7 @@ def read_label_names(folder: Path, file: str = "labels.json") -> LabelNames | No
 
 
 def encode_labels(rows: pd.DataFrame, classes: tuple[str, ...], task: Task = "single") -> pd.DataFrame:
-    """Return rows with labels as int64 positions in `classes` (several: a tuple); refuse unknown labels."""
+    """Return rows with labels as int64 class numbers (several labels: a tuple); refuse labels that are no class."""
     positions = {name: number for number, name in enumerate(classes)}
     strange = sorted(list_labels(rows["label"]) - set(classes))
     if strange:
@@ -149,7 +149,7 @@ def encode_labels(rows: pd.DataFrame, classes: tuple[str, ...], task: Task = "si
 
 
 def is_several(labels: pd.Series) -> bool:
-    """Return whether cleaned labels are tuples (several labels per text, or one per word)."""
+    """Return whether the labels of cleaned rows are tuples: several labels per text, or one per word."""
     return bool(len(labels)) and isinstance(labels.iloc[0], tuple)
 
 
@@ -159,19 +159,19 @@ def list_labels(labels: pd.Series) -> set[str]:
 
 
 def rename_labels(labels: pd.Series, names: Mapping[Any, str]) -> pd.Series:
-    """Rename labels by the map `names`; a row has one or several."""
+    """Rename the labels of rows by the map `names` (old → new); a row has one label or several."""
     if is_several(labels):
         return labels.map(lambda each: tuple(dict.fromkeys(names.get(word, word) for word in each)))
     return labels.map(lambda word: names.get(word, word)).astype("str")
 
 
 def sort_names(labels: pd.Series) -> tuple[str, ...]:
-    """Sort distinct labels naturally: numbers by value, words alphabetically, `item 2` before `item 10`."""
+    """Return the distinct labels in natural order: numbers by value, words by alphabet, `item 2` before `item 10`."""
     return tuple(sorted(list_labels(labels), key=to_natural_key))
 
 
 def to_natural_key(word: str) -> tuple[int, float, list[tuple[int, int | str]], str]:
-    """Return a natural sort key: numbers by value, then words, with the numbers in them by value; ties by text."""
+    """Return a key for sorting labels naturally: numbers by value, then words, with the numbers in them by value."""
     with contextlib.suppress(ValueError):
         if not math.isnan(number := float(word)):
             return 0, number, [], word
@@ -206,7 +206,7 @@ def _read_bits(values: pd.Series, file: str) -> pd.Series:
 
 
 def _refuse_scores(cells: Iterable[Any]) -> None:
-    """Refuse lists with a number or score for each class, such as `[0, 1, 0]` or `[0.2, 0.8]`."""
+    """Refuse label cells that hold a number or score for each class, such as `[0, 1, 0]` or `[0.2, 0.8]`."""
     rows = list(dict.fromkeys(tuple(map(as_word, _unpack_list(cell))) for cell in cells))
     of_bits = (
         len(rows) > 1 and {len(row) for row in rows} == {len(rows[0])} and all(set(row) <= set(BITS) for row in rows)
@@ -234,7 +234,7 @@ def _has_lists(cells: pd.Series) -> bool:
 
 
 def _as_object(cell: Any) -> dict[str, Any] | None:
-    """Return the object in a cell, parsed if it is text (empty if that fails); return None if there is no object."""
+    """Return the object in a label cell, parsed if it is JSON text (empty if that fails); None if there is none."""
     if isinstance(cell, dict):
         return cell
     if not isinstance(cell, str) or not _OBJECT.fullmatch(cell.strip()):
@@ -243,7 +243,7 @@ def _as_object(cell: Any) -> dict[str, Any] | None:
 
 
 def _decode_cell(cell: str) -> Any:
-    """Decode the JSON of a cell; return None if it is not JSON or too deeply nested."""
+    """Decode the JSON text of a label cell; return None if it is not JSON or too deeply nested."""
     try:
         return DECODER.decode(cell)
     except (json.JSONDecodeError, RecursionError):
@@ -253,7 +253,7 @@ def _decode_cell(cell: str) -> Any:
 
 
 def _read_choices(found: dict[str, Any]) -> list[Any] | None:
-    """Return the labels in an object such as `{"choices": ["calm", "joy"]}`, or None if it has none."""
+    """Return the labels in an annotation such as `{"choices": ["calm", "joy"]}`, or None if it has none."""
     value = next((found[key] for key in _CHOICES if isinstance(found.get(key), (list, str, int))), None)
     return value if value is None or isinstance(value, list) else [value]
 
@@ -265,7 +265,7 @@ def _divide_cell(cell: Any, layout: Layout) -> list[Any]:
 
 
 def _unpack_list(cell: Any) -> list[Any]:
-    """Return the parts of a list, or of a list written as text: `["a", "b"]`, `['a', 'b']`, `[0 3]`."""
+    """Return the labels in a cell with a list, or a list written as text: `["a", "b"]`, `['a', 'b']`, `[0 3]`."""
     if isinstance(cell, (list, tuple, np.ndarray)):
         return [label for part in cell for label in _unpack_part(part)]
     if (found := _as_object(cell)) is not None:
@@ -303,7 +303,7 @@ def _take_distinct(cells: pd.Series) -> pd.Series:
 
 
 def _find_mark(labels: Sequence[str]) -> str:
-    """Find the separator of labels such as `pharma rushed`, where `pharma` and `rushed` occur too; empty if none."""
+    """Find the separator of labels in cells such as `pharma rushed`, where both also occur alone; empty if none."""
     # A blank or comma counts if nine in ten of the parts also stand alone; `;` and `|` are in no label's name.
     for mark in MARKS:
         parts = [{part.strip() for part in str(value).split(mark)} - {""} for value in labels]

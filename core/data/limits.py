@@ -1,4 +1,4 @@
-"""Limits on the size and cost of reading a file. Imports nothing heavy."""
+"""Limits on the size and cost of reading a data file. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MEGABYTE = 1024**2
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits for reading a file; a larger file is refused with a message, never truncated.
+    """The limits for reading a data file; a larger file is refused with a message, never truncated.
 
     Megabytes of memory and seconds of the process that reads it; megabytes of the file, of a packed one when unpacked;
     cells: rows times columns; characters of one cell.
@@ -38,7 +38,7 @@ class Limits:
 
 
 def get_limits() -> Limits:
-    """Return the limits of this process: the defaults, changed by SENTISCOPE_LIMITS; refuse an unknown limit."""
+    """Return the limits for reading data files: defaults changed by SENTISCOPE_LIMITS; refuse an unknown limit."""
     return _parse_limits(os.environ.get(VARIABLE, ""))
 
 
@@ -57,7 +57,7 @@ def _parse_limits(settings: str) -> Limits:
 def make_error(
     found: str, name: str, *, file: str | None = None, row: int | None = None, field: str | None = None, part: str = ""
 ) -> DataError:
-    """Return the error for a file that exceeds the limit `name`.
+    """Return the DataError for a file that exceeds the reading limit `name`.
 
     `found` says what it asks for, `part` how a part of the file is made; file, row and field are those of the message.
     """
@@ -74,13 +74,13 @@ def make_error(
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a regular file completely; refuse anything else, and a file that is larger than allowed."""
+    """Read the bytes of a regular file; refuse anything else, and a file that is larger than allowed."""
     with _convert_errors(path):
         return read_regular(path, get_limits().size * MEGABYTE)
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a regular file at its beginning; refuse the same files as `read_bytes`."""
+    """Open a regular file at its beginning; refuse anything else, and a file that is larger than allowed."""
     with _convert_errors(path):
         return open_regular(path, get_limits().size * MEGABYTE)
 
@@ -100,7 +100,7 @@ def _convert_errors(path: Path) -> Iterator[None]:
 
 
 def check_shape(rows: int, columns: int, *, file: str) -> None:
-    """Refuse a table of more rows, columns or cells than allowed."""
+    """Refuse a table with more rows, columns or cells than the limits allow."""
     limits = get_limits()
     if columns > limits.columns:
         raise make_error(f"the table has {count(columns)} columns", "columns", file=file)

@@ -44,7 +44,7 @@ def hash_texts(texts: Sequence[str]) -> np.ndarray:
 
 
 def write_lineage(folder: Path, texts: Sequence[str]) -> Path:
-    """Write the digests of texts to a file named after its content, and return its path; equal sets share a file."""
+    """Write the digests of training texts to a file named after its content; return the path; equal sets share it."""
     digests = np.unique(hash_texts(texts))
     path = folder / _name_file(digests)
     if path.is_file():
@@ -58,7 +58,7 @@ def write_lineage(folder: Path, texts: Sequence[str]) -> Path:
 
 
 def read_lineage(path: str | Path) -> np.ndarray:
-    """Read the sorted digests of a file, shape (n,), uint64; refuse a file whose content does not match its name."""
+    """Read the sorted digests of training texts, (n,) uint64; refuse a file whose content does not match its name."""
     found = resolve_path(str(path), limit=LARGEST)
     wrong = DataError("does not hold the digests of texts that its name says", file=found.name)
     try:
@@ -75,7 +75,7 @@ def read_lineage(path: str | Path) -> np.ndarray:
 
 
 def find_learned(texts: Sequence[str], files: Iterable[str | Path]) -> np.ndarray:
-    """Return which of n texts occur in any of the files, shape (n,), bool; errors are those of `read_lineage`."""
+    """Return a mask of the texts whose digests are in any lineage file, (n,) bool; errors as of `read_lineage`."""
     digests, found = hash_texts(texts), np.zeros(len(texts), bool)
     for file in files:
         found |= np.isin(digests, read_lineage(file))
@@ -85,7 +85,7 @@ def find_learned(texts: Sequence[str], files: Iterable[str | Path]) -> np.ndarra
 def drop_learned(
     given: Splits, beside: pd.DataFrame | None, files: Sequence[str]
 ) -> tuple[Splits, pd.DataFrame | None, list[str]]:
-    """Remove rows whose text is in these files from all splits but train; raise an error if too few are left."""
+    """Remove rows whose text is in the lineage `files` of a model from all splits but train; error if few are left."""
     if not files:
         return given, beside, []
     kept, notes = dict(given), list[str]()

@@ -147,7 +147,7 @@ def _find_language(names: tuple[str, ...]) -> str:
 
 
 def resolve_data_path(name: str) -> Path:
-    """Return the path that `name` means if it is not a registered data set; refuse a path that cannot be opened."""
+    """Return the path that a data name means if it is no registered data set; refuse a path that cannot be opened."""
     try:
         return resolve_path(name, folders=True)
     except DataError:
@@ -171,7 +171,7 @@ def _load_path(config: DataConfig) -> tuple[LabeledSplits, str]:
 
 
 def _rename_classes(found: LabeledSplits, config: DataConfig, others: Sequence[str] = ()) -> LabeledSplits:
-    """Rename, merge, drop and order classes; `others` are the labels of added sets, which may be renamed too."""
+    """Rename, merge, drop and order the classes of a data set; `others`: further labels that renames may name."""
     names, order = config.parse_renames(), config.parse_order()
     if not names and not order:
         return found
@@ -196,7 +196,7 @@ def _encode_labels(found: LabeledSplits, given: Splits) -> Splits:
 
 
 def _relabel_rows(rows: pd.DataFrame, names: Mapping[Any, str]) -> pd.DataFrame:
-    """Rename the labels of rows; remove labels with an empty name, and rows that lose all their labels."""
+    """Rename the labels of rows; remove labels renamed to an empty name, and rows that lose all their labels."""
     labels = rename_labels(rows["label"], names)
     if not is_several(labels):
         return rows.assign(label=labels)[(labels != "").to_numpy()].reset_index(drop=True)
@@ -223,7 +223,7 @@ def _load_source(source: DataSource, config: DataConfig) -> tuple[LabeledSplits,
 
 
 def _name_published_labels(found: LabeledSplits, source: DataSource) -> LabeledSplits:
-    """Name the labels of published files, which have no `labels.json`, with the class names of their source."""
+    """Replace the labels of published files, which have no `labels.json`, by the class names of their data set."""
     if set(found.classes) <= set(source.classes):
         classes = tuple(name for name in source.classes if name in found.classes)
         return dataclasses.replace(found, classes=classes)
@@ -293,7 +293,7 @@ def _check_classes(found: LabeledSplits, name: str) -> None:
 
 
 def _drop_untrained(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
-    """Remove classes without a training row from all splits, and renumber the others."""
+    """Remove classes without a training row from all splits, and renumber the other classes."""
     trained = sorted(given[TRAIN if TRAIN in given else WHOLE]["label"].explode().dropna().unique())
     if len(trained) == len(classes):
         return given, classes, []
@@ -309,7 +309,7 @@ def _drop_untrained(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tu
 
 
 def _report_new_tags(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
-    """Return rows and tags unchanged, with notes on tags that no training word has; they count as missed."""
+    """Report word tags that no training word has, as they count as missed; return splits and classes unchanged."""
     trained = {tag for tags in given[TRAIN if TRAIN in given else WHOLE]["label"] for tag in tags}
     names = {classes[tag] for tag in trained}
     if OUTSIDE not in names or len(names) < 2:
@@ -326,7 +326,7 @@ def _report_new_tags(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, t
 
 
 def _replace_numbers(rows: pd.DataFrame, place: dict[int, int]) -> pd.DataFrame:
-    """Replace class numbers by those in `place`; remove other classes, and rows that lose all their labels."""
+    """Replace class numbers of rows by the map `place`; remove other classes, and rows that lose all their labels."""
     if not is_several(rows["label"]):
         rows = rows[rows["label"].isin(place)].reset_index(drop=True)
         return rows.assign(label=rows["label"].map(place).astype("int64"))
@@ -375,7 +375,7 @@ def _split_again(given: Splits, config: DataConfig, source: DataSource | None) -
 
 
 def _split_fold(given: Splits, config: DataConfig, source: DataSource | None) -> tuple[Splits, list[str]]:
-    """Split for cross-validation: one fold is test, the rest train and validation; a given test split is ignored."""
+    """Split rows for cross-validation: one fold is test, the rest train and validation; ignore a given test split."""
     rows = pd.concat([given[name] for name in (WHOLE, TRAIN, VALIDATION) if name in given], ignore_index=True)
     held, rest = splits.select_fold(_get_strata(rows), config.folds, config.fold, config.seed)
     made, _ = _split_train({TRAIN: _take_rows(rows, rest), TEST: _take_rows(rows, held)}, config, source)
@@ -390,7 +390,7 @@ def _split_fold(given: Splits, config: DataConfig, source: DataSource | None) ->
 def _divide_rows(
     rows: pd.DataFrame, cut: Callable[[splits.Indices], Sequence[splits.Indices]], config: DataConfig
 ) -> list[pd.DataFrame]:
-    """Divide rows into stratified parts by the split rule of the settings; the training part comes first."""
+    """Divide rows into stratified parts; unless `split_rule` is 1, each has every class of at least three rows."""
     strata = _get_strata(rows)
     parts = cut(strata)
     covered = parts if config.split_rule == 1 else splits.cover_classes(strata, parts, config.seed)
@@ -424,7 +424,7 @@ def _split_validation(given: Splits, config: DataConfig) -> tuple[Splits, list[s
 
 
 def _limit_train(train: pd.DataFrame, config: DataConfig, places: Sequence[int]) -> tuple[pd.DataFrame, str]:
-    """Reduce the training rows; `places` are the file's class numbers, so that `data.order` has no influence."""
+    """Reduce the training rows to `config.limit`; `places` are class numbers that do not depend on `data.order`."""
     if config.limit < len(places):
         raise ConfigError(f"data.limit={config.limit}: at least {len(places)}, one training row for each class")
     strata = _get_strata(_replace_numbers(train, dict(enumerate(places))))
@@ -449,7 +449,7 @@ def _hash_splits(made: Splits, classes: tuple[str, ...]) -> str:
 
 
 def _hash_rows(rows: pd.DataFrame) -> str:
-    """Return the SHA-256 of labels and texts; text lengths are included, as joined texts have no boundaries."""
+    """Return the SHA-256 of the labels and texts of rows; text lengths are hashed too, as they mark text boundaries."""
     texts = rows["text"].tolist()
     digest = hashlib.sha256(np.array([len(text) for text in texts], dtype="<i8").tobytes())
     for numbers in _flatten_labels(rows["label"]):
@@ -460,7 +460,7 @@ def _hash_rows(rows: pd.DataFrame) -> str:
 
 
 def _flatten_labels(labels: pd.Series) -> list[np.ndarray]:
-    """Return the labels in a flat array; if rows have several, the number of labels of each row comes first."""
+    """Return the labels of rows in a flat array; if rows have several, the number of labels of each row comes first."""
     if not is_several(labels):
         return [labels.to_numpy(np.int64)]
     return [labels.map(len).to_numpy(np.int64), np.array([n for each in labels for n in each], np.int64)]

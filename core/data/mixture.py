@@ -51,7 +51,7 @@ def mix_splits(names: Sequence[str], config: DataConfig, load: Load) -> LabeledS
 
 
 def exclude_texts(given: Splits, names: Iterable[str], load: Load) -> tuple[Splits, list[str]]:
-    """Remove the training texts that other data sets hold in validation, test or further splits."""
+    """Remove training texts that occur in the validation, test or further splits of other data sets."""
     notes = []
     for name in names:
         given, note = _drop_texts(
@@ -95,7 +95,7 @@ def add_texts(
 
 
 def _select_classes(added: Dataset, split: str, classes: Sequence[str], config: DataConfig) -> pd.DataFrame:
-    """Return the rows of a split whose renamed class is in `classes`, with labels as positions there."""
+    """Return the rows of an added data set's split whose renamed class is in `classes`, with their class numbers."""
     names = config.parse_renames()
     said = [names.get(label, label) for label in added.classes]
     codes = {old: classes.index(new) for old, new in enumerate(said) if new in classes}

@@ -51,7 +51,7 @@ WRITINGS = {
 
 @dataclass(frozen=True)
 class GarbledText:
-    """Text that was in one encoding and read as another."""
+    """Garbled text (mojibake): text that was written in one encoding and read as another, with an example."""
 
     places: int
     """Runs of characters, or lines."""
@@ -62,7 +62,7 @@ class GarbledText:
 
 
 def find_garbled(text: str) -> GarbledText | None:
-    """Find text that was garbled before it came into this file; None: there is none."""
+    """Find text that was decoded wrongly (mojibake) before it was written to a file; None: there is none."""
     sample = text[:_SAMPLE]
     if sample.isascii():
         return None
@@ -77,7 +77,7 @@ def find_garbled(text: str) -> GarbledText | None:
 
 @functools.lru_cache(1 << 14)
 def _decode_run(run: str) -> tuple[str, str] | None:
-    """Decode a run of characters as the UTF-8 that it once was, and return its wrong encoding; None: not UTF-8.
+    """Return a garbled run of characters as the UTF-8 it once was, and the encoding it was read as; None: not UTF-8.
 
     A single character has to be a usual one: `’é` of good French would be an Armenian letter.
     """
@@ -94,7 +94,7 @@ def _decode_run(run: str) -> tuple[str, str] | None:
 
 
 def _find_wide(text: str) -> GarbledText | None:
-    """Find UTF-8 that was read as an encoding of Chinese or Japanese: most of its runs are UTF-8 again."""
+    """Find UTF-8 that was read as a Chinese or Japanese encoding: most of its runs decode to UTF-8 again."""
     runs = Counter(islice(_WIDE_RUN.findall(text), _WIDE_RUNS))
     for codec in ("gbk", "cp932"):
         found = [(run, meant) for run in runs if (meant := _decode_wide(run, codec))]
@@ -104,14 +104,14 @@ def _find_wide(text: str) -> GarbledText | None:
 
 
 def _decode_wide(run: str, codec: str) -> str:
-    """Decode a run as UTF-8 that may lack a few bytes; return an empty text if it is not UTF-8."""
+    """Decode a garbled run as UTF-8 that may lack a few bytes; return an empty text if it is not UTF-8."""
     data = run.encode(codec, "ignore") if _WIDE_LETTER.search(run) else b""
     meant = data.decode("utf-8", "ignore")
     return meant if not meant.isascii() and 4 * len(meant.encode()) >= 3 * len(data) else ""
 
 
 def _find_legacy(text: str) -> GarbledText | None:
-    """Find a legacy encoding that was read as another: its letters make words, and those of the text do not."""
+    """Find text whose legacy encoding was read as another: decoded again, its letters make words."""
     lines = [line.replace("\ufffd", "?") for line in dict.fromkeys(text.split("\n")) if not line.isascii()]
     best, found = _LEAST_GAIN, None
     for codec in _READ_AS:
@@ -130,7 +130,7 @@ def _find_legacy(text: str) -> GarbledText | None:
 
 
 def _encode_text(text: str, codec: str) -> bytes:
-    """Encode a text, empty if it cannot be; bytes that Windows leaves undefined are themselves."""
+    """Encode a text in a legacy encoding; empty if impossible; bytes that Windows leaves undefined are kept."""
     try:
         return text.encode(codec, "latin-1-rest" if codec.startswith("cp125") else "strict")
     except UnicodeError:

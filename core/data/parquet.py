@@ -35,7 +35,7 @@ def read_parquet(path: Path) -> pd.DataFrame:
 
 
 def parse_parquet(data: bytes, file: str) -> pd.DataFrame:
-    """Return the rows of a Parquet file without the pandas index; refuse a damaged or too large file."""
+    """Parse the bytes of a Parquet file to a data frame without the pandas index; refuse a damaged or large file."""
     with _convert_errors(file):
         table = _read_table(data, file)
         frame = table.to_pandas(ignore_metadata=True)
@@ -46,7 +46,7 @@ def parse_parquet(data: bytes, file: str) -> pd.DataFrame:
 def apply_class_names(
     frame: pd.DataFrame, classes: Mapping[str, tuple[str, ...]]
 ) -> tuple[pd.DataFrame, list[Finding]]:
-    """Replace class numbers by the class names that a file gives; numbers without a name stay."""
+    """Replace class numbers in table columns by the class names that the file gives; numbers without a name stay."""
     found: list[Finding] = []
     for column, names in classes.items():
         if column not in frame.columns:
@@ -61,7 +61,7 @@ def apply_class_names(
 
 
 def read_class_names(data: bytes) -> dict[str, tuple[str, ...]]:
-    """Return column → class names for columns that the library `datasets` wrote as `ClassLabel` features."""
+    """Return column → class names for columns of a Parquet file that `datasets` wrote as `ClassLabel` features."""
     try:
         features = json.loads((pq.read_schema(pa.BufferReader(data)).metadata or {})[_HUB])["info"]["features"]
         return {column: names for column, feature in features.items() if (names := _find_class_names(feature))}
@@ -70,7 +70,7 @@ def read_class_names(data: bytes) -> dict[str, tuple[str, ...]]:
 
 
 def read_viewer_classes(whole: Any) -> dict[str, tuple[str, ...]]:
-    """Return column → class names from the features in an answer of the hub's data viewer."""
+    """Return column → class names from an answer of the Hugging Face hub's data viewer."""
     features = whole.get("features") if isinstance(whole, dict) else None
     given = [each for each in features if isinstance(each, dict)] if isinstance(features, list) else []
     return {str(each.get("name")): names for each in given if (names := _find_class_names(each.get("type")))}
@@ -93,14 +93,14 @@ def _name_cell(cell: Any, names: dict[Any, str]) -> Any:
 
 
 def read_batches(stream: BinaryIO, file: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """Return the schema of a Parquet file and an iterator over its batches, with the columns of `read_parquet`."""
+    """Return the schema of a Parquet file and an iterator over its batches of rows, without the pandas index."""
     with _convert_errors(file):
         schema = pq.ParquetFile(stream).schema_arrow.remove_metadata()
         kept = [place for place, name in enumerate(schema.names) if not _INDEX.fullmatch(name)]
         names = make_unique(schema.names)
 
     def check_batches() -> Iterator[pa.RecordBatch]:
-        """Read and check the batches."""
+        """Yield the batches of a Parquet file's rows, with their text checked."""
         with _convert_errors(file):
             for batch in _iterate_batches(stream, file):
                 for place in kept:
@@ -159,7 +159,7 @@ def _check_words(column: pa.ChunkedArray | pa.Array, name: str, file: str) -> No
 
 
 def _check_claims(metadata: pq.FileMetaData, file: str) -> list[str]:
-    """Refuse a file whose declared size is too large, and return its flat text columns."""
+    """Refuse a Parquet file whose declared size is too large, and return its flat text columns."""
     limits.check_shape(metadata.num_rows, metadata.num_columns, file=file)
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     size = sum(group.column(n).total_uncompressed_size for group in groups for n in range(metadata.num_columns))

@@ -1,4 +1,4 @@
-"""Reading of data sets in their published layout, in batches, so that memory does not grow with the rows."""
+"""Reading of data sets in their authors' file layout, in batches, so that memory does not grow with the rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DELIMITERS = {"comma": ",", "tab": "\t"}
 
 @dataclass
 class PublishedSplit:
-    """A split while it is read; `list_notes` and `rows` are complete once all batches have been read."""
+    """A split of a published data set while it is read; `list_notes` and `rows` are complete after all batches."""
 
     name: str
     layout: PublishedLayout
@@ -35,11 +35,11 @@ class PublishedSplit:
 
     @property
     def schema(self) -> pa.Schema:
-        """The schema: `text`, `label` (a class name) and the further columns, all strings."""
+        """The Arrow schema of a published split: `text`, `label` (a class name) and further columns, all strings."""
         return pa.schema({name: pa.large_string() for name in ("text", "label", *self.layout.kept)})
 
     def read_batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield the rows in batches of some thousand; refuse a file in another layout, with row and field."""
+        """Yield the rows of a published split in batches of some thousand; refuse a file in another layout."""
         rows = _read_lines(self) if self.layout.form == "lines" else _read_table(self)
         while block := list(islice(rows, AT_ONCE)):
             limits.check_shape(self.rows + len(block), len(self.layout.columns) or 2, file=self.files[0].name)
@@ -52,7 +52,7 @@ class PublishedSplit:
             raise DataError(f"has no row with a text; {describe_expected(self.layout)}", file=self.files[0].name)
 
     def list_notes(self) -> list[str]:
-        """Report rows that were left out, and a number of rows that differs from the published one."""
+        """Report rows of a published split that were left out, and a row count that differs from the published one."""
         said = [f"{self.name}: {plural(self.left_out, 'row')} without a text left out"] if self.left_out else []
         whole, rows = self.layout.rows.get(self.name), self.rows + self.left_out
         if whole and whole != rows:
@@ -61,7 +61,7 @@ class PublishedSplit:
 
 
 def find_splits(folder: Path, layout: PublishedLayout) -> list[PublishedSplit]:
-    """Return the splits of a folder in this layout; refuse a folder with missing files."""
+    """Return the splits of a data set in its published layout from a folder; refuse a folder with missing files."""
     if lacking := layout.list_missing(folder):
         raise DataError(
             f"{_join_names(lacking)} {'is' if len(lacking) == 1 else 'are'} not there; {describe_expected(layout)}",
@@ -74,7 +74,7 @@ def find_splits(folder: Path, layout: PublishedLayout) -> list[PublishedSplit]:
 
 
 def describe_expected(layout: PublishedLayout) -> str:
-    """Describe the files that a folder should hold, and the alternative layout."""
+    """Describe the files that the folder of a published data set should hold, and the alternative layout."""
     return (
         f"as published ({layout.where}) it holds {layout.describe_layout()}. Files in another layout, such as train.csv"
         f" with column names, can be read if {OWN_LAYOUT} is in the same folder"

@@ -1,4 +1,4 @@
-"""Decisions and findings about a file that was read: encoding, table format and columns."""
+"""Decisions and findings about how a data file was read: encoding, table format and columns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _REPEAT = re.compile(r" \(\d+\)$")
 
 
 def describe_encoding(decoded: DecodedText) -> tuple[list[ReadingDecision], list[Finding]]:
-    """Return how a text file was decoded; a guessed encoding is a warning."""
+    """Return the decisions and findings on how a text file was decoded; a guessed encoding is a warning."""
     findings = []
     if guessed := bool(decoded.others) and not decoded.named:
         first, _, second = decoded.encoding.partition("+")
@@ -76,7 +76,7 @@ def _can_be(decoded: DecodedText, encoding: str) -> bool:
 
 
 def describe_encodings(files: Mapping[str, DecodedText]) -> tuple[tuple[ReadingDecision, ...], tuple[str, ...]]:
-    """Return how the files of a folder were decoded; ASCII files count only if there are no others."""
+    """Return decisions and notes on how a folder's files were decoded; ASCII files count only if all are ASCII."""
     strange = {name: each for name, each in files.items() if not each.text.isascii()} or files
     groups: dict[str, dict[str, DecodedText]] = {}
     for name, each in strange.items():
@@ -93,7 +93,7 @@ def describe_encodings(files: Mapping[str, DecodedText]) -> tuple[tuple[ReadingD
 
 
 def describe_table(parsed: ParsedTable, quoting: str = "") -> tuple[list[ReadingDecision], list[Finding]]:
-    """Return how a delimited text was parsed; `quoting` is the user's setting."""
+    """Return the decisions and findings on how a delimited text was parsed; `quoting` is the user's setting."""
     proof = shorten(" | ".join(parsed.rows[0]), 100) if parsed.rows else ""
     decisions = [
         ReadingDecision(
@@ -113,7 +113,7 @@ def describe_table(parsed: ParsedTable, quoting: str = "") -> tuple[list[Reading
 
 
 def describe_head(head: TableHead) -> ReadingDecision:
-    """Return the decision whether a row names the columns."""
+    """Return the reading decision on whether a row of a table names its columns."""
     proof = " | ".join(head.cells or head.columns)
     return ReadingDecision(
         "header", "yes" if head.named else "no", ("no" if head.named else "yes",), "data.header", shorten(proof, 100)
@@ -121,7 +121,7 @@ def describe_head(head: TableHead) -> ReadingDecision:
 
 
 def find_left_out(head: TableHead, repeated: int) -> list[Finding]:
-    """Report rows around the header that were left out, and rows below that repeat it."""
+    """Report rows around a table's header that were left out, and rows below that repeat the header."""
     titles = f"{plural(head.titles, 'row')} above the {'header' if head.named else 'table'} left out"
     again = f"{plural(repeated, 'row')} that {'repeats' if repeated == 1 else 'repeat'} the header left out"
     return [
@@ -132,7 +132,7 @@ def find_left_out(head: TableHead, repeated: int) -> list[Finding]:
 
 
 def describe_sheet(sheet: str, sheets: Sequence[str], frame: pd.DataFrame) -> list[ReadingDecision]:
-    """Return which table was read from a file with several; empty if the file has one."""
+    """Return the decision on which table was read from a file with several (sheet, key …); empty if it has one."""
     others = tuple(each for each in sheets if each != sheet)
     if not others:
         return []
@@ -143,7 +143,7 @@ def describe_sheet(sheet: str, sheets: Sequence[str], frame: pd.DataFrame) -> li
 def describe_columns(
     frame: pd.DataFrame, columns: Sequence[ColumnProfile], layout: Layout, asked: Mapping[str, object]
 ) -> tuple[list[ReadingDecision], list[Finding]]:
-    """Return which columns were chosen, and the alternatives; `asked` are the user's settings."""
+    """Return the decisions on which columns hold texts and labels; `asked` are the user's settings."""
     if layout.form == "tags":
         return [], []
     found = _find_unasked(frame, columns) if any(map(asked.get, _OF_COLUMNS)) else layout
@@ -177,7 +177,7 @@ def describe_columns(
 
 
 def _find_unasked(frame: pd.DataFrame, columns: Sequence[ColumnProfile]) -> Layout | None:
-    """Return the layout that is found without the user's settings, or None if that raises an error."""
+    """Return the column layout that is found without the user's settings, or None if that raises an error."""
     try:
         return find_form(frame, choose_columns(frame, columns))
     except DataError:
@@ -185,7 +185,7 @@ def _find_unasked(frame: pd.DataFrame, columns: Sequence[ColumnProfile]) -> Layo
 
 
 def _put_first(found: str, others: Sequence[ColumnProfile], chosen: str) -> tuple[str, ...]:
-    """Return the names of alternative columns; the one found without a setting comes first."""
+    """Return the names of alternative columns; the one found without the user's setting comes first."""
     names = dict.fromkeys((*filter(None, [found]), *(each.name for each in others)))
     return tuple(name for name in names if name != chosen)[:MOST]
 
@@ -195,7 +195,7 @@ def _is_guessed(layout: Layout, asked: Mapping[str, object]) -> bool:
 
 
 def _describe_form(layout: Layout, found: Layout | None, proof: str) -> list[ReadingDecision]:
-    """Return how several labels in a cell are written, even if the user chose one label per cell."""
+    """Return the decision on how several labels in a cell are written, even if the user chose one label per cell."""
     before = [found.mark or ";"] if found and found.form in ("list", "separated") else []
     if layout.form in ("list", "separated"):
         others = tuple(dict.fromkeys(["none", *before]))
@@ -207,7 +207,7 @@ def _describe_form(layout: Layout, found: Layout | None, proof: str) -> list[Rea
 
 
 def _find_same_names(columns: Sequence[ColumnProfile], layout: Layout, asked: Mapping[str, object]) -> list[Finding]:
-    """Find columns named like the text or label column, apart from case or the number of a repeat."""
+    """Find other columns named like the text or label column, apart from case or the number of a repeat."""
     found = []
     for role, taken in (("text", layout.text), ("label", layout.label)):
         same = [each.name for each in columns if each.name != taken and _fold_name(each.name) == _fold_name(taken)]
@@ -225,7 +225,7 @@ def _fold_name(name: str) -> str:
 
 
 def describe_rows(findings: Sequence[Finding], kept: int, rows: int) -> list[ReadingDecision]:
-    """Return which labels were merged, how many rows were kept, and why the others were left out."""
+    """Return decisions on which labels were merged, how many rows were kept, and why the others were left out."""
     decisions = [
         ReadingDecision("labels", "merged", proof=each.message) for each in findings if each.kind == "labels-merged"
     ]
@@ -246,7 +246,7 @@ def _show_values(values: pd.Series) -> str:
 
 
 def format_delimiter(delimiter: str) -> str:
-    """Format a delimiter as in `data.delimiter`."""
+    """Format a delimiter as in the setting `data.delimiter`, such as `tab` or `blank`."""
     return {"\t": "tab", " ": "blank", "": "none"}.get(delimiter, delimiter)
 
 
@@ -273,7 +273,7 @@ def _report_table(parsed: ParsedTable) -> list[Finding]:
 
 
 def _find_non_ascii(text: str) -> str:
-    """Return an excerpt of the line with the first non-ASCII character; if there is none, of the first line."""
+    """Return an excerpt of a text's first line with a non-ASCII character; if there is none, of its first line."""
     found = re.search("[^\x00-\x7f]", text)
     at = found.start() if found else 0
     start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at), at - 40) + 1

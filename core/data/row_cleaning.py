@@ -1,4 +1,4 @@
-"""Labelled rows from the chosen columns: rows left out, repaired and refused, each with its count."""
+"""Cleaning of a table's labelled rows: rows left out, texts repaired and labels refused, each with its count."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _CLASS_NAMES = frozenset("label labels class classes category target intent y go
 def clean_rows(
     frame: pd.DataFrame, layout: Layout, *, file: str = "", withheld: str = ""
 ) -> tuple[pd.DataFrame, list[Finding]]:
-    """Return the rows with a usable text and label, with a new index, and the findings.
+    """Return the rows of a table with a usable text and label, with a new index, and findings about the rows.
 
     They have the columns `text` (str; both texts of a pair, see `core.text.text_pairs.join_pair`), `label` (str; a
     tuple for several labels) and the others of the table. A label equal to `withheld` means no label. Raises a
@@ -75,7 +75,7 @@ def clean_rows(
 
 
 def examine_rows(rows: pd.DataFrame, *, to_train: bool = True, column: str = "") -> list[Finding]:
-    """Return findings about cleaned rows: duplicates, label conflicts, long texts and classes, including refusals.
+    """Return findings about cleaned labelled rows: duplicates, label conflicts, long texts and unusable classes.
 
     `to_train` asks for enough rows of two classes; the name of the label column may say that many numbers are classes.
     """
@@ -108,7 +108,7 @@ def examine_classes(rows: pd.DataFrame, *, to_train: bool = True, column: str = 
 
 
 def refuse_quoted(labels: pd.Series, file: str) -> None:
-    """Refuse labels that begin or end with a quote, as the quoting of the file was not understood."""
+    """Refuse labels that begin or end with a quote, a sign that the quoting of the file was not understood."""
     for word in sorted(list_labels(labels)):
         ends = word[:1] in _QUOTES or word[-1:] in _QUOTES
         inside = word.rstrip("),;]")
@@ -148,7 +148,7 @@ def _join_pairs(texts: pd.Series, seconds: pd.Series, usable: pd.Series, column:
 
 
 def _resolve_escaped(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
-    r"""Replace literal \uXXXX escapes if a notable share of texts has them (an export fault); keep rare ones."""
+    r"""Replace literal \uXXXX escapes in texts if a notable share has them (an export fault); keep rare ones."""
     number = int(texts.str.contains(_ESCAPE, regex=True).sum())
     if number <= max(1, _ESCAPED_SHARE * len(texts)):
         return texts, []
@@ -168,7 +168,7 @@ def _find_lost(texts: pd.Series) -> list[Finding]:
 
 
 def _resolve_escapes(text: str) -> str:
-    """Replace the escapes in a text; each text of a pair separately, as an escape may become the pair mark."""
+    """Replace Unicode escapes in a text; in each text of a pair separately, as one may become the pair mark."""
     parts = [
         replace_surrogates(_ESCAPE.sub(lambda found: chr(int(found[0][2:], 16)), part))
         for part in split_pair(text) or [text]
@@ -183,7 +183,7 @@ def _describe_pairs(layout: Layout, rows: pd.DataFrame) -> list[Finding]:
 
 
 def _describe_labels(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> list[Finding]:
-    """Describe how several labels per text are written, or 0/1 columns that might be labels."""
+    """Return findings on how several labels per text are written, or on 0/1 columns that might be labels."""
     if layout.task == "single":
         bits = find_bits(frame, [name for name in map(str, frame.columns) if name not in layout.taken])
         message = f"{len(bits)} columns hold only 0 and 1; if they are labels, name them: data.label="
@@ -216,7 +216,7 @@ def _find_too_many(counts: pd.Series, rows: int, column: str) -> list[Finding]:
 
 
 def _fold_label(label: str) -> str:
-    """Return a form that is equal for labels that look the same to a reader; a number as its value."""
+    """Return a folded label, equal for labels that look the same to a reader; numbers are folded to their value."""
     seen = unicodedata.normalize("NFKC", label).casefold().translate(_LOOK_ALIKES)
     seen = "".join(each for each in seen if each.isspace() or unicodedata.category(each) not in ("Cc", "Cf"))
     seen = seen.strip().rstrip(".:!") or seen
@@ -245,7 +245,7 @@ def _find_scarce(counts: pd.Series, rows: int) -> list[Finding]:
 
 
 def find_alike(labels: Collection[str]) -> list[Finding]:
-    """Report distinct labels that look the same to a reader."""
+    """Report distinct labels that look the same to a reader, such as ones that differ only in case or spacing."""
     alike = dict[str, list[str]]()
     for label in sorted(labels):
         alike.setdefault(_fold_label(label), []).append(label)

@@ -50,7 +50,7 @@ _OWN["ARROW_DEFAULT_MEMORY_POOL"] = "system"
 
 
 def inspect_file(path: Path, reading: dict[str, str]) -> FileReport:
-    """Describe what a file holds when read with the settings `reading`; see `core.data.labeled_files.inspect_file`."""
+    """Report on a data file that a sandboxed subprocess reads; see `core.data.labeled_files.inspect_file`."""
     with _run_reader("report", path, reading) as (answer, _):
         report = _decode_report(answer.report)
         assert report is not None
@@ -58,12 +58,12 @@ def inspect_file(path: Path, reading: dict[str, str]) -> FileReport:
 
 
 def read_labeled(path: Path, reading: dict[str, str], *, to_train: bool = True) -> LabeledSplits:
-    """Read the labelled rows of a file or folder (`core.data.labeled_files`); takes the arguments of `inspect_file`."""
+    """Read the labelled rows of a file or folder in a sandboxed subprocess; arguments as of `inspect_file`."""
     return _ask_labeled("labeled", path, {**reading, "to_train": to_train})
 
 
 def read_published(path: Path, name: str) -> LabeledSplits:
-    """Read the splits of a named data set from its published files; see `core.data.published_reader`."""
+    """Read the splits of a named data set from its published files in a sandboxed subprocess."""
     return _ask_labeled("published", path, {"name": name})
 
 
@@ -78,7 +78,7 @@ def _ask_labeled(way: str, path: Path, reading: Mapping[str, str | bool]) -> Lab
 
 @dataclass(frozen=True)
 class ReadRows:
-    """The rows of an unlabelled file, in batches on disk; pairs have a column of second texts too."""
+    """The rows of an unlabelled file, in batches on disk; text pairs have a column of second texts too."""
 
     text: str
     rows: int
@@ -88,15 +88,15 @@ class ReadRows:
     notes: tuple[str, ...] = ()
 
     def get_texts(self, batch: pa.RecordBatch) -> list[str]:
-        """Return the texts of a batch; the two texts of a pair are joined."""
+        """Return the texts of a batch of rows; the two texts of a pair are joined."""
         firsts = batch.column(self.text).to_pylist()
         return list(map(join_pair, firsts, batch.column(self.second).to_pylist())) if self.second else firsts
 
     def as_pairs(self, first: str, second: str, file: str) -> ReadRows:
-        """Return the rows as pairs from two columns; a row with a missing text raises an error when it is reached."""
+        """Return the rows as text pairs from two columns; a row with a missing text raises an error when reached."""
 
         def check_batches() -> Iterator[pa.RecordBatch]:
-            """Yield the batches; refuse a row with a missing text."""
+            """Yield the batches of text pairs; refuse a row with a missing text."""
             before = 0
             for batch in self.batches:
                 for name in (first, second):
@@ -111,7 +111,7 @@ class ReadRows:
 
 @contextlib.contextmanager
 def read_rows(path: Path, reading: dict[str, str], *, lines: bool = False) -> Iterator[ReadRows]:
-    """Read the rows of an unlabelled file (`core.data.stream.stream_rows`); they exist while the context is open."""
+    """Read the rows of an unlabelled file in a sandboxed subprocess; they exist while the context is open."""
     import pyarrow as pa
 
     with _run_reader("rows", path, {**reading, "lines": lines}) as (answer, folder):
@@ -121,25 +121,25 @@ def read_rows(path: Path, reading: dict[str, str], *, lines: bool = False) -> It
 
 
 def read_cells(path: Path) -> pd.DataFrame:
-    """Return all cells of a table as strings, with the table's column names; missing cells are NaN."""
+    """Return all cells of a table file as strings, with the table's column names; missing cells are NaN."""
     with _run_reader("cells", path, {}) as (answer, folder):
         return _load_frame(folder / answer.splits[WHOLE])
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a YAML file as plain data; see `core.data.yaml_tree.read_yaml`."""
+    """Read a YAML file as plain data in a sandboxed subprocess."""
     with _run_reader("yaml", path, {}) as (answer, _):
         return msgspec.json.decode(answer.tree)
 
 
 def check_parquet(path: Path) -> None:
-    """Check an untrusted Parquet file by reading it once; it can then be opened in this process."""
+    """Check an untrusted Parquet file by reading it in a sandboxed subprocess; it can then be opened in this one."""
     with _run_reader("check", path, {}):
         pass
 
 
 class _Answer(msgspec.Struct):
-    """The answer of the reading process; its rows are in the same folder, one Arrow file per split."""
+    """The answer of a sandboxed reading process; the rows are in the same folder, one Arrow file per split."""
 
     kind: str = ""
     """The error that ended the reading; empty: none."""
@@ -157,7 +157,7 @@ class _Answer(msgspec.Struct):
 
 @contextlib.contextmanager
 def _run_reader(way: str, path: Path, reading: Mapping[str, str | bool]) -> Iterator[tuple[_Answer, Path]]:
-    """Let a subprocess read a file; yield its answer and the folder of its rows, which the context removes."""
+    """Let a sandboxed subprocess read a file; yield its answer and the temporary folder of the rows."""
     path = resolve_path(str(path), folders=True).absolute()
     with tempfile.TemporaryDirectory(prefix="sentiscope-") as folder:
         chosen = os.environ.get(limits.VARIABLE, "")
@@ -200,7 +200,7 @@ def _load_frame(path: Path) -> pd.DataFrame:
 
 
 class _Readers:
-    """A pool of at most `AT_ONCE` reading processes, started on demand; each reads one file at a time."""
+    """A pool of at most `AT_ONCE` sandboxed reading processes, started on demand; each reads one file at a time."""
 
     def __init__(self) -> None:
         self._free: queue.LifoQueue[subprocess.Popen[str] | None] = queue.LifoQueue()
@@ -209,7 +209,7 @@ class _Readers:
 
     @contextlib.contextmanager
     def reserve_process(self, seconds: float) -> Iterator[subprocess.Popen[str]]:
-        """Yield a free process, found within so many seconds; a process whose reading failed is not used again."""
+        """Yield a free reading process, found within so many seconds; a process whose reading failed is not reused."""
         try:
             process = self._free.get(timeout=seconds)
         except queue.Empty:
@@ -228,7 +228,7 @@ class _Readers:
             self._free.put(process)
 
     def close(self) -> None:
-        """End the idle processes."""
+        """End the idle reading processes of the pool."""
         with contextlib.suppress(queue.Empty):
             while True:
                 process = self._free.get_nowait()
@@ -262,7 +262,7 @@ def _end_process(process: subprocess.Popen[str]) -> None:
 
 
 def _run_request(request: str, seconds: float) -> int:
-    """Send a request and return its exit code: 0, or the negative number of the signal that ended the reading."""
+    """Send a request to a reading process; return 0, or the negative number of the signal that ended the reading."""
     for _ in range(2):  # a process that has waited long may go at this very moment
         with _READERS.reserve_process(seconds + _STARTED_WITHIN) as process:
             # The other process counts the seconds itself; this is for the day when it does not.

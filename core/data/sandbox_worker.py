@@ -44,7 +44,7 @@ Answer = dict[str, Any]
 
 
 def main() -> None:
-    """Serve requests from standard input until it closes or no request has come for some time."""
+    """Serve file-reading requests from standard input until it closes or no request has come for some time."""
     while _has_request():
         line = sys.stdin.readline()
         if not line:
@@ -71,7 +71,7 @@ def _serve_forked(request: dict[str, Any]) -> int:
 
 
 def _serve_bounded(request: dict[str, Any]) -> NoReturn:
-    """Set the limits of a fork, serve one request and exit."""
+    """Set the memory and time limits of a forked process, serve one file-reading request and exit."""
     import resource
 
     os.environ[limits.VARIABLE] = request["limits"]
@@ -106,7 +106,7 @@ def _serve_request(request: dict[str, Any]) -> None:
 
 
 def _answer_request(request: dict[str, Any], folder: Path) -> Answer:
-    """Return the result of a request, or its error under `error`; never raise an exception."""
+    """Return the result of a file-reading request, or its error under `error`; never raise an exception."""
     try:
         return _WAYS[request["way"]](Path(request["path"]), request["reading"], folder)
     except SentiscopeError as error:
@@ -180,7 +180,7 @@ def _write_splits(splits: dict[str, pd.DataFrame], folder: Path) -> dict[str, st
 
 
 def _write_batches(path: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> int:
-    """Write an Arrow file, and return its number of rows."""
+    """Write batches of rows to an Arrow file, and return the number of rows."""
     rows = 0
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
         for batch in batches:

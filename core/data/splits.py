@@ -14,7 +14,7 @@ LEAST = 3
 
 
 def order_stratified(labels: npt.NDArray[np.int64], seed: int) -> Indices:
-    """Order all rows so that every prefix has the class shares of the whole, apart from rounding.
+    """Order all rows so that every prefix of the order has the class shares of the whole, apart from rounding.
 
     The i-th of the n_c shuffled rows of class c (`labels`, shape (n,)) is at (i + 1/2) / n_c, the first one at 0: every
     class comes before any comes twice, and a shorter prefix is contained in every longer one.
@@ -30,7 +30,7 @@ def order_stratified(labels: npt.NDArray[np.int64], seed: int) -> Indices:
 
 
 def cut_rows(labels: npt.NDArray[np.int64], size: int, seed: int) -> tuple[Indices, Indices]:
-    """Return exactly `size` rows, stratified, and the remaining rows; both in their original order."""
+    """Return the numbers of exactly `size` rows, stratified by label, and those of the remaining rows, ascending."""
     order = order_stratified(labels, seed)
     return np.sort(order[:size]), np.sort(order[size:])
 
@@ -38,7 +38,7 @@ def cut_rows(labels: npt.NDArray[np.int64], size: int, seed: int) -> tuple[Indic
 def cut_three_parts(
     labels: npt.NDArray[np.int64], shares: tuple[float, float, float], seed: int
 ) -> tuple[Indices, Indices, Indices]:
-    """Return train, validation and test rows.
+    """Return the row numbers of stratified train, validation and test splits with the given shares.
 
     Train is the first share rounded down, validation its part of the rest rounded down, test what remains: 68,221 rows
     at 0.7/0.15/0.15 give 47,754 / 10,233 / 10,234.
@@ -49,7 +49,7 @@ def cut_three_parts(
 
 
 def cover_classes(labels: npt.NDArray[np.int64], parts: Sequence[Indices], seed: int) -> list[Indices]:
-    """Swap rows between parts so that every class of at least three rows has one in each part.
+    """Swap rows between the parts of a split so that every class of at least three rows has one in each part.
 
     A class of fewer rows has one in the first part, which is trained on. A part keeps its size unless it has fewer rows
     than there are classes; then it grows by the rows that it lacks. Parts that lack nothing stay as they are.
@@ -62,7 +62,7 @@ def cover_classes(labels: npt.NDArray[np.int64], parts: Sequence[Indices], seed:
         counts[number] = np.bincount(numbers[part], minlength=counts.shape[1])
 
     def move_row(label: int, source: int, target: int) -> None:
-        """Move a random row of a class to another part."""
+        """Move a random row of a class from one part of a split to another."""
         part_of[random.choice(np.flatnonzero((numbers == label) & (part_of == source)))] = target
         counts[source, label] -= 1
         counts[target, label] += 1
@@ -80,7 +80,7 @@ def cover_classes(labels: npt.NDArray[np.int64], parts: Sequence[Indices], seed:
 
 
 def select_fold(labels: npt.NDArray[np.int64], count: int, number: int, seed: int) -> tuple[Indices, Indices]:
-    """Return the rows of fold `number` (from 0) of `count` disjoint folds, and the remaining rows.
+    """Return the rows of fold `number` (from 0) of `count` disjoint cross-validation folds, and the remaining rows.
 
     The shuffled rows of class after class are dealt out like cards, so that the sizes of the parts, and the rows of
     each class in them, differ by at most one. Parts that belong together have one seed.
@@ -96,7 +96,7 @@ def _round_down(size: float) -> int:
 
 
 def find_strata(targets: npt.NDArray[np.generic]) -> Indices:
-    """Return the one label of each multi-label row that stratifies a split: its rarest, or the first of equals.
+    """Return the one label of each multi-label row that stratifies a split: its rarest, or the first of equally rare.
 
     So rare labels, for which chance would matter most, are shared out exactly, and frequent ones nearly so. Targets
     (n, C) are nonzero where the row has the label; C stands for a row without labels.

@@ -52,7 +52,7 @@ Batches = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True)
 class Rows:
-    """A stream of batches; no text is missing, and `notes` list what was guessed about the file."""
+    """A stream of batches of a file's rows; no text is missing, and `notes` list what was guessed about the file."""
 
     text: str
     schema: pa.Schema
@@ -61,7 +61,7 @@ class Rows:
 
 
 def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: Unpack[TableSettings]) -> Rows:
-    """Return all rows of a file with all columns, in order.
+    """Return a stream of all rows of a data file with all columns, in order; it needs no labels.
 
     `text` is the name or 0-based number of the text column; empty: guessed by name, then the longest distinct texts.
     `lines`: every line is a text, also an empty one, and nothing divides it. Raises a DataError if the file cannot be
@@ -99,7 +99,7 @@ class _DecodedFile:
         self.errors = "strict" if asked else "replace"
 
     def read_lines(self) -> Iterator[str]:
-        """Yield the lines with their line ends (CR, LF or both)."""
+        """Yield the decoded lines of a file with their line ends (CR, LF or both)."""
         try:
             yield from self._decode_lines()
         except UnicodeDecodeError:
@@ -117,7 +117,7 @@ class _DecodedFile:
         yield from (line.removeprefix("\ufeff").replace("\0", "") for line in text)
 
     def read_sample(self) -> str:
-        """Return whole lines from the beginning, up to the sample size."""
+        """Return whole lines from the beginning of a file, up to the sample size."""
         parts, size = [], 0
         for line in self.read_lines():
             parts.append(line)
@@ -127,7 +127,7 @@ class _DecodedFile:
         return "".join(parts)
 
     def is_json_lines(self) -> bool:
-        """Return whether the first line is a complete JSON object that is a row."""
+        """Return whether the first line of a file is a complete JSON object that is a row (JSON Lines)."""
         first = list(islice((line for line in self.read_lines() if line.strip()), 2))
         if not first or not first[0].lstrip().startswith("{"):
             return False
@@ -145,7 +145,7 @@ def _is_packed(head: bytes) -> bool:
 
 
 def _find_encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> tuple[str, tuple[str, ...]]:
-    """Find the encoding at the beginning of a file or, if that is UTF-8, around the first invalid bytes."""
+    """Find the encoding of a file from its beginning or, if that is UTF-8, around the first invalid bytes."""
     # A character may be cut in two at the end of the sample.
     whole = head[: head.rfind(b"\n") + 1] or head
     if asked or not _is_utf8(whole):
@@ -198,7 +198,7 @@ def _stream_delimited(decoded: _DecodedFile, sample: str, text: str, asked: tupl
 
 
 def _stream_json(decoded: _DecodedFile, text: str, file: str) -> Rows | None:
-    """Read JSON Lines twice, as all keys and types must be known first; return None if the file must be read whole."""
+    """Stream JSON Lines in two passes, as all keys must be known first; None if the file must be read whole."""
     kinds: dict[str, set[type]] = {}
     for number, row in enumerate(_parse_objects(decoded, file), 1):
         limits.check_shape(number, max(1, len(kinds)), file=file)

@@ -31,7 +31,7 @@ _MOST_BLANKS = 2
 
 @dataclass(frozen=True)
 class TableHead:
-    """The rows above the first data row."""
+    """The rows of a table above its first data row: titles, the header and further header rows."""
 
     columns: tuple[str, ...]
     named: bool
@@ -43,12 +43,12 @@ class TableHead:
 
     @property
     def begin(self) -> int:
-        """Return the number of rows before the first data row."""
+        """Return the number of rows of a table before its first data row."""
         return self.titles + self.named + self.further
 
 
 def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> TableHead:
-    """Find the row of column names.
+    """Find the header of a table (the row of column names), and the rows around it that are no data.
 
     `width` is that of most rows. `asked` is `yes`: the first row names the columns; `no`: no row does; empty: found.
     """
@@ -72,7 +72,7 @@ def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> Tab
 
 
 def has_header(rows: Sequence[Sequence[str]], asked: str = "") -> bool:
-    """Return whether the first row names the columns, as `asked` (`yes` or `no`) or by inspection.
+    """Return whether the first row of a table names the columns, as `asked` (`yes` or `no`) or by inspection.
 
     It does if it holds a usual name, or words above numbers, or short words above few values that are other words.
     """
@@ -97,22 +97,22 @@ def has_header(rows: Sequence[Sequence[str]], asked: str = "") -> bool:
 
 
 def is_repeated_header(row: Sequence[object], head: TableHead) -> bool:
-    """Return whether a row repeats the header, as in concatenated files."""
+    """Return whether a row repeats the header of its table, as in concatenated files."""
     return bool(head.cells) and row[0] == head.cells[0] and tuple(row) == head.cells
 
 
 def is_usual(cells: Iterable[str]) -> bool:
-    """Return whether one of the cells is a usual column name."""
+    """Return whether one of a row's cells is a usual column name, such as `text` or `label`."""
     return any(cell.strip().casefold() in _HEADER_WORDS for cell in cells)
 
 
 def make_column_names(cells: Iterable[str]) -> tuple[str, ...]:
-    """Return distinct column names: blank ones become `column N`, repeated ones get a number."""
+    """Make distinct column names of a header's cells: blank ones become `column N`, repeated ones get a number."""
     return make_unique(cell.strip() or f"column {number}" for number, cell in enumerate(cells))
 
 
 def make_unique(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names with a number behind each repeated one, so that all are distinct."""
+    """Return column names with a number behind each repeated one, so that all are distinct."""
     seen: set[str] = set()
     found = []
     for name in names:
@@ -152,7 +152,7 @@ def _is_title(row: Sequence[str], width: int) -> bool:
 
 
 def _count_further(below: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> int:
-    """Count rows below the header that belong to it: rows of survey exports, and words above numeric columns."""
+    """Count rows below a header that belong to it: rows of survey exports, and words above numeric columns."""
     for number, row in enumerate(below, 1):
         if any(cell.lstrip().startswith(_IMPORT) for cell in row) or (
             any(map(str.strip, row)) and all(map(_RULE.fullmatch, row))

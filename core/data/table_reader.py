@@ -1,4 +1,4 @@
-"""Files read as raw tables; the format is detected from the content."""
+"""Reading of data files as raw tables; the format is detected from the content."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ FOREIGN = {
 
 
 class TableSettings(TypedDict, total=False):
-    """Settings for reading a file as a table (see `DataConfig`); missing ones are found by inspection."""
+    """Settings for reading a data file as a table (see `DataConfig`); missing ones are found by inspection."""
 
     delimiter: str
     encoding: str
@@ -70,7 +70,7 @@ class TableSettings(TypedDict, total=False):
 
 
 class ReadingSettings(TableSettings, total=False):
-    """Settings for reading a file as labelled rows (see `DataConfig`)."""
+    """Settings for reading a data file as labelled rows (see `DataConfig`)."""
 
     text: str
     label: str
@@ -79,7 +79,7 @@ class ReadingSettings(TableSettings, total=False):
 
 
 def read_table(path: Path, **settings: Unpack[ReadingSettings]) -> RawTable:
-    """Read the cells of one file; its format is detected from its content, not from its name.
+    """Read the cells of a data file as a table; its format is detected from its content, not from its name.
 
     Raises:
         DataError: it is of no kind that can be read, damaged, or asks for more than is allowed (`limits`).
@@ -117,7 +117,7 @@ def _parse_bytes(data: bytes, file: str, settings: TableSettings) -> RawTable:
 
 @contextlib.contextmanager
 def guard_table(table: RawTable, file: str) -> Iterator[None]:
-    """Add what was seen in the file to an error about its table; refuse an unusable table or a single column."""
+    """Add the content of a file to an error about its table; refuse an unusable table, or one with a single column."""
     refuse_findings(table.findings, file)
     columns = table.frame.columns
     what = table.seen or f"a table of {plural(len(table.frame), 'row')}"
@@ -133,7 +133,7 @@ def guard_table(table: RawTable, file: str) -> Iterator[None]:
 
 
 def _read_packed(packed: UnpackedTable, file: str, settings: TableSettings) -> RawTable:
-    """Read the table in a packed file; `sheet` then names a file of the archive, not a sheet of a workbook."""
+    """Read the table in a gzip file or zip archive; for a zip archive, `sheet` names one of its files."""
     inside = f"{file}: {packed.name}" if packed.part else file
     if packed.data.startswith(GZIP) or (packed.data.startswith(ZIP) and is_archive(packed.data, packed.name)):
         raise DataError(f"an archive inside an archive (`{shorten(packed.name)}`); unpack it first", file=file)
@@ -146,7 +146,7 @@ def _read_packed(packed: UnpackedTable, file: str, settings: TableSettings) -> R
 
 
 def _read_zip(data: bytes, file: str, settings: TableSettings) -> RawTable:
-    """Read a zip archive: one split of its class folders or files (the training split first), or its one table."""
+    """Read a zip archive as a table: one split of its class folders or files (train first), or its one table."""
     texts, part = read_zipped_classes(data, file, settings.get("encoding", "")), settings.get("sheet", "")
     if texts is None:
         return _read_packed(unpack_zip(data, file, part), file, settings)
@@ -213,7 +213,7 @@ def _refuse_markup(text: str, file: str) -> None:
 
 
 def _read_trees(text: str, file: str) -> RawTable | None:
-    """Read sentences and root labels of bracketed trees, `(3 (2 It) (4 …))`, as in the Stanford treebank."""
+    """Read sentences and their labels from bracketed trees, `(3 (2 It) (4 …))`, as in the Stanford treebank."""
     lines = [line for line in text.splitlines() if line.strip()]
     if not all(map(_TREE.fullmatch, lines[:200])):
         return None
@@ -228,7 +228,7 @@ def _read_trees(text: str, file: str) -> RawTable | None:
 
 
 def read_label_lines(text: str, file: str) -> RawTable | None:
-    """Read lines that contain their label or labels; return None if the lines have no such form."""
+    """Read text lines that contain their own labels, such as `__label__NAME`; None if the lines have no such form."""
     if _PREFIX not in text[:10_000] and "@" not in text[:10_000]:
         return None
     first = [line for line in _LINE_ENDS.split(text[:400_000]) if line.strip()][:_LOOKED_AT]

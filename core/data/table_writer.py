@@ -27,7 +27,7 @@ NESTED = {b"nested": b"json"}
 
 
 def check_target(path: Path) -> None:
-    """Refuse a file with an unknown suffix or a missing folder, before any work is done."""
+    """Refuse an output file with an unknown suffix or a missing folder, before any work is done."""
     if path.suffix.lower() not in WAYS:
         raise InputError(f"{path}: the name of the file to write must end in {', '.join(WAYS)}")
     if path.is_dir() or not path.absolute().parent.is_dir():
@@ -37,7 +37,7 @@ def check_target(path: Path) -> None:
 
 @contextlib.contextmanager
 def open_writer(path: Path, schema: pa.Schema) -> Iterator[Write]:
-    """Yield a function that writes batches of this schema; the file appears when the context ends without an error."""
+    """Yield a function that writes batches of rows to a file; it appears when the context ends without an error."""
     temporary = make_temporary_path(path)
     with convert_os_errors(path):
         try:
@@ -57,7 +57,7 @@ def _write_csv(path: Path, schema: pa.Schema) -> Iterator[Write]:
         table.writerow(map(escape_formula, schema.names))
 
         def write_rows(batch: pa.RecordBatch) -> None:
-            """Write the rows of a batch."""
+            """Write the rows of a batch to a CSV file."""
             columns = ([_format_cell(value) for value in column.to_pylist()] for column in batch.columns)
             table.writerows(zip(*columns, strict=True))
 
@@ -80,7 +80,7 @@ def _write_json_lines(path: Path, schema: pa.Schema) -> Iterator[Write]:
     with path.open("w", encoding="utf-8", newline="") as stream:
 
         def write_rows(batch: pa.RecordBatch) -> None:
-            """Write a line for each row of a batch."""
+            """Write a JSON line for each row of a batch."""
             for row in batch.to_pylist():
                 row |= {name: json.loads(row[name]) for name in nested if row[name] is not None}
                 plain = {name: None if value != value else value for name, value in row.items()}  # JSON has no NaN

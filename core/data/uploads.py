@@ -37,14 +37,14 @@ CHOSEN = ("name", *READING, "rename", "order")
 
 @dataclass(frozen=True)
 class Choice:
-    """The confirmed settings for reading a file."""
+    """The confirmed settings for reading an uploaded data file, with their ID."""
 
     id: str
     config: DataConfig
 
 
 def make_safe_name(name: str) -> str:
-    """Return a safe file name: without folders, blanks, a leading dot or a special meaning."""
+    """Return a safe file name for an upload: without folders, blanks, a leading dot or a special meaning."""
     last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
     stem, dot, ending = _UNSAFE.sub("-", last).strip(".-").rpartition(".")
     whole = f"{stem[: LONGEST_NAME - 12]}{dot}{ending[:11]}" if dot else ending[:LONGEST_NAME]
@@ -90,7 +90,7 @@ def _find_file(home: Path) -> Path | None:
 
 
 def _write_folder(home: Path, name: str, content: bytes) -> None:
-    """Write the folder of a file under a temporary name and move it in place; of concurrent writers the first wins."""
+    """Store an uploaded file in its new folder, moved in place at the end; of concurrent writers the first wins."""
     new = make_temporary_path(home)
     try:
         with convert_os_errors(home):
@@ -109,7 +109,7 @@ def _write_folder(home: Path, name: str, content: bytes) -> None:
 
 
 def keep_choice(folder: Path, config: DataConfig) -> Choice:
-    """Store how a file is read; the same file with the same settings is one choice."""
+    """Store the confirmed settings for reading a data file; the same file with the same settings is stored once."""
     settings = {name: value for name in CHOSEN if (value := getattr(config, name))}
     stem = make_safe_name(Path(config.name).stem)[:40]
     choice = Choice(f"{stem}-{hash_value(settings)[:8]}", DataConfig(**settings))
@@ -120,13 +120,13 @@ def keep_choice(folder: Path, config: DataConfig) -> Choice:
 
 
 def list_choices(folder: Path) -> list[Choice]:
-    """Return all choices whose file still exists, sorted by name; damaged ones are left out."""
+    """Return all stored reading settings whose data file still exists, sorted by name; damaged ones are left out."""
     found = (read_choice(folder, path.stem) for path in sorted((folder / "choices").glob("*.json")))
     return [choice for choice in found if choice is not None]
 
 
 def read_choice(folder: Path, choice: str) -> Choice | None:
-    """Read one choice; return None if it does not exist, its file is gone, or it is damaged."""
+    """Return stored reading settings by their ID, or None if they or their data file are missing, or are damaged."""
     if not _ID.fullmatch(choice):
         return None
     try:

@@ -56,7 +56,7 @@ def _build_tree(text: str, file: str) -> Any:
 
 
 class _Tree:
-    """A builder of plain data from the parser's events."""
+    """A builder of plain data (dicts, lists and values) from the events of a YAML parser."""
 
     def __init__(self, file: str) -> None:
         self.file, self.root = file, list[Any]()
@@ -64,7 +64,7 @@ class _Tree:
         """Groups and lists that have not ended, each with the name that waits for its value."""
 
     def add_event(self, event: yaml.Event) -> None:
-        """Add the content of an event to the tree."""
+        """Add the content of a YAML parser's event to the plain data built so far."""
         if isinstance(event, yaml.AliasEvent):
             self._raise_error(f"aliases (*{event.anchor}) are not read; put the words under slots", event)
         if isinstance(event, yaml.DocumentStartEvent) and self.root:
@@ -104,7 +104,7 @@ class _Tree:
 
 
 def _convert_scalar(event: yaml.ScalarEvent) -> str | bool | int | float | None:
-    """Convert a scalar: quoted words, and anything that is not a literal of the schema, are texts."""
+    """Convert a YAML scalar to a value: quoted words, and anything that is not a literal of the schema, are texts."""
     text = event.value
     if event.tag is not None or event.style not in (None, ""):
         return str(text)

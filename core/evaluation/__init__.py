@@ -1,4 +1,4 @@
-"""Predictions, metrics with intervals, representation quality."""
+"""Evaluation of models: predictions, metrics with intervals, comparisons, and quality of embeddings."""
 
 from __future__ import annotations
 

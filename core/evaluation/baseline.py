@@ -1,4 +1,4 @@
-"""Baselines from bags of n-grams on a data set, to compare every model with.
+"""TF-IDF baselines (bags of n-grams) fitted on a data set, to compare every model with.
 
 A yardstick is a preset, fitted like a run of that preset. The first one (words and pairs) is shown next to every run.
 """
@@ -49,7 +49,7 @@ YARDSTICKS = (WORDS, CHARACTERS)  # presets
 
 @dataclass(frozen=True)
 class FittedBaseline:
-    """A yardstick in memory."""
+    """A fitted TF-IDF baseline in memory: its model, tokenizer and temperature scaling."""
 
     model: Plain
     tokenizer: Tokenizer
@@ -57,13 +57,13 @@ class FittedBaseline:
     scaling: Scaling = UNSCALED
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
-        """Return probabilities of texts, (n, C) float32."""
+        """Return the TF-IDF baseline's class probabilities of texts, (n, C) float32."""
         given = self.model, self.tokenizer, texts
         return predict_texts(*given, task=self.task, scaling=self.scaling).probabilities
 
 
 def fit_baseline(dataset: Dataset, model: str = WORDS) -> dict[str, Any]:
-    """Fit TF-IDF with logistic regression once per data set, C chosen on validation, and keep it on disk.
+    """Fit a TF-IDF baseline (logistic regression, C chosen on validation) once per data set, and cache it on disk.
 
     Of several labels per text: one regression per label against the rest. `model` is one of `YARDSTICKS`.
 
@@ -85,7 +85,7 @@ def fit_baseline(dataset: Dataset, model: str = WORDS) -> dict[str, Any]:
 def read_baseline(
     fingerprint: str, classes: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
 ) -> dict[str, Any]:
-    """Return the result of `fit_baseline`, without the data set if it is cached; arguments as of `predict_split`."""
+    """Return the metrics of a data set's TF-IDF baseline; the data are needed only if they are not cached."""
     known = _read_result(_build_path(fingerprint, classes, model))
     return _fit_and_cache(dataset(), model)[0] if known is None else known
 
@@ -93,7 +93,7 @@ def read_baseline(
 def predict_split(
     fingerprint: str, classes: Sequence[str], split: str, dataset: Callable[[], Dataset], model: str = WORDS
 ) -> np.ndarray:
-    """Return the yardstick's probabilities of a split other than train, (n, C) float64, in order of the texts.
+    """Return the TF-IDF baseline's probabilities of a split other than train, (n, C) float64, in order of the texts.
 
     `dataset` is called only if the yardstick or its probabilities are not cached. Raises DataError as `fit_baseline`.
     """
@@ -105,14 +105,14 @@ def predict_split(
 def predict_new_texts(
     fingerprint: str, classes: Sequence[str], texts: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
 ) -> np.ndarray:
-    """Return probabilities of any texts, (n, C) float64; arguments and errors as of `predict_split`."""
+    """Return the TF-IDF baseline's probabilities of any texts, (n, C) float64; arguments as of `predict_split`."""
     return load_baseline(fingerprint, classes, dataset, model).predict(texts).astype(np.float64)
 
 
 def load_baseline(
     fingerprint: str, classes: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
 ) -> FittedBaseline:
-    """Return the fitted yardstick; arguments and errors as of `predict_split`."""
+    """Return the fitted TF-IDF baseline of a data set; arguments and errors as of `predict_split`."""
     found = _read_arrays(_build_path(fingerprint, classes, model), _unpack_baseline)
     return _fit_and_cache(dataset(), model)[2] if found is None else found
 
@@ -131,7 +131,7 @@ def _name_array(split: str) -> str:
 
 
 def _read_arrays(path: Path, read: Callable[[Any], T]) -> T | None:
-    """Read from the arrays of a cached yardstick; None if they are missing or damaged."""
+    """Read the cached arrays of a TF-IDF baseline; None if they are missing or damaged."""
     kept = path.with_suffix(".npz")
     try:
         with np.load(kept, allow_pickle=False) as arrays:
@@ -146,7 +146,7 @@ def _read_arrays(path: Path, read: Callable[[Any], T]) -> T | None:
 
 
 def _pack_arrays(fitted: FittedBaseline) -> dict[str, np.ndarray]:
-    """Return the arrays from which `_unpack_baseline` rebuilds a yardstick."""
+    """Return the arrays of a fitted TF-IDF baseline, from which `_unpack_baseline` rebuilds it."""
     weights = {f"model {name}": tensor.numpy() for name, tensor in fitted.model.state_dict().items()}
     known = {"tokenizer": _to_bytes(fitted.tokenizer.to_json()), "task": _to_bytes(fitted.task)}
     return {**weights, **known, "temperature": np.array(fitted.scaling.temperature)}
@@ -167,7 +167,7 @@ def _to_bytes(text: str) -> np.ndarray:
 
 
 def _fit_and_cache(dataset: Dataset, model: str) -> tuple[dict[str, Any], dict[str, np.ndarray], FittedBaseline]:
-    """Measure a yardstick and cache what `fit_baseline`, `predict_split` and `predict_new_texts` return."""
+    """Fit and measure a TF-IDF baseline; cache and return its metrics, its probabilities by split, and the model."""
     result, said, fitted = _fit_and_measure(dataset, model)
     path, stream = _build_path(dataset.fingerprint, dataset.classes, model), io.BytesIO()
     arrays = {_name_array(name): found.astype(np.float32) for name, found in said.items()} | _pack_arrays(fitted)
@@ -213,7 +213,7 @@ def _evaluate_splits(
 
 
 def _evaluate_phenomena(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """Compute the test accuracy of each named phenomenon, if texts have one label each."""
+    """Compute a baseline's test accuracy on each named phenomenon, if texts have one label each."""
     test = dataset.splits.get(TEST)
     if dataset.task == "multi" or test is None or "phenomenon" not in test:
         return {}
@@ -223,7 +223,7 @@ def _evaluate_phenomena(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dic
 
 
 def _evaluate_tuned(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Compute metrics at tuned thresholds, if texts have several labels."""
+    """Compute a baseline's metrics at thresholds tuned on validation, if texts have several labels."""
     if dataset.task == "single" or VALIDATION not in said:
         return {}
     limits = scores.tune_thresholds(dataset.get_targets(VALIDATION), said[VALIDATION])
@@ -232,7 +232,7 @@ def _evaluate_tuned(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[st
 
 
 def _read_result(path: Path) -> dict[str, Any] | None:
-    """Read a cached result; None if it is missing or damaged, so that it is computed again."""
+    """Read the cached metrics of a baseline; None if they are missing or damaged, so that they are computed again."""
     try:
         return {**json_store.read(path, BaselineResult)}
     except FileNotFoundError:

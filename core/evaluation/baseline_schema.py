@@ -1,4 +1,4 @@
-"""Types of a yardstick stored on disk. Imports nothing heavy, so that pages read it without torch."""
+"""Schema types of a stored TF-IDF baseline. Imports nothing heavy, so that pages read it without torch."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ VERSION = 4  # raised whenever the same data and settings would give other numbe
 
 
 class TunedSplits(TypedDict):
-    """Thresholds by label, for several labels per text, and metrics by split at these thresholds."""
+    """Schema of a baseline's tuned thresholds by label (multi-label data), and of metrics by split at these."""
 
     thresholds: dict[str, Figure]
     splits: dict[str, dict[str, Figure]]
 
 
 class BaselineResult(TypedDict):
-    """The stored result of `core.evaluation.baseline.fit_baseline`."""
+    """Schema of a stored TF-IDF baseline, the result of `core.evaluation.baseline.fit_baseline`."""
 
     model: str
     C: Figure
@@ -30,7 +30,7 @@ class BaselineResult(TypedDict):
 
 
 class BaselineResults(TypedDict):
-    """Both yardsticks, by their names in a data card."""
+    """Schema of both TF-IDF baselines (words; words and characters), by their names in a data card."""
 
     yardstick: BaselineResult
     yardstick_chars: BaselineResult

@@ -1,4 +1,4 @@
-"""Separability of the classes in the vectors that a model makes of texts."""
+"""Separability of the classes in the embeddings that a model makes of texts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BLOCK = 4_000_000  # distances held at once
 
 @dataclass(frozen=True)
 class SplitSilhouettes:
-    """The silhouettes of a split, or the reason why there are none."""
+    """The silhouettes of a split's embeddings by true class, or the reason why there are none."""
 
     rows: np.ndarray  # (m,) int64: the rows that were compared, rising; `LARGEST` at most
     samples: np.ndarray  # (m,) float64 in [-1, 1]; empty if undefined
@@ -37,7 +37,7 @@ class SplitSilhouettes:
     reason: str = ""  # why there is no silhouette; empty if there is
 
     def summarize(self) -> dict[str, Any]:
-        """Return a summary as plain data, without the silhouettes of single rows."""
+        """Return a summary of a split's silhouettes as plain data, without those of single rows."""
         found: dict[str, Any] = {"rows": len(self.rows), "of": self.total}
         if self.reason:
             return {**found, "left_out": self.reason}
@@ -47,7 +47,7 @@ class SplitSilhouettes:
 def compute_silhouettes(
     embeddings: np.ndarray, labels: np.ndarray, classes: Sequence[str], *, seed: int = 0, largest: int = LARGEST
 ) -> SplitSilhouettes:
-    """Compute exact silhouettes by true class, Euclidean (Rousseeuw 1987): scikit-learn's, several times quicker.
+    """Compute exact Euclidean silhouettes of embeddings by true class (Rousseeuw 1987), quicker than scikit-learn.
 
     A class with a single row has silhouette 0, as in scikit-learn. `embeddings` are (n, d), `labels` (n,) class
     numbers; `seed` is of the sample taken above `largest` rows.
@@ -68,7 +68,7 @@ def compute_silhouettes(
 
 
 def compute_row_silhouettes(embeddings: Tensor, labels: Tensor) -> Tensor:
-    """Compute (n,) float64 silhouettes of (n, d) vectors with (n,) int64 labels, in blocks of rows.
+    """Compute (n,) float64 silhouettes of (n, d) embeddings with (n,) int64 labels, in blocks of rows.
 
     Distances are computed in float64 from products, and those that are nothing but rounding count as 0.
     """
@@ -110,7 +110,7 @@ AT_ONCE, PAIRS = 64, 1_000_000  # texts read at once at most, and pairs of their
 
 @dataclass(frozen=True)
 class StageSeparability:
-    """The class separability of a sample of sentences at one stage of the model."""
+    """The class separability of a sample of sentences at one stage of a model, such as after a layer."""
 
     name: str  # `embedding`, `layer 1` …, `head`
     width: int
@@ -121,7 +121,7 @@ class StageSeparability:
 def read_layers(
     model: EncoderClassifier, tokenizer: Tokenizer, texts: Sequence[str], on_batch: OnBatch = ignore_progress
 ) -> np.ndarray:
-    """Return (layers + 1, n, d) float32: mean token vectors of each text, before the first and after each layer.
+    """Return (layers + 1, n, d) float32: each text's mean token vector, before the first and after each layer.
 
     The mean is over the text's own tokens, without class token or padding; zeros for a text without tokens.
     `on_batch` gets the share done before each batch; an exception from it ends the work.
@@ -144,7 +144,7 @@ def read_layers(
 
 
 def measure_separability(name: str, vectors: np.ndarray, labels: np.ndarray) -> StageSeparability:
-    """Measure the class separability of (n, d) vectors; with (n, C) labels there is no silhouette."""
+    """Measure how well (n, d) vectors of texts separate the classes; with (n, C) labels there is no silhouette."""
     pure = compute_purity(vectors, labels)
     several = np.ndim(labels) == 2
     mean = None if several else compute_silhouettes(vectors.astype(np.float64), labels, ()).overall
@@ -152,7 +152,7 @@ def measure_separability(name: str, vectors: np.ndarray, labels: np.ndarray) -> 
 
 
 def explain_no_silhouette(labels: np.ndarray) -> str:
-    """Return why no stage has a silhouette; empty if stages have one."""
+    """Return why silhouettes by class are not defined for these labels; empty if they are."""
     if np.ndim(labels) == 2:
         return SEVERAL
     return "" if 2 <= len(np.unique(labels)) < len(labels) else "the sentences belong to fewer than two classes"

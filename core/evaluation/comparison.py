@@ -40,12 +40,12 @@ class McNemar:
 
     @property
     def difference(self) -> float:
-        """Return the difference of the two accuracies."""
+        """Return the difference of two classifiers' accuracies, first minus second."""
         return (self.only_first - self.only_second) / self.rows if self.rows else 0.0
 
     @property
     def p(self) -> float:
-        """Return the two-sided p-value."""
+        """Return the two-sided p-value of the exact McNemar test."""
         apart = self.only_first + self.only_second
         return (
             min(1.0, 2 * float(scipy.special.bdtr(min(self.only_first, self.only_second), apart, 0.5)))
@@ -55,12 +55,12 @@ class McNemar:
 
     @property
     def effect(self) -> float:
-        """Return Cohen's g, −0.5 to 0.5: the share of discordant rows that the first has right, minus a half."""
+        """Return Cohen's g (−0.5 to 0.5): the share of discordant rows that the first model has right, minus a half."""
         apart = self.only_first + self.only_second
         return self.only_first / apart - 0.5 if apart else 0.0
 
     def compute_interval(self, alpha: float) -> tuple[float, float]:
-        """Return the interval of the difference at level 1 − alpha: leaves out 0 exactly where p is below alpha.
+        """Return the accuracy difference's interval at level 1 − alpha; leaves out 0 exactly where p is below alpha.
 
         The score interval of Tango (1998, equations 8 and 9), which inverts the test of every difference and not of 0
         alone. In place of the normal quantile stands the smallest value that the exact test calls significant, so that
@@ -72,7 +72,7 @@ class McNemar:
         return self._find_bound(z), self._find_bound(-z)
 
     def count_rows_needed(self, alpha: float) -> int | None:
-        """Return rows on which a difference like this is found at alpha with 80 % power; None for a difference of 0.
+        """Return the test rows needed to find this accuracy difference at alpha with 80 % power; None if it is 0.
 
         Solves n·δ − 1 = (z₁₋α⸝₂·√ψ + z₀.₈·√(ψ − δ²))·√n for n (Connor 1987, equation 2, with the continuity that the
         exact test keeps), δ the difference, ψ the share of rows on which one alone is right.
@@ -86,7 +86,7 @@ class McNemar:
         return math.ceil(((wanted + math.sqrt(wanted**2 + 4 * delta)) / (2 * delta)) ** 2)
 
     def _find_critical(self, alpha: float) -> float:
-        """Return a value between the largest insignificant and the smallest significant |b − c| / √(b + c)."""
+        """Return the critical value of |b − c| / √(b + c) in the exact McNemar test at level alpha."""
         normal, apart = _NORMAL.inv_cdf(1 - alpha / 2), self.only_first + self.only_second
         if not apart:
             return normal
@@ -96,7 +96,7 @@ class McNemar:
         return critical if found else max(critical, normal)
 
     def _find_bound(self, z: float) -> float:
-        """Return the difference with score z: the lower bound for z above 0, else the upper bound."""
+        """Return the true accuracy difference with score z: a lower bound for z above 0, else an upper bound."""
         end = -1.0 if z > 0 else 1.0
         inside = end * (1 - 1e-12)
         if (self._compute_score(inside) - z) * end >= 0:
@@ -108,7 +108,7 @@ class McNemar:
         )
 
     def _compute_score(self, delta: float) -> float:
-        """Return the score: standard errors by which the observed difference exceeds a true difference delta."""
+        """Return how many standard errors the observed accuracy difference lies above a true difference delta."""
         b, c, n = self.only_first, self.only_second, self.rows
         middle = (2 * n - b + c) * delta - b - c
         root = math.sqrt(max(0.0, middle**2 + 8 * n * c * delta * (1 - delta)))
@@ -134,37 +134,37 @@ class Wilcoxon:
 
     @property
     def difference(self) -> float:
-        """Return the median of the means of every two folds (Hodges and Lehmann 1963), the estimate of this test."""
+        """Return the Hodges-Lehmann estimate of the metric difference over folds: the median of pairwise fold means."""
         return float(np.median(self._means))
 
     @property
     def p(self) -> float:
-        """Return the two-sided p-value; a fold without a difference counts for both sides."""
+        """Return the two-sided p-value of Wilcoxon's test; a fold without a difference counts for both sides."""
         return min(1.0, 2 * float(self._below[min((self._means <= 0).sum(), (self._means >= 0).sum())]))
 
     @property
     def effect(self) -> float:
-        """Return the rank-biserial correlation (Kerby 2014), −1 where all folds favour the second, 1 the first."""
+        """Return the rank-biserial correlation (Kerby 2014): −1 if all folds favour the second model, 1 the first."""
         return float(np.sign(self._means).mean())
 
     def compute_interval(self, alpha: float) -> tuple[float, float] | None:
-        """Return the interval at level 1 − alpha: leaves out 0 exactly where p is below alpha; None: too few folds."""
+        """Return the interval of the metric difference over folds at level 1 − alpha; None: too few folds."""
         out = int(np.searchsorted(2 * self._below, alpha))  # sizes of the smaller rank sum that p calls significant
         return (float(self._means[out - 1]), float(self._means[-out])) if out else None
 
     def count_rows_needed(self, alpha: float) -> int | None:
-        """Return None, since more rows do not make more folds."""
+        """Return None for the test rows needed, since more rows do not make more folds."""
         return None
 
     @cached_property
     def _means(self) -> np.ndarray:
-        """Return the sorted means of every two folds, including each with itself (Walsh averages)."""
+        """Return the sorted means of every two folds' differences, including each with itself (Walsh averages)."""
         values = np.array(self.differences)
         return np.sort((values[:, None] + values)[np.triu_indices(len(values))] / 2)
 
     @cached_property
     def _below(self) -> np.ndarray:
-        """Return the probability of a rank sum of at most 0, 1, … by chance, where each rank has either sign."""
+        """Return the chance probability of a rank sum of at most 0, 1, …, where each fold's rank has either sign."""
         ways = np.ones(1)
         for rank in range(1, len(self.differences) + 1):
             ways = np.convolve(ways, np.bincount([0, rank]))
@@ -187,14 +187,14 @@ Tested = McNemar | Wilcoxon | PairedDifference  # with interval, p and plan of o
 
 @dataclass(frozen=True)
 class HolmStep:
-    """The result of one test after Holm's correction of its family."""
+    """The result of one significance test after Holm's correction: its corrected p and its level."""
 
     p: float  # after Holm
     alpha: float  # what its own p is compared with
 
 
 def run_test(pairs: Mapping[Run, ScorePair], metric: Metric, draws: Draws | None = None) -> Tested:
-    """Run the test that suits two models on the same rows, paired by seed and fold; `draws` may be shared."""
+    """Run the significance test that suits two models on the same rows, paired by seed and fold."""
     draws = draws or Draws(metric)
     folds = sorted({fold for _, fold in pairs if fold >= 0})
     if len(folds) >= LEAST:
@@ -221,7 +221,7 @@ def count_discordant(both: ScorePair) -> tuple[int, int]:
 
 
 def apply_holm(ps: Sequence[float]) -> list[HolmStep]:
-    """Return Holm-corrected p (1979) and the level of each test's step, in the order given.
+    """Return each test's Holm-corrected p-value (1979) and significance level, in the order given.
 
     The smallest p is compared with 0.05 / K, the next with 0.05 / (K − 1), and so on. From the first that fails on no
     test succeeds, and all share the level at which it failed: at its own a later one could seem to succeed.
@@ -233,14 +233,14 @@ def apply_holm(ps: Sequence[float]) -> list[HolmStep]:
 
 
 def adjust_holm(p: np.ndarray) -> np.ndarray:
-    """Return (n,) Holm-corrected p-values; fast for hundreds of thousands."""
+    """Return the (n,) Holm-corrected p-values of n tests; fast for hundreds of thousands."""
     order, found = np.argsort(p, kind="stable"), np.empty(len(p))
     found[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
     return found
 
 
 def pick_better(pair: Mapping[str, Any]) -> str:
-    """Return the better run of a pair (`core.runs.comparison.compare_models`); empty if neither is better."""
+    """Return the name of the better run of a compared pair; empty if neither is significantly better."""
     if pair["p_holm"] >= ALPHA:
         return ""
     return str(
@@ -249,13 +249,13 @@ def pick_better(pair: Mapping[str, Any]) -> str:
 
 
 def is_equivalent(pair: Mapping[str, Any]) -> bool:
-    """Return whether the whole interval of a difference lies within ± `SAME`."""
+    """Return whether two compared models are equivalent: the interval of their difference is within ± `SAME`."""
     interval = pair["interval"]
     return not pick_better(pair) and interval is not None and -SAME <= interval[0] and interval[1] <= SAME
 
 
 def describe_pair(pair: Mapping[str, Any], letters: Mapping[str, str] | None = None) -> str:
-    """Describe the result for a pair in words; `letters` replace the names."""
+    """Describe the comparison of two models in words; `letters` replace their names."""
     if winner := pick_better(pair):
         return f"{(letters or {}).get(winner, winner)} is better"
     if is_equivalent(pair):
@@ -265,7 +265,7 @@ def describe_pair(pair: Mapping[str, Any], letters: Mapping[str, str] | None = N
 
 
 def summarize_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
-    """Describe the results of all pairs for one metric in a sentence."""
+    """Describe the comparisons of all pairs of models for one metric in words."""
     wins = Counter(filter(None, map(pick_better, pairs)))
     if len(pairs) == 1 and not wins:
         (pair,) = pairs
@@ -289,20 +289,20 @@ def summarize_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def list_models(pairs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the names of the compared models."""
+    """Return the names of the models in compared pairs, each once."""
     return list(dict.fromkeys(str(pair[side]) for pair in pairs for side in ("first", "second")))
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Join names as `A, B and C`."""
+    """Join names to a phrase such as `A, B and C`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def round_rows(rows: int) -> str:
-    """Round the number of rows needed to two digits, since the difference is not known more exactly."""
+    """Format the number of rows that a test needs, rounded to two digits, since it is not known more exactly."""
     return count(round(rows, 2 - len(str(rows))))
 
 
 def assign_letters(names: Sequence[str]) -> dict[str, str]:
-    """Assign A, B, C … to names for tables of pairs; numbers after Z."""
+    """Return model name → letter (A, B, C …) for tables of compared pairs; numbers after Z."""
     return {name: chr(65 + place) if place < 26 else str(place + 1) for place, name in enumerate(names)}

@@ -17,7 +17,7 @@ from core.exceptions import InputError
 
 
 def find_cheapest(own: np.ndarray, probability: np.ndarray, ratio: float) -> float:
-    """Return the threshold with the lowest cost; a row is predicted where its probability is above it.
+    """Return a class's decision threshold with the lowest cost; a row is predicted if its probability is above it.
 
     It lies half way between two neighbouring probabilities. Of several that cost the same, the one nearest to 1 / (1 +
     ratio). `own` is (n,) bool: rows of the class; `probability` (n,). Raises InputError for a bad ratio or no rows.
@@ -39,7 +39,7 @@ def find_cheapest(own: np.ndarray, probability: np.ndarray, ratio: float) -> flo
 
 
 def compute_cost(own: np.ndarray, probability: np.ndarray, ratio: float, thresholds: np.ndarray | float) -> np.ndarray:
-    """Compute the cost per row at each threshold, in false positives; the shape of `thresholds`."""
+    """Compute the mean cost per row of each decision threshold, in units of false positives, as an array."""
     own, chance = np.asarray(own, bool), np.asarray(probability, float)
     inside, outside = np.sort(chance[own]), np.sort(chance[~own])
     missed = np.searchsorted(inside, thresholds, side="right")
@@ -50,7 +50,7 @@ def compute_cost(own: np.ndarray, probability: np.ndarray, ratio: float, thresho
 def evaluate_threshold(
     own: np.ndarray, probability: np.ndarray, ratio: float, threshold: float, *, seed: int = 0
 ) -> dict[str, Any]:
-    """Count the errors at a threshold and what they cost.
+    """Count the false negatives and false positives at a decision threshold, and compute what they cost.
 
     Returns:
         `n`, `false_negatives`, `false_positives`, `cost` per row, `interval` (95 % percentile
@@ -71,6 +71,6 @@ def evaluate_threshold(
 
 
 def check_cost_ratio(ratio: float) -> None:
-    """Refuse a cost ratio that is no positive number with an InputError."""
+    """Refuse a ratio of misclassification costs that is not a positive number, with an InputError."""
     if not (math.isfinite(ratio) and ratio > 0):
         raise InputError(f"a cost ratio of {ratio:g}: a number above 0; 5: a miss is as bad as 5 false positives")

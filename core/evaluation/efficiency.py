@@ -27,14 +27,14 @@ CPU_INFO = Path("/proc/cpuinfo")
 
 
 def count_parameters(model: nn.Module) -> int:
-    """Return the number of trainable parameters."""
+    """Return the number of a model's trainable parameters."""
     return sum(each.numel() for each in model.parameters() if each.requires_grad)
 
 
 def measure_inference(
     model: nn.Module, tokens: TokenTable, beside: tuple[nn.Module, TokenTable] | None = None
 ) -> dict[str, Any]:
-    """Measure time and memory of a prediction from token ids to logits, on the model's device, with one CPU thread.
+    """Measure time and memory of a model's prediction from token ids to logits, on its device, with one CPU thread.
 
     Texts become tokens before the clock starts. One thread, since what several gain depends on who else is at work.
 
@@ -70,7 +70,7 @@ def measure_inference(
 
 def _add_measurements(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     def add_numbers(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-        """Return one measurement with times and memory of both added."""
+        """Return one efficiency measurement with the times and memory of both models added."""
         numbers = ("milliseconds", "low", "high", "memory")
         return {name: value + other[name] if name in numbers else value for name, value in one.items()}
 
@@ -80,7 +80,7 @@ def _add_measurements(first: dict[str, Any], second: dict[str, Any]) -> dict[str
 def measure_time(
     model: nn.Module, batch: Batch, *, warm_up: int = WARM_UP, repeats: int = REPEATS, seconds: float = SECONDS
 ) -> dict[str, Any]:
-    """Measure wall-clock milliseconds of one forward pass over a batch, on the device where the model is.
+    """Measure wall-clock milliseconds of a model's forward pass over a batch, on the device where the model is.
 
     Returns `milliseconds` (median of `repeats`, or of at least three in `seconds`, after `warm_up` passes that do not
     count), `low` and `high` (the quartiles), `rows` and `tokens` (the shape of the batch) and `device`.
@@ -104,7 +104,7 @@ def measure_time(
 
 
 def measure_memory(model: nn.Module, batch: Batch) -> int:
-    """Return peak bytes of tensors while a batch is predicted: weights, batch, intermediate results.
+    """Return the peak bytes of tensors while a model predicts a batch: weights, batch, intermediate results.
 
     Counted, not measured: the same on every machine. What a kernel uses inside itself is not among them.
     """
@@ -116,7 +116,7 @@ def measure_memory(model: nn.Module, batch: Batch) -> int:
 
 
 class _TensorMemoryCounter(TorchDispatchMode):
-    """A counter of the bytes of all live tensors, from their creation until they are freed."""
+    """A counter of the bytes of all live tensors, from their creation until they are freed, and of their peak."""
 
     def __init__(self, given: Iterable[Tensor]) -> None:
         super().__init__()
@@ -125,7 +125,7 @@ class _TensorMemoryCounter(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Return False, since nothing here is compiled; else PyTorch loads its compiler for 2 seconds to skip it."""
+        """Return False, since nothing is compiled here; else PyTorch loads its compiler for 2 seconds to skip it."""
         return False
 
     def __torch_dispatch__(
@@ -150,7 +150,7 @@ class _TensorMemoryCounter(TorchDispatchMode):
 
 
 def get_processor(device: torch.device) -> str:
-    """Return the name of the processor, such as `AMD EPYC 9R14` or `NVIDIA H100`."""
+    """Return the name of a device's processor, such as `AMD EPYC 9R14` or `NVIDIA H100`."""
     if device.type == "cuda":
         return str(torch.cuda.get_device_name(device))
     try:
@@ -162,7 +162,7 @@ def get_processor(device: torch.device) -> str:
 
 
 def _wait_for_device(device: torch.device) -> None:
-    """Wait until the device has finished; otherwise only the launch would be timed."""
+    """Wait until the device (GPU) has finished its work; otherwise only the launch would be timed."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     elif device.type == "mps":

@@ -25,7 +25,7 @@ from core.training.calibration import UNSCALED
 
 @dataclass(frozen=True)
 class Ensemble:
-    """The TF-IDF model of a mixture, and the weight of the network."""
+    """The TF-IDF model to mix with a network's predictions, and the weight of the network in the mixture."""
 
     model: Model
     tokenizer: Tokenizer
@@ -41,31 +41,31 @@ class Ensemble:
         labels: np.ndarray,
         task: Task,
     ) -> Ensemble:
-        """Fit the weight to a network's logits (n, C) of validation `texts`."""
+        """Return a mixture whose weight is fitted to a network's logits (n, C) of validation `texts`."""
         unweighed = cls(model, tokenizer, 1.0)
         return dataclasses.replace(
             unweighed, weight=find_weight(unweighed.predict_parts(network, texts, task), labels, task)
         )
 
     def predict_parts(self, network: np.ndarray, texts: Sequence[str], task: Task) -> EnsembleLogits:
-        """Return the logits of both models for texts, given those of the network, (n, C)."""
+        """Return the logits of a mixture's network (given, (n, C)) and TF-IDF model for texts."""
         return EnsembleLogits(network, predict_texts(self.model, self.tokenizer, texts, task=task).logits)
 
     def blend_predictions(self, found: Predictions, texts: Sequence[str], task: Task) -> Predictions:
-        """Mix TF-IDF into the network's predictions; both parts are kept in `parts`."""
+        """Mix TF-IDF into a network's predictions; the logits of both models are kept in `parts`."""
         parts = self.predict_parts(found.logits, texts, task)
         logits = blend_logits(parts, self.weight, task).astype(np.float32)
         return dataclasses.replace(found, logits=logits, parts=parts).apply_scaling(UNSCALED, task)
 
 
 def blend_logits(parts: EnsembleLogits, weight: float, task: Task) -> np.ndarray:
-    """Return (n, C) float64 logits whose softmax (or sigmoid, with several labels) is the mixture."""
+    """Return (n, C) float64 logits whose softmax (or sigmoid, with several labels) mixes a network with TF-IDF."""
     network, other = (torch.from_numpy(np.asarray(each, np.float64)) for each in parts)
     return blend_tensors(network, other, weight, task).numpy()
 
 
 def blend_tensors(network: Tensor, other: Tensor, weight: float, task: Task) -> Tensor:
-    """Return the mixed logits of tensors (…, C), with gradients."""
+    """Return the mixed logits of a network and a TF-IDF model, tensors (…, C), with gradients."""
     ours, theirs = network.new_tensor([weight, 1 - weight]).log()
     if task == "single":
         return torch.logaddexp(ours + network.log_softmax(-1), theirs + other.log_softmax(-1))
@@ -78,7 +78,7 @@ def blend_tensors(network: Tensor, other: Tensor, weight: float, task: Task) -> 
 def evaluate_parts(
     parts: EnsembleLogits, labels: np.ndarray, task: Task, *, ordered: bool = False
 ) -> dict[str, dict[str, float]]:
-    """Compute metrics of `network` and `tfidf` alone, as trained; with several labels at a threshold of 0.5."""
+    """Compute the metrics of a mixture's two models alone, as trained; with several labels at a threshold of 0.5."""
     return {
         name: evaluate(labels, compute_probabilities(torch.from_numpy(logits), task).numpy(), task, ordered=ordered)
         for name, logits in parts._asdict().items()
@@ -86,11 +86,11 @@ def evaluate_parts(
 
 
 def find_weight(parts: EnsembleLogits, labels: np.ndarray, task: Task) -> float:
-    """Return the weight w in [0, 1] with the least cross-entropy of the mixture, which is convex in w."""
+    """Return the network's weight in [0, 1] in a mixture with TF-IDF that has the least cross-entropy."""
     ours, theirs = (_select_true(each, labels, task) for each in parts)
 
     def cross_entropy(weight: float) -> float:
-        """Return the mean cross-entropy of the mixture."""
+        """Return the mean cross-entropy of a network mixed with TF-IDF at the given weight."""
         given = weight * ours + (1 - weight) * theirs
         return -float(np.log(np.maximum(given, np.finfo(np.float64).tiny)).mean())
 
@@ -99,7 +99,7 @@ def find_weight(parts: EnsembleLogits, labels: np.ndarray, task: Task) -> float:
 
 
 def _select_true(logits: np.ndarray, labels: np.ndarray, task: Task) -> np.ndarray:
-    """Return the probability of the true class of each row, or of the true state of each row and label."""
+    """Return the probability of each row's true class, or with several labels of each label's true state."""
     exact = np.asarray(logits, np.float64)
     if task == "single":
         found: np.ndarray = scipy.special.softmax(exact, -1)[np.arange(len(labels)), labels]

@@ -1,4 +1,4 @@
-"""Metrics for each value of a column, such as source, length or phenomenon."""
+"""Metrics for each group of rows with the same value of a column, such as source, length or phenomenon."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MISSING = "(none)"
 
 @dataclass(frozen=True)
 class RowGroups:
-    """The rows grouped by the value of a column."""
+    """The rows of a split grouped by the value of a column."""
 
     names: tuple[str, ...]  # the largest first; quarters of numbers in their order
     place: np.ndarray  # (n,) int64 positions in `names`
@@ -32,7 +32,7 @@ class RowGroups:
 
 
 def group_rows(column: pd.Series) -> RowGroups:
-    """Group rows by value; many numbers in quarters; rare values together at the end."""
+    """Group rows by the value of a column; many numbers in quarters; rare values together at the end."""
     numbers = pd.to_numeric(column, errors="coerce")
     if not column.isna().all() and numbers.notna().equals(column.notna()) and numbers.nunique() > QUARTERS:
         return _cut_quarters(numbers)
@@ -58,7 +58,7 @@ def evaluate_groups(
     *,
     ordered: bool = False,
 ) -> list[dict[str, Any]]:
-    """Evaluate each group; return its `value`, `n`, `metrics` and `intervals`."""
+    """Evaluate the predictions of each group of rows; return its `value`, `n`, `metrics` and `intervals`."""
     found = []
     for number, name in enumerate(groups.names):
         rows = np.flatnonzero(groups.place == number)
@@ -69,7 +69,7 @@ def evaluate_groups(
 
 
 def read_column(rows: pd.DataFrame, name: str, classes: Sequence[str]) -> pd.Series:
-    """Return a column of the data, `label` with class names; InputError if there is no such column."""
+    """Return a column of a split's rows, `label` with class names; InputError if there is no such column."""
     own = [str(each) for each in rows.columns if each != "text"]
     if name not in own:
         raise InputError(f"--by {name}: the data have no such column; there are {', '.join(own)}")
@@ -80,7 +80,7 @@ def read_column(rows: pd.DataFrame, name: str, classes: Sequence[str]) -> pd.Ser
 
 
 def _cut_quarters(numbers: pd.Series) -> RowGroups:
-    """Cut the rows into quarters by a number, as evenly as ties allow."""
+    """Group rows into quarters by a column of numbers, as evenly as ties allow."""
     edges = np.unique(np.nanquantile(numbers, [0.25, 0.5, 0.75]))
     places = np.where(numbers.isna(), len(edges) + 1, np.searchsorted(edges, numbers))
     there, words = np.unique(places), {len(edges) + 1: MISSING}

@@ -37,7 +37,7 @@ def pool_intervals(
     ranges: Mapping[tuple[int, int], Sequence[float]],
     within: tuple[float, float] = (-math.inf, math.inf),
 ) -> tuple[float, float]:
-    """Return the 95 % interval of the mean of several runs from the intervals over their rows.
+    """Return the 95 % interval of a metric's mean over several runs, from each run's interval over its rows.
 
     The variance over draws of the rows, which the seeds of a fold share, and that of the mean over draws of the seeds
     are added on each side of the mean, where intervals are lopsided (Donner and Zou 2012); the quantile is the normal
@@ -71,7 +71,7 @@ def compute_intervals(
     ordered: bool = False,
     seed: int = 0,
 ) -> dict[str, list[float]]:
-    """Return the 95 % interval [low, high] of each metric of `evaluate`, computed as `METHOD` describes.
+    """Return the 95 % interval [low, high] of each metric of predictions, computed as `METHOD` describes.
 
     All metrics of the bootstrap (Efron 1979, percentile method) see the same resamples: n rows drawn with replacement.
     A resample in which a metric is undefined (a rare class was not drawn) does not count for it; a metric that is the
@@ -94,14 +94,14 @@ def compute_intervals(
 
 
 def compute_closed_form(metric: Metric, scores: Any) -> list[float] | None:
-    """Return the interval of a metric with a closed formula; None if rows must be resampled."""
+    """Return the interval of a metric that has a closed formula; None if the rows must be resampled."""
     if metric.whole_rows:
         return list(compute_wilson(float(scores.correct.sum()), len(scores)))
     return list(compute_ece_interval(scores)) if metric.parts else None
 
 
 def compute_percentiles(drawn: np.ndarray) -> list[float] | None:
-    """Return the ends of the percentile interval of draws; None if all are equal or none is defined."""
+    """Return the 95 % percentile interval of resampled metric values; None if all are equal or none is defined."""
     if np.isnan(drawn).all():
         return None
     low, high = (float(end) for end in np.nanpercentile(drawn, TAILS))
@@ -109,7 +109,7 @@ def compute_percentiles(drawn: np.ndarray) -> list[float] | None:
 
 
 def compute_ece_interval(scores: SingleLabelScores) -> tuple[float, float]:
-    """Return the 95 % interval of the calibration error, the sum over bins of the gap of confidence and accuracy.
+    """Return the 95 % interval of the expected calibration error (ECE), corrected for its upward bias.
 
     Chance makes every gap larger, whichever its sign, so that the error is biased upwards, most where it is 0. Each
     bin's accuracy has Wilson's interval, whose wider side by the normal quantile is taken for the deviation s of its
@@ -130,12 +130,12 @@ def compute_ece_interval(scores: SingleLabelScores) -> tuple[float, float]:
 
 
 def count_draws(metric: Metric) -> int:
-    """Return the number of resamples for the interval of a metric."""
+    """Return how many bootstrap resamples the interval of a metric uses."""
     return RANKED_RESAMPLES if metric.reads == "ranking" else RESAMPLES
 
 
 def compute_wilson(hits: float, rows: float, level: float = LEVEL) -> tuple[float, float]:
-    """Return the score interval of the share `hits` / `rows` (Wilson 1927), valid for few rows too.
+    """Return Wilson's score interval (1927) of the share `hits` / `rows`, valid for few rows too.
 
     If all rows are right, a bootstrap would show no uncertainty.
     """
@@ -148,7 +148,7 @@ def compute_wilson(hits: float, rows: float, level: float = LEVEL) -> tuple[floa
 
 
 def compute_newcombe(hits: float, rows: float, others: float, of: float) -> tuple[float, float]:
-    """Return the interval of the difference of two independent shares, `hits` / `rows` − `others` / `of`.
+    """Return Newcombe's interval of the difference of two independent shares, `hits` / `rows` − `others` / `of`.
 
     It combines their score intervals (Newcombe, Statistics in Medicine 17, 1998, method 10); valid for few rows too.
     """
@@ -162,7 +162,7 @@ def compute_newcombe(hits: float, rows: float, others: float, of: float) -> tupl
 
 
 def draw_resamples(rows: int, seed: int, most: int = RESAMPLES) -> Iterator[np.ndarray]:
-    """Yield blocks (R, rows) float64, `most` of R in all: how often each row was drawn, with replacement."""
+    """Yield bootstrap resamples in blocks (R, rows) float64, `most` in all: how often each row was drawn."""
     random = np.random.default_rng(seed)
     block = max(1, _CELLS // rows)
     for start in range(0, most, block):
@@ -174,7 +174,7 @@ def draw_resamples(rows: int, seed: int, most: int = RESAMPLES) -> Iterator[np.n
 def compute_class_intervals(
     labels: np.ndarray, predicted: np.ndarray, *, seed: int = 0
 ) -> list[dict[str, list[float]]]:
-    """Return the 95 % intervals of precision, recall and F1, [low, high] each, in the order of the classes.
+    """Return the 95 % intervals [low, high] of each class's precision, recall and F1, in the order of the classes.
 
     Precision and recall are shares of rows: Wilson's. F1 has the percentile bootstrap of `compute_intervals`, drawn as
     counts: it depends only on how many rows are right, missed and wrongly predicted, so a resample of n rows is one
@@ -192,13 +192,13 @@ def list_class_intervals(
     task: Task = "single",
     thresholds: np.ndarray | float = HALF,
 ) -> dict[str, dict[str, list[float]]]:
-    """Return the intervals of the measures of `metrics.evaluate_classes` for each class; arguments as there."""
+    """Return class → 95 % intervals of its precision, recall and F1; arguments as of `metrics.evaluate_classes`."""
     scores = build_scores(labels, probabilities, task, thresholds)
     return dict(zip(classes, compute_class_intervals(scores.true, scores.predicted), strict=True))
 
 
 def _compute_from_counts(cells: np.ndarray, seed: int) -> dict[str, list[float]]:
-    """Return intervals from counts of true positives, false negatives, false positives and true negatives."""
+    """Return a class's intervals of precision, recall and F1 from its counts of (TP, FN, FP, TN) rows."""
     n = int(cells.sum())
     if not n:
         return {}
@@ -217,7 +217,7 @@ POINTS = 100  # of a curve at which it is resampled: further ones cannot be told
 
 @dataclass(frozen=True)
 class Band:
-    """The middle 95 % of the resampled curves at each x; (G,) each, x rising."""
+    """A confidence band of a curve: the middle 95 % of the resampled curves at each rising x, all (G,)."""
 
     x: np.ndarray
     low: np.ndarray
@@ -226,14 +226,14 @@ class Band:
 
 @dataclass(frozen=True)
 class Bands:
-    """The confidence bands of the ROC and the precision-recall curve."""
+    """The confidence bands of a class's ROC and precision-recall curves."""
 
     roc: Band
     pr: Band
 
 
 def compute_bands(own: np.ndarray, probability: np.ndarray, seed: int = 0) -> Bands | None:
-    """Return the bands of a class, (n,) bool, against the rest; None if either has no row.
+    """Return the confidence bands of a class's ROC and precision-recall curves; None without rows inside or outside.
 
     Recall is averaged vertically, at equal false positive rates (Fawcett 2006, "An introduction to ROC analysis",
     section 8.1). A resample without a row of the class, or without another, does not count.
@@ -264,7 +264,7 @@ def _make_band(x: np.ndarray, curves: np.ndarray) -> Band:
 
 
 def _count_groups(own: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (K,) counts of class rows and other rows between falling thresholds; K is at most `POINTS`.
+    """Return (K,) counts of a class's rows and of other rows between falling thresholds; K is at most `POINTS`.
 
     Thresholds are kept at equal distances along the curve, so that the steep piece of a rare class has its share.
     """

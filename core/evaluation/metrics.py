@@ -1,4 +1,4 @@
-"""The metrics of a split, and the counts and curves behind them."""
+"""Metrics of predictions on labelled rows, and the counts and curves behind them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def evaluate(
     *,
     ordered: bool = False,
 ) -> dict[str, float]:
-    """Compute every metric that is defined for these rows; `explain_left_out` explains why others are missing.
+    """Compute every metric of predictions that is defined for these rows; `explain_left_out` explains the others.
 
     Args:
         labels: (n,) class numbers, of a multi-label task (n, C) zeros and ones.
@@ -48,13 +48,13 @@ def evaluate(
 
 
 def evaluate_unscaled(labels: np.ndarray, probabilities: np.ndarray, task: Task, scaling: Scaling) -> dict[str, float]:
-    """Compute the metrics of probabilities (loss, ece, brier) without temperature scaling; see `evaluate`."""
+    """Compute the metrics of probabilities (loss, ece, brier) as they are without temperature scaling."""
     found = evaluate(labels, as_trained(probabilities, scaling, task), task)
     return {name: value for name, value in found.items() if METRICS[name].reads == "probabilities"}
 
 
 def count_changed(probabilities: np.ndarray, task: Task, scaling: Scaling) -> int:
-    """Count rows whose prediction temperature scaling changes; with several labels, at a threshold of 0.5."""
+    """Count rows whose predicted labels temperature scaling changes; with several labels, at a threshold of 0.5."""
     trained = as_trained(probabilities, scaling, task)
     if task == "single":
         return int((probabilities.argmax(1) != trained.argmax(1)).sum())
@@ -69,7 +69,7 @@ def explain_left_out(
     *,
     ordered: bool = False,
 ) -> dict[str, str]:
-    """Return the metrics that `evaluate` leaves out for these rows, each with the reason."""
+    """Return metric → reason for metrics that are not defined for these labels and predictions."""
     scores = build_scores(labels, probabilities, task, ordered=ordered)
     reasons = _list_undefined(scores)
     lacking = ", ".join(f"'{classes[number]}'" for number in scores.unranked)
@@ -83,14 +83,14 @@ def explain_left_out(
 
 
 def list_defined(scores: Scores, task: Task) -> dict[str, Metric]:
-    """Return the metrics of a task that are defined for these rows."""
+    """Return name → metric for the metrics of a task that are defined for these labels and predictions."""
     undefined = _list_undefined(scores)
     metrics = select_metrics(task, ordered=scores.scale) if len(scores) else {}
     return {name: metric for name, metric in metrics.items() if metric.reads not in undefined}
 
 
 def _list_undefined(scores: Scores) -> set[Reads]:
-    """Return the kinds of metric that are undefined for these rows."""
+    """Return the kinds of metric that are undefined for these labels and predictions, such as `ranking`."""
     found: set[Reads] = {"ranking"} if scores.unranked else set()
     agreed = scores.scale and len(np.union1d(scores.labels, scores.answers)) < 2
     return found | {"agreement"} if agreed else found
@@ -131,13 +131,13 @@ def evaluate_classes(
 
 
 def compute_confusion(labels: np.ndarray, predicted: np.ndarray, classes: int) -> list[list[int]]:
-    """Return the C × C confusion matrix: labels in rows, predictions in columns."""
+    """Return the C × C confusion matrix of class numbers: true labels in rows, predictions in columns."""
     cells = np.asarray(labels, np.int64) * classes + np.asarray(predicted, np.int64)
     return np.bincount(cells, minlength=classes**2).reshape(classes, classes).tolist()
 
 
 def describe_absent(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> str:
-    """Describe which classes macro averages cover, if some classes have no row; empty if all have rows.
+    """Describe which classes a macro average covers, if some classes have no row; empty if all have rows.
 
     `counts` are as `compute_confusion` gives them.
     """
@@ -153,7 +153,7 @@ def describe_absent(counts: Sequence[Sequence[int]], classes: Sequence[str]) -> 
 
 
 def compute_calibration(labels: np.ndarray, probabilities: np.ndarray) -> list[dict[str, Any]]:
-    """Return the 15 bins behind `ece`: from, to, count, mean confidence and accuracy (None if empty)."""
+    """Return the 15 bins of a calibration curve: from, to, count, mean confidence and accuracy (None if empty)."""
     scores = build_scores(labels, probabilities)
     confidence = scores.probabilities.max(1, initial=0)
     places = find_bins(confidence)
@@ -194,7 +194,7 @@ def compute_roc_curve(labels: np.ndarray, probabilities: np.ndarray, number: int
 
 
 def compute_pr_curve(labels: np.ndarray, probabilities: np.ndarray, number: int) -> dict[str, list[float]]:
-    """Return precision, recall and threshold of a class at each distinct probability, falling; empty without rows."""
+    """Return the precision-recall curve of a class at each distinct threshold, falling; empty without rows."""
     true, false, thresholds = _count_positives(build_scores(labels, probabilities), number)
     if not len(true) or not true[-1]:
         return {"precision": [], "recall": [], "threshold": []}
@@ -206,7 +206,7 @@ def compute_pr_curve(labels: np.ndarray, probabilities: np.ndarray, number: int)
 
 
 def _count_positives(scores: Scores, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return true and false positives at each distinct threshold, and the thresholds, falling."""
+    """Return a class's true and false positives at each distinct threshold, and the thresholds, falling."""
     if not len(scores.labels):
         return np.zeros(0), np.zeros(0), np.zeros(0)
     true, false = count_positives(scores, np.ones((1, len(scores.labels))), number)

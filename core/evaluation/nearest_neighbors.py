@@ -1,4 +1,4 @@
-"""Nearest neighbours in a vector space, and the class purity of neighbourhoods. No torch."""
+"""Nearest neighbours of vectors, and the share of neighbours with the same class (purity). No torch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BLOCK = 4_000_000  # distances held at once
 def find_nearest(
     asked: np.ndarray, vectors: np.ndarray, most: int, own: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the rows nearest to each of some vectors, by Euclidean distance, the nearest first; of ties the first.
+    """Find the rows of `vectors` nearest to each query vector, by Euclidean distance, the nearest first.
 
     A matrix product leaves few candidates, whose distances are exact: the same result in a fifth of the time.
 
@@ -53,7 +53,7 @@ def find_nearest(
 def _refine_candidates(
     asked: np.ndarray, points: np.ndarray, candidates: np.ndarray, size: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return (k, size) nearest candidates and their distances; None if there are very many or too few."""
+    """Return each query's (k, size) nearest candidate rows and distances; None if there are too many or too few."""
     at, rows = np.nonzero(candidates)
     counts = np.bincount(at, minlength=len(asked))
     if counts.min() < size or len(at) * points.shape[1] > _BLOCK:
@@ -68,7 +68,7 @@ def _refine_candidates(
 def _search_all(
     asked: np.ndarray, points: np.ndarray, own: np.ndarray | None, size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nearest rows from all distances, for when most rows are equal or some are not numbers."""
+    """Find nearest rows by computing all distances, for when most rows are equal or some are not numbers."""
     found = scipy.spatial.distance.cdist(asked, points)
     if own is not None:
         found[np.arange(len(found)), own] = np.inf
@@ -77,7 +77,7 @@ def _search_all(
 
 
 def _select_smallest(found: np.ndarray, size: int) -> np.ndarray:
-    """Return (k, size) columns of the smallest values of each row, ascending, of ties the first.
+    """Return the columns of each row's smallest values, (k, size), ascending by value; of ties the first.
 
     All of them are sorted only where the last of these is one of a tie; else these alone, a tenth of the time.
     """
@@ -92,7 +92,7 @@ def _select_smallest(found: np.ndarray, size: int) -> np.ndarray:
 
 
 def count_neighbors(rows: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Count how often each of n rows is a neighbour of others, and average the values at these places.
+    """Count how often each of n rows is a neighbour of query rows, and average the given values where it is.
 
     `rows` (from `find_nearest`) and `values` are (k, m). Returns (n,) counts and (n,) means, 0 where the count is 0.
     """
@@ -101,7 +101,7 @@ def count_neighbors(rows: np.ndarray, values: np.ndarray, n: int) -> tuple[np.nd
 
 
 def compute_purity(vectors: np.ndarray, labels: np.ndarray, neighbours: int = NEIGHBOURS) -> np.ndarray | None:
-    """Return (n,) share of each row's nearest neighbours with the same label (or label set); None for few rows."""
+    """Return the (n,) share of each row's nearest neighbours with the same label (or label set); None for few rows."""
     if len(vectors) < neighbours + 2:
         return None
     rows, _ = find_nearest(vectors, vectors, neighbours, np.arange(len(vectors)))
@@ -111,7 +111,7 @@ def compute_purity(vectors: np.ndarray, labels: np.ndarray, neighbours: int = NE
 
 
 def compute_chance_purity(labels: np.ndarray) -> float:
-    """Return the expected purity of random neighbours: Σ nᵢ (nᵢ − 1) / (n (n − 1)) over the classes."""
+    """Return the expected share of random neighbours with the same class: Σ nᵢ (nᵢ − 1) / (n (n − 1))."""
     _, counts = np.unique(labels, axis=0, return_counts=True)
     n = int(counts.sum())
     return float((counts * (counts - 1)).sum() / (n * (n - 1))) if n > 1 else 1.0

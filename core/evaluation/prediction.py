@@ -24,18 +24,18 @@ OnBatch = Callable[[float], None]
 
 
 def ignore_progress(share: float) -> None:
-    """Ignore the progress."""
+    """Ignore the reported share of work done (default progress callback)."""
 
 
 class Classifier(Protocol):
-    """Anything that turns a batch into an Output."""
+    """A model or function that classifies a batch of texts, returning logits and pooled vectors."""
 
     def __call__(self, batch: Batch, *, intervene: Intervene = None) -> Output:
-        """Return logits and pooled vectors of a batch."""
+        """Return the logits and pooled vectors of a batch of texts."""
 
 
 class EnsembleLogits(NamedTuple):
-    """Logits (n, C) of the two models whose probabilities are mixed; see `core.evaluation.ensemble`."""
+    """Logits (n, C) of a network and a TF-IDF model whose probabilities are mixed; see `core.evaluation.ensemble`."""
 
     network: np.ndarray
     tfidf: np.ndarray
@@ -43,7 +43,7 @@ class EnsembleLogits(NamedTuple):
 
 @dataclass(frozen=True)
 class Predictions:
-    """The predictions on texts, one float32 row per text, in their order."""
+    """A model's predictions on texts (logits, probabilities, pooled vectors), one float32 row per text, in order."""
 
     logits: np.ndarray  # (n, C)
     probabilities: np.ndarray  # (n, C): softmax of the scaled logits, of a multi-label task the sigmoid of each
@@ -51,19 +51,19 @@ class Predictions:
     parts: EnsembleLogits | None = None  # what a mixture, whose are the logits, was made of
 
     def select_rows(self, rows: slice) -> Predictions:
-        """Return the predictions of some rows."""
+        """Return the predictions of some of the texts, given as a slice."""
         parts = None if self.parts is None else EnsembleLogits(*(each[rows] for each in self.parts))
         return Predictions(self.logits[rows], self.probabilities[rows], self.pooled[rows], parts)
 
     @staticmethod
     def concatenate(portions: Sequence[Predictions]) -> Predictions:
-        """Concatenate the predictions of several lists of texts, before anything is mixed in."""
+        """Concatenate the predictions of several lists of texts, before TF-IDF is mixed in."""
         columns = zip(*((each.logits, each.probabilities, each.pooled) for each in portions), strict=True)
         logits, chances, pooled = map(np.concatenate, columns)
         return Predictions(logits, chances, pooled)
 
     def apply_scaling(self, scaling: Scaling, task: Task) -> Predictions:
-        """Return the predictions with probabilities recomputed at another scaling."""
+        """Return predictions with probabilities recomputed from the logits with another temperature scaling."""
         found = compute_probabilities(torch.from_numpy(self.logits), task, scaling)
         return dataclasses.replace(self, probabilities=found.numpy())
 
@@ -80,7 +80,7 @@ def predict_texts(
     scaling: Scaling = UNSCALED,
     on_batch: OnBatch = ignore_progress,
 ) -> Predictions:
-    """Classify texts, empty ones included, in batches of similar length; the model's mode is restored.
+    """Classify texts, empty ones included, in batches of similar length; the model's training mode is restored.
 
     `on_batch` gets the share done before each batch; its exceptions end the work. NotAvailable for infinite logits.
     """
@@ -107,7 +107,7 @@ def predict_tokens(
     scaling: Scaling = UNSCALED,
     on_batch: OnBatch = ignore_progress,
 ) -> Predictions:
-    """Classify token ids; see `predict_texts`."""
+    """Classify texts given as token ids, in batches of similar length; see `predict_texts`."""
     target = device or get_device(model)
     # No text at all still asks the model once, so that the empty result has the right widths.
     order = np.argsort(-tokens.lengths, kind="stable") if len(tokens) else np.zeros(0, np.int64)
@@ -128,7 +128,7 @@ def predict_tokens(
 
 
 def check_finite(logits: Tensor) -> Tensor:
-    """Return the logits unchanged, in any shape; NotAvailable if one is not finite."""
+    """Return a model's logits unchanged, in any shape; NotAvailable if one is not finite."""
     if not bool(torch.isfinite(logits).all()):
         raise NotAvailable("the outputs of the model are not finite: its weights or edits are too large")
     return logits
@@ -141,13 +141,13 @@ def _select_rows(intervene: Intervene, rows: np.ndarray) -> Intervene:
 
 
 def compute_probabilities(logits: Tensor, task: Task, scaling: Scaling = UNSCALED) -> Tensor:
-    """Return (…, C) probabilities of the scaled logits: softmax over the classes, or the sigmoid of each label."""
+    """Return (…, C) probabilities of temperature-scaled logits: softmax over classes, or the sigmoid of each label."""
     cooled = scale_logits(logits, task, scaling)
     return cooled.softmax(-1) if task == "single" else cooled.sigmoid()
 
 
 def scale_logits(logits: Tensor, task: Task, scaling: Scaling) -> Tensor:
-    """Scale (…, C) logits z to c + (z - c) / T; see `core.training.temperature`."""
+    """Apply temperature scaling to (…, C) logits z: c + (z - c) / T; see `core.training.temperature`."""
     cooled = logits / scaling.temperature
     if not scaling.prior:
         return cooled
@@ -155,7 +155,7 @@ def scale_logits(logits: Tensor, task: Task, scaling: Scaling) -> Tensor:
 
 
 def get_device(model: Classifier) -> torch.device:
-    """Return the device of the model's weights; the CPU for a plain function."""
+    """Return the device of a model's weights; the CPU for a plain function."""
     parameters = model.parameters() if isinstance(model, nn.Module) else iter(())
     first = next(iter(parameters), None)
     return torch.device("cpu") if first is None else first.device
@@ -163,7 +163,7 @@ def get_device(model: Classifier) -> torch.device:
 
 @contextlib.contextmanager
 def switch_to_eval(model: Classifier) -> Iterator[None]:
-    """Switch to evaluation mode without gradients; each module's mode is restored, also after an error."""
+    """Switch a model to evaluation mode without gradients while the context is open; then restore each module."""
     modules = list(model.modules()) if isinstance(model, nn.Module) else []
     modes = [module.training for module in modules]
     for module in modules:
@@ -178,28 +178,28 @@ def switch_to_eval(model: Classifier) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class PassagePredictions:
-    """Predictions of n texts, and of their passages."""
+    """Predictions of n texts that were cut into passages, and predictions of the passages."""
 
     whole: Predictions  # one row per text
     cut: list[list[str]]  # (n,) the passages of each text, one at least
     each: Predictions  # one row per passage, text by text
 
     def apply_scaling(self, scaling: Scaling, task: Task) -> PassagePredictions:
-        """Return the predictions with probabilities of whole texts recomputed at another scaling."""
+        """Return predictions with the whole texts' probabilities recomputed with another temperature scaling."""
         return dataclasses.replace(self, whole=self.whole.apply_scaling(scaling, task))
 
 
 def predict_passages(
     read: Callable[[Sequence[str]], Predictions], texts: Sequence[str], words: int
 ) -> PassagePredictions:
-    """Predict texts as the mean over their passages of at most `words` words."""
+    """Predict long texts as the mean over their passages of at most `words` words."""
     cut = [split_passages(text, words) for text in texts]
     each = read([passage for own in cut for passage in own])
     lengths = np.array([len(own) for own in cut])
     starts = np.cumsum(lengths) - lengths
 
     def average_passages(values: np.ndarray) -> np.ndarray:
-        """Average passages (passages, k) to texts (texts, k)."""
+        """Average the values of passages (passages, k) to values of whole texts (texts, k)."""
         sums = np.add.reduceat(values, starts) if len(starts) else values[:0]
         return (sums / lengths[:, None]).astype(values.dtype)
 

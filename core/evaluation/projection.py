@@ -36,7 +36,7 @@ OnProgress = Callable[[str, float | None], None]
 
 @dataclass(frozen=True)
 class ProjectionConfig:
-    """The settings of a map; with the embeddings and labels they determine it."""
+    """The settings of a map of embeddings (PCA, t-SNE or UMAP); with embeddings and labels they determine it."""
 
     method: Method = "tsne"
     dimensions: int = 2
@@ -53,7 +53,7 @@ class ProjectionConfig:
             raise InputError(f"rows {self.rows}: at least {FEWEST}")
 
     def list_arguments(self, n: int) -> dict[str, Any]:
-        """Return every setting, the method's own parameters for `n` placed rows included."""
+        """Return every setting of an embedding map, including the method's own parameters for `n` placed rows."""
         own: dict[Method, dict[str, Any]] = {
             "pca": {},
             "tsne": {"perplexity": min(PERPLEXITY, (n - 1) / 3), "iterations": [EARLY, LATE], "theta": ANGLE},
@@ -65,7 +65,7 @@ class ProjectionConfig:
 
 @dataclass(frozen=True)
 class Quality:
-    """The quality of a map, measured on `rows` of it."""
+    """The quality of an embedding map (silhouettes, preserved neighbours), measured on `rows` of the map."""
 
     rows: np.ndarray  # (q,) int64: which places of the map were measured, rising
     space: np.ndarray  # (q,) float32 silhouettes by true class in the original space; empty if undefined
@@ -77,7 +77,7 @@ class Quality:
 
 @dataclass(frozen=True)
 class Projection:
-    """The places of a split's rows on a map, with the quality of the map."""
+    """The positions of a split's rows on an embedding map, with the quality of the map."""
 
     rows: np.ndarray  # (m,) int64: rows of the split, rising
     places: np.ndarray  # (m, k) float32
@@ -87,14 +87,14 @@ class Projection:
 
 @dataclass(frozen=True)
 class Pca:
-    """Principal components, which place new points in the same way as the old ones."""
+    """Fitted principal components, which project new vectors in the same way as the old ones."""
 
     mean: np.ndarray  # (d,)
     axes: np.ndarray  # (k, d), orthonormal; the largest weight of each is positive, so that the picture does not flip
     explained: tuple[float, ...]  # k shares of the whole variance
 
     def transform(self, points: np.ndarray) -> np.ndarray:
-        """Place (n, d) vectors at (n, k)."""
+        """Project (n, d) vectors onto the k principal components, (n, k)."""
         return (np.asarray(points, np.float64) - self.mean) @ self.axes.T
 
 
@@ -115,7 +115,7 @@ def fit_pca(embeddings: np.ndarray, dimensions: int) -> Pca:
 def project_split(
     embeddings: np.ndarray, labels: np.ndarray, config: ProjectionConfig, on_progress: OnProgress | None = None
 ) -> Projection:
-    """Project a split onto a map and measure its quality; equal arguments give equal maps.
+    """Project the embeddings of a split onto a map and measure its quality; equal arguments give equal maps.
 
     Args:
         embeddings: (n, d) pooled vectors.
@@ -154,14 +154,14 @@ def project_split(
 
 
 def sample_rows(labels: np.ndarray, size: int, seed: int) -> np.ndarray:
-    """Draw at most `size` rows, sorted: a seeded, stratified sample."""
+    """Return the numbers of at most `size` rows, ascending: a seeded sample stratified by label."""
     return np.arange(len(labels)) if len(labels) <= size else cut_rows(labels, size, seed)[0]
 
 
 def measure_quality(
     embeddings: np.ndarray, places: np.ndarray, labels: np.ndarray, size: int, seed: int, reason: str = ""
 ) -> Quality:
-    """Compute silhouettes by true class before and after projection, and neighbours kept, on at most `size` rows.
+    """Compute silhouettes by true class before and after projection, and preserved neighbours, on `size` rows.
 
     A `reason` says why there are no silhouettes whatever the labels are.
     """
@@ -181,7 +181,7 @@ def measure_quality(
 
 
 def measure_preservation(before: np.ndarray, after: np.ndarray, neighbours: int = NEIGHBOURS) -> float | None:
-    """Return the mean share of a row's neighbours in (n, d) `before` that are also neighbours in (n, k) `after`."""
+    """Return the mean share of a row's nearest neighbours in `before` (n, d) that stay nearest in `after` (n, k)."""
     from sklearn.neighbors import NearestNeighbors
 
     if len(before) < neighbours + 2:
@@ -196,7 +196,7 @@ def measure_preservation(before: np.ndarray, after: np.ndarray, neighbours: int 
 def place_among(
     vector: np.ndarray, embeddings: np.ndarray, places: np.ndarray, neighbours: int = NEIGHBOURS
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Place a new (d,) vector on a map without a transform, at the mean place of its nearest rows.
+    """Place a new (d,) vector on an embedding map without a transform, at the mean place of its nearest rows.
 
     Returns the (k,) place, and the positions of the nearest among the (m, d) `embeddings`, nearest first.
     """
@@ -205,7 +205,7 @@ def place_among(
 
 
 def _fit_tsne(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) -> np.ndarray:
-    """Run openTSNE (Poličar et al. 2019) from PCA, with exact neighbours: one seed, one picture."""
+    """Project points by t-SNE (openTSNE, Poličar et al. 2019), started from PCA; one seed gives one picture."""
     try:
         import openTSNE
     except ImportError as error:
@@ -213,7 +213,7 @@ def _fit_tsne(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) ->
     done = 0
 
     def report_share(iteration: int, error: float, embedding: Any) -> None:
-        """Report the share of iterations done."""
+        """Report the share of t-SNE iterations done."""
         nonlocal done
         done += EVERY
         tell("placing the sentences", min(done / (EARLY + LATE), 1.0))
@@ -237,7 +237,7 @@ def _fit_tsne(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) ->
 
 
 def _fit_umap(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) -> np.ndarray:
-    """Run umap-learn (McInnes et al. 2018)."""
+    """Project points by UMAP (umap-learn, McInnes et al. 2018)."""
     try:
         import umap
     except ImportError as error:
@@ -264,7 +264,7 @@ REACH = 4.0  # bandwidths to which the grid goes on beyond the points, and a ker
 
 @dataclass(frozen=True)
 class Density:
-    """The estimated density of points on a two-dimensional map."""
+    """The estimated density of points on a two-dimensional embedding map, on a grid."""
 
     x: np.ndarray  # (CELLS,) middles of the columns
     y: np.ndarray  # (CELLS,) and of the rows
@@ -273,7 +273,7 @@ class Density:
 
 
 def estimate_density(places: np.ndarray) -> Density | None:
-    """Estimate the density of (n, 2) points; None if they do not vary in both directions.
+    """Estimate the density of (n, 2) points on a map; None if they do not vary in both directions.
 
     f(p) = 1/n Σ N(p; pᵢ, h² I) with h = `NARROWER` · n^(-1/6) · the root of the mean variance of both axes (Scott
     1992), the points first put into the cells of the grid (Silverman 1982).

@@ -1,4 +1,4 @@
-"""Labels and probabilities of many rows, with the quantities that metrics use: one class for each task.
+"""Labels and probabilities of many rows, with the quantities that metrics use: a Python class for each task.
 
 Definitions are those of scikit-learn, with `sample_weight`. Weights are (R, n): all 1 is the metric, counts of draws
 are the bootstrap. Of several labels per text, one is predicted where its probability is above its threshold.
@@ -24,7 +24,7 @@ BINS = 15  # of confidence
 
 
 class Scores:
-    """The labels and predictions of n rows; quantities that several metrics share are computed once."""
+    """The labels and predictions of n rows, with cached quantities that several metrics share."""
 
     labels: np.ndarray  # (n,) class numbers, or (n, C) booleans
     probabilities: np.ndarray  # (n, C) float64
@@ -43,30 +43,30 @@ class Scores:
 
     @property
     def missed(self) -> np.ndarray:
-        """Return (n,) shares of wrong decisions."""
+        """Return (n,) shares of wrong decisions: for each row, the classes wrongly predicted or missed, out of all."""
         return (self.true != self.predicted).mean(1)
 
     @cached_property
     def counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return three (n, C) float64 arrays: true positives, true labels and predicted labels."""
+        """Return each row's true positives, true labels and predicted labels: three (n, C) float64 arrays of 0 or 1."""
         return (self.true & self.predicted).astype(float), self.true.astype(float), self.predicted.astype(float)
 
     @cached_property
     def ranking(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return, for each class, the rows by falling probability and where each distinct value starts."""
+        """Return, for each class, the rows by falling probability, and where each distinct probability starts."""
         orders = [np.argsort(-column, kind="stable") for column in self.probabilities.T]
         columns = zip(self.probabilities.T, orders, strict=True)
         return [(order, np.flatnonzero(np.diff(column[order], prepend=np.inf))) for column, order in columns]
 
     def compute_mean(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return (R,) weighted means of (n,) values; NaN where all weights are 0."""
+        """Return (R,) means of (n,) values, one for each set of row weights; NaN where all weights are 0."""
         with np.errstate(invalid="ignore"):
             return weights @ values / weights.sum(1)
 
     def compute_average(
         self, part: Part, average: Literal["macro", "micro", "weighted", "samples"], weights: np.ndarray
     ) -> np.ndarray:
-        """Return (R,) averaged precision, recall or F1; a quotient by 0 counts as 0."""
+        """Return (R,) averaged precision, recall or F1, for each set of row weights; a quotient by 0 counts as 0."""
         a, b = SIDES[part]
         if average == "samples":
             hits, true, predicted = (each.sum(1) for each in self.counts)
@@ -80,7 +80,7 @@ class Scores:
     def compute_area(
         self, curve: Literal["roc", "precision"], average: Literal["macro", "weighted"], weights: np.ndarray
     ) -> np.ndarray:
-        """Return (R,) areas under the ROC or precision-recall curve of each class against the rest, averaged."""
+        """Return (R,) average areas under the classes' ROC or precision-recall curves, for each set of row weights."""
         values = np.stack([AREAS[curve](*count_positives(self, weights, each)) for each in self.ranked], 1)
         if len(self.ranked) == 1 or average == "macro":
             return values.mean(1)
@@ -88,12 +88,12 @@ class Scores:
         return (values * support).sum(1) / support.sum(1)
 
     def mask_classes(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        """Return (R, C): 1 for each class that macro averages cover; arguments are weights per class."""
+        """Return (R, C): 1 for each class that a macro average covers, from each class's true and predicted weights."""
         return np.ones_like(true)
 
 
 class SingleLabelScores(Scores):
-    """Rows with one label each (n,), predicted as the most probable class; `ordered` classes form a scale."""
+    """Labels and predictions of rows with one label each, (n,), the most probable class; `ordered`: on a scale."""
 
     def __init__(self, labels: np.ndarray, probabilities: np.ndarray, *, ordered: bool = False) -> None:
         self.labels = np.asarray(labels, np.int64)
@@ -110,16 +110,16 @@ class SingleLabelScores(Scores):
         self.unranked = sorted(set(range(self.classes)) - set(np.unique(self.labels).tolist()))
 
     def mask_classes(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        """Return (R, C): 1 for each class with a label or a prediction."""
+        """Return (R, C): 1 for each class with a true label or a prediction, which macro averages cover, else 0."""
         return (true + predicted > 0).astype(float)
 
     @property
     def steps(self) -> np.ndarray:
-        """Return (n,) float64 distances of label and prediction on the scale; 0 where they are equal."""
+        """Return (n,) float64 distances of true and predicted class on an ordinal scale; 0 where they are equal."""
         return np.abs(self.answers - self.labels).astype(float)
 
     def compute_kappa(self, weights: np.ndarray) -> np.ndarray:
-        """Return (R,) 1 − observed / expected squared distance on the scale (Cohen 1968); NaN where all is one class.
+        """Return (R,) quadratically weighted kappas (Cohen 1968), one for each set of row weights; NaN for one class.
 
         Of two independent draws from the margins the expected squared distance is E a² + E b² − 2 E a E b.
         """
@@ -130,23 +130,23 @@ class SingleLabelScores(Scores):
             return np.where(expected > 1e-12, 1 - means[4] / expected, np.nan)
 
     def compute_ece(self, weights: np.ndarray) -> np.ndarray:
-        """Compute ECE (Guo et al. 2017): 15 equal bins of confidence, gap to accuracy, by weight of the bin."""
+        """Compute the (R,) expected calibration errors (Guo et al. 2017) in 15 bins, for each set of row weights."""
         with np.errstate(invalid="ignore"):
             return np.abs(weights @ self.overconfidence).sum(1) / weights.sum(1)
 
     @cached_property
     def bins(self) -> np.ndarray:
-        """Return (n, 15) booleans: the bin of each row's confidence."""
+        """Return (n, 15) booleans that mark the confidence bin of each row."""
         return find_bins(self.probabilities.max(1, initial=0))[:, None] == np.arange(BINS)
 
     @cached_property
     def overconfidence(self) -> np.ndarray:
-        """Return (n, 15): confidence minus 1 for correct rows, minus 0 for wrong ones, in the bin of the row."""
+        """Return (n, 15): confidence minus 1 for correct rows, minus 0 for wrong ones, in the row's confidence bin."""
         return self.bins * (self.probabilities.max(1, initial=0) - self.correct)[:, None]
 
 
 class MultiLabelScores(Scores):
-    """Rows with any number of labels (n, C), predicted above thresholds, (C,) or one for all."""
+    """Labels and predictions of rows with any number of labels (n, C), predicted where above the thresholds."""
 
     def __init__(self, labels: np.ndarray, probabilities: np.ndarray, thresholds: np.ndarray | float = HALF) -> None:
         self.labels = self.true = np.asarray(labels) != 0
@@ -169,7 +169,7 @@ def build_scores(
     *,
     ordered: bool = False,
 ) -> Scores:
-    """Build the scores of rows for a task; InputError if shapes or label range do not fit.
+    """Build the labels and predictions of rows for a task's metrics; InputError if shapes or labels do not fit.
 
     `thresholds` are of several labels only, `ordered` of one: whether class numbers are places on a scale.
     """
@@ -202,7 +202,7 @@ SEVERAL = "the texts have several labels each, so that none belongs to one class
 def count_confusions(
     labels: np.ndarray, probabilities: np.ndarray, classes: Sequence[str], thresholds: np.ndarray | float = HALF
 ) -> dict[str, list[list[int]]]:
-    """Return a 2 × 2 confusion matrix for each label: rows without and with it, columns not predicted and predicted."""
+    """Return label → 2 × 2 confusion matrix: rows without and with the label, columns not predicted and predicted."""
     scores = build_scores(labels, probabilities, "multi", thresholds)
     cells = scores.true * 2 + scores.predicted
     return {
@@ -211,12 +211,12 @@ def count_confusions(
 
 
 def join_class_names(has: np.ndarray, classes: Sequence[str]) -> list[str]:
-    """Join the class names of the nonzero columns of each row of (n, C) by commas; `NOTHING` for a row without any."""
+    """Join the class names of each row of an (n, C) indicator array by commas; `NOTHING` for a row without any."""
     return [", ".join(name for name, there in zip(classes, row, strict=True) if there) or NOTHING for row in has]
 
 
 def tune_thresholds(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-    """Return (C,) thresholds that maximise the F1 of each label on these rows; 0.5 for a label without rows.
+    """Return (C,) thresholds that maximise each label's F1 on these rows; 0.5 for a label without rows.
 
     It lies in the middle between two probabilities; of several as good the one nearest to 0.5, and 0.5 itself whenever
     it is as good. The F1 on the rows it was tuned on flatters, the more so the fewer rows have the label.
@@ -241,12 +241,12 @@ def tune_thresholds(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray
 
 
 def find_bins(confidence: np.ndarray) -> np.ndarray:
-    """Return the bin of each confidence: bin k holds k/15 < confidence <= (k+1)/15."""
+    """Return the confidence bin (0 to 14) of each value: bin k holds k/15 < confidence <= (k+1)/15."""
     return np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
 
 
 def count_positives(scores: Scores, weights: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return true and false positives (weights) of a class at each threshold, falling; each (R, thresholds)."""
+    """Return a class's weighted true and false positives at each threshold, falling, each (R, thresholds)."""
     order, starts = scores.ranking[number]
     ranked = weights[:, order]
     true = np.add.reduceat(ranked * scores.true[order, number], starts, axis=1).cumsum(1)
@@ -254,14 +254,14 @@ def count_positives(scores: Scores, weights: np.ndarray, number: int) -> tuple[n
 
 
 def compute_roc_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
-    """Return (R,) area under the ROC curve by trapezoids; NaN without positives or negatives."""
+    """Return the (R,) area under a ROC curve from true and false positives; NaN without positives or negatives."""
     steps = np.diff(false, axis=1, prepend=0)
     heights = true - np.diff(true, axis=1, prepend=0) / 2
     return divide_safely((steps * heights).sum(1), true[:, -1] * false[:, -1], empty=np.nan)
 
 
 def compute_precision_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
-    """Return average precision: precision at each threshold by the recall gained there; NaN without positives."""
+    """Return (R,) average precision from true and false positives at falling thresholds; NaN without positives."""
     gained = np.diff(true, axis=1, prepend=0) * divide_safely(true, true + false)
     return divide_safely(gained.sum(1), true[:, -1], empty=np.nan)
 
@@ -270,6 +270,6 @@ AREAS = {"roc": compute_roc_area, "precision": compute_precision_area}
 
 
 def divide_safely(part: np.ndarray, whole: np.ndarray, empty: float = 0.0) -> np.ndarray:
-    """Return the elementwise quotient; `empty` where `whole` is 0."""
+    """Return the elementwise quotient of two arrays; `empty` where `whole` is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole > 0, part / whole, empty)

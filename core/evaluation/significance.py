@@ -29,7 +29,7 @@ Parts = Sequence[np.ndarray]
 
 
 def compute_swap_variance(first: Parts, second: Parts, seed: int = 0) -> float | None:
-    """Return the variance of the metric's difference, averaged over seeds, under random swaps of rows.
+    """Return the variance that random swaps of rows give to two models' metric difference, averaged over seeds.
 
     The paired randomisation of Fisher (1935): of equally good models each row's answers, of all seeds at once, belong
     to either with the same chance. That is more than an equal metric says: one may be too sure where the other is too
@@ -57,7 +57,7 @@ def compute_swap_variance(first: Parts, second: Parts, seed: int = 0) -> float |
 
 
 def _draw_signs(rows: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield blocks (R, rows) of −1 and 1, RESAMPLES of R in all."""
+    """Yield random signs for swaps of rows, in blocks (R, rows) of −1 and 1, RESAMPLES of R in all."""
     random = np.random.default_rng(seed)
     block = max(1, _CELLS // rows)
     for start in range(0, RESAMPLES, block):
@@ -85,7 +85,7 @@ Run = tuple[int, int]
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """A tested difference of two classifiers; difference, interval and p come from the same runs and rows."""
+    """A tested metric difference of two classifiers; difference, interval and p come from the same runs and rows."""
 
     difference: float  # mean over the pairs of runs
     of_rows: float  # variance of the difference, over draws of the rows
@@ -99,38 +99,38 @@ class PairedDifference:
 
     @property
     def measured(self) -> bool:
-        """Return whether enough rows differ for an interval, and the resamples vary."""
+        """Return whether a metric difference has an interval: enough rows differ, and its resamples vary."""
         return self.telling >= LEAST and self.error > 0
 
     @property
     def low(self) -> float | None:
-        """Return the low end of the 95 % interval, which always holds the difference, and 0 exactly where p ≥ 5 %."""
+        """Return the low end of a metric difference's 95 % interval; it holds 0 exactly where p is at least 5 %."""
         return (self.compute_interval(1 - LEVEL) or (None, None))[0]
 
     @property
     def high(self) -> float | None:
-        """Return the high end of the 95 % interval."""
+        """Return the high end of the 95 % interval of a metric difference."""
         return (self.compute_interval(1 - LEVEL) or (None, None))[1]
 
     @property
     def significant(self) -> bool:
-        """Return whether p is below 5 %."""
+        """Return whether the p-value of a metric difference is below 5 %."""
         return self.p < ALPHA
 
     @property
     def error(self) -> float:
-        """Return the standard error of the difference."""
+        """Return the standard error of the metric difference of two classifiers."""
         return math.sqrt(self.of_rows + self.of_seeds)
 
     @property
     def effect(self) -> float:
-        """Return Cohen's d over rows: the difference divided by the standard deviation of the rows' contributions."""
+        """Return Cohen's d of a metric difference: divided by the standard deviation of the rows' contributions."""
         spread = math.sqrt(self.of_rows * self.rows)
         return self.difference / spread if spread else 0.0
 
     @cached_property
     def p(self) -> float:
-        """Return the two-sided p-value; if all draws are equal, that of the exact sign test."""
+        """Return the two-sided p-value of a metric difference; if all draws are equal, that of the exact sign test."""
         least = 1e-12
         if not self.error:
             return float(2.0 ** (1 - self.telling)) if self.difference else 1.0
@@ -139,14 +139,14 @@ class PairedDifference:
         return float(scipy.optimize.brentq(lambda p: self._compute_margin(p) - abs(self.difference), least, 1))
 
     def compute_interval(self, alpha: float) -> tuple[float, float] | None:
-        """Return the interval at level 1 − alpha, which excludes 0 exactly if p is below alpha; None: not measured."""
+        """Return the interval of a metric difference at level 1 − alpha; 0 is outside exactly if p is below alpha."""
         if not self.measured:
             return None
         half = self._compute_margin(alpha)
         return max(-self.widest, self.difference - half), min(self.widest, self.difference + half)
 
     def count_rows_needed(self, alpha: float) -> int | None:
-        """Return rows on which a difference like this would be found at alpha with 80 % power.
+        """Return the test rows needed to find such a metric difference at alpha with 80 % power.
 
         Both quantiles times the standard error are to fit into the difference, and the rows' share of its variance
         falls with their number. None for a difference of 0, where nothing was measured, and where more seeds are
@@ -159,14 +159,14 @@ class PairedDifference:
         return math.ceil(self.rows * self.of_rows / wanted) if self.measured and wanted > 0 else None
 
     def _compute_margin(self, p: float) -> float:
-        """Return the distance that a chance difference exceeds with probability p."""
+        """Return the absolute metric difference that chance exceeds with probability p."""
         of_each = -scipy.special.stdtrit([max(1, self.telling - 1), max(1, self.seeds - 1)], p / 2)
         return float(np.average(of_each, weights=[self.of_rows, self.of_seeds])) * self.error
 
 
 @dataclass(frozen=True)
 class ScorePair:
-    """The scores of two classifiers on the same rows."""
+    """The labels and predictions of two classifiers on the same rows."""
 
     first: Any
     second: Any
@@ -174,12 +174,12 @@ class ScorePair:
 
     @property
     def rows(self) -> int:
-        """Return the number of rows."""
+        """Return the number of rows that both classifiers have predicted."""
         return len(self.differ)
 
 
 class Draws:
-    """The values of a metric on resampled rows, cached for models that are compared with several others.
+    """The values of a metric on resampled rows, cached for models that are compared with several other models.
 
     At most 1,000 draws, 0: as often as for an interval of the metric. All scores of as many rows see the same ones.
     """
@@ -189,12 +189,12 @@ class Draws:
         self._kept: dict[int, tuple[Any, float, np.ndarray]] = {}
 
     def measure_draws(self, scores: Any) -> tuple[float, np.ndarray]:
-        """Return the metric on all rows and on each draw, (draws,), NaN where it is undefined."""
+        """Return a metric on all rows and on each bootstrap resample, (draws,), NaN where it is undefined."""
         self.resample_scores([scores])
         return self._kept[id(scores)][1:]
 
     def resample_scores(self, several: Sequence[Any]) -> None:
-        """Resample for several scores of the same rows at once, since drawing is half of the work."""
+        """Compute a metric on the same bootstrap resamples for several models, since drawing is half of the work."""
         new = [each for each in several if id(each) not in self._kept]
         found: list[list[np.ndarray]] = [[] for _ in new]
         for weights in draw_resamples(len(new[0]), self.seed, min(self.draws, RESAMPLES)) if new else ():
@@ -206,7 +206,7 @@ class Draws:
 
 
 def compare_classifiers(pairs: Mapping[Run, ScorePair], draws: Draws) -> PairedDifference:
-    """Compare a metric of two classifiers on the same rows, paired by seed and fold.
+    """Test the difference in a metric of two classifiers on the same rows, paired by seed and fold.
 
     The variance of the mean difference has two parts. Test rows: both classifiers and all seeds of a fold see the same
     draws of rows (paired bootstrap, Efron 1979), since seeds share their rows and are no further evidence about other
@@ -240,7 +240,7 @@ def compare_classifiers(pairs: Mapping[Run, ScorePair], draws: Draws) -> PairedD
 
 
 def _measure_swapped(runs: Sequence[ScorePair], draws: Draws) -> float | None:
-    """Return the variance of the mean difference of runs on the same rows over swaps; None if rows must be drawn."""
+    """Return the variance of runs' mean metric difference over swaps of rows; None if rows must be resampled."""
     parts = draws.metric.parts
     if parts is None:
         return None
@@ -250,7 +250,7 @@ def _measure_swapped(runs: Sequence[ScorePair], draws: Draws) -> float | None:
 
 
 def _measure_drawn(runs: Sequence[ScorePair], draws: Draws) -> float:
-    """Return the variance of the mean difference of runs on the same rows over resamples."""
+    """Return the variance of runs' mean metric difference over bootstrap resamples of rows."""
     drawn = np.mean([draws.measure_draws(both.first)[1] - draws.measure_draws(both.second)[1] for both in runs], axis=0)
     drawn = drawn[~np.isnan(drawn)]
     return float(drawn.var(ddof=1)) if len(drawn) > 1 else 0.0

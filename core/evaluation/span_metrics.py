@@ -24,7 +24,7 @@ KINDS: tuple[Kind, ...] = ("right", "wrong type", "wrong border", "missed", "spu
 
 
 class WordSpan(NamedTuple):
-    """A span of words of a sentence, with its type."""
+    """A span of tagged words in a sentence, such as a name, with its type."""
 
     kind: str
     first: int  # its first word, from 0
@@ -32,7 +32,7 @@ class WordSpan(NamedTuple):
 
 
 class SpanMatch(NamedTuple):
-    """A labelled span and an overlapping predicted span, or one without the other, with the outcome."""
+    """A labelled span with an overlapping predicted span, or either without the other, and the outcome."""
 
     outcome: Kind
     label: WordSpan | None
@@ -40,12 +40,12 @@ class SpanMatch(NamedTuple):
 
     @property
     def span(self) -> WordSpan:
-        """Return the labelled span if there is one, else the predicted one."""
+        """Return the labelled span of a match if there is one, else the predicted one."""
         return self.label or self.said or WordSpan("", 0, 0)
 
     @property
     def kind(self) -> str:
-        """Return the type of the span."""
+        """Return the type of a matched span, such as `PLACE`."""
         return self.span.kind
 
 
@@ -64,7 +64,7 @@ def decode_spans(tags: Sequence[str]) -> list[WordSpan]:
 
 
 def match_spans(label: Sequence[str], said: Sequence[str]) -> list[SpanMatch]:
-    """Match labelled and predicted spans of a sentence; return the outcomes in the order of their first words.
+    """Match labelled and predicted spans of a sentence; return the matches in the order of their first words.
 
     Equal spans are right; then those of the same words meet, and then, of what is left, the first that have a word in
     common. Each span meets at most one, so that `right`, `wrong type`, `wrong border` and `missed` add up to the spans
@@ -96,7 +96,7 @@ def _compare_types(label: WordSpan, said: WordSpan) -> SpanMatch:
 
 @dataclass(frozen=True)
 class SpanScores:
-    """True and predicted tags of n sentences; weights (R, n) as of `Scores`."""
+    """True and predicted word tags of n sentences, for span metrics; weights (R, n) as of `Scores`."""
 
     labels: Sequence[Sequence[str]]
     said: Sequence[Sequence[str]]
@@ -106,12 +106,12 @@ class SpanScores:
 
     @cached_property
     def found(self) -> list[list[SpanMatch]]:
-        """Return the outcomes by sentence."""
+        """Return the matches of labelled and predicted spans, sentence by sentence."""
         return [match_spans(*both) for both in zip(self.labels, self.said, strict=True)]
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
-        """Return the span types, sorted."""
+        """Return the span types that occur in true or predicted tags, sorted."""
         tags = {tag for side in (self.labels, self.said) for sentence in side for tag in sentence}
         return tuple(sorted({tag[2:] for tag in tags if tag != OUTSIDE}))
 
@@ -128,20 +128,20 @@ class SpanScores:
         return counts
 
     def score_spans(self, part: Part, weights: np.ndarray) -> np.ndarray:
-        """Return (R,) precision, recall or F1 over all spans; a quotient by 0 counts as 0."""
+        """Return (R,) precision, recall or F1 over all spans, for each set of sentence weights; 0 if undefined."""
         a, b = SIDES[part]
         hits, true, claimed = (weights @ each.sum(1) for each in self.counts)
         return divide_safely(hits, a * true + b * claimed)
 
     def compute_accuracy(self, weights: np.ndarray) -> np.ndarray:
-        """Return (R,) shares of words with the correct tag."""
+        """Return (R,) shares of words with the correct tag, one for each set of sentence weights."""
         both = [zip(*each, strict=True) for each in zip(self.labels, self.said, strict=True)]
         right = np.array([sum(true == said for true, said in tags) for tags in both], float)
         words = np.array([len(tags) for tags in self.labels], float)
         return divide_safely(weights @ right, weights @ words)
 
     def evaluate_types(self) -> dict[str, dict[str, float]]:
-        """Return precision, recall, F1 and support of each type, with the number of spans of each outcome."""
+        """Return precision, recall, F1 and support of each span type, with the number of spans of each outcome."""
         hits, true, claimed = self.counts.sum(1)
         table: dict[str, dict[str, float]] = {}
         for number, kind in enumerate(self.kinds):

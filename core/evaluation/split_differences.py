@@ -1,4 +1,4 @@
-"""Tests whether texts differ from the training texts in labels, length, words or repeats.
+"""Tests whether texts differ from training texts in labels, length, unknown words or repeats.
 
 It runs without a request, so it must not report chance differences. The p-values of all measures of a comparison are
 corrected together (Holm), and a difference is reported only if p is below `ALPHA` and the difference is large enough
@@ -53,7 +53,7 @@ LEVEL = 0.95
 
 
 class SampleDifference(NamedTuple):
-    """A difference of two means or shares, second minus first, with its interval and p."""
+    """A difference of two samples' means or shares, second minus first, with its interval and p-value."""
 
     training: float
     split: float
@@ -63,37 +63,37 @@ class SampleDifference(NamedTuple):
 
     @property
     def difference(self) -> float:
-        """Return the second side minus the first."""
+        """Return the mean or share of the second sample minus that of the first."""
         return self.split - self.training
 
 
 class ComparedTexts(NamedTuple):
-    """Texts with their classes."""
+    """The texts on one side of a comparison of two samples, with their classes, if known."""
 
     texts: Sequence[str]
     has: np.ndarray | None  # (n, C) bool; None: their classes are not known
 
 
 def compare_dataset(dataset: Dataset) -> list[dict[str, Any]]:
-    """Compare validation and test with training by `compare_split`."""
+    """Compare the validation and test texts of a data set with its training texts by `compare_split`."""
     return [compare_split(dataset, split) for split in (VALIDATION, TEST) if split in dataset.splits]
 
 
 def compare_split(dataset: Dataset, split: str) -> dict[str, Any]:
-    """Compare a split with training by `find_differences`; for tagged words, by the tags that occur in each text."""
+    """Compare a split's texts with the training texts; for tagged words, by the tags that occur in each text."""
     classes = [f"texts with {name}" for name in dataset.classes] if dataset.task == "tokens" else dataset.classes
     return find_differences(get_split_texts(dataset, TRAIN), get_split_texts(dataset, split), classes, name=split)
 
 
 def get_split_texts(dataset: Dataset, split: str) -> ComparedTexts:
-    """Return the texts of a split with their classes."""
+    """Return the texts of a split with their classes, for a comparison."""
     return ComparedTexts(
         dataset.splits[split]["text"].tolist(), to_class_matrix(dataset.get_targets(split), len(dataset.classes))
     )
 
 
 def to_class_matrix(labels: np.ndarray, classes: int) -> np.ndarray:
-    """Convert class numbers (n,), or zeros and ones (n, C), to (n, C) bool."""
+    """Convert labels, class numbers (n,) or zeros and ones (n, C), to a class matrix (n, C) bool."""
     return labels > 0 if labels.ndim == 2 else np.eye(classes, dtype=bool)[labels]
 
 
@@ -112,7 +112,7 @@ def compare_means(first: np.ndarray, other: np.ndarray) -> SampleDifference:
 
 
 def compare_shares(first: tuple[int, int], other: tuple[int, int]) -> SampleDifference:
-    """Compare two shares, each as (has, of): the score test, and Newcombe's interval (Stat. Med. 1998, 17:873)."""
+    """Compare two shares, each as (count, total): score test, and Newcombe's interval (Stat. Med. 1998, 17:873)."""
     (a, m), (b, n) = first, other
     pooled = (a + b) / (m + n)
     error = math.sqrt(pooled * (1 - pooled) * (1 / m + 1 / n))
@@ -121,13 +121,13 @@ def compare_shares(first: tuple[int, int], other: tuple[int, int]) -> SampleDiff
 
 
 def compare_classes(first: np.ndarray, other: np.ndarray) -> list[SampleDifference]:
-    """Compare the share of each class of (m, C) and (n, C) bool."""
+    """Compare the share of each class in two samples, given as class matrices (m, C) and (n, C) bool."""
     counts = zip(first.sum(0).tolist(), other.sum(0).tolist(), strict=True)
     return [compare_shares((a, len(first)), (b, len(other))) for a, b in counts]
 
 
 def compute_chi_square(counts: np.ndarray) -> float:
-    """Return the chi-square p-value of (2, C) counts over all classes with rows; 1 for a single class."""
+    """Return the chi-square p-value of the class counts (2, C) of two samples; 1 for a single class."""
     counts = counts[:, counts.sum(0) > 0]
     return float(scipy.stats.chi2_contingency(counts, correction=False).pvalue) if counts.shape[1] > 1 else 1.0
 
@@ -141,7 +141,7 @@ def find_differences(
     known: str = "training",
     learned: bool = True,
 ) -> dict[str, Any]:
-    """Compare texts with the training texts of a model, or with held-out texts of the same origin.
+    """Test how texts differ from the training texts of a model, or from held-out texts of the same origin.
 
     Args:
         first: The training texts, or held-out texts of the same origin.
@@ -207,7 +207,7 @@ def _has_several(has: np.ndarray | None) -> bool:
 
 
 def _compare_labels(first: np.ndarray, other: np.ndarray, classes: Sequence[str]) -> tuple[SampleDifference, str]:
-    """Compare the shares of all classes; return the numbers of the class that differs most."""
+    """Compare the class shares of two samples; return the difference of the class that differs most, and its name."""
     each = compare_classes(first, other)
     if _has_several(first) or _has_several(other):
         at = min(range(len(each)), key=lambda place: each[place].p)
@@ -222,14 +222,14 @@ def _compare_labels(first: np.ndarray, other: np.ndarray, classes: Sequence[str]
 
 
 def _normalize_text(text: str) -> str:
-    """Normalize letter case and blanks of a text, so that equal texts are found."""
+    """Return a text in lower case with single blanks, so that equal texts are found."""
     return " ".join(text.lower().split())
 
 
 def _select_unique(
     first: Sequence[str], other: Sequence[str], keys: Sequence[str]
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the texts that occur only once in the two sides together; all texts if a side has too few unique ones.
+    """Return the texts that occur only once in two samples together; all texts if a sample has too few such texts.
 
     A split without training texts lacks frequent texts, which are short; that alone makes it no other kind of text.
     """
@@ -241,7 +241,7 @@ def _select_unique(
 def _compare_words(
     first: Sequence[str], other: Sequence[str], rng: np.random.Generator
 ) -> dict[str, tuple[SampleDifference, str]]:
-    """Compare lengths and shares of unknown words, with the same held-out vocabulary for all texts."""
+    """Compare text lengths and shares of unknown words in two samples, with the same held-out vocabulary."""
     order = rng.permutation(len(first))[: MOST + MOST_READ]
     held = order[: min(len(order) // 2, MOST)]
     rest = order[len(held) :]
@@ -259,17 +259,17 @@ def _compare_words(
 
 
 def split_plain_words(text: str) -> list[str]:
-    """Return the words of a text in lower case, without marks."""
+    """Return the words of a text in lower case, without punctuation marks."""
     return [word for word in split_words(text.lower()) if not is_bare_mark(word)]
 
 
 def _compare_permuted(first: np.ndarray, other: np.ndarray, rng: np.random.Generator) -> SampleDifference:
-    """Compare two means; p is the share of random exchanges between the sides with a Welch t as large."""
+    """Compare the means of two samples by a permutation test with Welch's t."""
     found = compare_means(first, other)
     pooled, m = np.concatenate([first, other]), len(first)
 
     def compute_t(one: np.ndarray, two: np.ndarray) -> np.ndarray:
-        """Return the absolute Welch t of the last axis."""
+        """Return the absolute Welch t between two samples, along the last axis."""
         gap = two.mean(-1) - one.mean(-1)
         error = np.sqrt(one.var(-1, ddof=1) / one.shape[-1] + two.var(-1, ddof=1) / two.shape[-1])
         return np.abs(np.divide(gap, error, out=np.where(gap == 0, 0.0, np.inf), where=error > 0))
@@ -284,7 +284,7 @@ def _compare_permuted(first: np.ndarray, other: np.ndarray, rng: np.random.Gener
 def _compare_repeats(
     keys: Sequence[str], m: int, rng: np.random.Generator, *, learned: bool
 ) -> dict[str, tuple[SampleDifference, str]]:
-    """Compare how many texts of the other side also occur in the first, and how many are repeated within it.
+    """Compare how many texts of the second sample occur in the first, and how many it repeats, with random exchanges.
 
     The first `m` keys are those of the first side. Only texts that occur twice in both sides together can be either, so
     that an exchange draws how many of these come to the other side, and which.
@@ -312,7 +312,7 @@ def _compare_repeats(
 
 
 def _sample_exchanges(groups: np.ndarray, every: int, n: int, number: int, rng: np.random.Generator) -> np.ndarray:
-    """Return (`EXCHANGES`, 2) counts of random exchanges; `n` of `every` row go to the other side."""
+    """Return (`EXCHANGES`, 2) counts of repeated texts after random exchanges of texts between two samples."""
     at_once, found = max(1, 1_000_000 // len(groups)), []
     for start in range(0, EXCHANGES, at_once):
         rounds = min(at_once, EXCHANGES - start)
@@ -323,7 +323,7 @@ def _sample_exchanges(groups: np.ndarray, every: int, n: int, number: int, rng: 
 
 
 def _count_repeats(groups: np.ndarray, is_other: np.ndarray, number: int) -> np.ndarray:
-    """Return (R, 2) numbers of texts of the other side that also occur in the first, and that are repeated in it.
+    """Return (R, 2) numbers of the second sample's texts that also occur in the first, and that it repeats.
 
     `groups` (D,) numbers rows with the same text; `is_other` is (R, D) bool, the other side's rows in each exchange.
     """

@@ -343,13 +343,13 @@ SOURCES: dict[str, DataSource] = {source.name: source for source in _ALL}
 
 
 def split_mixture(data: str) -> tuple[str, ...]:
-    """Return the registered names in a mixture such as `sst2+imdb`; empty for any other name."""
+    """Return the registered data set names in a mixture such as `sst2+imdb`; empty for any other name."""
     names = tuple(part.strip() for part in data.split("+"))
     return names if len(names) > 1 and all(name in SOURCES for name in names) else ()
 
 
 def is_registered(data: str) -> bool:
-    """Return whether this is a registered name or a mixture of such names, rather than a path."""
+    """Return whether a data name is a registered name or a mixture of such names, rather than a path."""
     return data in SOURCES or bool(split_mixture(data))
 
 

@@ -13,7 +13,7 @@ from core.exceptions import NotAvailable
 
 
 def fetch_splits(source: DataSource) -> dict[str, pd.DataFrame]:
-    """Return the raw splits of a source; files are downloaded once and then read from the library's cache."""
+    """Return the raw splits of a data set on the Hugging Face hub; files are downloaded once and then cached."""
     if source.hub is None:
         raise NotAvailable(f"no hub repository is known for '{source.name}'; {_suggest_copy(source.name)}")
     return {

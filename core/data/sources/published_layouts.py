@@ -13,7 +13,7 @@ OWN_LAYOUT = "labels.json"
 
 @dataclass(frozen=True)
 class PublishedLayout:
-    """The published files of one data set; they are kept unchanged in the folder of its name."""
+    """The file layout in which authors publish a data set: its files by split, their columns and labels."""
 
     where: str
     files: Mapping[str, tuple[str, ...]]
@@ -38,26 +38,26 @@ class PublishedLayout:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The class names, in order."""
+        """The class names of a published data set, in order."""
         return tuple(dict.fromkeys(self.labels.values()))
 
     def is_used_in(self, folder: Path) -> bool:
-        """Return whether a folder uses this layout: at least one of its files exists, and no `labels.json`."""
+        """Return whether a folder uses this file layout: at least one of its files exists, and no `labels.json`."""
         return not (folder / OWN_LAYOUT).exists() and any(_has_any_file(folder, files) for files in self.files.values())
 
     def list_missing(self, folder: Path) -> list[str]:
-        """Return the files that are missing in a folder."""
+        """Return the names of a published data set's files that are missing in a folder."""
         asked = [
             files for split, files in self.files.items() if split not in self.optional or _has_any_file(folder, files)
         ]
         return [file for files in asked for file in files if not (folder / file).is_file()]
 
     def find_splits(self, folder: Path) -> dict[str, tuple[str, ...]]:
-        """Return the splits that a folder has, with their files."""
+        """Return split → file names for the splits of a published data set that a folder has."""
         return {split: files for split, files in self.files.items() if _has_any_file(folder, files)}
 
     def describe_layout(self) -> str:
-        """Describe the layout in a sentence without a full stop."""
+        """Describe the file layout of a published data set in a sentence without a full stop."""
         files = ", ".join(
             f"{file} (may be absent)" if split in self.optional else file
             for split, files in self.files.items()

@@ -1,4 +1,4 @@
-"""The facts about a named data set. Imports nothing heavy."""
+"""Types for the facts about a named data set, such as its licence. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class DataSource:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The class names, in label order."""
+        """The class names of a named data set, in label order."""
         return tuple(dict.fromkeys(self.labels.values()))
 
     @property
@@ -63,7 +63,7 @@ class DataSource:
 
     @property
     def checked(self) -> str:
-        """Say whether the download or the layout was ever checked against the real files."""
+        """Say whether a data set's download or layout was ever checked against the real files."""
         if self.kind == "built-in":
             return "part of the program"
         if self.hub:

@@ -1,4 +1,4 @@
-"""Composition of sentences from frames: clauses, fitting nouns, polar words of the right sign, agreement."""
+"""Composition of the built-in corpus's sentences from templates: fitting nouns, polar words, agreement."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ SENTENCE_START = re.compile(r"(?:^|(?<=[.!?] ))[a-z]")
 
 
 class NoFit(Exception):
-    """A signal that no word or noun fits the draw, so that the caller draws again."""
+    """A signal that no word or noun fits the drawn sentence template, so that the caller draws again."""
 
 
 @dataclass(frozen=True)
 class ComposedSentence:
-    """A composed sentence with its annotations."""
+    """A composed sentence of the built-in corpus, with its score, domain and polar words."""
 
     text: str
     score: int
@@ -67,12 +67,12 @@ class ComposedSentence:
 
     @property
     def unseen(self) -> bool:
-        """Return whether the sentence has a polar word that never occurs in training."""
+        """Return whether a composed sentence has a polar word that never occurs in training."""
         return any(word.unseen for word in self.words)
 
 
 def compose_sentence(frame: Frame, sign: int, rng: Random, mode: Mode = "train") -> ComposedSentence:
-    """Fill a frame so that the whole sentence has the given sign.
+    """Compose a sentence from a template (frame), so that the whole sentence has the given sign of sentiment.
 
     Args:
         frame: The template and its rule of composition.
@@ -98,7 +98,7 @@ def _choose_clause(slot: re.Match[str], rng: Random) -> str:
 
 @cache
 def _parse_slots(template: str) -> tuple[list[tuple[str, str]], dict[int, tuple[str, bool]], frozenset[int]]:
-    """Return a template's slots, the noun of each opinion (role, whether people are excluded) and nounless opinions."""
+    """Return a template's slots, the noun role of each opinion (and whether people fit), and opinions with no noun."""
     slots = SLOT.findall(template)
     by_index: dict[int, set[str]] = {}
     for slot, digit in slots:
@@ -128,7 +128,7 @@ def _choose_topics(frame: Frame, template: str, domain: str, rng: Random) -> dic
 def _choose_words(
     frame: Frame, template: str, sign: int, domain: str, topics: dict[int, Noun], mode: Mode, rng: Random
 ) -> dict[int, PolarWord]:
-    """Choose a polar word for each opinion; in mode `unseen`, one opinion gets a starred word."""
+    """Choose a polar word for each opinion of a sentence; in mode `unseen`, one is a word that training lacks."""
     starred = rng.randrange(len(frame.signs)) + 1 if mode == "unseen" else 0
     chosen: dict[int, PolarWord] = {}
     for slot, digit in _parse_slots(template)[0]:
@@ -168,7 +168,7 @@ def _find_nouns(domain: str, role: str, kinds: frozenset[str], no_people: bool) 
 def _find_words(
     part: str, of: str, sign: int, strength: int, denied: bool, phenomenon: str, mode: Mode
 ) -> tuple[PolarWord, ...]:
-    """Return words of a part of speech that fit a kind of noun (or a domain), sign, strength (0: any) and mode."""
+    """Return polar words of a part of speech that fit a kind of noun (or domain), sign, strength (0: any) and mode."""
     kinds = {"any", "person", of} if of in PEOPLE else {"any", "thing", of}
     return tuple(
         word
@@ -206,7 +206,7 @@ def _fill_slot(
 
 
 def _insert_names(text: str, rng: Random) -> str:
-    """Replace `*` by an invented surname; most occur once or twice, so that training meets unknown words."""
+    """Replace `*` in a sentence by an invented surname; most are rare, so that training meets unknown words."""
     return text.replace("*", rng.choice(read_fillers()["start"]) + rng.choice(read_fillers()["end"]))
 
 

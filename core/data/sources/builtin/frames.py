@@ -1,4 +1,4 @@
-"""The sentence frames of the built-in corpus, read from `frames.tsv`, `clauses.tsv` and `facts.tsv`.
+"""The sentence templates (frames) of the built-in corpus, read from `frames.tsv`, `clauses.tsv` and `facts.tsv`.
 
 Slots carry the number of their opinion: `The {n1} {be1} not {adj1}.` Capital ones (`{C1}`) are for a whole clause.
 """
@@ -19,7 +19,7 @@ SIGNS = {"+": 1, "-": -1, "~": -1}
 
 @dataclass(frozen=True)
 class Frame:
-    """A sentence template with its rule of composition."""
+    """A sentence template of the built-in corpus, with its rule of composition."""
 
     id: str
     phenomenon: str
@@ -40,7 +40,7 @@ class Frame:
 
 @cache
 def read_frames() -> tuple[Frame, ...]:
-    """Return all frames in the order of the files; facts come last."""
+    """Return all sentence templates (frames) in the order of their files; statements of fact come last."""
     opinions = tuple(
         Frame(
             id=row["id"],
@@ -69,7 +69,7 @@ def read_frames() -> tuple[Frame, ...]:
 
 @cache
 def read_clauses() -> dict[str, tuple[str, ...]]:
-    """Return the clause templates by capital slot; `#` is a placeholder for the number of the opinion."""
+    """Return the clause templates by the name of their slot; `#` is a placeholder for the number of the opinion."""
     found: dict[str, list[str]] = {}
     for row in read_rows("clauses.tsv"):
         found.setdefault(row["name"], []).append(row["template"])

@@ -59,7 +59,7 @@ WITHOUT_NEW_PAIRS = ("irony",)
 
 
 def generate_corpus(classes: int = 2) -> dict[str, pd.DataFrame]:
-    """Build the built-in corpus.
+    """Build the splits of the built-in corpus with two, three or five classes.
 
     Args:
         classes: The view of the one scale: 2 leaves score 0 out, 3 goes by sign, 5 keeps every step.
@@ -76,7 +76,7 @@ def generate_corpus(classes: int = 2) -> dict[str, pd.DataFrame]:
 
 @cache
 def draw_sentences(neutral: bool) -> Mapping[str, tuple[ComposedSentence, ...]]:
-    """Draw all sentences by split, shuffled; with or without those of score 0. It takes 1.5 seconds."""
+    """Draw all sentences of the built-in corpus by split, shuffled, with or without score 0. It takes 1.5 seconds."""
     taken: set[str] = set()
     splits: dict[str, list[ComposedSentence]] = {}
     for split, count in ROWS.items():
@@ -101,7 +101,7 @@ def _draw_split(split: str, shares: dict[str, int], count: int, taken: set[str])
 
 
 def _draw_fresh(split: str, phenomenon: str, sign: int, rng: Random, taken: set[str]) -> ComposedSentence:
-    """Draw until a sentence is new; in the test split it also has to test something absent from training."""
+    """Draw sentences until one is new; in the test split it also has to test something absent from training."""
     new_frame, mode, new_pair = _draw_novelty(split, phenomenon, rng)
     while True:
         frame = rng.choice(_choose_frames(phenomenon, new_frame, mode))
@@ -116,7 +116,7 @@ def _draw_fresh(split: str, phenomenon: str, sign: int, rng: Random, taken: set[
 
 
 def _draw_novelty(split: str, phenomenon: str, rng: Random) -> tuple[bool, Mode, bool]:
-    """Draw the novelty of a row: whether its frame is held out, the words' mode, and whether a word pair is new."""
+    """Draw how a corpus row differs from training: a held-out template, the mode of its words, or a new word pair."""
     if split != TEST:
         return False, "train", False
     new_frame = rng.random() < NEW_FRAME_SHARE
@@ -129,7 +129,7 @@ def _draw_novelty(split: str, phenomenon: str, rng: Random) -> tuple[bool, Mode,
 
 @cache
 def _choose_frames(phenomenon: str, held_out_ones: bool, mode: Mode) -> tuple[Frame, ...]:
-    """Return the frames to draw from; an unseen word needs a frame with a second opinion."""
+    """Return the sentence templates to draw from; an unseen word needs a template with a second opinion."""
     return tuple(
         frame
         for frame in read_frames()

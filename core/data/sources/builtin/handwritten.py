@@ -1,4 +1,4 @@
-"""The scale of the built-in corpus, and its handwritten splits.
+"""The sentiment scale and class names of the built-in corpus, and its handwritten splits.
 
 `challenge.tsv` has 350 hard sentences, each about one phenomenon; for 100, drawn with a fixed seed over all phenomena,
 `second` is the score by a labeller who saw the texts and the scale only. `everyday.tsv` has 200 short sentences, ten of
@@ -26,19 +26,19 @@ COLUMNS = ["text", "label", "phenomenon", "score", "domain", "frame", "unseen"]
 
 
 def get_class_names(classes: int) -> tuple[str, ...]:
-    """Return the names of two, three or five classes in label order; raise ConfigError for another number."""
+    """Return the built-in corpus's names of two, three or five classes, in label order; else raise ConfigError."""
     if classes not in NAMES:
         raise ConfigError(f"data.classes={classes}: 2, 3 or 5")
     return NAMES[classes]
 
 
 def convert_scores(scores: np.ndarray, classes: int) -> np.ndarray:
-    """Convert scores from -2 to 2 to class numbers: 2 classes by sign (0 not allowed), 3 by sign, 5 unchanged."""
+    """Convert sentiment scores (-2 to 2) to numbers of 2 classes by sign (0 not allowed), 3 by sign or 5 unchanged."""
     return {2: (scores > 0).astype(np.int64), 3: np.sign(scores) + 1, 5: scores + 2}[classes].astype(np.int64)
 
 
 def read_split(name: str) -> pd.DataFrame:
-    """Read the sentences of a split as written: text, score (int64), `second` (Int64), phenomenon and domain."""
+    """Read the sentences of a handwritten split: text, score (int64), `second` (Int64), phenomenon and domain."""
     rows = pd.read_csv(
         Path(__file__).with_name(f"{name}.tsv"),
         sep="\t",
@@ -52,7 +52,7 @@ def read_split(name: str) -> pd.DataFrame:
 
 
 def load_split(name: str, classes: int = 2) -> pd.DataFrame:
-    """Return a split with the columns of the generated ones (`generate_corpus`); two classes leave score 0 out."""
+    """Return a handwritten split with the columns of `generate_corpus`; with two classes, leave score 0 out."""
     rows = read_split(name)
     if classes == 2:
         rows = rows[rows["score"] != 0].reset_index(drop=True)

@@ -13,7 +13,7 @@ HELD_OUT_ONE_IN = 8
 
 @dataclass(frozen=True)
 class PolarWord:
-    """A polar word or phrase."""
+    """A polar (positive or negative) word or phrase of the built-in corpus."""
 
     text: str
     """The word as listed: a verb's base form, an outcome in the past tense, a noun with its article."""
@@ -34,7 +34,7 @@ class PolarWord:
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun that an opinion can be about."""
+    """A noun of the built-in corpus that an opinion can be about."""
 
     text: str
     domain: str
@@ -47,14 +47,14 @@ class Noun:
 
 
 def read_rows(name: str) -> list[dict[str, str]]:
-    """Read a tab-separated file of this package, one dict per row."""
+    """Read a tab-separated word list of the built-in corpus, one dict per row."""
     with Path(__file__).with_name(name).open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 @cache
 def read_words() -> tuple[PolarWord, ...]:
-    """Return all polar words and phrases, in the order of the file."""
+    """Return all polar words and phrases of the built-in corpus, in the order of their file."""
     return tuple(
         _parse_word(entry, row["part"], row["kind"], int(row["score"]))
         for row in read_rows("lexicon.tsv")
@@ -64,7 +64,7 @@ def read_words() -> tuple[PolarWord, ...]:
 
 @cache
 def read_nouns() -> tuple[Noun, ...]:
-    """Return all nouns, in the order of the file."""
+    """Return all nouns of the built-in corpus, in the order of their file."""
     return tuple(
         Noun(text, row["domain"], row["role"], row["kind"], row["number"])
         for row in read_rows("nouns.tsv")
@@ -74,18 +74,18 @@ def read_nouns() -> tuple[Noun, ...]:
 
 @cache
 def list_domains() -> tuple[str, ...]:
-    """Return the domains of the nouns, in the order of the file."""
+    """Return the domains of the built-in corpus's nouns, in the order of their file."""
     return tuple(dict.fromkeys(noun.domain for noun in read_nouns()))
 
 
 @cache
 def read_fillers() -> dict[str, tuple[str, ...]]:
-    """Return neutral words by slot: lead-ins, intensifiers, other people, days, and participles by kind of noun."""
+    """Return neutral words by template slot: lead-ins, intensifiers, people, days, and participles by kind of noun."""
     return {row["slot"]: tuple(row["choices"].split(", ")) for row in read_rows("fillers.tsv")}
 
 
 def is_held_out(word: PolarWord, phenomenon: str) -> bool:
-    """Return whether this word is held out from training in this phenomenon: one pair in eight, by checksum.
+    """Return whether a polar word is held out from training in a phenomenon: one such pair in eight, by checksum.
 
     Situations and irregular forms (tastier, given) occur in one phenomenon only and are never held out.
     """

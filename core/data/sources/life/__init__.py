@@ -21,7 +21,7 @@ HELD = {BLOCKS - 2: VALIDATION, BLOCKS - 1: TEST}
 
 
 def read_splits() -> dict[str, pd.DataFrame]:
-    """Return train, validation and test with a fresh index and the columns text, label (class name) and domain."""
+    """Return train, validation and test of the data set `life`, with columns text, label (class name) and domain."""
     rows = pd.read_csv(
         Path(__file__).with_name("life.tsv"),
         sep="\t",
