@@ -70,7 +70,7 @@ class Ledger:
         return found
 
     def read_rows(self, table: str, **where: Any) -> list[Row]:
-        """Return SQLite rows with these column values, sorted by key; StorageError if the file is unreadable."""
+        """Return SQLite rows that have given column values, sorted by key; StorageError if the file is unreadable."""
         if not self.path.is_file():
             return []
         with self._open_connection() as connection:
@@ -190,7 +190,7 @@ class Change:
         self.made: list[tuple[str, Row | None, Row | None]] = []
 
     def read_rows(self, table: str, **where: Any) -> list[Row]:
-        """Return SQLite rows with these column values, sorted by key, including uncommitted changes."""
+        """Return SQLite rows that have given column values, sorted by key, including uncommitted changes."""
         names, others = TABLES[table]
         asked = " AND ".join(f"{column} = ?" for column in where) or "1"
         order = f"SELECT {', '.join((*names, *others))} FROM {table} WHERE {asked} ORDER BY {', '.join(names)}"

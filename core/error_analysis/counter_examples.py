@@ -77,7 +77,7 @@ def parse_labels(label: str | Collection[str]) -> tuple[str, ...]:
 def keep_example(
     folder: Path, text: str, label: str | Collection[str], note: str = "", author: str = "", link: str = ""
 ) -> CounterExample:
-    """Store a counter-example; the same text and label by the same author only gets the new note and link.
+    """Store a counter-example; one with the same text, label and author is replaced, with the new note and link.
 
     Without an author, another note makes another example. InputError for bad text or label, or if there are too many.
     """

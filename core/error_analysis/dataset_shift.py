@@ -43,7 +43,7 @@ NORMAL = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 
 class ShiftedPhrase(NamedTuple):
-    """A word or phrase that is more frequent in an evaluated split than in training, or less."""
+    """A word or phrase whose frequency differs between an evaluated split and training, with log-odds and p-value."""
 
     words: str
     split: int  # texts of the split that have it

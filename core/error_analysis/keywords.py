@@ -56,7 +56,7 @@ class Phrases:
 
     @cached_property
     def _lengths(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Return, for 1 to 3 words per phrase, the distinct phrases and (text row, phrase) pairs without repeats."""
+        """Return, for phrases of 1, 2 and 3 words, the distinct phrases and each (text row, phrase) pair once."""
         found = []
         for length in range(1, LONGEST + 1):
             at, phrases, which = _index_length(self._ids, len(self._words), length)

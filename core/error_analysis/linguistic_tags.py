@@ -74,7 +74,7 @@ def match_words(name: str, found: Sequence[set[str]], language: str) -> np.ndarr
 
 
 def guess_language(data: str, texts: Sequence[str]) -> str:
-    """Return the known language of a built-in data set, else the likely language of most texts; may be empty."""
+    """Return the language of a data set known by name, else the likely language of most texts; may be empty."""
     known = SOURCES[data].language if data in SOURCES else ""
     return known or detect_language(texts)
 

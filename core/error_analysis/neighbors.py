@@ -123,7 +123,7 @@ def find_row(table: PredictionTable, key: str) -> int:
 def find_neighbors(
     table: PredictionTable, space: Space, asked: np.ndarray, own: int | None = None, most: int = NEIGHBOURS
 ) -> pd.DataFrame:
-    """Return the table rows nearest to a vector by Euclidean distance, nearest first: `SHOWN` and `distance`.
+    """Return the table rows nearest to a vector (Euclidean), nearest first, with columns `SHOWN` and `distance`.
 
     Args:
         table: Of the split.
@@ -140,7 +140,7 @@ def find_neighbors(
 
 
 def find_surrounding(table: PredictionTable, space: Space, places: np.ndarray, most: int = NEIGHBOURS) -> pd.DataFrame:
-    """Return unselected rows that are near most of the k selected ones, `places`: `SHOWN`, `near`, `distance`.
+    """Return unselected rows near most of the k selected `places`: columns `SHOWN`, `near` (votes), `distance`.
 
     Each selected row, or a sample of `LOOKED_AT`, votes for its ten nearest unselected rows: `near` counts the votes,
     `distance` is the mean Euclidean distance to the voters. Sorted by votes, then by distance.

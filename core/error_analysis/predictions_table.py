@@ -174,7 +174,7 @@ def _name_classes(has: np.ndarray, classes: Sequence[str]) -> np.ndarray:
 def _compute_confidence(
     chances: np.ndarray, true: np.ndarray, said: np.ndarray, limits: np.ndarray, task: Task
 ) -> dict[str, np.ndarray]:
-    """Return the probability of the true and of the predicted label, and the `margin`, (n,) each."""
+    """Return `p_true` and `p_predicted`, the two labels' probabilities, and the `margin`, name → (n,)."""
     if task == "single":
         first = np.where(said, chances, 0.0).max(1)
         second = np.where(said, -np.inf, chances).max(1, initial=0.0)

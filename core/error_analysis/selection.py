@@ -206,7 +206,7 @@ def select_rows(
     store: RunStore,
     codes: Annotations | None = None,
 ) -> SelectedRows:
-    """Select rows of a table; needs `tags` for rules on tags. `codes` None: everybody's annotations, if rules use them.
+    """Select the table rows of a selection; tag rules need `tags`. `codes` None: annotations of all authors.
 
     Raises InputError for an unknown rule, tag or code, or missing sentences; RunDamaged for a damaged file of these.
     """

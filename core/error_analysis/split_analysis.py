@@ -48,6 +48,6 @@ class SplitAnalysis(Analysis[Found]):
 
 
 def cache_array(what: str, depends: Any, shape: tuple[int, ...], make: Callable[[], np.ndarray]) -> np.ndarray:
-    """Return an array of this shape from the disk cache; if it is missing, compute it by `make` and store it."""
+    """Return a NumPy array of this shape from the disk cache; if missing, compute it by `make` and store it."""
     stem = hash_value({"version": VERSION, "what": what, "depends": depends})
     return keep_array(get_cache_folder() / FOLDER / f"{stem}.npy", shape, make)

@@ -68,7 +68,7 @@ def find_conflicts(vectors: np.ndarray, labels: np.ndarray, known: np.ndarray, k
 
 
 def sample_rows(rows: int, seed: int = 0) -> np.ndarray:
-    """Return sorted indices of the training rows to search for neighbours: all, or a seeded sample of too many."""
+    """Return sorted indices of the training rows to search for neighbours: all, or a seeded sample if too many."""
     if rows <= MOST:
         return np.arange(rows)
     return np.sort(np.random.default_rng(seed).choice(rows, MOST, replace=False))

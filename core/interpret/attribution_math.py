@@ -90,7 +90,7 @@ class TopWords(NamedTuple):
 
 
 def find_top_words(read: np.ndarray, needed: np.ndarray) -> TopWords | None:
-    """Find the word with most attention and that with the largest deletion effect; both arguments are (W,).
+    """Find the most attended word and that with the largest deletion effect, as indices; inputs are (W,) each.
 
     None of fewer than two words, where there is nothing to choose.
     """
@@ -156,5 +156,5 @@ def compare_ranks(first: np.ndarray, second: np.ndarray) -> RankTest:
 
 @cache
 def _list_orders() -> np.ndarray:
-    """Return all permutations of `LEAST_TESTED` (8) words, (40 320, 8)."""
+    """Return all permutations of 8 word indices, (40 320, 8)."""
     return np.array(list(permutations(range(LEAST_TESTED))), np.int8)

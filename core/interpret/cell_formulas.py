@@ -200,7 +200,7 @@ def make_norm_rule(x: Array, module: nn.Module, scale: float = 1.0) -> Norm | No
 
 
 def make_sum_rule(parts: Parts, shape: tuple[int, int], after: str, pick: Callable[[Tensor], Array]) -> Sum:
-    """Return the cell formula of a sum recorded in a forward pass, with `pick` applied to each tensor."""
+    """Return the cell formula of a sum recorded in a forward pass; `pick` converts each tensor to an array."""
     factors = (tuple(pick(each) if isinstance(each, Tensor) else each for each in part) for part in parts)
     return Sum(tuple(factors), shape, after)  # type: ignore[arg-type]
 

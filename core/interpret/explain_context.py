@@ -85,7 +85,7 @@ class ExplainContext:
 
     @property
     def intervene(self) -> Intervention | None:
-        """Return the intervention that all predictions of this context use; None if there is none."""
+        """Return the intervention on the model that the context was given; None if it changes nothing."""
         return None if self.change == UNCHANGED else self.change
 
     def _renumber_changes(

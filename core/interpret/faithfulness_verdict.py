@@ -19,7 +19,7 @@ Chances = Annotated[tuple[Chance, ...], msgspec.Meta(min_length=POINTS, max_leng
 
 @dataclass(frozen=True)
 class Number:
-    """A mean over sentences with its 95 % interval."""
+    """A measured mean over sentences with its 95 % interval."""
 
     value: Figure
     low: Figure
@@ -69,7 +69,7 @@ Answer = Literal["evidence", "illustration", "neither"]
 
 @dataclass(frozen=True)
 class Threshold:
-    """A faithfulness test's description and thresholds; the whole interval must lie on the good side."""
+    """A faithfulness test's description and the thresholds that its whole 95 % interval must meet."""
 
     asks: str
     evidence: float  # Beyond it the test is passed

@@ -240,7 +240,7 @@ class Fold(NamedTuple):
     filled: int
 
     def fold_values(self, values: Tensor, axis: int) -> Tensor:
-        """Keep the values of each token and append their mean over the padding positions, if padding is read."""
+        """Return values per token, followed by their mean over the padding positions if the model reads padding."""
         return self._join_padding(values, axis, Tensor.mean)
 
     def fold_maps(self, weights: Tensor) -> Tensor:

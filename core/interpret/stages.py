@@ -80,7 +80,7 @@ class ForwardStages:
     notes: tuple[str, ...]  # What of the text is unknown or cut off
 
     def find_stage(self, key: str) -> ForwardStage:
-        """Return the forward-pass stage with this key, such as `softmax`; KeyError if there is none."""
+        """Return the forward-pass stage with a key such as `softmax`; KeyError if there is none."""
         return {stage.key: stage for stage in self.stages}[key]
 
 
