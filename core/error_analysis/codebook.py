@@ -96,7 +96,7 @@ class Codes:
         place: int | None = None,
         author: str = "",
     ) -> Code:
-        """Change name (`to`), texts or digit of an annotation code; InputError if it is missing or the new is taken."""
+        """Change name (`to`), texts or digit of an annotation code; InputError if missing, or name or digit in use."""
         author = clean_author(author)
         new = clean_code_name(to) if to else name
         with self.ledger.begin_change(self.data, author, f"code {name} edited") as change:

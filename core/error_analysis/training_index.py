@@ -31,7 +31,7 @@ Words = frozenset[str]
 
 
 def find_near_duplicates(texts: Sequence[str], training: Sequence[str]) -> np.ndarray:
-    """Return (n,) bool: which texts share at least 4/5 of their distinct words with a training text (near-duplicates).
+    """Return (n,) bool: which texts are near-duplicates of a training text (0.8 Jaccard similarity of words or more).
 
     Letter case and punctuation are ignored; texts without words have no duplicates.
 

@@ -67,7 +67,7 @@ class ExplainContext:
         return self.predict(texts, **given)
 
     def delete_words(self, text: str, gone: Sequence[Collection[Span]]) -> list[str]:
-        """Return a text with words deleted, one per set in `gone`; what the network truncates is removed first.
+        """Return copies of a text with words deleted, one per set in `gone`; what the network truncates goes first.
 
         Nothing that is cut off from the whole text comes in for what is deleted. Without any deletion it is the text.
         """
