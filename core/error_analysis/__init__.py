@@ -1,4 +1,4 @@
-"""Error analysis of a run: predictions as a table, rules that select rows, and what the selected rows share."""
+"""Error analysis of a run: the table of its predictions, filter rules that select rows, and what those rows share."""
 
 from __future__ import annotations
 

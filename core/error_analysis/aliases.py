@@ -1,4 +1,4 @@
-"""Earlier names of columns and filters; rules, links and stored files that use them can still be read."""
+"""Earlier names of prediction-table columns and filter rules, so that old rules, links and files can still be read."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _OLD_RULE = re.compile(rf"^\s*({'|'.join(ALIASES)})(?=\s*[=~<>!])")
 
 
 def rename_rule(rule: str) -> str:
-    """Return a rule with today's name in front: `said=good` becomes `predicted=good`."""
+    """Replace an old column name at the start of a filter rule by today's: `said=good` becomes `predicted=good`."""
     return _OLD_RULE.sub(lambda found: ALIASES[found[1]], rule)
 
 
 def rename_keys(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a stored row with today's names as keys."""
+    """Return a stored table row with old column names, the keys, replaced by today's names."""
     return {ALIASES.get(name, name): value for name, value in row.items()}

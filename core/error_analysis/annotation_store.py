@@ -1,4 +1,4 @@
-"""The SQLite file of annotations in the folder of the runs, in which every change can be undone.
+"""The SQLite file of annotations (codes and notes) next to the runs, in which every change can be undone.
 
 Thirty users may write at once, from threads, processes and terminals: each change is one transaction that waits for its
 turn (`BEGIN IMMEDIATE`, a busy timeout, a write-ahead log that readers do not wait for) and is on disk when it returns.
@@ -45,14 +45,14 @@ _VERSIONS: dict[Path, tuple[tuple[tuple[int, int, int], ...], str]] = {}
 
 
 class Ledger:
-    """The annotation file, opened again for every read and change, so that any thread and process may use it."""
+    """The SQLite file of annotations; each read or change opens it again, so that any thread or process may use it."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE
 
     @property
     def version(self) -> str:
-        """Return a text that changes with every change and undoing; empty before the first.
+        """Return a cache key that changes with every change or undo of annotations; empty before the first.
 
         Pages ask often: the version of a file that has not changed since is not looked up again.
         """
@@ -70,14 +70,14 @@ class Ledger:
         return found
 
     def read_rows(self, table: str, **where: Any) -> list[Row]:
-        """Return rows of a table with these values, sorted by key; StorageError if the file cannot be read."""
+        """Return SQLite rows that have given column values, sorted by key; StorageError if the file is unreadable."""
         if not self.path.is_file():
             return []
         with self._open_connection() as connection:
             return Change(connection).read_rows(table, **where)
 
     def read_history(self, about: str, most: int = 50) -> list[Row]:
-        """Return the last changes about one data set, newest first.
+        """Return the last changes to the annotations of a data set, newest first.
 
         Each has `id`, `author`, `time`, `said`, `undone`, and the `keys` of the rows that were coded or noted.
         """
@@ -94,7 +94,7 @@ class Ledger:
         return found
 
     def read_times(self, about: str) -> dict[tuple[str, str], str]:
-        """Return (key, author) of each row ever coded or noted → time of its last change or undo."""
+        """Return when each sentence was last coded, noted or undone by an author: (row key, author) → time."""
         if not self.path.is_file():
             return {}
         with self._open_connection() as connection:
@@ -102,7 +102,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def begin_change(self, about: str, author: str, said: str, *, goes_on: bool = False) -> Iterator[Change]:
-        """Make a change in one transaction: all of it or, after an error, nothing.
+        """Open one transaction on the annotations: an error undoes all of its row changes.
 
         Args:
             about: What is changed: the name of a data set.
@@ -125,7 +125,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def transfer_author(self, about: str, one: str, other: str) -> Iterator[Change]:
-        """Transfer what one author wrote to another author, who can then undo each part."""
+        """Transfer the change history of one author to another, who can then undo each change (context manager)."""
         with self._open_connection(write=True) as connection:
             yield Change(connection)
             connection.execute("UPDATE history SET author = ? WHERE about = ? AND author = ?", (other, about, one))
@@ -137,7 +137,7 @@ class Ledger:
     def undo_last(
         self, about: str, author: str, check: Callable[[Change, str], None] = lambda change, said: None
     ) -> Row:
-        """Undo an author's last change that is not undone yet; return its description and `rows`.
+        """Undo an author's last annotation change that is not undone yet; return its description and table `rows`.
 
         `check` raises InputError if the result is not allowed; so does a later change of these rows by somebody else.
         """
@@ -159,7 +159,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def _open_connection(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
-        """Connect to the file; with `write`, in a transaction."""
+        """Connect to the SQLite file of annotations; with `write`, in a transaction (context manager)."""
         try:
             if write:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -183,21 +183,21 @@ class Ledger:
 
 
 class Change:
-    """Row changes of one transaction; `made` holds the rows before and after."""
+    """The row changes of one annotation transaction; `made` lists each row before and after."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self.made: list[tuple[str, Row | None, Row | None]] = []
 
     def read_rows(self, table: str, **where: Any) -> list[Row]:
-        """Return rows with these values, sorted by key, as seen within the transaction."""
+        """Return SQLite rows that have given column values, sorted by key, including uncommitted changes."""
         names, others = TABLES[table]
         asked = " AND ".join(f"{column} = ?" for column in where) or "1"
         order = f"SELECT {', '.join((*names, *others))} FROM {table} WHERE {asked} ORDER BY {', '.join(names)}"
         return [dict(row) for row in self._connection.execute(order, tuple(where.values()))]
 
     def read_times(self, about: str) -> dict[tuple[str, str], str]:
-        """Return times as `Ledger.read_times` does, as seen within the transaction."""
+        """Return (row key, author) → time of the last change or undo, including uncommitted changes."""
         found: dict[tuple[str, str], str] = {}
         for row in map(dict, self._connection.execute("SELECT * FROM history WHERE about = ?", (about,))):
             when = max(row["time"], row.get("undone_at", ""))
@@ -206,13 +206,13 @@ class Change:
         return found
 
     def put_row(self, table: str, row: Row) -> None:
-        """Write a row, replacing the one with the same key."""
+        """Write a row to an SQLite table, replacing any row with its primary key, and record the change for undo."""
         before = next(iter(self.read_rows(table, **_select_key(table, row))), None)
         if before != row:
             self._record_row(table, before, row)
 
     def drop_row(self, table: str, row: Row) -> None:
-        """Delete a row, if there is one with this key."""
+        """Delete the row with this primary key, if any, from an SQLite table, and record the change for undo."""
         if found := self.read_rows(table, **_select_key(table, row)):
             self._record_row(table, found[0], None)
 
@@ -222,7 +222,7 @@ class Change:
 
 
 def _read_file_state(path: Path) -> tuple[tuple[tuple[int, int, int], ...], int]:
-    """Return inode, time and size of a file and its write-ahead log, and the later time; empty without a file."""
+    """Return inode, time and size of a database file and its write-ahead log, and the later time; empty if missing."""
     found = []
     for each in (path, path.with_name(f"{path.name}-wal")):
         with contextlib.suppress(OSError):
@@ -232,12 +232,12 @@ def _read_file_state(path: Path) -> tuple[tuple[tuple[int, int, int], ...], int]
 
 
 def get_timestamp() -> str:
-    """Return the current time in the stored form: UTC, ISO 8601, to the second."""
+    """Return the current time as annotations store it: UTC, ISO 8601, to the second."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def _prepare_tables(connection: sqlite3.Connection) -> None:
-    """Create the tables at the first change; retry the switch to a write-ahead log, which does not wait for a lock."""
+    """Create or upgrade the annotation tables; retry enabling the write-ahead log while the file is locked."""
     if connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA:
         return
     end = time.monotonic() + BUSY_S
@@ -262,7 +262,7 @@ def _prepare_tables(connection: sqlite3.Connection) -> None:
 
 
 def _join_last(connection: sqlite3.Connection, about: str, author: str, said: str, made: Sequence[Any]) -> bool:
-    """Merge a change of one row into the author's last change; return whether that was possible."""
+    """Merge a one-row change into the author's previous change for undo; return whether that was possible."""
     asked = "SELECT * FROM history WHERE about = ? AND author = ? AND NOT undone ORDER BY id DESC LIMIT 1"
     last = connection.execute(asked, (about, author)).fetchone()
     before = json.loads(last["changes"]) if last is not None and last["said"] == said else []
@@ -278,7 +278,7 @@ def _join_last(connection: sqlite3.Connection, about: str, author: str, said: st
 
 
 def _move_last(connection: sqlite3.Connection, entry: int) -> None:
-    """Give an entry of the history a new number, which shows everybody that something has changed."""
+    """Give an entry of the undo history the highest number, so that cache keys of the annotations change."""
     connection.execute("UPDATE history SET id = (SELECT MAX(id) + 1 FROM history) WHERE id = ?", (entry,))
 
 
@@ -294,18 +294,18 @@ def _check_room(connection: sqlite3.Connection) -> None:
 
 
 def _list_rows(made: Sequence[Sequence[Any]]) -> list[tuple[str, str]]:
-    """Return (key, author) of the codings and notes of a change."""
+    """Return (row key, author) of each coding and note that a recorded change touched."""
     rows = [after or before for table, before, after in made if table in ("codings", "notes")]
     return [(row["key"], row["author"]) for row in rows]
 
 
 def _select_key(table: str, row: Row) -> Row:
-    """Return the key columns of a row."""
+    """Return the primary-key columns of an annotation row, as column → value."""
     return {column: row[column] for column in TABLES[table][0]}
 
 
 def _replace_row(connection: sqlite3.Connection, table: str, new: Row | None, old: Row | None) -> None:
-    """Replace the old row of a key by the new one; None: there is or was no row."""
+    """Replace one annotation row by another in SQLite; None as the new row deletes, None as the old row inserts."""
     named = _select_key(table, new or old or {})
     asked = " AND ".join(f"{column} = ?" for column in named)
     connection.execute(f"DELETE FROM {table} WHERE {asked}", tuple(named.values()))

@@ -1,4 +1,4 @@
-"""Export and import of annotations as CSV: one row for each sentence and author, with stable keys.
+"""Export and import of annotations (codes and notes) as CSV: a row for each sentence and author, with stable keys.
 
 The export has every column of the table of predictions; the import reads only `key`, `author`, `codes` and `note`. An
 apostrophe guards cells that a spreadsheet would compute and is removed again, so that a round trip changes nothing. The
@@ -44,14 +44,14 @@ _DELIMITERS = (",", ";", "\t")  # those that spreadsheets write
 
 
 class _RowAnnotation(NamedTuple):
-    """The codes and note that a file has for one row and author."""
+    """The codes and note that a CSV file has for one sentence and author."""
 
     codes: tuple[str, ...]
     note: str
 
 
 def format_annotations(table: PredictionTable, chosen: Sequence[bool], codes: Codes, coded: Annotations) -> str:
-    """Return CSV of the chosen rows, (n,) bool: one line for each author of a row, one for rows without an author."""
+    """Return CSV of the chosen (n,) bool sentences with codes and notes: a line per author, or one if not annotated."""
     times, lines, beside = codes.ledger.read_times(codes.data), list[int](), list[tuple[str, ...]]()
     keys = table.frame["key"].tolist()
     for row in np.flatnonzero(np.asarray(chosen, bool)).tolist():
@@ -69,13 +69,13 @@ def format_annotations(table: PredictionTable, chosen: Sequence[bool], codes: Co
 
 
 def format_codebook(codes: Codes) -> str:
-    """Return the codebook as CSV."""
+    """Return the annotation codes of a data set, with digit keys, definitions and examples, as CSV."""
     rows = [(code.name, code.place, code.definition, code.example) for code in codes.list_codes()]
     return format_csv(pd.DataFrame(rows, columns=list(BOOK)))
 
 
 def import_csv(codes: Codes, table: PredictionTable, file: Path, author: str = "") -> dict[str, Any]:
-    """Import codings or a codebook, as the header says; return `rows`, `codes` and the names of codes `added`."""
+    """Import a CSV of annotations or of a codebook; return how many `rows` and `codes`, and the code names `added`."""
     header, _ = _read_csv(file, ())
     if "codes" not in header and BOOK[0] in header:
         return {"rows": 0, **import_codebook(codes, file, author)}
@@ -83,7 +83,7 @@ def import_csv(codes: Codes, table: PredictionTable, file: Path, author: str = "
 
 
 def import_codebook(codes: Codes, file: Path, author: str = "") -> dict[str, Any]:
-    """Import a codebook in one change, or nothing and InputError: new codes, and new texts of known ones."""
+    """Import a codebook from CSV, adding and updating codes; InputError, and no change at all, if a row is bad."""
     rows, bad, names = _read_rows(file, BOOK[:1]), list[DataError](), set[str]()
     given = []
     for number, row in enumerate(rows, 1):
@@ -146,7 +146,7 @@ def _list_newer(
     times: Mapping[tuple[str, str], tuple[int, str]],
     file: Path,
 ) -> list[DataError]:
-    """List rows that were changed here after the file was written and now differ from it."""
+    """List errors for CSV rows whose annotations were changed after the export and now differ from the file."""
     if not times:
         return []
     there: dict[tuple[str, str], list[str]] = {}
@@ -166,7 +166,7 @@ def _list_newer(
 
 
 def _get_time(text: str, number: int, file: Path) -> str:
-    """Return the time of a row's last change, as the ledger writes it; empty: it was never changed."""
+    """Parse the last-change time of an annotation in a CSV file into UTC ISO 8601; empty if it was never changed."""
     if not text.strip():
         return ""
     try:
@@ -182,7 +182,7 @@ def _get_time(text: str, number: int, file: Path) -> str:
 def _parse_annotation(
     row: Mapping[str, str], keys: set[str], author: str, number: int, file: Path, table: PredictionTable
 ) -> tuple[tuple[str, str], _RowAnnotation | None]:
-    """Return (key, author) of a line and its codes and note; None for a row without annotations."""
+    """Parse a CSV line into (sentence key, author) and codes with note; None for a line without annotations."""
     where: dict[str, Any] = {"file": file.name, "row": number}
     key = row["key"].strip()
     if key not in keys:
@@ -226,7 +226,7 @@ def _parse_entry(row: Mapping[str, str], names: set[str], number: int, file: Pat
 
 
 def _read_rows(file: Path, needed: Sequence[str]) -> list[dict[str, str]]:
-    """Return the rows of a file without their apostrophe guards; DataError if it is no CSV or lacks a column."""
+    """Return the rows of a CSV file, without guard apostrophes; DataError if it is no CSV or lacks a needed column."""
     header, lines = _read_csv(file, needed)
     if absent := [name for name in needed if name not in header]:
         there = ", ".join(header[:20]) or "no column"
@@ -242,7 +242,7 @@ def _read_rows(file: Path, needed: Sequence[str]) -> list[dict[str, str]]:
 
 
 def _read_csv(file: Path, needed: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    """Return header and lines, with the delimiter that suits the header; DataError if it is no CSV."""
+    """Return header and lines of a CSV file, guessing its delimiter from the header; DataError if it is no CSV."""
     text = decode_bytes(resolve_path(str(file), limit=_MOST_BYTES).read_bytes(), file=file.name).text
     csv.field_size_limit(_MOST_BYTES)
     headers = {each: _read_header(text, each) for each in _DELIMITERS}

@@ -1,4 +1,4 @@
-"""Checks and normal forms of the names of codes and authors, and of typed texts."""
+"""Validation and normalisation of annotation code names, annotator names, definitions and notes."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _VISITOR = re.compile(r"\?[0-9a-f]{12}")
 
 
 def make_visitor_id(token: str) -> str:
-    """Return the author ID of a visitor without a name, from 12 hex digits that keep visitors apart."""
+    """Return the annotator ID of a visitor who gave no name: `?` and 12 hex digits that keep visitors apart."""
     return f"?{token}"
 
 
 def has_name(author: str) -> bool:
-    """Return whether an author gave a name."""
+    """Return whether an annotator gave a name, rather than having a generated visitor ID."""
     return bool(author) and not _VISITOR.fullmatch(author)
 
 
 def name_author(author: str) -> str:
-    """Return an author's name for display."""
+    """Return an annotator's name for display, `(no name)` for a generated visitor ID."""
     return author if has_name(author) else "(no name)"
 
 
 def clean_author(author: str) -> str:
-    """Return an author's name as stored, empty for no name; InputError if too long or with hidden characters."""
+    """Normalise an annotator's name, empty for no name; InputError if too long or with hidden characters."""
     return _clean_line(author, "author") if author.strip() else ""
 
 
 def clean_code_name(name: str, what: str = "code") -> str:
-    """Return the name of a code, or of another `what`, as stored; InputError if it is invalid."""
+    """Normalise the name of an annotation code (or `what`, such as a label); InputError if it is invalid."""
     found = _clean_line(name, what)
     if not found or SEPARATOR in found:
         raise InputError(f"{what} {name!r:.80}: write a name of one line without {SEPARATOR!r}, which separates codes")
@@ -56,12 +56,12 @@ def _clean_line(text: str, what: str) -> str:
 
 
 def _is_hidden(sign: str) -> bool:
-    """Return whether a character is a control, direction mark or blank; joiners are not hidden."""
+    """Return whether a character is invisible (control, format or blank); zero-width joiners do not count."""
     return sign in BLANK or (unicodedata.category(sign) in ("Cc", "Cf") and sign not in JOINERS)
 
 
 def clean_text(text: str, longest: int = LONGEST_TEXT) -> str:
-    """Return a definition, example or note as stored; InputError if it is too long."""
+    """Normalise a typed text, such as a definition or note, before it is stored; InputError if it is too long."""
     found = _drop_invalid(text).strip()
     if len(found) > longest:
         raise InputError(f"{found[:30]!r}…: at most {longest} characters, these are {len(found)}")
@@ -69,11 +69,11 @@ def clean_text(text: str, longest: int = LONGEST_TEXT) -> str:
 
 
 def _drop_invalid(text: str) -> str:
-    """Drop lone surrogates and NUL, which no file can hold."""
+    """Remove NUL from a text and replace lone surrogates, which no file can store."""
     return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
 def match_name(name: str, names: Iterable[str]) -> str:
-    """Return the name as `names` spell it, ignoring letter case; empty: it is not among them."""
+    """Return the spelling of a name in a list, ignoring letter case; empty if the list lacks it."""
     same = [each for each in names if each.casefold() == name.casefold()]
     return name if name in same else next(iter(same), "")

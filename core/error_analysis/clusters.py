@@ -39,7 +39,7 @@ NONE = "no group"
 
 @dataclass(frozen=True, eq=False)
 class FoundGroup:
-    """A cluster of sentences."""
+    """A cluster of sentences of one split, with its name and its over-represented words."""
 
     name: str  # the first words that mark it; `NAMELESS` where none does
     words: tuple[Keyword, ...]  # those of the name, with their numbers against all other sentences that were looked at
@@ -48,7 +48,7 @@ class FoundGroup:
 
 @dataclass(frozen=True, eq=False)
 class FoundGroups:
-    """All clusters of a split, largest first."""
+    """All clusters of the sentences of a split, largest first, and the sentences that belong to none."""
 
     groups: tuple[FoundGroup, ...]
     none: np.ndarray  # (k,) rows that were looked at and belong to no group, rising
@@ -58,7 +58,7 @@ class FoundGroups:
 
 
 def cluster_vectors(vectors: np.ndarray, least: int) -> np.ndarray:
-    """Cluster (n, d) vectors into (n,) int64 group numbers, -1 for none; deterministic."""
+    """Cluster (n, d) vectors by HDBSCAN into (n,) int64 cluster numbers, -1 for none; deterministic."""
     from sklearn.cluster import HDBSCAN
 
     most = max(least, -(-len(vectors) // PART))
@@ -68,7 +68,7 @@ def cluster_vectors(vectors: np.ndarray, least: int) -> np.ndarray:
 
 
 def find_clusters(store: RunStore, run: str, split: str = "") -> tuple[PredictionTable, FoundGroups]:
-    """Find the clusters of a split (empty: test, or the last evaluated one); cached on this computer.
+    """Find sentence clusters in the embeddings of a split (empty: test, or the last evaluated); cached on disk.
 
     Raises InputError without such a run or split, NotAvailable without vectors, RunDamaged if they cannot be read.
     """
@@ -97,7 +97,7 @@ def find_clusters(store: RunStore, run: str, split: str = "") -> tuple[Predictio
 
 
 def name_clusters(numbers: np.ndarray, rows: np.ndarray, texts: Sequence[str], least: int) -> FoundGroups:
-    """Name the clusters `numbers` (m,) of `cluster_vectors`; `rows` are the clustered rows, with their texts."""
+    """Name clusters by over-represented words; `numbers` (m,) of `cluster_vectors`, `texts` of the clustered `rows`."""
     phrases, found = Phrases(texts), list[FoundGroup]()
     taken: dict[str, int] = {}
     sizes = np.bincount(numbers[numbers >= 0], minlength=0)
@@ -111,7 +111,7 @@ def name_clusters(numbers: np.ndarray, rows: np.ndarray, texts: Sequence[str], l
 
 
 def _select_distinct(words: Sequence[Keyword]) -> tuple[Keyword, ...]:
-    """Return the first phrases that share no word with an earlier one."""
+    """Return the first keywords for a cluster's name, skipping phrases that share a word with an earlier one."""
     found: list[Keyword] = []
     for each in words:
         parts = set(each.words.split())
@@ -121,7 +121,7 @@ def _select_distinct(words: Sequence[Keyword]) -> tuple[Keyword, ...]:
 
 
 def report_clusters(table: PredictionTable, found: FoundGroups) -> dict[str, Any]:
-    """Return the clusters as plain data; see `core.api.groups`."""
+    """Return the sentence clusters of a split as JSON-like data, with error rates; see `core.api.groups`."""
     keys, wrong = table.frame["key"].to_numpy(), table.wrong
     groups = [
         {
@@ -145,7 +145,7 @@ def report_clusters(table: PredictionTable, found: FoundGroups) -> dict[str, Any
 
 
 def build_table(table: PredictionTable, found: FoundGroups) -> pd.DataFrame:
-    """Return the rows that were clustered, each with its group."""
+    """Return the prediction table of the clustered sentences, with the name of each one's cluster."""
     group = pd.Series(NONE, index=range(len(table)), dtype=object)
     for each in found.groups:
         group.iloc[each.places] = each.name

@@ -1,4 +1,4 @@
-"""How often each code occurs: stored random samples of a selection, whose codes estimate the rates of the whole.
+"""Prevalence of annotation codes: stored random samples of a selection, whose codes estimate the rates of all.
 
 Rows are drawn in the order of a digest of the seed and their key: the same seed draws the same rows in any order of
 the input, a larger sample contains a smaller one, and the sampled rows of any part of the selection are random too.
@@ -24,7 +24,7 @@ from core.formatting import count
 
 @dataclass(frozen=True)
 class Draw:
-    """Rows drawn at random from a selection."""
+    """A stored random sample of sentences drawn from a selection, to be coded by annotators."""
 
     id: str
     keys: tuple[str, ...]  # in the order of the draw
@@ -37,10 +37,10 @@ class Draw:
 
 
 def sample_keys(keys: Collection[str], n: int, seed: int) -> tuple[str, ...]:
-    """Return `n` keys, drawn without replacement, in the order in which they were drawn."""
+    """Return `n` sentence keys, drawn at random without replacement, in the order in which they were drawn."""
 
     def hash_key(key: str) -> bytes:
-        """Return a seeded digest of a key to sort by."""
+        """Return a seeded hash of a sentence key; sorting by it is a random draw."""
         return hashlib.blake2b(f"{seed} {key}".encode(), digest_size=16).digest()
 
     return tuple(sorted(keys, key=hash_key)[:n])
@@ -49,7 +49,7 @@ def sample_keys(keys: Collection[str], n: int, seed: int) -> tuple[str, ...]:
 def draw_sample(
     codes: Codes, keys: Sequence[str], n: int, seed: int, said: str, *, run: str = "", author: str = ""
 ) -> Draw:
-    """Draw rows of a selection at random and store the draw, or return the stored one; InputError for too many."""
+    """Draw a random sample of selected sentences and store it, or return the stored one; InputError for too many."""
     if not 0 < n <= len(keys):
         raise InputError(f"{count(n)} at random of {plural(len(keys), 'row')}: draw 1 to {count(max(1, len(keys)))}")
     found = list_draws(codes)
@@ -70,14 +70,14 @@ def draw_sample(
 
 
 def list_draws(codes: Codes) -> list[Draw]:
-    """Return all stored draws of a data set, newest first."""
+    """Return all stored random samples of a data set's sentences, newest first."""
     found = [_build_draw(row) for row in codes.ledger.read_rows("draws", data=codes.data)]
     return sorted(found, key=lambda each: (each.time, each.id), reverse=True)
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows of a selection that must all be coded before its rates are known."""
+    """Selected sentences that must all be coded before the prevalence of annotation codes is known."""
 
     keys: tuple[str, ...]
     of: int  # rows that they speak for
@@ -85,7 +85,7 @@ class Sample:
 
 
 def list_samples(keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False) -> list[Sample]:
-    """Return the samples that represent a selection: draws from it or from a larger one, and the selection itself.
+    """Return the samples that represent a selection: random draws from it or a larger one, and the selection itself.
 
     A selection that is a draw represents what it was drawn from. The smallest come first, then those that represent the
     fewest rows. Rows selected `by_codes` are no population and hold no random part of a draw: only whole draws count.
@@ -114,7 +114,7 @@ BY_CODES = "Chosen by their codes: shares are told of a random draw, or of a sel
 def compute_rates(
     coded: Annotations, keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False
 ) -> dict[str, Any]:
-    """Compute how often each code occurs among the rows of a selection.
+    """Compute how often each annotation code occurs among the selected sentences.
 
     A share is given only where the rows that were read are all of the selection or all of a random draw from it.
 
@@ -158,10 +158,10 @@ def compute_rates(
 
 
 def _choose_sample(coded: Annotations, found: Sequence[Sample]) -> tuple[Sample, bool]:
-    """Return the largest fully coded sample, else the most coded draw, else all rows; and whether it is complete."""
+    """Return the largest fully coded sample, else the most coded draw, else all rows; and whether it is fully coded."""
 
     def compute_share(sample: Sample) -> float:
-        """Return the share of coded rows."""
+        """Return the fraction of a sample's sentences that have been coded."""
         return sum(key in coded.given for key in sample.keys) / max(1, len(sample.keys))
 
     whole = [sample for sample in found if sample.keys and compute_share(sample) == 1]

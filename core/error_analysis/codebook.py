@@ -1,4 +1,4 @@
-"""The codebook of a data set, with up to nine codes under digit keys, and the codings made with it.
+"""The codebook of a data set (annotation codes, up to nine under digit keys) and the codings made with it.
 
 A coding belongs to the sentence (the name of the data set and the `key` of the row) and its author, and names the run
 in which the author saw it. So the next model on the same sentences has it too. Another seed, other splits or a
@@ -30,16 +30,16 @@ class Codes:
 
     @property
     def version(self) -> str:
-        """Return a text that changes whenever something is written, with this codebook or another."""
+        """Return a cache key that changes whenever any annotation or codebook is changed, also of other data sets."""
         return self.ledger.version
 
     def list_codes(self) -> list[Code]:
-        """Return the codes: first those with a digit, by digit, then the others by name."""
+        """Return a data set's annotation codes: first those with a digit key, by digit, then the others by name."""
         found = [Code(**_drop_data(row)) for row in self.ledger.read_rows("codes", data=self.data)]
         return sorted(found, key=lambda code: (code.place or len(KEYS) + 1, code.name.casefold()))
 
     def read_annotations(self, author: str | None = None) -> Annotations:
-        """Read the codes and notes of an author; None: of all authors."""
+        """Read the codes and notes that an author gave the sentences of a data set; None: of all authors."""
         where = {"data": self.data} | ({} if author is None else {"author": author})
         given: dict[str, dict[str, tuple[str, ...]]] = {}
         notes: dict[str, dict[str, str]] = {}
@@ -53,7 +53,7 @@ class Codes:
     def add_code(
         self, name: str, definition: str = "", example: str = "", place: int | None = None, author: str = ""
     ) -> Code:
-        """Add a code under a free digit; InputError if the name is none or taken, or the digit is taken."""
+        """Add an annotation code under a free digit key; InputError for an invalid name, or a taken name or digit."""
         name, author = clean_code_name(name), clean_author(author)
         with self.ledger.begin_change(self.data, author, f"code {name} added") as change:
             book = change.read_rows("codes", data=self.data)
@@ -65,7 +65,7 @@ class Codes:
         return code
 
     def import_code(self, change: Change, name: str, definition: str = "", example: str = "", place: int = 0) -> bool:
-        """Import a code within a change and return whether it is new; a known code gets the new texts."""
+        """Add an annotation code within a transaction, or update a known one's texts; return whether it is new."""
         book = change.read_rows("codes", data=self.data)
         known = match_name(name, (row["name"] for row in book))
         if known:
@@ -77,7 +77,7 @@ class Codes:
         return not known
 
     def add_names(self, change: Change, names: Iterable[str]) -> dict[str, str]:
-        """Add codes that the book lacks within a change; return each name as the book has it."""
+        """Add annotation codes that the codebook lacks within a transaction; return name → spelling in the codebook."""
         found = {}
         for name in names:
             book = change.read_rows("codes", data=self.data)
@@ -96,7 +96,7 @@ class Codes:
         place: int | None = None,
         author: str = "",
     ) -> Code:
-        """Change name (`to`), texts or digit; InputError if there is no such code, or name or digit are taken."""
+        """Change name (`to`), texts or digit of an annotation code; InputError if missing, or name or digit in use."""
         author = clean_author(author)
         new = clean_code_name(to) if to else name
         with self.ledger.begin_change(self.data, author, f"code {name} edited") as change:
@@ -116,7 +116,7 @@ class Codes:
         return Code(**_drop_data(row))
 
     def remove_code(self, name: str, author: str = "") -> None:
-        """Remove a code that no row has; InputError otherwise."""
+        """Remove an annotation code from the codebook; InputError if a sentence still has it."""
         with self.ledger.begin_change(self.data, clean_author(author), f"code {name} removed") as change:
             row = self._find_row(change.read_rows("codes", data=self.data), name)
             if change.read_rows("codings", data=self.data, code=row["name"]):
@@ -124,14 +124,14 @@ class Codes:
             change.drop_row("codes", row)
 
     def code_rows(self, keys: Iterable[str], codes: Collection[str], *, author: str = "", run: str = "") -> None:
-        """Set the codes that an author gives these rows (none: remove all); InputError for an unknown code."""
+        """Set an author's annotation codes for some sentences (none: remove all); InputError for an unknown code."""
         said = ", ".join(sorted(set(codes))) or "no code"
         self._change_rows(keys, codes, said, author, run, lambda own, wanted: wanted)
 
     def give_codes(
         self, keys: Iterable[str], codes: Collection[str], *, off: bool = False, author: str = "", run: str = ""
     ) -> None:
-        """Add codes to rows for one author, or remove them (`off`); raise an InputError for an unknown code."""
+        """Add annotation codes to sentences for one author, or remove them (`off`); InputError for an unknown code."""
         said = ", ".join(sorted(set(codes))) + " taken off" * off
         self._change_rows(keys, codes, said, author, run, lambda own, wanted: own - wanted if off else own | wanted)
 
@@ -153,7 +153,7 @@ class Codes:
                 self.set_codes(change, key, author, after(own, named), run)
 
     def set_codes(self, change: Change, key: str, author: str, wanted: Collection[str], run: str) -> None:
-        """Set the codes of a row by an author, within a change."""
+        """Set the annotation codes of one sentence by one author, within a transaction."""
         own = {"data": self.data, "key": key, "author": author}
         before = {row["code"]: row for row in change.read_rows("codings", **own)}
         for name, row in before.items():
@@ -164,7 +164,7 @@ class Codes:
                 change.put_row("codings", {**own, "code": name, "run": run, "time": get_timestamp()})
 
     def write_note(self, key: str, text: str, *, author: str = "", run: str = "", goes_on: bool = False) -> None:
-        """Set an author's note of a row; an empty text deletes it.
+        """Write an author's note on a sentence; an empty text deletes the note.
 
         With `goes_on` the note is still being typed: it is merged with the author's last change if that was this note.
         """
@@ -174,7 +174,7 @@ class Codes:
             self.set_note(change, key, author, clean_text(text), run)
 
     def set_note(self, change: Change, key: str, author: str, text: str, run: str) -> None:
-        """Set the note of a row by an author, within a change."""
+        """Write or delete an author's note on a sentence, within a transaction."""
         own = {"data": self.data, "key": key, "author": author}
         before = next(iter(change.read_rows("notes", **own)), None)
         if not text:
@@ -183,7 +183,7 @@ class Codes:
             change.put_row("notes", {**own, "text": text, "run": run, "time": get_timestamp()})
 
     def merge_codes(self, names: Collection[str], into: str, author: str = "") -> int:
-        """Replace codes by `into`, new or existing; return the number of rows. InputError without a code to merge."""
+        """Merge annotation codes into the code `into`; return how many sentences had one. InputError without codes."""
         into, author = clean_code_name(into), clean_author(author)
         gone = sorted({name for name in names if name.casefold() != into.casefold()})
         if not gone:
@@ -199,7 +199,7 @@ class Codes:
             return len({key for row in old for key in self._move_codings(change, row["name"], known or into)})
 
     def split_code(self, name: str, into: str, keys: Collection[str], author: str = "") -> int:
-        """Replace a code by another one in the rows of `keys` that have it; return how many. InputError for none."""
+        """Replace an annotation code by another in sentences `keys`; return how many. InputError if none has it."""
         into, author, wanted = clean_code_name(into), clean_author(author), set(keys)
         if into.casefold() == name.casefold():
             raise InputError(f"split {name!r} into a code of another name")
@@ -212,7 +212,7 @@ class Codes:
             return len(moved)
 
     def undo_last(self, author: str = "") -> dict[str, Any]:
-        """Undo the author's last change of this codebook, its codings or notes; see `Ledger.undo_last`.
+        """Undo an author's last change to the codebook, codings or notes of a data set; see `Ledger.undo_last`.
 
         Raises InputError as that does, or where sentences would be left with a code that the book has no more.
         """
@@ -227,7 +227,7 @@ class Codes:
             raise InputError(f"{said!r:.80} cannot be undone: {have} the code {name!r} by now, which would be lost")
 
     def transfer_visitor(self, visitor: str, author: str) -> bool:
-        """Move the annotations and history of an unnamed visitor to a named author; return whether there were any."""
+        """Move an unnamed visitor's annotations and undo history to a named author; return whether there were any."""
         author = clean_author(author)
         if not has_name(author) or has_name(visitor):
             raise ValueError("from somebody without a name to a name")
@@ -239,7 +239,7 @@ class Codes:
             return bool(change.made)
 
     def _change_owner(self, change: Change, table: str, row: dict[str, Any]) -> dict[str, Any]:
-        """Return a row for its new author; two notes on the same sentence are joined."""
+        """Return an annotation row prepared for its new author, joining two notes on the same sentence into one."""
         if table != "notes":
             return row
         there = change.read_rows("notes", data=self.data, key=row["key"], author=row["author"])
@@ -247,7 +247,7 @@ class Codes:
         return {**row, "text": "\n".join(texts)}
 
     def _move_codings(self, change: Change, name: str, into: str, keys: Collection[str] | None = None) -> list[str]:
-        """Move codings of some rows, or all, to another code; return the keys of those moved."""
+        """Replace one annotation code by another in some sentences, or in all; return the keys of those changed."""
         found = change.read_rows("codings", data=self.data, code=name)
         moved = [row for row in found if keys is None or row["key"] in keys]
         for row in moved:
@@ -266,7 +266,7 @@ class Codes:
 
 
 def get_data_name(record: RunRecord) -> str:
-    """Return the name under which codes are stored: that of the run's data set or, for a file, the file name.
+    """Return the name under which annotations are stored: of the run's data set or, for a file, the file name.
 
     Not a digest: a corrected or a longer file of the same name is the same study, and its sentences keep their keys.
     """
@@ -283,7 +283,7 @@ def _check_place(place: int, name: str, book: Sequence[Mapping[str, Any]]) -> in
 
 
 def _find_free_digit(book: Sequence[Mapping[str, Any]]) -> int:
-    """Return the first digit that no code uses; 0: all are in use."""
+    """Return the first digit key that no annotation code uses; 0 if all nine are in use."""
     return next((digit for digit in KEYS if all(row["place"] != digit for row in book)), 0)
 
 

@@ -36,7 +36,7 @@ LONGEST_LINK = 30_000
 
 @dataclass(frozen=True)
 class ExamplePrediction:
-    """What a run predicts for a counter-example today."""
+    """A run's current prediction for a counter-example, and the probability of the expected label."""
 
     predicted: str
     p_label: float | None
@@ -46,7 +46,7 @@ class ExamplePrediction:
 
 @dataclass(frozen=True)
 class CounterExample:
-    """A sentence that somebody found, with the label that a model should predict."""
+    """A counter-example that a person found: a sentence with the label that a model should predict."""
 
     id: str
     text: str
@@ -58,17 +58,17 @@ class CounterExample:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Return the expected labels as a tuple."""
+        """Return the expected labels of a counter-example as a tuple, empty for none."""
         return tuple(self.label.split(SEPARATOR)) if self.label else ()
 
     @property
     def expected(self) -> str:
-        """Return the expected labels in words."""
+        """Return the expected labels of a counter-example as text, joined by commas."""
         return ", ".join(self.labels) or NOTHING
 
 
 def parse_labels(label: str | Collection[str]) -> tuple[str, ...]:
-    """Split labels at semicolons, or check labels given one by one; InputError for a bad name."""
+    """Parse the expected labels of a counter-example, a list or separated by semicolons; InputError for a bad name."""
     if isinstance(label, str):
         label = [] if label.strip() == NOTHING else label.split(SEPARATOR)
     return tuple(sorted({clean_code_name(each, "label") for each in label}))
@@ -77,7 +77,7 @@ def parse_labels(label: str | Collection[str]) -> tuple[str, ...]:
 def keep_example(
     folder: Path, text: str, label: str | Collection[str], note: str = "", author: str = "", link: str = ""
 ) -> CounterExample:
-    """Store a counter-example; an equal one by the same author gets the new note and link.
+    """Store a counter-example; one with the same text, label and author is replaced, with the new note and link.
 
     Without an author, another note makes another example. InputError for bad text or label, or if there are too many.
     """
@@ -97,13 +97,13 @@ def keep_example(
 
 
 def read_examples(folder: Path) -> list[CounterExample]:
-    """Read all counter-examples, newest first."""
+    """Read all stored counter-examples, newest first."""
     found = [CounterExample(**row) for row in Ledger(folder).read_rows("examples")]
     return sorted(found, key=lambda each: (each.time, each.id), reverse=True)
 
 
 def predict_examples(loaded: LoadedRun, rows: Sequence[CounterExample]) -> list[ExamplePrediction]:
-    """Predict each counter-example; with several labels all must be right, at the run's own thresholds."""
+    """Predict each counter-example with a run; with several labels all must be right, at the run's own thresholds."""
     record = loaded.record
     answer = _judge_multi if record.task == "multi" else _judge_single
     found = loaded.predict([each.text for each in rows]).probabilities
@@ -140,7 +140,7 @@ def build_table(rows: Sequence[CounterExample]) -> pd.DataFrame:
 
 
 def remove_example(folder: Path, name: str, author: str = "") -> None:
-    """Remove a counter-example; InputError if none has this id."""
+    """Remove a stored counter-example; InputError if none has this id."""
     ledger = Ledger(folder)
     with ledger.begin_change(NAME, clean_author(author), f"{name} removed") as change:
         if not change.read_rows("examples", id=name):
@@ -149,7 +149,7 @@ def remove_example(folder: Path, name: str, author: str = "") -> None:
 
 
 def write_copy(folder: Path) -> str:
-    """Write a copy of the list under its digest and return its path; InputError if it is empty."""
+    """Write all counter-examples to a JSON file named by its digest; return its path, or InputError if none exist."""
     rows = sorted({(each.text, each.label) for each in read_examples(folder)})
     if not rows:
         raise InputError(f"no {NAME} are stored yet: `sentiscope counter-examples keep TEXT --label CLASS` stores one")

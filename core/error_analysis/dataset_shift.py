@@ -1,4 +1,4 @@
-"""Dataset shift between a split and training, measured by a classifier, words, lengths and classes.
+"""Dataset shift between a split and training, measured by a classifier, words, text lengths and class shares.
 
 The main number is from a classifier two-sample test (Lopez-Paz and Oquab, ICLR 2017): TF-IDF of words and pairs with
 logistic regression learns to distinguish texts of the split from training texts. It is cross-fitted in five folds, with
@@ -43,7 +43,7 @@ NORMAL = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 
 class ShiftedPhrase(NamedTuple):
-    """A word or phrase that is more frequent in one of the two sets of texts."""
+    """A word or phrase whose frequency differs between an evaluated split and training, with log-odds and p-value."""
 
     words: str
     split: int  # texts of the split that have it
@@ -58,7 +58,7 @@ class ShiftedPhrase(NamedTuple):
 def measure_auc(
     texts: Sequence[str], of_split: np.ndarray, config: TextConfig, tell: Tell
 ) -> tuple[float, float, float, float] | None:
-    """Return the AUC of classifying split against training texts, its 95 % interval, and the two-sided p of AUC = 0.5.
+    """Return the AUC of a classifier of split against training texts, its 95 % interval, and two-sided p of AUC = 0.5.
 
     None: texts are so often the same that less than two folds hold two of either side. `of_split` is (n,) bool; texts
     that `config` reads alike stand in the same fold.
@@ -108,7 +108,7 @@ def compute_auc(scores: np.ndarray, positive: np.ndarray) -> tuple[float, float]
 
 
 def measure_unknown_words(training: Sequence[str], split: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the share of unknown words of each text that has words, (m',) and (n',): those no other training text has.
+    """Return each text's share of words that no (other) training text has: (m',) of training, (n',) of the split.
 
     A training text is compared with the others, so that both sides mean the same if drawn alike. A test of both takes
     the vocabulary as given: if nothing differs, p < 0.05 in 8 of 100 draws (simulated, 300 and 100 texts).
@@ -121,7 +121,7 @@ def measure_unknown_words(training: Sequence[str], split: Sequence[str]) -> tupl
 
 
 def find_phrases(training: Sequence[str], split: Sequence[str]) -> tuple[list[ShiftedPhrase], int]:
-    """Find words, pairs and triples more frequent on one side, smallest p first; also return how many were tested.
+    """Find phrases more frequent in split or training, smallest p first; also return how many were tested.
 
     Tried is what at least `LEAST` texts have. A phrase that is part of a listed one, or has one inside, and stands in
     as many texts of both sides is left out. At most `LISTED` of either side.
@@ -155,7 +155,7 @@ def find_phrases(training: Sequence[str], split: Sequence[str]) -> tuple[list[Sh
 
 
 def _compute_log_odds(y: int, n: int, rest: int, m: int) -> tuple[float, float, float]:
-    """Return the log-odds δ that a text has the phrase, split against training, and the ends of its interval."""
+    """Return log-odds δ that a text has a phrase, split against training, and the ends of its 95 % interval."""
     prior = PRIOR * (y + rest) / (n + m)
     parts = y + prior, n + PRIOR - y - prior, rest + prior, m + PRIOR - rest - prior
     delta = math.log(parts[0] / parts[1]) - math.log(parts[2] / parts[3]) if min(parts) > 0 else 0.0
@@ -185,7 +185,7 @@ def compare_with_training(
     config: TextConfig,
     tell: Tell = lambda what, share: None,
 ) -> dict[str, Any]:
-    """Compare a split with training and return plain data; `has` are (m, C) and (n, C) bool. See `analyses.shift`."""
+    """Compare a split with training; return a dict. Class matrices `has` are (m, C), (n, C). See `analyses.shift`."""
     n = {"training": len(training), "split": len(split)}
     nothing: dict[str, Any] = {"n": n, "left_out": "", "read": n, "auc": None, "balance_p": None}
     nothing |= {"measures": [], "balance": [], "words": [], "tried": 0}
@@ -225,7 +225,7 @@ def _to_dict(each: SampleDifference) -> dict[str, Any]:
 
 
 def _compare_classes(has: tuple[np.ndarray, np.ndarray], classes: Sequence[str]) -> list[dict[str, Any]]:
-    """Compare the shares of each class; p is corrected by Holm over the classes."""
+    """Compare each class's share in training and split, with p-values corrected by Holm over the classes."""
     rows = compare_classes(*has)
     corrected = adjust_holm(np.array([row.p for row in rows])).tolist()
     return [
@@ -234,6 +234,6 @@ def _compare_classes(has: tuple[np.ndarray, np.ndarray], classes: Sequence[str])
 
 
 def _compute_p(has: tuple[np.ndarray, np.ndarray]) -> float | None:
-    """Return the p-value of the chi-square test over all classes; None for a single class."""
+    """Return p of the chi-square test of class shares in training and split; None for a single class."""
     counts = np.stack([side.sum(0) for side in has])
     return compute_chi_square(counts) if (counts.sum(0) > 0).sum() > 1 else None

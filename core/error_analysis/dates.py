@@ -41,14 +41,14 @@ _TWELVE = 12
 
 
 class DateSpan(NamedTuple):
-    """The span of time that a written date covers: from `start` to `end`, exclusive."""
+    """The time span that a written date covers, such as a day or a year: from `start` to `end`, exclusive."""
 
     start: pd.Timestamp
     end: pd.Timestamp
 
 
 def parse_dates(column: pd.Series) -> pd.Series | None:
-    """Return a column as times in UTC, NaT where a value is no date; None: it is no column of dates.
+    """Parse a table column into times in UTC, NaT where a value is no date; None: the column holds no dates.
 
     Raises InputError, which quotes a value, if its numbers can be read as day and month in two ways.
     """
@@ -69,7 +69,7 @@ def parse_dates(column: pd.Series) -> pd.Series | None:
 
 
 def parse_span(text: str) -> DateSpan | None:
-    """Return the span of a typed date; None: it is no date, or is ambiguous."""
+    """Parse a typed date, such as `2026-03`, into its time span; None: it is no date, or is ambiguous."""
     text = text.strip()
     iso = _ISO.fullmatch(text)
     if iso is None:
@@ -91,7 +91,7 @@ def parse_span(text: str) -> DateSpan | None:
 
 
 def cut_quarters(times: pd.Series) -> RowGroups:
-    """Cut the rows into quarters by day, as even as equal days allow; rows without a date come last."""
+    """Group a table's rows into quartiles of their dates, as even as equal days allow; missing dates come last."""
     days = times.dt.tz_localize(None).dt.floor("D")
     edges = days.dropna().quantile([0.25, 0.5, 0.75]).drop_duplicates().to_numpy()
     places = np.where(days.isna(), len(edges) + 1, np.searchsorted(edges, days.to_numpy()))
@@ -104,19 +104,19 @@ def cut_quarters(times: pd.Series) -> RowGroups:
 
 
 def is_between(times: pd.Series, low: DateSpan, high: DateSpan) -> np.ndarray:
-    """Return (n,) bool: which times lie in one of two spans or between them."""
+    """Return (n,) bool: which times lie within a range of dates, from the span `low` to the span `high`, inclusive."""
     found: np.ndarray = ((times >= low.start) & (times < high.end)).to_numpy(bool)
     return found
 
 
 def compare_times(times: pd.Series, sign: str, than: DateSpan) -> np.ndarray:
-    """Return (n,) bool: which times compare to a span as `sign` says, one of < <= > >=."""
+    """Return (n,) bool: which times satisfy a comparison with a date's time span; `sign` is <, <=, > or >=."""
     found = {"<": times < than.start, "<=": times < than.end, ">": times >= than.end, ">=": times >= than.start}[sign]
     return found.to_numpy(bool)
 
 
 def _is_date_like(kinds: pd.Series) -> bool:
-    """Return whether the first values are dates; later values may show which number is the month."""
+    """Return whether a column's first distinct values look like dates, also while day and month are ambiguous."""
     try:
         return bool(_parse_values(kinds).notna().mean() >= MOST)
     except InputError:
@@ -151,6 +151,6 @@ def _parse_values(kinds: pd.Series) -> pd.Series:
 
 
 def _find_largest(kinds: pd.Series) -> tuple[int, int]:
-    """Return the largest first and the largest second number of dates such as 31-03-2026."""
+    """Return the largest first and second number among dates such as 31-03-2026, to tell day from month."""
     found = [match for each in kinds if (match := _NUMBERED.search(each))]
     return max((int(each[1]) for each in found), default=0), max((int(each[3]) for each in found), default=0)

@@ -1,4 +1,4 @@
-"""Facets that filter a table with a click, and the columns and tags that distinguish a selection.
+"""Facets that filter a prediction table with a click, and the columns and tags that distinguish a selection.
 
 A mark is measured by Cramér's V with the bias correction of Bergsma (Journal of the Korean Statistical Society 2013),
 0 to 1, between being selected and the values (`core.evaluation.group_metrics`: numbers and dates in quarters, rare
@@ -34,7 +34,7 @@ LEAST = 0.5
 
 @dataclass(frozen=True, eq=False)
 class Filter:
-    """One option of a facet, with its rows."""
+    """One option of a facet, such as a class or a tag, with its filter rule and its rows of the prediction table."""
 
     clause: Clause
     label: str
@@ -43,18 +43,18 @@ class Filter:
 
 @dataclass(frozen=True, eq=False)
 class Facet:
-    """A property to filter by, with its options."""
+    """A facet: a property of the predictions to filter by, such as outcome or true class, with its options."""
 
     name: str  # outcome, true, predicted, missed, invented, tag, code, or an own column
     options: tuple[Filter, ...]
 
     def find_option(self, clause: Clause) -> int | None:
-        """Return the index of the option with this clause, or None."""
+        """Return the index of the facet option with this filter rule, or None."""
         return next((at for at, option in enumerate(self.options) if option.clause == clause), None)
 
 
 class Facets:
-    """The facets of a table; the facet of tags is added once tags are known."""
+    """The facets of a prediction table, without error tags, which `list_facets` adds."""
 
     def __init__(self, table: PredictionTable) -> None:
         own = {name: _list_options(table, name) for name in table.own if table.frame[name].nunique() > 1}
@@ -65,7 +65,7 @@ class Facets:
         self.asked = tuple(name for name, options in own.items() if not options)
 
     def list_facets(self, there: dict[str, np.ndarray]) -> list[Facet]:
-        """Return all facets in order: outcome, classes, tags, own columns."""
+        """Return all facets of a prediction table in order: outcome, classes, error tags, the data's own columns."""
         options = tuple(Filter(Clause(TAG, "=", name), name_tag(name), has) for name, has in there.items() if has.any())
         own = [facet for facet in self.found if facet.name in self.table.own]
         first = [facet for facet in self.found if facet.name not in self.table.own]
@@ -73,7 +73,7 @@ class Facets:
 
 
 def make_code_facet(coded: Annotations, keys: Sequence[str]) -> Facet:
-    """Return the facet of codes: coded, noted, and each code of the codebook."""
+    """Return the facet of annotation codes, whose options are coded, noted and each code of the codebook."""
     has = coded.match_code(keys)
     found = [Filter(Clause("coded"), "coded", has), Filter(Clause("uncoded"), "not coded", ~has)]
     noted = coded.match_notes(keys)
@@ -84,7 +84,7 @@ def make_code_facet(coded: Annotations, keys: Sequence[str]) -> Facet:
 
 
 def count_options(facets: Sequence[Facet], clauses: Sequence[Clause], masks: Sequence[np.ndarray]) -> list[list[int]]:
-    """Count, for each option of each facet, its rows that match all clauses of the other facets.
+    """Count, for each option of each facet, its rows that match all filter rules of the other facets.
 
     `masks` are (n,) bool: where each of the `clauses` holds.
     """
@@ -117,13 +117,13 @@ def _make_classes(table: PredictionTable) -> Iterator[Facet]:
 
 
 def find_clause(table: PredictionTable, columns: Sequence[str], typed: str) -> Clause:
-    """Return the clause that finds a typed id or name: equal, else contained, in the first column that has it."""
+    """Return the filter rule for a typed id or name: equal, else contained, in the first column that has it."""
     clauses = (Clause(name, sign, typed) for sign in ("=", "~") for name in columns)
     return next((each for each in clauses if query.match_rows([each], table).any()), Clause(columns[0], "=", typed))
 
 
 def parse_search(table: PredictionTable, columns: Sequence[str], typed: str) -> Clause:
-    """Return the clause for a typed search: a rule, an exact id or name, part of a text, else part of an id or name.
+    """Return the filter rule for a typed search: a rule, an exact id or name, part of a text, else part of an id.
 
     Raises InputError if it begins as a rule does and cannot be understood.
     """
@@ -135,7 +135,7 @@ def parse_search(table: PredictionTable, columns: Sequence[str], typed: str) -> 
 
 
 def _list_options(table: PredictionTable, name: str) -> tuple[Filter, ...]:
-    """Return the filter options of an own column; empty if nearly all of its values differ."""
+    """Return the facet options of one of the data's own columns; empty if nearly all of its values differ."""
     column, times = table.frame[name], read_times(table, name)
     if times is None and column.is_unique and len(column) > 2 and not _has_fractions(column):
         return ()
@@ -145,7 +145,7 @@ def _list_options(table: PredictionTable, name: str) -> tuple[Filter, ...]:
 
 
 def read_times(table: PredictionTable, name: str) -> pd.Series | None:
-    """Return an own column as times if it has so many that they are grouped in quarters; else None."""
+    """Return one of the data's own columns as times; None unless it holds enough dates to be grouped in quartiles."""
     try:
         times = table.read_dates(name)
     except InputError:
@@ -154,13 +154,13 @@ def read_times(table: PredictionTable, name: str) -> pd.Series | None:
 
 
 def _has_fractions(column: pd.Series) -> bool:
-    """Return whether a column holds numbers with fractions, which ids never have."""
+    """Return whether a column holds numbers with fractions, so that it cannot hold ids."""
     numbers = pd.to_numeric(column, errors="coerce")
     return bool(numbers.notna().all() and (numbers % 1 != 0).any())
 
 
 def _make_option(table: PredictionTable, name: str, label: str) -> Filter | None:
-    """Return the filter for a group of values; None if no rule can name it, as for rare values together."""
+    """Return the facet option for a group of column values; None if no filter rule can express it (rare values)."""
     low, _, high = label.partition(" to ")
     for value in ("" if label == MISSING else label, f"{low}{RANGE}{high}"):
         clause = Clause(name, "=", value)
@@ -177,7 +177,7 @@ YES, NO = "yes", "no"
 
 
 def group_columns(table: PredictionTable) -> dict[str, RowGroups]:
-    """Group the rows by each own column, dates in quarters, to be reused for many selections."""
+    """Group a prediction table's rows by each of the data's own columns (dates in quartiles), for reuse."""
     times = {name: read_times(table, name) for name in table.own}
     return {name: group_rows(table.frame[name]) if each is None else cut_quarters(each) for name, each in times.items()}
 
@@ -189,7 +189,7 @@ def rank_features(
     without: Collection[str] = (),
     groups: Mapping[str, RowGroups] | None = None,
 ) -> list[dict[str, Any]]:
-    """Rank own columns and tags by how much they differ between the `chosen` rows, (n,) bool, and the others.
+    """Rank columns and error tags by how much they differ between the `chosen` rows, (n,) bool, and the others.
 
     Args:
         table: Of all rows.
@@ -218,7 +218,7 @@ def rank_features(
 
 
 def compute_cramer(counts: np.ndarray) -> tuple[float, float | None]:
-    """Compute bias-corrected Cramér's V and p of (2, k) counts without an empty row or column."""
+    """Compute bias-corrected Cramér's V and the chi-square p of (2, k) counts without an empty row or column."""
     n, (rows, columns) = counts.sum(), counts.shape
     expected = counts.sum(1, keepdims=True) * counts.sum(0, keepdims=True) / n
     square = float(((counts - expected) ** 2 / expected).sum())

@@ -1,4 +1,4 @@
-"""Words and phrases over-represented in a selection: log-odds with an informative Dirichlet prior.
+"""Words and phrases over-represented in selected texts: log-odds with an informative Dirichlet prior.
 
 Monroe, Colaresi and Quinn (Political Analysis 2008), equations 16 and 22. Of phrase w, y among n in the
 selection and y' among n' in the rest, with the prior a_w = A · (share of w in all texts), A = 1000 phrases:
@@ -32,7 +32,7 @@ MOST = 30  # phrases listed
 
 
 class Keyword(NamedTuple):
-    """A phrase that a selection has more often than the other texts."""
+    """A word or phrase that is more frequent in the selected texts than in the others, with log-odds and z."""
 
     words: str
     selected: int  # texts of the selection that have it
@@ -42,13 +42,13 @@ class Keyword(NamedTuple):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return the 95 % interval, δ ± 1.96 of its standard errors, δ / z."""
+        """Return the 95 % interval of a keyword's log-odds δ, ± 1.96 standard errors δ / z."""
         half = WITHIN_95 * self.log_odds / self.z
         return self.log_odds - half, self.log_odds + half
 
 
 class Phrases:
-    """An index of the phrases of many texts, built once and used for every selection."""
+    """An index of the words and phrases of many texts, built once and used for every selection of texts."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = len(texts)
@@ -56,7 +56,7 @@ class Phrases:
 
     @cached_property
     def _lengths(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Return, by length, the distinct phrases and the pairs of a phrase and a text that has it."""
+        """Return, for phrases of 1, 2 and 3 words, the distinct phrases and each (text row, phrase) pair once."""
         found = []
         for length in range(1, LONGEST + 1):
             at, phrases, which = _index_length(self._ids, len(self._words), length)
@@ -67,7 +67,7 @@ class Phrases:
     def find_keywords(
         self, chosen: np.ndarray, longest: int = LONGEST, most: int = MOST, least_z: float = LEAST_Z
     ) -> list[Keyword]:
-        """Return over-represented phrases of a selection, (n,) bool, by falling z; none if nothing or all is selected.
+        """Return phrases over-represented in selected texts, (n,) bool, by falling z; none if no or all are selected.
 
         Lower case; a phrase does not go over a punctuation mark. One that is part of a listed phrase, or has one
         inside, and occurs as often in the selection is left out: it is the same finding.
@@ -83,7 +83,7 @@ class Phrases:
         return listed
 
     def match_words(self, words: Sequence[str]) -> np.ndarray:
-        """Return (n,) bool: which texts have these words (`split_phrase`) in a row, without a mark between."""
+        """Return (n,) bool: which texts contain these lower-case words in sequence, with no punctuation between."""
         found = np.zeros(self._texts, bool)
         numbers = [self._numbers.get(word, -1) for word in words]
         if numbers and min(numbers) >= 0:
@@ -93,14 +93,14 @@ class Phrases:
         return found
 
     def count_texts(self, chosen: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
-        """Count the selected and the other texts that have each phrase of a length, (k,) each."""
+        """Count, for each phrase of `length` words, the selected and the other texts that contain it, (k,) each."""
         phrases, row, phrase = self._lengths[length - 1]
         every = np.bincount(phrase, minlength=len(phrases))
         inside = np.bincount(phrase[chosen[row]], minlength=len(phrases))
         return inside, every - inside
 
     def decode_phrase(self, number: int, length: int) -> str:
-        """Return the words of phrase `number` of a length, numbered as in `count_texts`."""
+        """Return the words of a phrase of `length` words by its index in `count_texts`."""
         code, words = int(self._lengths[length - 1][0][number]), list[str]()
         for _ in range(length):
             code, place = divmod(code, len(self._words))
@@ -120,7 +120,7 @@ class Phrases:
 
 
 def compute_log_odds(y: Any, n: Any, y_rest: Any, n_rest: Any) -> tuple[Any, Any]:
-    """Compute δ and z from counts or arrays of counts, with the prior of all texts."""
+    """Compute the log-odds δ and z of phrase counts in selected and other texts, with a Dirichlet prior from both."""
     prior = PRIOR * (y + y_rest) / (n + n_rest)
     first = np.log((y + prior) / (n + PRIOR - y - prior))
     delta = first - np.log((y_rest + prior) / (n_rest + PRIOR - y_rest - prior))
@@ -128,7 +128,7 @@ def compute_log_odds(y: Any, n: Any, y_rest: Any, n_rest: Any) -> tuple[Any, Any
 
 
 def split_phrase(phrase: str) -> list[str]:
-    """Split a typed phrase into lower-case words; InputError without a word, or with a punctuation mark."""
+    """Split a typed phrase into lower-case words; InputError if it has no word or a punctuation mark."""
     words = split_words(phrase.lower())
     if not words or any(map(is_bare_mark, words)):
         raise InputError("takes words, as in not good, without marks")
@@ -136,7 +136,7 @@ def split_phrase(phrase: str) -> list[str]:
 
 
 def _number_words(texts: Sequence[str]) -> tuple[dict[str, int], list[str], np.ndarray, np.ndarray]:
-    """Number the words of all texts, -1 at marks and ends of texts; return the numbers with the text of each."""
+    """Assign ids to the distinct words of texts, -1 to marks and text ends; return all ids and the text of each."""
     numbers: dict[str, int] = {}
     words: list[str] = []
     flat: list[int] = []
@@ -155,7 +155,7 @@ def _number_words(texts: Sequence[str]) -> tuple[dict[str, int], list[str], np.n
 
 
 def _index_length(ids: np.ndarray, words: int, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return where phrases of a length begin, the distinct phrases as numbers, and the phrase at each place."""
+    """Return positions where phrases of `length` words start, the distinct phrases as ids, and the phrase at each."""
     parts = [ids[place : len(ids) - length + 1 + place] for place in range(length)]
     at = np.flatnonzero(np.all([part >= 0 for part in parts], axis=0))
     # One number for each phrase: 2 million different words would still fit.
@@ -167,5 +167,5 @@ def _index_length(ids: np.ndarray, words: int, length: int) -> tuple[np.ndarray,
 
 
 def is_within(one: str, other: str) -> bool:
-    """Return whether one of two phrases contains the other."""
+    """Return whether one of two phrases contains the other, as whole words."""
     return f" {one} " in f" {other} " or f" {other} " in f" {one} "

@@ -1,4 +1,4 @@
-"""Likely label errors among the training rows and in a split, and equal texts with different labels.
+"""Likely label errors in training and in a split (confident learning), and equal texts with different labels.
 
 Likely wrong labels: confident learning (Northcutt, Jiang and Chuang, JAIR 2021), by probabilities p of a model that was
 not fitted on the row. For training rows it is TF-IDF, cross-fitted (`core.runs.distillation`); for a split that the run
@@ -39,7 +39,7 @@ from core.training.calibration import UNSCALED
 
 @dataclass(frozen=True)
 class Suspects:
-    """Evidence against the labels of n rows."""
+    """Evidence that the labels of n rows are wrong: confidence, margin, and the likelier class."""
 
     confidence: np.ndarray  # (n,) in [0, 1]: the probability of the label
     margin: np.ndarray  # (n,) in [-1, 1]
@@ -48,12 +48,12 @@ class Suspects:
 
     @property
     def order(self) -> np.ndarray:
-        """Return (n,) row indices, the least certain labels first."""
+        """Return (n,) row indices sorted by the probability of the given label, lowest first."""
         return np.argsort(self.confidence, kind="stable")
 
 
 def score_labels(labels: np.ndarray, probabilities: np.ndarray) -> Suspects:
-    """Measure how likely each label is wrong.
+    """Score how likely each row's label is wrong, by confident learning.
 
     Args:
         labels: (n,) class numbers, or (n, C) zeros and ones.
@@ -73,7 +73,7 @@ def score_labels(labels: np.ndarray, probabilities: np.ndarray) -> Suspects:
 
 
 def group_conflicts(keys: Sequence[str], labels: Sequence[object]) -> list[list[int]]:
-    """Group rows with equal `keys` but different labels, ordered by the first row of each group."""
+    """Group rows with equal text `keys` but different labels, ordered by the first row of each group."""
     groups: dict[str, list[int]] = defaultdict(list)
     for row, key in enumerate(keys):
         groups[key].append(row)
@@ -93,7 +93,7 @@ def _score_multi(has: np.ndarray, chances: np.ndarray) -> Suspects:
 
 
 def _average_values(values: np.ndarray) -> float:
-    """Return the mean, or infinity without values: no row is confidently of a class that no label names."""
+    """Return the mean as a confidence threshold; infinity, which no probability reaches, without values."""
     return float(values.mean()) if len(values) else np.inf
 
 
@@ -127,7 +127,7 @@ def find_label_errors(table: PredictionTable, dataset: Dataset, tell: Tell) -> d
 
 
 def _predict_tfidf(table: PredictionTable, dataset: Dataset, tell: Tell) -> tuple[np.ndarray, np.ndarray]:
-    """Predict with TF-IDF: (n, C) for the training rows, cross-fitted, and (m, C) for the split."""
+    """Predict class probabilities with TF-IDF: (n, C) cross-fitted on training, (m, C) for the evaluated split."""
     text, rows, classes = table.record.config.text, len(dataset.splits[TRAIN]), len(dataset.classes)
     yardstick, taught = evaluation.baseline, runs.distillation
     about = dataset.fingerprint, dataset.classes, lambda: dataset, taught.PRESET
@@ -135,7 +135,7 @@ def _predict_tfidf(table: PredictionTable, dataset: Dataset, tell: Tell) -> tupl
     tfidf, chosen = yardstick.load_baseline(*about), float(yardstick.read_baseline(*about)["C"])
 
     def cross_fit() -> np.ndarray:
-        """Return the cross-fitted probabilities of the training rows."""
+        """Return the cross-fitted TF-IDF class probabilities of the training rows."""
         shares = (fold / (taught.FOLDS + 1) for fold in count(1))
         return taught.cross_fit_tfidf(dataset, text, 0, lambda: tell("cross-fitting TF-IDF", next(shares)), chosen)
 
@@ -148,7 +148,7 @@ def _predict_tfidf(table: PredictionTable, dataset: Dataset, tell: Tell) -> tupl
 def _suggest_label(
     doubted: Suspects, labels: np.ndarray, chances: np.ndarray, classes: tuple[str, ...], row: int
 ) -> dict[str, Any]:
-    """Return the label of a row and the more likely label; with several labels both sets, which differ in one label."""
+    """Return a row's given and likelier label with probabilities; multi-label: two sets that differ in one label."""
     margin, other = float(doubted.margin[row]), int(doubted.label[row])
     if labels.ndim == 1:
         own = int(labels[row])
@@ -163,7 +163,7 @@ def _suggest_label(
 
 
 def _list_conflicts(table: PredictionTable, dataset: Dataset) -> list[dict[str, Any]]:
-    """List texts of all splits that the run reads alike but that have different labels."""
+    """List texts, over all splits, that a run's text normalisation makes equal but that have different labels."""
     rows, names, texts = [], [], []
     for split, frame in dataset.splits.items():
         own = frame["text"].tolist()
@@ -181,7 +181,7 @@ def _list_conflicts(table: PredictionTable, dataset: Dataset) -> list[dict[str, 
 
 @dataclass(frozen=True)
 class LabelErrors(SplitAnalysis[dict[str, Any]]):
-    """The analysis that finds likely label errors in a split and in training."""
+    """The cached analysis that finds likely label errors in a split and in training."""
 
     name = "labels"
     VERSION = 3
@@ -195,24 +195,24 @@ class LabelErrors(SplitAnalysis[dict[str, Any]]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return the command that finds the label errors."""
+        """Return the command-line arguments that find label errors in a split of a run."""
         return "errors", self.run, "--split", self.split, "--label-errors"
 
     def read(self) -> dict[str, Any] | None:
-        """Return the stored result with the names that columns have today."""
+        """Return the stored label errors, with old column names replaced by today's; None if not computed yet."""
         found = super().read()
         for each in (found, *found["conflicts"]) if found else ():
             each["rows"] = list(map(rename_keys, each["rows"]))
         return found
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """Find the labels that are likely wrong."""
+        """Find likely label errors in a split and in training."""
         table = read_table(self.store, self.run, self.split)
         return find_label_errors(table, runs.train_overlap.load_trained_data(table.record), tell)
 
 
 def load_label_errors(store: RunStore, table: PredictionTable, on_progress: Tell | None = None) -> dict[str, Any]:
-    """Return the likely label errors, from the cache or computed now."""
+    """Return the likely label errors of a split and of training, from the cache or computed now."""
     try:
         return LabelErrors.from_run(store, table.record, table.split).read_or_compute(on_progress)[0]
     except NotAvailable as error:
@@ -220,5 +220,5 @@ def load_label_errors(store: RunStore, table: PredictionTable, on_progress: Tell
 
 
 def list_suspect_rows(found: dict[str, Any]) -> pd.DataFrame:
-    """Return the rows for which another label is more likely than their own, least certain first."""
+    """Return a table of the rows for which another label is more likely than their own, least certain first."""
     return pd.DataFrame(found["rows"])

@@ -1,4 +1,4 @@
-"""Tags that depend on the wording of a text: patterns, word lists in some languages, and a sentiment lexicon."""
+"""Error tags from the wording of texts: patterns, word lists in some languages, and a sentiment lexicon."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ NAMED = tuple(_TABLES)  # tags of words
 
 
 def find_signs(texts: Sequence[str]) -> dict[str, np.ndarray]:
-    """Return tag → (n,) bool for the tags of `SIGNS` and `capitals`: which texts have it."""
+    """Return tag → (n,) bool: which texts have a question mark, elongation, emoji, hashtag or word in capitals."""
     plain = [_LINK.sub(" ", text) if "://" in text or "ww." in text.lower() else text for text in texts]
     found = {name: [pattern.search(text) is not None for text in plain] for name, pattern in SIGNS.items()}
     found["capitals"] = [any(word.isupper() for word in _CASED.findall(text)) for text in plain]
@@ -66,7 +66,7 @@ def collect_words(texts: Sequence[str]) -> list[set[str]]:
 
 
 def match_words(name: str, found: Sequence[set[str]], language: str) -> np.ndarray:
-    """Return (n,) bool: which texts, given by `collect_words`, have a word of a tag of `NAMED` in this language."""
+    """Return (n,) bool: which texts, as word sets, contain a word of a tag such as negation, listed for a language."""
     listed = _read_word_list(name, language)
     if name == "negation" and language == "en":
         return np.array([not listed.isdisjoint(each) or any(w.endswith("n't") for w in each) for each in found], bool)
@@ -74,13 +74,13 @@ def match_words(name: str, found: Sequence[set[str]], language: str) -> np.ndarr
 
 
 def guess_language(data: str, texts: Sequence[str]) -> str:
-    """Return the language of a named data set, else the likely language of most texts; may be empty."""
+    """Return the language of a data set known by name, else the likely language of most texts; may be empty."""
     known = SOURCES[data].language if data in SOURCES else ""
     return known or detect_language(texts)
 
 
 def explain_language(code: str) -> str:
-    """Return why the tags of word lists are not available."""
+    """Return why tags from word lists, such as negation, are not available for texts in this language."""
     there = ", ".join(NAMES[each] for each in LANGUAGES)
     return (
         f"its words are known in {there}; these texts are in {f'another language ({code})' if code else 'none of them'}"
@@ -96,7 +96,7 @@ _SIGN = {"negative": -1, "positive": 1}
 
 
 def find_disagreement(table: PredictionTable, words: Sequence[set[str]], language: str) -> np.ndarray | str:
-    """Return (n,) bool: where the words' summed valence contradicts the true class, or why it is not known.
+    """Return (n,) bool: where summed lexicon valences contradict the true class; or, as text, why this is unknown.
 
     The lexicons are the run's own; of a run without one on English texts VADER's. Their phrases and emoticons do not
     count. `words` are the different ones of each text, in lower case.
@@ -122,7 +122,7 @@ def find_disagreement(table: PredictionTable, words: Sequence[set[str]], languag
 
 @functools.cache
 def _read_valences(name: str) -> dict[str, float]:
-    """Return lower-case word → positive minus negative count."""
+    """Return the valence of each lower-case word of a lexicon: positive minus negative count."""
     found: dict[str, float] = {}
     for word, (positive, _, negative) in read_lexicon(name):
         found[word.lower()] = found.get(word.lower(), 0.0) + positive - negative

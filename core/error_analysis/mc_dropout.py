@@ -34,20 +34,20 @@ SEED = 0
 
 
 class UncertaintyMeasures(TypedDict):
-    """The two uncertainty measures of each text."""
+    """The two MC-dropout uncertainty measures of each text: share of changed predictions, and probability spread."""
 
     flips: list[float]
     spread: list[float]
 
 
 def find_uncertain(flips: np.ndarray, spread: np.ndarray) -> np.ndarray:
-    """Return (n,) bool: which texts have large flips or spread."""
+    """Return (n,) bool: which texts are uncertain under MC dropout: many changed predictions or a large spread."""
     found: np.ndarray = (flips >= FLIPS) | (spread >= SPREAD)
     return found
 
 
 def measure_spread(said: np.ndarray, answers: np.ndarray, chances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Compute `flips` and `spread` from repeated predictions, (n,) each.
+    """Compute MC-dropout uncertainty from repeated predictions: `flips` and `spread`, (n,) each.
 
     Args:
         said: (n, C) bool: what the run predicts.
@@ -58,7 +58,7 @@ def measure_spread(said: np.ndarray, answers: np.ndarray, chances: np.ndarray) -
 
 
 def explain_unavailable(store: RunStore, record: RunRecord) -> str:
-    """Return why a run cannot be read with dropout on; empty: it can."""
+    """Return why a run cannot predict its texts with dropout left on; empty if it can."""
     model = record.config.model
     if "dropout" not in READS.get(model.family, ("dropout",)):
         return "a baseline has no dropout"
@@ -71,7 +71,7 @@ def explain_unavailable(store: RunStore, record: RunRecord) -> str:
 
 @dataclass(frozen=True)
 class DropoutUncertainty(SplitAnalysis[UncertaintyMeasures]):
-    """The analysis that computes `flips` and `spread` of each text of a split, rounded to four places."""
+    """The cached analysis that computes MC-dropout `flips` and `spread` of each text of a split, to four places."""
 
     name = "unsure"
     VERSION = 1
@@ -87,17 +87,17 @@ class DropoutUncertainty(SplitAnalysis[UncertaintyMeasures]):
 
     @classmethod
     def get_dependencies(cls, store: RunStore, record: RunRecord) -> dict[str, Any]:
-        """Return fingerprints of the model and the settings of the readings; OSError if a file is missing."""
+        """Return cache-key parts: hashes of model and tokenizer, passes and seed; OSError if a file is missing."""
         model = [hash_file(store.get_path(record.run) / name) for name in (WEIGHTS, TOKENIZER)]
         return {"model": model, "readings": READINGS, "seed": SEED}
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return the command that computes the uncertainty."""
+        """Return the command-line arguments that compute the MC-dropout uncertainty of a split."""
         return "errors", self.run, "--split", self.split, "--unsure"
 
     def find(self, tell: Tell) -> UncertaintyMeasures:
-        """Predict every text `READINGS` times with dropout on; RunDamaged if the model cannot be read."""
+        """Predict every text of a split `READINGS` times with dropout on; RunDamaged if the model cannot be read."""
         asked, table = read_predictions(self.store, self.run, self.split), read_table(self.store, self.run, self.split)
         record = table.record
         limits = np.array([(asked.thresholds or {}).get(name, HALF) for name in record.classes])
@@ -112,7 +112,7 @@ class DropoutUncertainty(SplitAnalysis[UncertaintyMeasures]):
         return {"flips": flips.round(4).tolist(), "spread": spread.round(4).tolist()}
 
     def read_tagged(self, rows: int) -> np.ndarray | None:
-        """Return (n,) bool: which texts have the tag; None: not computed yet, or for another table."""
+        """Return (n,) bool: texts uncertain under MC dropout; None if not computed yet, or for another row count."""
         found = self.read()
         return _find_tagged(found) if found and len(found["flips"]) == len(found["spread"]) == rows else None
 
@@ -122,7 +122,7 @@ def _find_tagged(found: UncertaintyMeasures) -> np.ndarray:
 
 
 def find_tagged(store: RunStore, table: PredictionTable, on_progress: Tell | None = None) -> np.ndarray:
-    """Return (n,) bool: the tagged texts, cached or computed now; NotAvailable without dropout or weights."""
+    """Return (n,) bool: texts uncertain under MC dropout, cached or new; NotAvailable without dropout or weights."""
     if why := explain_unavailable(store, table.record):
         raise NotAvailable(why)
     here = DropoutUncertainty.from_run(store, table.record, table.split)

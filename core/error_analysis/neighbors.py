@@ -31,7 +31,7 @@ WORDS, MODEL = "words", "model"
 
 
 class TrainingNeighbor(NamedTuple):
-    """A nearest training text."""
+    """One of the training texts nearest to a sentence, with its label and cosine similarity."""
 
     text: str
     label: str
@@ -40,20 +40,20 @@ class TrainingNeighbor(NamedTuple):
 
 
 class NearestTraining:
-    """The training texts nearest to the rows of a table."""
+    """A search for the training texts nearest to rows of a prediction table, by TF-IDF words or model vectors."""
 
     def __init__(self, table: PredictionTable, training: TrainingRows) -> None:
         self._table, self._training = table, training
         self._spaces: dict[int, np.ndarray] = {}  # by width; a model has one
 
     def prepare(self, width: int) -> None:
-        """Read the training texts, slow at first, and vectors of this width (0: none); NotAvailable without texts."""
+        """Load training texts, and vectors of this width (0: none), ahead of a search; NotAvailable without texts."""
         _ = self._known, self._read_vectors(width), self._training.count_labels([])
 
     def find_nearest(
         self, places: Sequence[int], each: int, vectors: np.ndarray | None
     ) -> list[list[TrainingNeighbor]]:
-        """Return `each` nearest texts of k rows by words, then by `vectors` (k, d); NotAvailable without texts."""
+        """Return k rows' `each` nearest training texts, by words and `vectors` (k, d); NotAvailable without texts."""
         found: list[list[TrainingNeighbor]] = [[] for _ in places]
         for kind, likeness in ((WORDS, self._compare_words(places)), (MODEL, self._compare_vectors(vectors))):
             for near, row in zip(found, [] if likeness is None else likeness, strict=False):
@@ -66,7 +66,7 @@ class NearestTraining:
         return [TrainingNeighbor(training.texts[row], training.named[row], kind, value) for row, value in rows]
 
     def _compare_words(self, places: Sequence[int]) -> np.ndarray | None:
-        """Return (k, m) cosines of TF-IDF vectors; None without a vocabulary."""
+        """Return (k, m) TF-IDF cosines between table rows and training texts; None if training has no words."""
         if self._known is None:
             return None
         vectorizer, known = self._known
@@ -79,7 +79,7 @@ class NearestTraining:
 
     @cached_property
     def _known(self) -> tuple[TfidfVectorizer, csr_matrix] | None:
-        """Return the fitted TF-IDF vectorizer and the training vectors; None without a vocabulary."""
+        """Return the TF-IDF vectorizer fitted on the training texts, and their vectors; None if they have no words."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         training = self._training
@@ -90,7 +90,7 @@ class NearestTraining:
             return None
 
     def _read_vectors(self, width: int) -> np.ndarray | None:
-        """Return (m, width) vectors of the training rows, of length 1; None if the model cannot be read."""
+        """Return (m, width) model vectors of the training rows, of length 1; None if the model cannot be read."""
         if width and width not in self._spaces:
             try:
                 self._spaces[width] = _normalize_rows(self._training.read_vectors(width))
@@ -111,7 +111,7 @@ SHOWN = ["key", "row", "text", "true", "predicted", "wrong"]
 
 
 def find_row(table: PredictionTable, key: str) -> int:
-    """Return the row of a key; InputError if no row has it."""
+    """Return the index of the prediction-table row with this key; InputError if no row has it."""
     found = np.flatnonzero((table.frame["key"] == key).to_numpy())
     if not len(found):
         raise InputError(
@@ -123,7 +123,7 @@ def find_row(table: PredictionTable, key: str) -> int:
 def find_neighbors(
     table: PredictionTable, space: Space, asked: np.ndarray, own: int | None = None, most: int = NEIGHBOURS
 ) -> pd.DataFrame:
-    """Return the nearest rows by Euclidean distance, the nearest first: `SHOWN` and `distance`.
+    """Return the table rows nearest to a vector (Euclidean), nearest first, with columns `SHOWN` and `distance`.
 
     Args:
         table: Of the split.
@@ -140,7 +140,7 @@ def find_neighbors(
 
 
 def find_surrounding(table: PredictionTable, space: Space, places: np.ndarray, most: int = NEIGHBOURS) -> pd.DataFrame:
-    """Return the unselected rows that are nearest to most of the selected (k,) places: `SHOWN`, `near`, `distance`.
+    """Return unselected rows near most of the k selected `places`: columns `SHOWN`, `near` (votes), `distance`.
 
     Each selected row, or a sample of `LOOKED_AT`, votes for its ten nearest unselected rows: `near` counts the votes,
     `distance` is the mean Euclidean distance to the voters. Sorted by votes, then by distance.
@@ -162,7 +162,7 @@ MOST_SELECTED = 2000  # selected sentences, a sample of more
 
 @dataclass(frozen=True)
 class SharedNeighbors:
-    """The training sentences that are nearest to a selection."""
+    """The training sentences that are nearest to many of the selected sentences, with label shares."""
 
     found: pd.DataFrame
     """`row` of the training split, `text`, `label`, `near` (selected sentences that have it among their nearest),
@@ -176,7 +176,7 @@ class SharedNeighbors:
     said: float  # and with its predicted label
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
+        """Return the training sentences nearest to a selection, with counts and label shares, as JSON-like data."""
         about = {name: getattr(self, name) for name in ("n", "looked_at", "among", "each")}
         shares = {"true_share": self.true, "predicted_share": self.said}
         return {**about, **shares, "neighbours": self.found.to_dict("records")}
@@ -185,7 +185,7 @@ class SharedNeighbors:
 def find_shared(
     table: PredictionTable, places: np.ndarray, vectors: np.ndarray, training: TrainingRows, most: int = NEIGHBOURS
 ) -> SharedNeighbors:
-    """Find the training sentences near k rows of a table, whose `vectors` (k, d) the head reads.
+    """Find the training sentences nearest to k rows of a table, by the head's input `vectors` (k, d).
 
     Raises InputError for too large a `most`, NotAvailable without texts or weights, RunDamaged for a damaged model.
     """

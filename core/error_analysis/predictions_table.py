@@ -1,4 +1,4 @@
-"""The predictions of a split as one table: true and predicted labels, confidence, and the data's own columns.
+"""A run's predictions on a split as one table: true and predicted labels, confidence, and the data's own columns.
 
 key         a stable name: a digest of the text, with `-2` behind it for the second row of that text. It is the same in
             every run on the text, whatever its splits, and is kept when a label is corrected or rows are added.
@@ -49,7 +49,7 @@ _HEX = 12
 
 @dataclass(frozen=True, eq=False)
 class PredictionTable:
-    """The predictions of a run for a split of its data."""
+    """The prediction table of a run for a split: a row per text, with true and predicted classes."""
 
     record: RunRecord
     split: str
@@ -65,12 +65,12 @@ class PredictionTable:
 
     @property
     def task(self) -> Task:
-        """Return the task, `single` or `multi`."""
+        """Return the classification task: `single` or `multi` label."""
         return self.record.task
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """Return the classes in the order of the columns of `true`."""
+        """Return the class names in the order of the columns of the label matrices."""
         return self.record.classes
 
     @property
@@ -81,24 +81,24 @@ class PredictionTable:
 
     @property
     def texts(self) -> list[str]:
-        """Return the texts in the order of the rows."""
+        """Return the texts of the prediction table in row order."""
         return self.frame["text"].tolist()
 
     @cached_property
     def phrases(self) -> Phrases:
-        """Return the phrase index of the texts, built on first use."""
+        """Return the word and phrase index of the table's texts, built on first use."""
         return Phrases(self.texts)
 
     def read_dates(self, name: str) -> pd.Series | None:
-        """Return an own column as times; None: it holds no dates. Raises as `core.error_analysis.dates.parse_dates`."""
+        """Return one of the data's own columns as times; None: no dates. InputError if day and month are ambiguous."""
         return self._cache_column("dates", name, lambda: parse_dates(self.frame[name]))
 
     def format_column(self, name: str) -> pd.Series:
-        """Return a column as text for people: whole numbers without a decimal point, missing values empty."""
+        """Return a table column as text for people: whole numbers without a decimal point, missing values empty."""
         return self._cache_column("written", name, lambda: _as_written(self.frame[name]))
 
     def fold_case(self, name: str) -> pd.Series:
-        """Return a column as case-folded text, to search in."""
+        """Return a table column as case-folded text for searches that ignore case."""
         return self._cache_column("folded", name, lambda: self.format_column(name).str.casefold())
 
     def _cache_column(self, kind: str, name: str, make: Callable[[], T]) -> T:
@@ -115,7 +115,7 @@ def _as_written(column: pd.Series) -> pd.Series:
 
 
 def read_table(store: RunStore, run: str, split: str = "") -> PredictionTable:
-    """Read the prediction table of an evaluated split; empty: test, or the last evaluated one.
+    """Read the prediction table of a run for an evaluated split; empty: test, or the last evaluated one.
 
     Raises InputError without such a run or split, RunDamaged if the predictions cannot be read or are of other classes.
     """
@@ -129,7 +129,7 @@ def read_predictions(store: RunStore, run: str, split: str) -> Answers:
 
 
 def build_table(answers: Answers, split: str) -> PredictionTable:
-    """Build the table of predictions of labelled rows."""
+    """Build the prediction table of a split from a run's predictions with true labels."""
     record, chances = answers.record, answers.probabilities
     limits = np.array([(answers.thresholds or {}).get(name, HALF) for name in record.classes])
     scores = build_scores(answers.labels, chances, record.task, limits, ordered=record.ordered)
@@ -156,7 +156,7 @@ def build_table(answers: Answers, split: str) -> PredictionTable:
 
 
 def hash_texts(texts: Sequence[str]) -> list[str]:
-    """Return a key for each text: 12 hex digits of its digest, with a number appended for repeated texts."""
+    """Return a stable row key for each text: 12 hex digits of its digest, numbered for repeated texts."""
     seen: Counter[str] = Counter()
     found = []
     for text in texts:
@@ -167,14 +167,14 @@ def hash_texts(texts: Sequence[str]) -> list[str]:
 
 
 def _name_classes(has: np.ndarray, classes: Sequence[str]) -> np.ndarray:
-    """Return (n,) class names of rows with one label."""
+    """Return (n,) class names from an (n, C) one-hot matrix of single labels."""
     return np.array(classes, object)[has.argmax(1)]
 
 
 def _compute_confidence(
     chances: np.ndarray, true: np.ndarray, said: np.ndarray, limits: np.ndarray, task: Task
 ) -> dict[str, np.ndarray]:
-    """Return `p_true`, `p_predicted` and `margin`, (n,) each."""
+    """Return `p_true` and `p_predicted`, the two labels' probabilities, and the `margin`, name → (n,)."""
     if task == "single":
         first = np.where(said, chances, 0.0).max(1)
         second = np.where(said, -np.inf, chances).max(1, initial=0.0)

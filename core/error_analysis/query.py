@@ -1,4 +1,4 @@
-"""Rules that select rows of the table; all must hold. Links carry them as typed.
+"""Filter rules that select rows of a prediction table; all must hold. Links carry them as typed.
 
 wrong · right · all              one word
 true=negative · predicted!=neutral   true and predicted classes; with several labels: whether the label is among them
@@ -56,7 +56,7 @@ Keys = Callable[[str], Collection[str]]
 
 @dataclass(frozen=True)
 class Clause:
-    """A parsed rule: a name, a sign and a value."""
+    """A parsed filter rule: a name, a sign and a value, such as `margin<0.2`."""
 
     name: str
     sign: str = ""  # empty: the name is one of `WORDS`
@@ -67,17 +67,17 @@ class Clause:
 
 
 def is_code_rule(rule: str) -> bool:
-    """Return whether a rule is about codes."""
+    """Return whether a filter rule is about annotation codes."""
     return rule in CODED or rule.startswith((f"{CODE}=", f"{CODE}!="))
 
 
 def is_private_rule(rule: str) -> bool:
-    """Return whether a rule is about codes or notes, which not everybody may see."""
+    """Return whether a filter rule is about annotation codes or notes, which not everybody may see."""
     return is_code_rule(rule) or rule in NOTED
 
 
 def parse_rules(texts: Sequence[str], table: PredictionTable) -> tuple[Clause, ...]:
-    """Parse typed rules; raise an InputError, which lists the possible rules, if one is not understood."""
+    """Parse typed filter rules; InputError, which lists the possible rules, if one is not understood."""
     # A lone surrogate, which a shell makes of a byte that is no UTF-8, is in no text of a table.
     whole = (text.encode("utf-8", "replace").decode() for text in texts)
     return tuple(_parse_rule(text.strip(), table) for text in whole)
@@ -90,7 +90,7 @@ def match_rows(
     keys: Keys | None = None,
     codes: Annotations | None = None,
 ) -> np.ndarray:
-    """Return (n,) bool: which rows match all clauses; all rows without a clause.
+    """Return (n,) bool: which table rows match all filter rules; all rows without a rule.
 
     `tags`, `keys` and `codes` are needed where a clause is of a tag, of chosen rows, of codes. Raises InputError for a
     tag or code that there is not, or rows that are not kept.
@@ -102,7 +102,7 @@ def match_rows(
 
 
 def is_rule_like(text: str, table: PredictionTable) -> bool:
-    """Return whether a text begins like a rule, with a name and a sign."""
+    """Return whether a typed text begins like a filter rule, with a name and a sign."""
     return _split_rule(text.strip(), table) is not None
 
 
@@ -147,7 +147,7 @@ def _list_class_names(table: PredictionTable) -> tuple[str, ...]:
 
 
 def _check_clause(clause: Clause, table: PredictionTable) -> None:
-    """Refuse a clause that no row could match with an InputError."""
+    """Raise InputError for a filter rule that no row could match, as for an unknown class or sign."""
     name, sign, value = clause.name, clause.sign, clause.value
     if sign not in (allowed := _list_signs(name, table)):
         raise InputError(f"--where {clause}: of {name} there is {name}{f', {name}'.join(sorted(allowed))}")
@@ -214,7 +214,7 @@ def _match_clause(
 
 
 def _match_column(clause: Clause, table: PredictionTable) -> np.ndarray:
-    """Return (n,) bool: which rows a column clause matches; for != and !~ the rows to exclude."""
+    """Return (n,) bool: rows that match a rule on a column; for != and !~ those that the rule excludes."""
     name, sign, value = clause.name, clause.sign, clause.value
     if name in table.own and (times := _read_times(clause, table)) is not None and _is_time(clause):
         return _match_times(clause, times)
@@ -251,7 +251,7 @@ def _match_numbers(clause: Clause, values: pd.Series) -> np.ndarray:
 
 
 def _read_times(clause: Clause, table: PredictionTable) -> pd.Series | None:
-    """Return an own column as times if the clause may compare dates and the column holds dates; else None."""
+    """Return a column as times if a filter rule can compare dates and the column holds dates; else None."""
     if clause.sign in _PART:
         return None
     try:
@@ -263,7 +263,7 @@ def _read_times(clause: Clause, table: PredictionTable) -> pd.Series | None:
 
 
 def _is_time(clause: Clause) -> bool:
-    """Return whether a clause on a column of dates compares times rather than written values, such as a missing one."""
+    """Return whether a rule on a date column compares times, rather than written values such as a missing one."""
     return clause.sign in _ORDER or RANGE in clause.value or parse_span(clause.value) is not None
 
 
@@ -273,7 +273,7 @@ def _match_times(clause: Clause, times: pd.Series) -> np.ndarray:
 
 
 def _parse_spans(clause: Clause) -> tuple[DateSpan, DateSpan]:
-    """Return both ends of a date range; a single date is both ends."""
+    """Return both ends of the date range in a filter rule; a single date is both ends."""
     low, dots, high = clause.value.partition(RANGE)
     first, last = parse_span(low), parse_span(high if dots else low)
     if first is None or last is None or (dots and clause.sign not in _EQUAL):
@@ -292,7 +292,7 @@ def _is_range(clause: Clause) -> bool:
 
 
 def _parse_range(clause: Clause) -> tuple[float, float]:
-    """Return both ends of a number range; a single number is both ends."""
+    """Return both ends of the number range in a filter rule; a single number is both ends."""
     low, dots, high = clause.value.partition(RANGE)
     ends = _parse_number(low), _parse_number(high if dots else low)
     if ends[0] is None or ends[1] is None or (dots and clause.sign not in _EQUAL):

@@ -1,4 +1,4 @@
-"""Reports of a selection as plain data."""
+"""Error analysis of selected predictions as JSON-like data: rows, error rates per tag, slices and keywords."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from core.formatting import count
 def report_errors(
     table: PredictionTable, clauses: Sequence[Clause], chosen: np.ndarray, tags: TableTags | None
 ) -> dict[str, Any]:
-    """Return the table, a selection and its rows as plain data, with statistics of tags; see `core.api.errors`."""
+    """Return statistics and rows of a selection as a dict; with `tags` also rates per tag. See `core.api.errors`."""
     wrong = table.wrong
     found = {
         "run": table.record.run,
@@ -53,7 +53,7 @@ def report_errors(
 
 
 def list_clause_names(clauses: Sequence[Clause]) -> set[str]:
-    """Return the columns and tags that the selection's own clauses use; they cannot explain it."""
+    """Return the columns and tags that the selection's filter rules name, which cannot explain the selection."""
     named = {clause.value if clause.name == "tag" else clause.name for clause in clauses}
     return named | (BY_DEFINITION if "wrong" in named else set())
 
@@ -61,7 +61,7 @@ def list_clause_names(clauses: Sequence[Clause]) -> set[str]:
 def _collect_rates(
     table: PredictionTable, facets: Sequence[Facet], tags: TableTags, chosen: np.ndarray
 ) -> dict[str, Any]:
-    """Return error rates of each tag and each column value, with the number of selected rows that have it."""
+    """Return error rates per error tag and per column value, with the number of selected rows that have it."""
     of_values = {str(option.clause): option.has for facet in facets for option in facet.options}
     found: dict[str, list[dict[str, Any]]] = {"tags": [], "values": []}
     for row in collect_rates(facets, tags.available, table.wrong):
@@ -75,14 +75,14 @@ def _collect_rates(
 
 
 def list_row_tags(tags: TableTags, chosen: np.ndarray) -> list[list[str]]:
-    """Return the tags of each selected row."""
+    """Return the names of the error tags of each selected row."""
     names = list(tags.available)
     has = np.array([tags.available[name][chosen] for name in names], bool).reshape(len(names), -1).T
     return [[names[place] for place in np.flatnonzero(row)] for row in has]
 
 
 def describe_result(table: PredictionTable, clauses: Sequence[Clause], chosen: np.ndarray) -> str:
-    """Return a sentence that describes the selection."""
+    """Return a sentence that says how many rows a selection has and by which filter rules."""
     number, of, asked = int(chosen.sum()), plural(len(table), "sentence"), ", ".join(map(str, clauses)) or "all"
     if not number and not table.wrong.any() and clauses == (Clause("wrong"),):
         return f"All {of} are right."
@@ -92,13 +92,13 @@ def describe_result(table: PredictionTable, clauses: Sequence[Clause], chosen: n
 
 
 def to_records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows as JSON records: missing values as None, everything but numbers as text."""
+    """Convert table rows to JSON records: missing values as None, everything but numbers as text."""
     plain = {str(name): _to_plain(column) for name, column in frame.items()}
     return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
 
 
 def compute_rate(wrong: np.ndarray) -> dict[str, Any]:
-    """Return `n` rows, `wrong` ones, the error `rate` and its 95 % `interval` (Wilson)."""
+    """Return the number of rows `n`, of errors `wrong`, the error `rate` and its 95 % Wilson `interval`."""
     n, errors = len(wrong), int(wrong.sum())
     return {"n": n, "wrong": errors, "rate": errors / n if n else 0.0, "interval": list(compute_wilson(errors, n))}
 

@@ -1,4 +1,4 @@
-"""Risk ratios: how much more likely an error is with a tag, a column value, or a combination of two.
+"""Risk ratios: how much more likely an error is with a tag or a column value, or with a combination of two.
 
 Risk ratio R = (a / m) / (c / k): a errors among m tagged rows, c among the other k. Its test is the score test of R = 1
 (Pearson's chi-square without correction), its interval the score interval that inverts this test at every R (Koopman,
@@ -37,7 +37,7 @@ _FAR = 1e9
 
 @dataclass(frozen=True)
 class Risk:
-    """Counts of rows and errors with and without a tag."""
+    """Counts of rows and errors with and without a tag, for the risk ratio of an error."""
 
     n: int
     wrong: int
@@ -46,41 +46,41 @@ class Risk:
 
     @property
     def enough(self) -> bool:
-        """Return whether a ratio is meaningful: enough rows on both sides, with errors and correct predictions."""
+        """Return whether a risk ratio is meaningful: enough rows with and without the tag, some right, some wrong."""
         errors, rows = self.wrong + self.rest_wrong, self.n + self.rest_n
         return min(self.n, self.rest_n) >= LEAST and 0 < errors < rows
 
     @property
     def rate(self) -> float:
-        """Return the error rate with the tag; 0 without rows."""
+        """Return the error rate of rows with the tag; 0 without such rows."""
         return self.wrong / self.n if self.n else 0.0
 
     @property
     def rest_rate(self) -> float:
-        """Return the error rate without the tag."""
+        """Return the error rate of rows without the tag; 0 without such rows."""
         return self.rest_wrong / self.rest_n if self.rest_n else 0.0
 
     @property
     def ratio(self) -> float:
-        """Return the ratio of both rates; infinite where the rest has no errors."""
+        """Return the risk ratio: error rate with the tag over error rate without it; infinite if the latter is 0."""
         return self.rate / self.rest_rate if self.rest_rate else math.inf
 
     @property
     def excess(self) -> float:
-        """Return the number of errors above those expected at the rate of the rest; 0 without a rest."""
+        """Return how many more errors tagged rows have than at the error rate of untagged rows; 0 if all are tagged."""
         return self.wrong - self.n * self.rest_rate if self.rest_n else 0.0
 
     @property
     def p(self) -> float:
-        """Return the two-sided p-value of R = 1."""
+        """Return the two-sided p-value of the score test that the risk ratio is 1."""
         return math.erfc(abs(self._compute_score(1.0)) / math.sqrt(2))
 
     def compute_interval(self, alpha: float) -> tuple[float, float]:
-        """Return the interval of the ratio at level 1 − alpha: from 0 without errors, infinite without others."""
+        """Return the score interval of the risk ratio at level 1 − alpha; ends may be 0 or infinite."""
         z = -_NORMAL.inv_cdf(alpha / 2)
 
         def find_end(target: float) -> float:
-            """Return the ratio at which the score is `target`."""
+            """Return the risk ratio at which the score statistic equals `target`."""
             return math.exp(
                 scipy.optimize.brentq(lambda log: self._compute_score(math.exp(log)) - target, *ends, xtol=1e-12)
             )
@@ -91,7 +91,7 @@ class Risk:
         return low, high
 
     def _compute_score(self, ratio: float) -> float:
-        """Return the score: standard errors by which tagged rows exceed `ratio` times the rest, if it is true."""
+        """Return the score statistic of the null hypothesis that the risk ratio is `ratio`, in standard errors."""
         m, k = self.n, self.rest_n
         # The likeliest rate of the rest, given that ratio: the smaller root of A q² − B q + C = 0.
         a, c = (m + k) * ratio, self.wrong + self.rest_wrong
@@ -110,7 +110,7 @@ def measure_risk(has: np.ndarray, wrong: np.ndarray) -> Risk:
 def build_risk_table(
     tags: Mapping[str, np.ndarray], wrong: np.ndarray, untested: frozenset[str] = frozenset()
 ) -> list[Any]:
-    """Return a row per tag, most excess errors first; `untested` tags hold only errors and are just counted."""
+    """Return error rates and risk ratios per tag, most excess errors first; `untested` tags have rates only."""
     found = {name: measure_risk(has, wrong) for name, has in tags.items()}
     tested = [name for name, each in found.items() if each.enough and name not in untested]
     steps = dict(zip(tested, apply_holm([found[name].p for name in tested]), strict=True))
@@ -143,7 +143,7 @@ ALIKE = 0.8
 
 @dataclass(frozen=True)
 class FoundSlice:
-    """A slice with an elevated error rate."""
+    """A slice of the predictions with an elevated error rate: its filter rules, risk ratio and p-value."""
 
     clauses: tuple[Clause, ...]
     risk: Risk
@@ -153,14 +153,14 @@ class FoundSlice:
 
 @dataclass(frozen=True)
 class FoundSlices:
-    """All slices found, with the number of slices tested."""
+    """All slices with an elevated error rate, and the number of slices tested."""
 
     slices: tuple[FoundSlice, ...]
     tried: int
 
 
 def search_slices(facets: Sequence[Facet], wrong: np.ndarray) -> FoundSlices:
-    """Find slices of a table with more errors than chance; `wrong` is (n,) bool.
+    """Find slices of predictions with significantly more errors than other rows; `wrong` is (n,) bool.
 
     Left out: facets that say whether a row is wrong or follow from it, and what other models say of it.
     """
@@ -189,7 +189,7 @@ def search_slices(facets: Sequence[Facet], wrong: np.ndarray) -> FoundSlices:
 
 
 def _count_pairs(options: Sequence[tuple[str, Filter]], wrong: np.ndarray) -> list[tuple[tuple[Filter, ...], Risk]]:
-    """Count rows and errors of each option and each pair of options with enough rows, by one matrix product."""
+    """Count rows and errors of each facet option and of each pair of options that share enough rows."""
     has = np.stack([option.has for _, option in options]).astype(np.float32)
     rows, errors = has @ has.T, (has * wrong) @ has.T
     n, bad = len(wrong), int(wrong.sum())
@@ -208,7 +208,7 @@ def _count_pairs(options: Sequence[tuple[str, Filter]], wrong: np.ndarray) -> li
 
 
 def _is_worse(each: tuple[Filter, ...], wrong: np.ndarray, tried: int) -> bool:
-    """Return whether a pair has a higher error rate than the rest of each of its parts."""
+    """Return whether rows with both facet options have significantly more errors than rows with only one."""
     if len(each) == 1:
         return True
     has = each[0].has & each[1].has
@@ -227,7 +227,7 @@ TAGGED = f"{TAG}="
 
 
 def collect_rates(facets: Sequence[Facet], tags: Mapping[str, np.ndarray], wrong: np.ndarray) -> list[dict[str, Any]]:
-    """Return error rates of all tags and all own-column values, corrected together: see `core.api.errors`.
+    """Return error rates of all error tags and column values, corrected together by Holm: see `core.api.errors`.
 
     Args:
         facets: The words of the table; what says itself that a row is wrong, and classes, are left out.
@@ -244,7 +244,7 @@ def collect_rates(facets: Sequence[Facet], tags: Mapping[str, np.ndarray], wrong
 
 
 def report_found_slices(facets: Sequence[Facet], wrong: np.ndarray) -> list[dict[str, Any]]:
-    """Return the slices found as plain data, with selection, description and statistics of each."""
+    """Return slices with an elevated error rate as dicts: filter rules, description and statistics of each."""
     rows = []
     for each in search_slices(facets, wrong).slices:
         row = {
@@ -260,5 +260,5 @@ def report_found_slices(facets: Sequence[Facet], wrong: np.ndarray) -> list[dict
 
 
 def format_rules(one: FoundSlice) -> str:
-    """Return the rules of a slice as they appear in a link."""
+    """Return the filter rules of a slice as they appear in a link."""
     return str(Selection(tuple(map(str, one.clauses))))

@@ -1,4 +1,4 @@
-"""Annotations of the rows of a data set: codes and notes with their authors, and agreement between two authors."""
+"""Codes and notes that authors gave to the rows of a data set, and Cohen's κ between two authors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from core.exceptions import InputError
 
 @dataclass(frozen=True)
 class Code:
-    """An entry of a codebook."""
+    """An annotation code of a codebook: its name, digit key, definition and example."""
 
     name: str
     place: int  # its digit; 0: none
@@ -29,7 +29,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Annotations:
-    """Codes and notes of the rows of a data set, by one author or by all authors."""
+    """The codes and notes of the rows of a data set, by one author or by all authors."""
 
     book: tuple[Code, ...]  # those with a digit by it, then the others by name
     given: Mapping[str, Mapping[str, tuple[str, ...]]]  # row key → author → codes, sorted
@@ -37,23 +37,23 @@ class Annotations:
 
     @property
     def authors(self) -> tuple[str, ...]:
-        """Return the authors who have given a code, sorted."""
+        """Return the authors who have coded at least one row, sorted."""
         return tuple(sorted({author for each in self.given.values() for author in each}))
 
     def get_codes(self, key: str) -> tuple[str, ...]:
-        """Return the codes of a row by all authors, sorted."""
+        """Return the annotation codes of a row by all authors, sorted."""
         return tuple(sorted(self._collect_codes(key)))
 
     def count_codes(self, keys: Iterable[str]) -> Counter[str]:
-        """Count, for each code, the rows among `keys` that have it from any author."""
+        """Count, for each annotation code, the rows among `keys` to which any author gave it."""
         return Counter(code for key in keys for code in self._collect_codes(key))
 
     def select_author(self, author: str) -> Annotations:
-        """Return the codes and notes of one author."""
+        """Return only the annotation codes and notes of one author."""
         return self._filter_entries(lambda key, who: who == author)
 
     def filter_visible(self, author: str) -> Annotations:
-        """Return what an author may see: other authors' codes of a row are hidden until this author has coded it.
+        """Return the annotations an author may see: others' codes of a row are hidden until this author has coded it.
 
         If nobody else has coded a row, a note is enough to see notes. Nameless visitors without annotations see all.
         """
@@ -65,7 +65,7 @@ class Annotations:
         return self._filter_entries(lambda key, who: who == author or key in seen)
 
     def match_code(self, keys: Sequence[str], code: str = "") -> np.ndarray:
-        """Return (n,) bool: which rows have the code, or any code if it is empty; InputError for an unknown code."""
+        """Return (n,) bool: which rows have an annotation code, or any if empty; InputError for an unknown code."""
         names = [each.name for each in self.book]
         name = match_name(code, names)
         if code and not name:
@@ -74,11 +74,11 @@ class Annotations:
         return np.array([key in has for key in keys], bool)
 
     def match_notes(self, keys: Sequence[str]) -> np.ndarray:
-        """Return (n,) bool: which rows have a note."""
+        """Return (n,) bool: which rows have a note by any author."""
         return np.array([key in self.notes for key in keys], bool)
 
     def count_hidden(self, seen: Annotations, keys: Iterable[str]) -> int:
-        """Count the rows that have codes or notes which `seen` does not show."""
+        """Count the rows with codes or notes by more authors than the visible annotations `seen` contain."""
         return sum(
             len(self.given.get(key, {})) > len(seen.given.get(key, {}))
             or len(self.notes.get(key, {})) > len(seen.notes.get(key, {}))
@@ -87,7 +87,7 @@ class Annotations:
 
     @cached_property
     def _having(self) -> Mapping[str, set[str]]:
-        """Return code → keys of its rows; cached, since every code is looked up often."""
+        """Return the row keys of each annotation code, as code → keys; cached, since codes are looked up often."""
         found: dict[str, set[str]] = {}
         for key, each in self.given.items():
             for codes in each.values():
@@ -112,7 +112,7 @@ NOTHING = Annotations((), {}, {})
 
 
 def _split_annotated(said: Mapping[str, Mapping[str, object]], author: str) -> tuple[set[str], set[str]]:
-    """Return the rows that an author has annotated, and those that other authors have."""
+    """Return the keys of the rows that an author has annotated, and of those that other authors have."""
     own = {key for key, each in said.items() if author in each}
     return own, {key for key, each in said.items() if set(each) - {author}}
 
@@ -125,7 +125,7 @@ class Kappa(NamedTuple):
 
 
 def compute_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Kappa:
-    """Compute Cohen's κ (1960) of two raters who labelled the same n rows.
+    """Compute Cohen's κ (1960) between the labels of two raters for the same n rows.
 
     The interval is the normal one with the variance of Fleiss, Cohen and Everitt (Psychological Bulletin 1969).
     """
@@ -136,7 +136,7 @@ def compute_kappa(first: Sequence[Hashable], second: Sequence[Hashable]) -> Kapp
 
 
 def _compute_from_table(table: np.ndarray) -> Kappa:
-    """Compute κ of a contingency table: labels of the first rater in rows, of the second in columns."""
+    """Compute Cohen's κ of a contingency table: labels of the first rater in rows, of the second in columns."""
     n = table.sum()
     shares = table / max(1, n)
     rows, columns = shares.sum(1), shares.sum(0)
@@ -154,7 +154,7 @@ def _compute_from_table(table: np.ndarray) -> Kappa:
 
 
 def compare_authors(coded: Annotations, first: str, second: str, keys: Sequence[str]) -> dict[str, Any]:
-    """Compare two authors on the rows of a selection that both have coded; InputError if one has coded nothing.
+    """Compare two authors' annotation codes on the rows that both coded; InputError if one has coded nothing.
 
     Returns:
         `first` and `second`; `n` rows that both have coded; `same`, on how many all codes are the same; `kappa` and its

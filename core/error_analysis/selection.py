@@ -45,7 +45,7 @@ _NAME = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True)
 class PickedRows:
-    """Sentences that were picked one by one, in reading order."""
+    """Sentences that were picked one by one, in reading order, as a click or a drawn region selects them."""
 
     keys: tuple[str, ...]  # as of `core.error_analysis.predictions_table`
     about: str = ""  # what they were chosen by, in words: `drawn on the map`
@@ -55,7 +55,7 @@ class PickedRows:
 
     @property
     def digest(self) -> str:
-        """Return 16 hex digits; groups without `by_outcome` keep the digest of earlier versions."""
+        """Return the 16 hex digits that name a stored list of picked sentences, a digest of its content."""
         return hash_value(self._to_dict())[:16]
 
     def _to_dict(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ class PickedRows:
 
 
 def store_picked(store: RunStore, group: PickedRows) -> str:
-    """Store sentences on disk and return the rule that selects them, `ids:…`.
+    """Store picked sentences on disk and return the filter rule that selects them, `ids:…`.
 
     Raises InputError for none, too many or too large ones, StorageError if the disk is full or read-only.
     """
@@ -86,7 +86,7 @@ def store_picked(store: RunStore, group: PickedRows) -> str:
 
 
 def read_picked(store: RunStore, digest: str) -> PickedRows:
-    """Read stored sentences; InputError if they are missing, RunDamaged if the file cannot be read."""
+    """Read stored sentences that were picked one by one; InputError if missing, RunDamaged if the file is damaged."""
     path = store.folder / FOLDER / f"{digest}.json"
     if not _NAME.fullmatch(digest):
         raise InputError(f"{IDS}:{digest!r:.40} names no sentences that were selected")
@@ -106,7 +106,7 @@ def read_picked(store: RunStore, digest: str) -> PickedRows:
 
 
 def _clear_old(folder: Path) -> None:
-    """Delete all selections but the most recently used ones."""
+    """Delete stored lists of picked sentences, except the most recently used ones."""
     found = []
     for path in folder.glob("*.json"):
         with contextlib.suppress(OSError):
@@ -130,13 +130,13 @@ ORDERS = {
 
 
 def check_order(order: str) -> None:
-    """Refuse an unknown sort order; an empty one keeps the order of selection, or sorts by confidence."""
+    """Raise InputError for an unknown sort order of selected rows; an empty one is allowed."""
     if order and order not in ORDERS:
         raise InputError(f"no order {shorten(order)}; there are {', '.join(ORDERS)}")
 
 
 def sort_rows(table: PredictionTable, places: np.ndarray, order: str) -> np.ndarray:
-    """Sort (k,) rows of a table, ties in file order; an empty order changes nothing. InputError for an unknown one."""
+    """Sort row indices (k,) of a table, ties in file order; empty: unchanged. InputError for an unknown order."""
     check_order(order)
     if not order:
         return places
@@ -163,7 +163,7 @@ _NAMES = {"p_true": "P(true class)", "p_predicted": "P(predicted class)"}
 
 @dataclass(frozen=True)
 class Selection:
-    """Rules that must all hold, and the split that they select from."""
+    """A selection of sentences: filter rules that must all hold, and the split that they select from."""
 
     rules: tuple[str, ...]
     split: str = ""  # empty: test, or the last that a run was evaluated on
@@ -177,12 +177,12 @@ class Selection:
 
     @property
     def digest(self) -> str:
-        """Return the digest of the sentences that were picked one by one, or an empty string."""
+        """Return the digest of the sentences that were picked one by one; empty for a selection by rules only."""
         return next((rule.removeprefix(f"{IDS}:") for rule in self.rules if rule.startswith(f"{IDS}:")), "")
 
 
 def parse_selection(text: str) -> Selection:
-    """Parse a selection from a link; `str` restores the text, with the new names of rules."""
+    """Parse a selection of sentences from the text of a link; `str` restores the text, with today's rule names."""
     found = [re.sub(r"\\(.)", r"\1", piece, flags=re.DOTALL) for piece in _PIECE.findall(text)]
     pieces = [piece.strip() for piece in found if piece.strip()]
     split = next((piece.removeprefix(_SPLIT) for piece in pieces if piece.startswith(_SPLIT)), "")
@@ -191,7 +191,7 @@ def parse_selection(text: str) -> Selection:
 
 @dataclass(frozen=True, eq=False)
 class SelectedRows:
-    """The rows of a selection."""
+    """The rows of a prediction table that a selection contains, with the filter rules it used."""
 
     clauses: tuple[Clause, ...]
     places: np.ndarray
@@ -206,7 +206,7 @@ def select_rows(
     store: RunStore,
     codes: Annotations | None = None,
 ) -> SelectedRows:
-    """Select rows of a table; `tags` are needed where a rule is of one, `codes` (None: everybody's) read where needed.
+    """Select the table rows of a selection; tag rules need `tags`. `codes` None: annotations of all authors.
 
     Raises InputError for an unknown rule, tag or code, or missing sentences; RunDamaged for a damaged file of these.
     """
@@ -225,7 +225,7 @@ def select_rows(
 
 
 def has_fixed_outcome(selected: SelectedRows, table: PredictionTable) -> bool:
-    """Return whether rows were selected by outcome and all have the same one, so that their error rate says nothing.
+    """Return whether rows were selected by outcome and are all right or all wrong, so that error rates say nothing.
 
     A selection by the outcome of another run, or at another threshold, may hold both.
     """
@@ -239,14 +239,14 @@ def has_fixed_outcome(selected: SelectedRows, table: PredictionTable) -> bool:
 def match_selection(
     selection: Selection, table: PredictionTable, tags: TableTags | None, store: RunStore
 ) -> tuple[tuple[Clause, ...], np.ndarray]:
-    """Return the clauses and an (n,) bool mask of the selected rows; raises as `select_rows`."""
+    """Return a selection's parsed filter rules and an (n,) bool mask of its rows; raises as `select_rows`."""
     selected, found = select_rows(selection, table, tags, store), np.zeros(len(table), bool)
     found[selected.places] = True
     return selected.clauses, found
 
 
 def describe_selection(clauses: Sequence[Clause], group: PickedRows | None = None) -> str:
-    """Describe a selection in words, such as `wrong, true negative, with “not”`."""
+    """Describe a selection of sentences in words, such as `wrong, true negative, with “not”`."""
     said = [_describe_clause(clause) for clause in clauses if clause.name != IDS]
     return ", ".join([*([group.about or "chosen one by one"] if group else []), *said]) or "all"
 

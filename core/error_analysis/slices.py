@@ -1,4 +1,4 @@
-"""Slices: named selections, stored per data set, so that all of its runs can be compared on them.
+"""Slices: named selections of sentences, stored per data set, so that all of its runs can be compared on them.
 
 They are stored like codes: whatever a run has added to its training rows, its evaluation sentences are the same.
 
@@ -56,7 +56,7 @@ OUTCOMES = frozenset(("wrong", "right", "all"))
 
 @dataclass(frozen=True)
 class Slice:
-    """A named selection."""
+    """A slice: a selection of sentences stored under a name."""
 
     name: str
     select: str  # as a link has it
@@ -65,7 +65,7 @@ class Slice:
 
     @property
     def uses_codes(self) -> bool:
-        """Return whether the slice uses codes or notes, which may change although the run does not."""
+        """Return whether a slice uses annotation codes or notes, which can change while the run stays the same."""
         return any(map(is_private_rule, parse_selection(self.select).rules))
 
 
@@ -73,7 +73,7 @@ WHOLE = Slice("", "all", "")  # all sentences, as if they were one
 
 
 def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selection) -> Slice:
-    """Store a selection under a name for the data of a run, without its outcome clauses.
+    """Store a selection as a named slice for the data of a run, without its rules on right and wrong.
 
     A slice is of the data and not of a run; one of wrong sentences alone would not say how often they are wrong. Raises
     InputError if the name is none or taken, or there are too many slices; StorageError if it cannot be written.
@@ -93,21 +93,21 @@ def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selecti
 
 
 def read_slices(store: RunStore, record: RunRecord) -> list[Slice]:
-    """Read the slices of the data of a run, by name; RunDamaged, which names the file, if one cannot be read."""
+    """Read the slices of a run's data set, sorted by name; RunDamaged, which names the file, if one is unreadable."""
     found = [json_store.read(path, Slice) for path in _get_folder(store, record).glob("*.json")]
     found = [replace(each, select=str(parse_selection(each.select))) for each in found]  # of an earlier version
     return sorted(found, key=lambda each: each.name.casefold())
 
 
 def get_version(store: RunStore, record: RunRecord) -> str:
-    """Return a text that changes when a slice of the data of a run does."""
+    """Return a cache key that changes with any slice of a run's data set."""
     return " ".join(
         f"{path.name} {get_file_version(path)}" for path in sorted(_get_folder(store, record).glob("*.json"))
     )
 
 
 def find_slice(store: RunStore, record: RunRecord, name: str) -> Selection:
-    """Return the selection of a name and store its sentences for links; InputError if there is none."""
+    """Return the selection of a named slice and store its picked sentences for links; InputError if it is missing."""
     found = read_slices(store, record)
     one = next((each for each in found if each.name == name), None)
     if one is None:
@@ -119,7 +119,7 @@ def find_slice(store: RunStore, record: RunRecord, name: str) -> Selection:
 
 
 def rename_slice(store: RunStore, record: RunRecord, name: str, to: str) -> Slice:
-    """Rename a slice; InputError if there is none or the new name is taken."""
+    """Rename a slice of sentences; InputError if it does not exist or the new name is taken."""
     to, before = _clean_name(to), read_slices(store, record)
     find_slice(store, record, name)
     if to != name and any(each.name == to for each in before):
@@ -132,7 +132,7 @@ def rename_slice(store: RunStore, record: RunRecord, name: str, to: str) -> Slic
 
 
 def remove_slice(store: RunStore, record: RunRecord, name: str) -> None:
-    """Delete a slice, not its sentences; InputError if there is none."""
+    """Delete a slice, but not the sentences it selects; InputError if it does not exist."""
     find_slice(store, record, name)
     path = _get_path(store, record, name)
     with convert_os_errors(path):
@@ -140,7 +140,7 @@ def remove_slice(store: RunStore, record: RunRecord, name: str) -> None:
 
 
 def _drop_outcomes(selection: Selection) -> Selection:
-    """Drop the outcome rules, if other rules remain."""
+    """Remove the rules `wrong`, `right` and `all` from a selection, if other rules remain."""
     left = tuple(rule for rule in selection.rules if rule not in OUTCOMES)
     return dataclasses.replace(selection, rules=left or selection.rules)
 
@@ -174,7 +174,7 @@ def add_slices(
     read: Callable[[RunRecord, str], PredictionTable],
     codes: Annotations | None = None,
 ) -> ComparisonData:
-    """Return the compared models with the rows of each slice, and notes on slices that are left out.
+    """Return the data of a model comparison with the rows of each slice, and notes on slices that are left out.
 
     `read` gives the table of a run and a split; without `codes` those of everybody count. Raises InputError if there
     are no slices, too many, or none that can be compared by.
@@ -216,13 +216,13 @@ def add_slices(
 def _select_keys(
     store: RunStore, one: Slice, table: PredictionTable, tagged: TableTags, codes: Annotations | None
 ) -> frozenset[str]:
-    """Return the keys of the sentences that a slice selects in one run."""
+    """Return the keys of the sentences that a slice selects from one run's predictions."""
     places = select_rows(parse_selection(one.select), table, tagged, store, codes).places
     return frozenset(table.frame["key"].to_numpy()[places].tolist())
 
 
 def _align_rows(sides: ComparisonData, rows: dict[str, frozenset[str]]) -> dict[int, np.ndarray] | None:
-    """Return the rows by fold, in the order shared by all sides; None if runs of a fold select different sentences."""
+    """Return a slice's row indices by fold, shared by all compared models; None if runs of a fold select otherwise."""
     found: dict[int, np.ndarray] = {}
     of_fold: dict[int, frozenset[str]] = {}
     for side in sides.sides:
@@ -246,13 +246,13 @@ _OF = {"precision": "said", "recall": "true"}
 
 
 def list_metrics(table: PredictionTable) -> tuple[str, ...]:
-    """Return the names of a table's metrics, prefixed by `tuned.` if labels have their own thresholds."""
+    """Return metric names for a slice, prefixed by `tuned.` if the run tuned a threshold for each label."""
     tuned = TUNED if table.task == "multi" and table.record.tuned_thresholds else ""
     return tuple(f"{tuned}{name}" for name in SHOWN[table.task])
 
 
 def measure_rows(table: PredictionTable, places: np.ndarray) -> dict[str, Any]:
-    """Compute metrics on (k,) rows of a table, with 95 % intervals.
+    """Compute metrics on (k,) selected rows of a prediction table, with 95 % intervals.
 
     Returns:
         `metrics`, name → value, and `intervals`, name → [low, high]; `per_class`, class → `support`, `precision`,
@@ -276,7 +276,7 @@ def measure_rows(table: PredictionTable, places: np.ndarray) -> dict[str, Any]:
 
 
 def compare_with_rest(wrong: np.ndarray, places: np.ndarray) -> dict[str, Any]:
-    """Compare the error rate of (k,) rows with that of all others.
+    """Compare the error rate of the (k,) selected rows with that of all other rows.
 
     Returns `others`, the rate of errors of the rest; `difference`, that of the rows less it, and its 95 %
     `difference_interval` (Newcombe 1998); None where there are no such rows or no others.
@@ -294,7 +294,7 @@ def compare_with_rest(wrong: np.ndarray, places: np.ndarray) -> dict[str, Any]:
 
 
 def _evaluate_classes(table: PredictionTable, places: np.ndarray, asked: tuple[Any, ...]) -> dict[str, Any]:
-    """Return, for each class, its true rows, its predicted rows and its metrics."""
+    """Compute support, precision, recall and F1 of each class on selected rows, with 95 % intervals."""
     labels, chances, task, thresholds = asked
     whole = labels, chances, table.classes, task, thresholds
     counts = {"true": table.true[places].sum(0), "said": table.said[places].sum(0)}
@@ -341,7 +341,7 @@ _MEASURED = ("metrics", "intervals", "per_class", "per_class_intervals")
 def report_slices(
     store: RunStore, table: PredictionTable, kept: Sequence[Slice], codes: Annotations | None = None
 ) -> list[dict[str, Any]]:
-    """Return rules and numbers of each slice, see `core.api.slices`; without `codes` those of everybody count."""
+    """Return rules and metrics of each slice, see `core.api.slices`; `codes` None: by annotations of all authors."""
     tagged = TableTags(store, table)
     return [report_slice(store, table, tagged, each, codes) for each in kept]
 
@@ -349,7 +349,7 @@ def report_slices(
 def report_slice(
     store: RunStore, table: PredictionTable, tagged: TableTags, one: Slice, codes: Annotations | None
 ) -> dict[str, Any]:
-    """Return the rules and numbers of a slice; `tagged` has the tags of the table."""
+    """Return the filter rules and metrics of one slice of a run; `tagged` holds the error tags of the table."""
     asked = parse_selection(one.select)
     about = {"name": one.name, "select": one.select, "created": one.created, "split": asked.split or table.split}
     try:

@@ -1,4 +1,4 @@
-"""Cached results for a table or a split; the file name is a fingerprint of everything a result depends on."""
+"""Cached analyses of an evaluated split, in files named by a hash of everything that a result depends on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERSION = 1  # raised whenever the same run and data would give other columns
 
 @dataclass(frozen=True)
 class SplitAnalysis(Analysis[Found]):
-    """An analysis of a split that a run was evaluated on."""
+    """A cached analysis of a split that a run was evaluated on."""
 
     run: str
     split: str
@@ -30,7 +30,7 @@ class SplitAnalysis(Analysis[Found]):
 
     @classmethod
     def from_run(cls, store: RunStore, record: RunRecord, split: str) -> Self:
-        """Name the file after data, settings and predictions of the split; OSError where a file is missing."""
+        """Create an analysis whose cache key covers data, settings and predictions; OSError if a file is missing."""
         said = hash_file(store.get_path(record.run) / EVALUATION / split / PREDICTIONS)
         about = {"version": cls.VERSION, "data": record.data_fingerprint, "config": record.config.data, "said": said}
         about |= {"split": split, "text": record.config.text, **cls.get_dependencies(store, record)}
@@ -38,16 +38,16 @@ class SplitAnalysis(Analysis[Found]):
 
     @classmethod
     def get_dependencies(cls, store: RunStore, record: RunRecord) -> dict[str, Any]:
-        """Return what else the result depends on."""
+        """Return what else the result of a split analysis depends on, for its cache key."""
         return {}
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return the command that computes the result."""
+        """Return the command-line arguments that compute the analysis of a split."""
         return self.name, self.run, "--split", self.split
 
 
 def cache_array(what: str, depends: Any, shape: tuple[int, ...], make: Callable[[], np.ndarray]) -> np.ndarray:
-    """Return the array `what` of this shape from the cache; call `make` and store the result if it is missing."""
+    """Return a NumPy array of this shape from the disk cache; if missing, compute it by `make` and store it."""
     stem = hash_value({"version": VERSION, "what": what, "depends": depends})
     return keep_array(get_cache_folder() / FOLDER / f"{stem}.npy", shape, make)

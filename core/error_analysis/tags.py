@@ -1,4 +1,4 @@
-"""Tags of the rows of a table: from wording, training data, confidence, and disagreement with other runs."""
+"""Error tags of predicted texts: from wording, training data, confidence, and disagreement with other runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from core.training.config import resolve_metric
 
 
 def find_peers(store: RunStore, record: RunRecord, split: str, among: Iterable[RunRecord]) -> list[RunRecord]:
-    """Return the runs among these that were evaluated on the same rows of a split, in their order."""
+    """Return the runs among others that were evaluated on the same rows of a split as a given run, in order."""
     return [
         each
         for each in among
@@ -42,19 +42,19 @@ def find_peers(store: RunStore, record: RunRecord, split: str, among: Iterable[R
 
 
 def select_seeds(record: RunRecord, among: Iterable[RunRecord]) -> list[str]:
-    """Return the runs among these that are the same model with another seed, the newest of each seed."""
+    """Return names of runs of the same model with another random seed, the newest of each seed."""
     same = group_runs([record, *among])[0]
     return [each.run for seed, each in same.runs.items() if seed[0] != get_seed_fold(record)[0]]
 
 
 def select_models(record: RunRecord, among: Iterable[RunRecord], split: str) -> list[str]:
-    """Return the runs among these that are another model, best on the split first."""
+    """Return names of runs of other models than a given run's, best metric on the split first."""
     same = {each.run for each in group_runs([record, *among])[0].records}
     metric = get_metric(resolve_metric(record.config.training.metric, record.task, ordered=record.ordered))
     sign = 1 if metric.better == "lower" else -1
 
     def get_sort_value(each: RunRecord) -> float:
-        """Return the metric of a run, negated if higher is better; infinite without one."""
+        """Return a run's metric on the split as a sort value, negated if higher is better; infinite without one."""
         value = each.results.get("metrics", {}).get(split, {}).get(metric.name)
         return float("inf") if value is None else sign * value
 
@@ -112,7 +112,7 @@ Found = dict[str, "np.ndarray | str"]  # by tag its rows, (n,) bool, or why ther
 
 
 class TableTags:
-    """The tags of a table, compared with the runs in `against` and, automatically, with other seeds of its model."""
+    """The error tags of a prediction table, some by comparison with other runs (`against` and other seeds)."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class TableTags:
         self.training = TrainingRows(store, table.record, tell)
 
     def match_tag(self, name: str) -> np.ndarray:
-        """Return (n,) bool: which texts have a tag; InputError if this run has no such tag."""
+        """Return (n,) bool: which texts have an error tag; InputError if it is unknown or could not be computed."""
         if name not in ABOUT and not name.startswith(WITH):
             raise InputError(f"no tag {name!r}; the tags are {', '.join(ABOUT)}")
         found = self._find_tag(name)
@@ -137,14 +137,14 @@ class TableTags:
 
     @cached_property
     def available(self) -> dict[str, np.ndarray]:
-        """Return tag → rows for all available tags, with one tag for each model that disagrees."""
+        """Return tag → (n,) bool rows for all available error tags, with one tag for each model that disagrees."""
         names = (*(name for name in ABOUT if name != MODELS), *(f"{WITH}{run}" for run in self._models))
         every = {name: self._find_tag(name) for name in names}
         return {name: has for name, has in every.items() if not isinstance(has, str)}
 
     @property
     def absent(self) -> dict[str, str]:
-        """Return tag → reason for all tags that are not available."""
+        """Return why each unavailable error tag could not be computed, as tag → reason."""
         every = {name: self._find_tag(name) for name in ABOUT}
         return {name: why for name, why in every.items() if isinstance(why, str)}
 
@@ -160,7 +160,7 @@ class TableTags:
 
     @cached_property
     def _lacking(self) -> str:
-        """Return why the texts are missing; empty: they are available."""
+        """Return why the texts of a run are missing; empty if they are available."""
         why = explain_lacking_texts(self._folder, self._table.record)
         return why[:1].lower() + why[1:]
 
@@ -169,7 +169,7 @@ class TableTags:
         names = _GROUPS["_signs"]
 
         def match_signs() -> np.ndarray:
-            """Return the rows of each sign."""
+            """Return (tags, n) bool: which texts have a question mark, elongation, emoji, hashtag or capitals."""
             found = linguistic_tags.find_signs(self._table.texts)
             return np.stack([found[name] for name in names])
 
@@ -192,7 +192,7 @@ class TableTags:
 
     @cached_property
     def _read(self) -> Found:
-        """Find the tags that depend on the tokenizer: unknown words and truncated texts."""
+        """Find the error tags that depend on the tokenizer: unknown words and truncated texts."""
         try:
             depends = self._texts, hash_file(self._folder / TOKENIZER)
             tokenizer = load_tokenizer(self._folder / TOKENIZER)
@@ -211,7 +211,7 @@ class TableTags:
         record, texts = self._table.record, self._table.texts
 
         def match_duplicates() -> np.ndarray:
-            """Return the near-duplicates of training texts."""
+            """Return (n,) bool: which texts are near-duplicates of a training text."""
             self._tell("comparing with the training texts", None)
             return find_near_duplicates(texts, self.training.texts)
 
@@ -226,7 +226,7 @@ class TableTags:
         record = self._table.record
 
         def match_conflicts() -> np.ndarray:
-            """Return the texts whose training neighbours have another label."""
+            """Return (n,) bool: texts for which most of the nearest training texts have another label."""
             vectors, true = runs.predictions.read_vectors(self._folder, self._table.split, record.classes)
             labels = self.training.labels[self.training.rows].astype(np.int64)
             return find_conflicts(vectors, true.astype(np.int64), self.training.read_vectors(vectors.shape[1]), labels)
@@ -248,7 +248,7 @@ class TableTags:
 
     @cached_property
     def _dropout(self) -> Found:
-        """Return the dropout tag if it was computed on request: it takes longer than all other tags together."""
+        """Return the MC-dropout error tag if it was computed on request: it takes longer than all others together."""
         store, record = self._store, self._table.record
         (name,) = _GROUPS["_dropout"]
         try:
@@ -263,7 +263,7 @@ class TableTags:
         return {name: asked if found is None else found}
 
     def compare_with_run(self, run: str) -> TableTags:
-        """Return the same tags, with those from a comparison with another run."""
+        """Return a copy of the error tags that compares the predictions with another run instead."""
         other = copy.copy(self)  # with all that was found already
         other._against = (run,)
         for name in ("available", "_models"):
@@ -272,7 +272,7 @@ class TableTags:
 
     @cached_property
     def _models(self) -> list[str]:
-        """Return the runs to compare with that are other models, not other seeds of this one."""
+        """Return the runs to compare with that are other models, leaving out other seeds of the same model."""
         record, named = self._table.record, list(dict.fromkeys(self._against))
         others = [self._store.read(name) for name in named if name != record.run]
         return [name for name in named if name in select_models(record, others, self._table.split)]
@@ -283,7 +283,7 @@ class TableTags:
         return np.any([self._compare_run(run) for run in self._models], axis=0)
 
     def _compare_run(self, run: str) -> np.ndarray:
-        """Return (n,) bool: where another run predicts something else."""
+        """Return (n,) bool: for which texts another run predicts something else."""
         if run not in self._apart:
             record, split = self._table.record, self._table.split
             _, other = runs.labeled_predictions.align_answers(
@@ -294,7 +294,7 @@ class TableTags:
 
     @cached_property
     def _seeds(self) -> Found:
-        """Find the rows where another seed of the same model predicts something else."""
+        """Find the error tag of texts for which another seed of the same model predicts something else."""
         record, split = self._table.record, self._table.split
         others = find_peers(self._store, record, split, self._store.list())
         found = [self._compare_run(run) for run in select_seeds(record, others)]
@@ -303,7 +303,7 @@ class TableTags:
 
     @cached_property
     def _texts(self) -> str:
-        """Return a fingerprint of the texts, not of the file, since a run without texts reads them from its data."""
+        """Return a cache key of the texts by content, not by file, as a run may read its texts from the data set."""
         return hash_value(self._table.frame["key"].tolist())
 
     def _hash_files(self, *names: str) -> list[str]:
@@ -311,18 +311,18 @@ class TableTags:
 
 
 def name_tag(tag: str) -> str:
-    """Return the display name of a tag; rules use its own name."""
+    """Return the display name of an error tag; filter rules use the tag's own name."""
     return {"unsure under dropout": "uncertain under MC dropout"}.get(tag, tag)
 
 
 def describe_tag(tag: str) -> str:
-    """Return a description of the texts that have a tag; empty for an unknown tag."""
+    """Return a description of the texts that have an error tag; empty for an unknown tag."""
     if tag.startswith(WITH):
         return f"{tag.removeprefix(WITH)} says something else"
     return ABOUT.get(tag, "")
 
 
 def _check_tokens(tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
-    """Return (2, n) bool: which texts have many unknown words, and which are too long."""
+    """Return (2, n) bool: which texts have many unknown words, and which exceed the tokenizer's maximum length."""
     unknown = [(tokenizer.compute_unknown_share(text) or 0.0) >= UNKNOWN for text in texts]
     return np.array([unknown, runs.train_overlap.encode_texts(tokenizer, texts).cut], bool)

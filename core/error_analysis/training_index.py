@@ -1,4 +1,4 @@
-"""The training texts of a run, with near-duplicates and neighbours in the model's vector space."""
+"""The training texts of a run, indexed for near-duplicates and for nearest neighbours in the model's vector space."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Words = frozenset[str]
 
 
 def find_near_duplicates(texts: Sequence[str], training: Sequence[str]) -> np.ndarray:
-    """Return (n,) bool: which texts are near-duplicates of a training text by their set of words; see `SHARED`.
+    """Return (n,) bool: which texts are near-duplicates of a training text (0.8 Jaccard similarity of words or more).
 
     Letter case and punctuation are ignored; texts without words have no duplicates.
 
@@ -49,7 +49,7 @@ def find_near_duplicates(texts: Sequence[str], training: Sequence[str]) -> np.nd
 
 
 def find_conflicts(vectors: np.ndarray, labels: np.ndarray, known: np.ndarray, known_labels: np.ndarray) -> np.ndarray:
-    """Return (n,) bool: where most of the ten nearest training rows, by Euclidean distance, have another label.
+    """Return (n,) bool: texts for which most of the ten nearest training rows (Euclidean) have another label.
 
     `vectors` are (n, d), `known` (m, d) float32; labels are (n,), or (n, C) of several: another one is any other set.
     """
@@ -68,14 +68,14 @@ def find_conflicts(vectors: np.ndarray, labels: np.ndarray, known: np.ndarray, k
 
 
 def sample_rows(rows: int, seed: int = 0) -> np.ndarray:
-    """Return sorted indices of the training rows that are searched: all, or a seeded sample."""
+    """Return sorted indices of the training rows to search for neighbours: all, or a seeded sample if too many."""
     if rows <= MOST:
         return np.arange(rows)
     return np.sort(np.random.default_rng(seed).choice(rows, MOST, replace=False))
 
 
 def _select_rarest(words: Words, frequency: Counter[str]) -> list[str]:
-    """Return the rarest words of a set: enough that every near-duplicate contains at least one."""
+    """Return a text's rarest words: so many that every near-duplicate contains at least one."""
     ordered = sorted(words, key=lambda word: (frequency[word], word))
     return ordered[: len(words) + 1 + -SHARED * len(words) // OF]
 
@@ -92,7 +92,7 @@ def _has_near(words: Words, index: dict[str, list[Words]], frequency: Counter[st
 
 
 class TrainingRows:
-    """The training rows of a run, read on first use."""
+    """The training rows of a run (texts, labels and model vectors), read on first use."""
 
     def __init__(self, store: RunStore, record: RunRecord, tell: Tell = lambda what, share: None) -> None:
         self.record, self.tell = record, tell
@@ -100,29 +100,29 @@ class TrainingRows:
 
     @property
     def data(self) -> Dataset:
-        """Return the whole data set; NotAvailable if it is missing or has changed."""
+        """Return the data set that a run was trained on; NotAvailable if it is missing or has changed."""
         if isinstance(self._read, NotAvailable):
             raise self._read
         return self._read
 
     @cached_property
     def texts(self) -> list[str]:
-        """Return all training texts; raises as `data`."""
+        """Return all training texts; NotAvailable if the data set is missing or has changed."""
         return self.data.splits[TRAIN]["text"].tolist()
 
     @cached_property
     def labels(self) -> np.ndarray:
-        """Return (m,) class numbers, or (m, C) zeros and ones; raises as `data`."""
+        """Return training labels: (m,) class numbers, or (m, C) zeros and ones; NotAvailable without the data set."""
         return self.data.get_targets(TRAIN)
 
     @cached_property
     def named(self) -> list[str]:
-        """Return the label names of each row, joined by commas if there are several; raises as `data`."""
+        """Return the label names of each training row, several joined by commas; NotAvailable without the data set."""
         return join_class_names(to_class_matrix(self.labels, len(self.data.classes)), self.data.classes)
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """Return sorted indices of the rows that are searched for neighbours, at most `MOST`; raises as `data`."""
+        """Return sorted indices of training rows searched for neighbours, at most `MOST`; NotAvailable without data."""
         return sample_rows(len(self.texts))
 
     @cached_property
@@ -133,17 +133,17 @@ class TrainingRows:
         return found
 
     def count_labels(self, texts: list[str]) -> list[dict[str, int]]:
-        """Count, for each text, the labels of the training texts that the run reads alike; raises as `data`."""
+        """Count, for each text, the labels of training texts equal after normalisation; NotAvailable without data."""
         return [dict(self._same.get(key, {})) for key in make_text_keys(texts, self.record.config.text)]
 
     def read_vectors(self, width: int) -> np.ndarray:
-        """Return (rows, width) float32: the vectors that the model's head reads for `rows`, cached on disk.
+        """Return (rows, width) float32 model vectors, the head's input, of the searched training rows; cached on disk.
 
         Raises NotAvailable without data, RunDamaged if the model cannot be read, OSError without weights.
         """
 
         def predict_vectors() -> np.ndarray:
-            """Predict the vectors of the rows."""
+            """Compute the model vectors, the head's input, of the searched training rows."""
             texts = [self.texts[row] for row in self.rows]
             self.tell(f"reading {count(len(texts))} training texts", None)
             return runs.load.load_run(self._store, self.record.run).predict(texts).pooled.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Explanations of a run's prediction on one typed sentence."""
+"""Explanations of a run's prediction on one typed sentence: attribution, ablation, counterfactuals and others."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ Kind = Literal["layer", "head", "component", "map", "gate", "lexical"]
 
 @dataclass(frozen=True)
 class PartEffect:
-    """A part of a model with its ablation effect; indices from 0, as in `core.models.trace.Intervention`."""
+    """A part of a model with the change in log-odds when it is ablated; indices from 0, as in `Intervention`."""
 
     kind: Kind  # layer: all heads of it · component: of all heads · map: one component of one head · gate: of a token
     layer: int
@@ -58,7 +58,7 @@ class AblationEffects:
 
 
 def silence_parts(reader: ExplainContext, text: str, target: str = "") -> AblationEffects:
-    """Compute the effect of silencing each part of a model, one at a time, on the log-odds of a class.
+    """Compute the effect on the log-odds of a class of silencing each part of a model, one at a time.
 
     Each part is silenced besides what the reader changes inside; what is off already has no push.
 
@@ -76,7 +76,7 @@ def silence_parts(reader: ExplainContext, text: str, target: str = "") -> Ablati
     tokens = range(first, first + len(encoding.tokens))
 
     def predict_log_odds(changes: Sequence[Intervention]) -> list[float]:
-        """Return the log-odds under each intervention."""
+        """Return the log-odds of the class for each intervention on the model."""
         return function(model(batch.repeat_text(len(changes)), intervene=changes).logits).tolist()
 
     with torch.inference_mode():
@@ -111,12 +111,12 @@ def _write_note(reader: ExplainContext, text: str, encoding: Encoding) -> str:
 def _iterate_silencings(
     model: EncoderClassifier, batch: Batch, tokens: range, change: Intervention
 ) -> Iterator[tuple[PartEffect, Intervention, Intervention]]:
-    """Yield each part with its two silencing interventions, on top of `change`; `tokens` are places of text tokens."""
+    """Yield each model part with its zero and mean ablations, on top of `change`; `tokens` are text-token indices."""
     every, several = range(model.heads), range(model.components if model.components > 1 else 0)
     gates = _average_gates(model, batch, tokens, change)
 
     def silence_heads(at: int, named: Iterable[int]) -> tuple[Intervention, Intervention]:
-        """Return the interventions that silence heads of a layer."""
+        """Return two interventions on heads of a layer: output zero, and output fixed at its mean over tokens."""
         away = {(at, head) for head in named}
         return replace(change, heads_off=change.heads_off | away), replace(change, heads_mean=change.heads_mean | away)
 
@@ -142,7 +142,7 @@ def _iterate_silencings(
 
 
 def _average_gates(model: EncoderClassifier, batch: Batch, tokens: range, change: Intervention) -> list[float]:
-    """Return the mean gate of the tokens in each layer; empty without gates."""
+    """Return each layer's mean attention gate over the tokens of a text; empty for a model without gates."""
     has = tokens and "gates" in model.provides
     trace = model(batch, trace=True, intervene=change).trace if has else None
     layers = () if trace is None else trace.layers

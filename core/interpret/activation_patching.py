@@ -29,7 +29,7 @@ READ_AS = 300  # Characters of what a text is read as, in a message
 
 @dataclass(frozen=True)
 class Patch:
-    """The effect of patching one activation from the donor; indices from 0, as in an `Intervention`."""
+    """The effect of patching one activation from a donor text; indices from 0, as in an `Intervention`."""
 
     kind: Literal["layer", "token", "head"]  # layer, head: what it gives at every token; token: a layer at one
     layer: int
@@ -41,7 +41,7 @@ class Patch:
 
 @dataclass(frozen=True)
 class Patches:
-    """The effects of patching a donor's activations into a text, one at a time."""
+    """The effects of patching a donor text's activations into another text's forward pass, one at a time."""
 
     text: str
     donor: str
@@ -57,7 +57,7 @@ class Patches:
 
 
 def patch_activations(reader: ExplainContext, text: str, donor: str, target: str = "") -> Patches:
-    """Compute the log-odds of a class when a layer, token or head takes the values that it has for a donor text.
+    """Compute a class's log-odds when one layer, token or head takes the activations that it has for a donor text.
 
     The donor has as many tokens; the reader's change applies to both. Empty target: the text's most probable class.
 
@@ -80,7 +80,7 @@ def patch_activations(reader: ExplainContext, text: str, donor: str, target: str
         places = list(_iterate_places(model, length, range(first + min(len(ours.tokens), MOST_TOKENS)), reader.change))
 
         def predict_log_odds(changes: Sequence[Intervention]) -> list[float]:
-            """Return the log-odds under each intervention."""
+            """Return the log-odds of the class for each patching intervention."""
             read = model(batch.repeat_text(len(changes)), intervene=changes, donor=traced.trace)
             return function(read.logits).tolist()
 
@@ -117,7 +117,7 @@ def _check_lengths(ours: Encoding, theirs: Encoding) -> None:
 def _iterate_places(
     model: EncoderClassifier, length: int, tokens: range, change: Intervention
 ) -> Iterator[tuple[Patch, Intervention]]:
-    """Yield each place with its patching intervention, on top of `change`; padding that is read goes with its layer."""
+    """Yield each layer, token and head with its patching intervention on top of `change`; layers include padding."""
     for at in range(len(model.layers)):
         yield Patch("layer", at), replace(change, hidden_from=frozenset((at, token) for token in range(length)))
         for token in tokens:

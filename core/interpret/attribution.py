@@ -35,7 +35,7 @@ SLOW = ("shapley",)  # Those that ask the model thousands of times
 
 @dataclass(frozen=True)
 class WordAttribution:
-    """A word of the typed text with its attribution."""
+    """A word of the typed text with its attribution to the log-odds of a class."""
 
     word: str
     start: int
@@ -63,7 +63,7 @@ class Explanation:
 
     @property
     def pushes(self) -> np.ndarray:
-        """Return the attributions, (words,)."""
+        """Return the attributions of all words as an array, (words,)."""
         return np.array([word.push for word in self.words], np.float64)
 
 
@@ -79,7 +79,7 @@ class Methods:
 
     @property
     def most(self) -> TopWords | None:
-        """Return the words with most attention and largest deletion effect; None for one word or no attention."""
+        """Return the most attended word and that of largest deletion effect; None for one word or no attention."""
         if "attention" not in self.by or "deletion" not in self.by:
             return None
         return find_top_words(self.by["attention"].pushes, self.by["deletion"].pushes)
@@ -101,7 +101,7 @@ def explain_text(reader: ExplainContext, text: str, method: str = "deletion", ta
 def explain_by_methods(
     reader: ExplainContext, text: str, target: str = "", named: Sequence[str] = ()
 ) -> Iterator[Methods]:
-    """Yield the attributions by every method that fits model and text, or by those `named`, one more at each step.
+    """Yield a text's attributions by all methods that fit, or by those `named`, with one method more at each step.
 
     The other arguments are those of `explain_text`; the reader is told which method is at work.
 
@@ -155,18 +155,18 @@ def _build_explanation(reading: ExplainedText, method: str) -> Explanation:
 
 
 def list_methods(provides: frozenset[str]) -> list[str]:
-    """Return the methods that can explain a model with these capabilities."""
+    """Return the names of the attribution methods that can explain a model with these capabilities."""
     lacking = _find_unfit_methods(provides)
     return [name for name in METHODS if name not in lacking]
 
 
 def _find_unfit_methods(provides: frozenset[str]) -> dict[str, str]:
-    """Return method → missing capability, for the methods that do not fit a model."""
+    """Return the missing capability for each attribution method that does not fit a model, as method → capability."""
     return {name: needs for name, (needs, _) in METHODS.items() if needs and needs not in provides}
 
 
 def check_method(method: str, provides: frozenset[str]) -> None:
-    """Refuse an unknown method or one that does not fit the model, with an InputError that lists the others."""
+    """Refuse an attribution method that is unknown or does not fit the model; the InputError lists the others."""
     if method not in METHODS:
         raise InputError(f"method '{method:.80}': one of {', '.join(METHODS)}")
     if needs := _find_unfit_methods(provides).get(method):

@@ -1,4 +1,4 @@
-"""Log-odds, Shapley values and rank agreement of attributions, as functions of numbers.
+"""Log-odds, Shapley values, and rank agreement between attributions, computed from arrays.
 
 The most attended word receives most attention in the last layer, by size, mean over heads and queries; the deletion of
 the most needed word changes the log-odds most, in either direction.
@@ -26,7 +26,7 @@ LEAST = 3  # Of fewer words a rank correlation says nothing
 
 
 def compute_log_odds(probabilities: np.ndarray, target: int, task: Task) -> np.ndarray:
-    """Return log-odds (…, C) → (…,) float64: log p_t - log Σ others; with several labels log p_t - log(1 - p_t)."""
+    """Return log-odds of class t, (…, C) → (…,) float64: log p_t - log Σ others; multi-label log p_t - log(1 - p_t)."""
     p = np.asarray(probabilities, np.float64)
     own, others = p[..., target], np.delete(p, target, -1).sum(-1).clip(TINY)
     if task == "multi":
@@ -35,7 +35,7 @@ def compute_log_odds(probabilities: np.ndarray, target: int, task: Task) -> np.n
 
 
 class Shapley(NamedTuple):
-    """Shapley values of n words with their errors."""
+    """Shapley values of the n words of a text with their standard errors."""
 
     pushes: np.ndarray  # (n,) float64
     errors: np.ndarray  # (n,): standard errors; 0 where every order was asked
@@ -64,7 +64,7 @@ def compute_shapley(value: Callable[[np.ndarray], np.ndarray], words: int, order
 
 
 def compute_agreement(first: np.ndarray, second: np.ndarray) -> float | None:
-    """Compute Spearman's rho of two lists of attributions; None if one is too short or constant."""
+    """Compute Spearman's rank correlation of two lists of attributions; None if one is too short or constant."""
     both = rank_attributions(first), rank_attributions(second)
     if len(first) < LEAST or any(np.ptp(each) == 0 for each in both):
         return None
@@ -72,25 +72,25 @@ def compute_agreement(first: np.ndarray, second: np.ndarray) -> float | None:
 
 
 def rank_attributions(pushes: np.ndarray) -> np.ndarray:
-    """Rank attributions from 1, (W,) float64; those equal up to rounding share their mean rank."""
+    """Return ranks of word attributions from 1, (W,) float64; values equal up to rounding share their mean rank."""
     found: np.ndarray = scipy.stats.rankdata(np.round(pushes, DIGITS))
     return found
 
 
 class TopWords(NamedTuple):
-    """The word with most attention and the word with the largest deletion effect, by their places."""
+    """The indices of the word with most attention and of the word with the largest deletion effect."""
 
     read: int
     needed: int
 
     @property
     def same(self) -> bool:
-        """Return whether both are the same word."""
+        """Return whether the most attended word is also the one with the largest deletion effect."""
         return self.read == self.needed
 
 
 def find_top_words(read: np.ndarray, needed: np.ndarray) -> TopWords | None:
-    """Return the most read and the most needed word, from `attention` and `deletion` of the words, (W,) each.
+    """Find the most attended word and that with the largest deletion effect, as indices; inputs are (W,) each.
 
     None of fewer than two words, where there is nothing to choose.
     """
@@ -98,7 +98,7 @@ def find_top_words(read: np.ndarray, needed: np.ndarray) -> TopWords | None:
 
 
 def find_largest(pushes: np.ndarray) -> int:
-    """Return the place of the largest absolute attribution; the first of ties."""
+    """Return the index of the word with the largest absolute attribution; the first of ties."""
     return int(np.abs(np.round(pushes, DIGITS)).argmax())
 
 
@@ -109,7 +109,7 @@ LEVEL = 0.05  # Largest p-value of a verdict other than *inconclusive*; two-side
 
 
 class RankTest(NamedTuple):
-    """A test whether two lists of numbers rank the same words alike."""
+    """The result of a permutation test whether two attribution methods rank the words of a text alike."""
 
     words: int
     rho: float | None  # Spearman's rho; None: fewer than three words, or all alike
@@ -117,13 +117,13 @@ class RankTest(NamedTuple):
 
     @property
     def verdict(self) -> Literal["agree", "disagree", "inconclusive"] | None:
-        """Return the verdict; None without a p-value."""
+        """Return whether two attribution methods agree, disagree or neither (inconclusive); None without a p-value."""
         if self.p is None or self.rho is None:
             return None
         return "inconclusive" if self.p > LEVEL else "agree" if self.rho > 0 else "disagree"
 
     def describe(self, first: str, second: str, brief: bool = False) -> str:
-        """Describe the verdict on two methods, or say why there is none; `brief` leaves out p and number of words."""
+        """Describe whether two methods rank words alike, or why this is untested; `brief`: without p and word count."""
         if self.words < LEAST_TESTED:
             return f"{first} and {second}: no verdict below {LEAST_TESTED} words"
         if self.p is None or self.rho is None:
@@ -135,7 +135,7 @@ class RankTest(NamedTuple):
 
 
 def compare_ranks(first: np.ndarray, second: np.ndarray) -> RankTest:
-    """Test Spearman's rho of two lists of numbers, (W,) each, against random orders of the words.
+    """Test Spearman's rho of two attributions of the same words, (W,) each, against random orders of the words.
 
     The p-value is twice the smaller tail. Ranks are whole or half, so their products are exact and ties need no
     tolerance. Drawn orders count the observed one among them (Phipson and Smyth 2010), so that p is never too small.
@@ -156,5 +156,5 @@ def compare_ranks(first: np.ndarray, second: np.ndarray) -> RankTest:
 
 @cache
 def _list_orders() -> np.ndarray:
-    """Return all orders of `LEAST` words, (40 320, 8)."""
+    """Return all permutations of 8 word indices, (40 320, 8)."""
     return np.array(list(permutations(range(LEAST_TESTED))), np.int8)

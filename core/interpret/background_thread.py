@@ -1,4 +1,4 @@
-"""Long-running work in a background thread that reports progress and can be stopped.
+"""Background threads for long-running computations that report progress and can be stopped.
 
 Imports no torch: pages create such threads before they need a model.
 """
@@ -16,7 +16,7 @@ raises stops the work."""
 
 
 def ignore_progress(what: str, share: float | None) -> None:
-    """Ignore the progress."""
+    """Ignore a progress report: the default progress callback."""
 
 
 MOST_AT_ONCE, TOKENS_AT_ONCE, CHARACTERS = 128, 3_000, 4
@@ -25,17 +25,17 @@ _beginning = threading.Lock()  # One thread asks; whoever comes later finds it a
 
 
 def choose_batch_size(characters: int, max_length: int) -> int:
-    """Return a batch size, by the longest text, that takes some tenths of a second, after which one can stop."""
+    """Return how many texts to predict at once, by the longest, so that a batch takes only some tenths of a second."""
     tokens = characters // CHARACTERS + 1
     return max(1, min(MOST_AT_ONCE, TOKENS_AT_ONCE // min(max_length or tokens, tokens)))
 
 
 class WorkStopped(Exception):
-    """Raised when the work has been stopped."""
+    """The exception that ends a background computation after a request to stop it."""
 
 
 class BackgroundThread(Generic[Found]):
-    """A shared background computation; partial results stay when it is stopped."""
+    """A background computation shared by several callers; its partial results stay when it is stopped."""
 
     def __init__(self) -> None:
         self.found: Found | None = None
@@ -51,24 +51,24 @@ class BackgroundThread(Generic[Found]):
 
     @property
     def running(self) -> bool:
-        """Return whether the thread is running."""
+        """Return whether the background computation is running."""
         return self._thread is not None and self._thread.is_alive()
 
     @property
     def share(self) -> float | None:
-        """Return the share done of the current work; None: unknown."""
+        """Return the fraction done of the background computation's current step; None if unknown."""
         return self._within if self._share is None else self._share
 
     def request_stop(self) -> None:
-        """Stop the work before the next reading."""
+        """Request that the background computation stops at its next progress report."""
         self.stopped = True
 
     def allow_restart(self) -> None:
-        """Allow the next request to start the work again."""
+        """Allow a stopped background computation to be started again by the next request."""
         self.stopped = False
 
     def report_progress(self, what: str, share: float | None) -> None:
-        """Report progress; with an empty `what`, within the last step reported. Raises WorkStopped once stopped."""
+        """Record progress of the computation; empty `what`: within the last step. Raises WorkStopped once stopped."""
         if what:
             self.what, self._share, self._within = what, share, None
         else:
@@ -77,7 +77,7 @@ class BackgroundThread(Generic[Found]):
             raise WorkStopped
 
     def run_steps(self, steps: Callable[[OnProgress], Iterator[Found]]) -> None:
-        """Run the steps until all is found or the work is stopped."""
+        """Run a computation to its end or until it is stopped, storing each partial result."""
         try:
             for found in steps(self.report_progress):
                 self.found = found
@@ -88,7 +88,7 @@ class BackgroundThread(Generic[Found]):
             self.error = error
 
     def start_and_wait(self, steps: Callable[[OnProgress], Iterator[Found]], patience: float | None = None) -> None:
-        """Start the work, unless it is running, and wait `patience` seconds for its end; None: until it is done.
+        """Start the background computation unless it runs, and wait `patience` seconds; None: until it ends.
 
         `steps` finds something again and again, the last one whole; it is told how to tell how far it is.
 

@@ -1,4 +1,4 @@
-"""Deletion attribution of many texts in batches, and the agreement of other methods with it."""
+"""Deletion attribution of many texts in batches, and the agreement of other attribution methods with it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ AT_ONCE = 2048
 
 @dataclass(frozen=True)
 class DeletionAttribution:
-    """The words of one text with their deletion attributions."""
+    """The words of one text with their attributions by deletion (loss of log-odds without each word)."""
 
     target: str  # The class whose log-odds are pushed
     words: tuple[str, ...]
@@ -29,7 +29,7 @@ class DeletionAttribution:
 
 
 def attribute_texts(reader: ExplainContext, texts: Sequence[str], targets: Sequence[str]) -> list[DeletionAttribution]:
-    """Return attributions of n texts' words to a class (empty: the predicted one); InputError for an unknown class."""
+    """Return deletion attributions of n texts' words to classes (empty: predicted); InputError for an unknown class."""
     bare = "embedding" not in reader.model.provides  # counts have no token for what they do not know
     found = []
     for reading in iterate_texts(reader, texts, targets):
@@ -43,7 +43,7 @@ def attribute_texts(reader: ExplainContext, texts: Sequence[str], targets: Seque
 
 
 def iterate_texts(reader: ExplainContext, texts: Sequence[str], targets: Sequence[str] = ()) -> Iterator[ExplainedText]:
-    """Yield each text with predictions of it without each of its words; arguments as those of `attribute_texts`."""
+    """Yield each text with its predictions without each of its words; arguments as in `attribute_texts`."""
     wanted = iter(targets or [""] * len(texts))
     for part in _split_batches(texts):
         gone = [list_deletions(select_words(text)) for text in part]
@@ -73,7 +73,7 @@ LEAST = 2  # Words of a text in which there is something to choose
 
 @dataclass(frozen=True)
 class DeletionAgreement:
-    """The agreement of one method with deletion."""
+    """The agreement of one attribution method with deletion over many texts."""
 
     method: str
     texts: int  # That have two words or more, and are not too long for the method
@@ -88,7 +88,7 @@ def compare_with_deletion(
     texts: Sequence[str],
     on_progress: Callable[[str, float | None], None] = lambda what, share: None,
 ) -> list[DeletionAgreement]:
-    """Compare each quick method with deletion, for the predicted class of each text.
+    """Compare fast attribution methods with deletion on each text's predicted class.
 
     Texts of fewer than two words are left out. `on_progress` gets the share done; its exceptions stop the work.
     """

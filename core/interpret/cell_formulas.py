@@ -1,4 +1,4 @@
-"""Formulas of matrix cells: computed for all cells, and written out with numbers for one cell.
+"""Formulas of the cells of a forward-pass matrix: computed for all cells, and written out with numbers for one.
 
 Every rule has `compute_values()`, its formula for the whole matrix (float64), and `format_cell(i, j)`, the same for one
 cell as text: `0.42·1.10 + 0.31·(−0.20) + …`; `…` marks omitted terms.
@@ -29,7 +29,7 @@ CALM = 12
 
 @dataclass(frozen=True, eq=False)
 class Dot:
-    """A scaled matrix product: after( scale · Σ_k left_ik right_kj + bias_j )."""
+    """A scaled matrix product as a cell formula: after( scale · Σ_k left_ik right_kj + bias_j )."""
 
     left: Array  # (R, K)
     right: Array  # (K, C)
@@ -38,12 +38,12 @@ class Dot:
     after: After = ""
 
     def compute_values(self) -> Array:
-        """Compute the matrix (R, C)."""
+        """Compute the values (R, C) of a scaled matrix product with bias and activation."""
         total = self.scale * (self.left @ self.right)
         return apply_activation(total if self.bias is None else total + self.bias, self.after)
 
     def format_cell(self, i: int, j: int) -> str:
-        """Write the largest products of a cell."""
+        """Write one cell of a matrix product as text, with its largest products."""
         left, right = self.left[i], self.right[:, j]
         there = np.arange(len(left))
         some = there if len(left) <= FEW else np.argsort(-np.abs(left * right), kind="stable")[:SHOWN]
@@ -56,21 +56,21 @@ class Dot:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """A sum of products, cell by cell: after( Σ_n Π_m part_nm )."""
+    """An elementwise sum of products as a cell formula: after( Σ_n Π_m part_nm )."""
 
     parts: tuple[tuple[Array | float, ...], ...]  # Arrays that broadcast to (R, C), and numbers
     shape: tuple[int, int]  # (R, C)
     after: After = ""
 
     def compute_values(self) -> Array:
-        """Compute the matrix (R, C)."""
+        """Compute the values (R, C) of an elementwise sum of products."""
         total = np.zeros(self.shape)
         for factors in self.parts:
             total = total + math.prod(factors, start=np.ones(self.shape))
         return apply_activation(total, self.after)
 
     def format_cell(self, i: int, j: int) -> str:
-        """Write all products of a cell."""
+        """Write one cell of an elementwise sum of products as text, with all products."""
         cells = [[float(np.broadcast_to(each, self.shape)[i, j]) for each in factors] for factors in self.parts]
         words = " + ".join("·".join(_format_factor(each) for each in factors) for factors in cells)
         return _wrap_activation(words, self.after)
@@ -78,28 +78,28 @@ class Sum:
 
 @dataclass(frozen=True, eq=False)
 class MaskedScores:
-    """The masked scores: those of keys that a query may see, all others −∞."""
+    """Masked attention scores as a cell formula: scores of keys that a query may see, −∞ for all others."""
 
     scores: Array  # (R, C)
     allowed: Array  # (R, C) bool
 
     def compute_values(self) -> Array:
-        """Compute the matrix (R, C)."""
+        """Compute the masked attention scores (R, C)."""
         return np.where(self.allowed, self.scores, -np.inf)
 
     def format_cell(self, i: int, j: int) -> str:
-        """Write whether a cell is seen or hidden."""
+        """Write whether a query may see a key, with the attention score if it may."""
         return f"seen: {format_number(self.scores[i, j])}" if self.allowed[i, j] else "hidden"
 
 
 @dataclass(frozen=True, eq=False)
 class Softmax:
-    """A softmax over rows, e^s_ij / Σ_m e^s_im; a key at −∞ has weight 0, also in a row of only such keys."""
+    """A softmax over rows as a cell formula, e^s_ij / Σ_m e^s_im; keys at −∞ weigh 0, also in a row of only those."""
 
     scores: Array  # (R, C)
 
     def compute_values(self) -> Array:
-        """Compute the matrix (R, C), whose rows sum to 1."""
+        """Compute the softmax (R, C), whose rows sum to 1, or to 0 where every key is hidden."""
         top = self.scores.max(-1, keepdims=True)
         raised = np.exp(self.scores - np.where(np.isfinite(top), top, 0))
         total = raised.sum(-1, keepdims=True)
@@ -107,7 +107,7 @@ class Softmax:
         return shares
 
     def format_cell(self, i: int, j: int) -> str:
-        """Write the power of a cell and the sum over its row."""
+        """Write one softmax cell as a fraction: the exponential of its score over the sum of the row."""
         row = self.scores[i]
         if not np.isfinite(row[j]):
             return "hidden, so it weighs 0"
@@ -119,7 +119,7 @@ class Softmax:
 
 @dataclass(frozen=True, eq=False)
 class Norm:
-    """A layer norm: scale · weight_j (x_ij − mean_i) / deviation_i + bias_j; RMSNorm subtracts no mean."""
+    """A layer norm as a cell formula: scale · weight_j (x_ij − mean_i) / deviation_i + bias_j; RMSNorm: no mean."""
 
     x: Array  # (R, C)
     weight: Array  # (C,)
@@ -129,13 +129,13 @@ class Norm:
     scale: float = 1.0
 
     def compute_values(self) -> Array:
-        """Compute the matrix (R, C)."""
+        """Compute the layer-normalised matrix (R, C)."""
         mean, deviation = self._compute_moments()
         found: Array = self.scale * self.weight * (self.x - mean) / deviation
         return found if self.bias is None else found + self.bias
 
     def format_cell(self, i: int, j: int) -> str:
-        """Write a cell with the mean and deviation of its row."""
+        """Write one cell of a layer norm as text, with the mean and deviation of its row."""
         mean, deviation = self._compute_moments()
         above = (
             format_number(self.x[i, j])
@@ -153,24 +153,24 @@ class Norm:
 
 @dataclass(frozen=True, eq=False)
 class Largest:
-    """The largest value of each column."""
+    """Max pooling as a cell formula: the largest value of each column."""
 
     x: Array  # (R, C)
     names: tuple[str, ...] = field(default=())  # Of the rows
 
     def compute_values(self) -> Array:
-        """Compute the row (1, C)."""
+        """Compute the largest value of each column, (1, C)."""
         found: Array = self.x.max(0, keepdims=True)
         return found
 
     def format_cell(self, i: int, j: int) -> str:
-        """Write the place of the largest value."""
+        """Write at which row a column has its largest value."""
         place = int(self.x[:, j].argmax())
         return f"the largest of {len(self.x)}, at {self.names[place]}"
 
 
 def to_float64(weight: Tensor | None) -> Array:
-    """Return a tensor in float64, on the CPU; RuntimeError where there is none."""
+    """Convert a model weight to a float64 array on the CPU; RuntimeError if the model lacks this weight."""
     if weight is None:
         raise RuntimeError("this part of the model has no such weight")
     found: Array = weight.detach().double().cpu().numpy()
@@ -178,13 +178,13 @@ def to_float64(weight: Tensor | None) -> Array:
 
 
 def make_linear_rule(x: Array, module: nn.Linear, part: slice = slice(None)) -> Dot:
-    """Return the rule x W^T + b of a linear module, for all or `part` of its outputs."""
+    """Return the cell formula x W^T + b of a linear module, for all or `part` of its outputs."""
     bias = None if module.bias is None else to_float64(module.bias)[part]
     return Dot(x, to_float64(module.weight).T[:, part], bias)
 
 
 def make_norm_rule(x: Array, module: nn.Module, scale: float = 1.0) -> Norm | None:
-    """Return the rule of a LayerNorm or RMSNorm; None if the module is neither."""
+    """Return the cell formula of a LayerNorm or RMSNorm module; None if the module is neither."""
     if not isinstance(module, nn.LayerNorm | nn.RMSNorm):
         return None
     eps = torch.finfo(torch.float32).eps if module.eps is None else module.eps
@@ -200,7 +200,7 @@ def make_norm_rule(x: Array, module: nn.Module, scale: float = 1.0) -> Norm | No
 
 
 def make_sum_rule(parts: Parts, shape: tuple[int, int], after: str, pick: Callable[[Tensor], Array]) -> Sum:
-    """Return the sum that a module has recorded, with `pick` applied to each tensor."""
+    """Return the cell formula of a sum recorded in a forward pass; `pick` converts each tensor to an array."""
     factors = (tuple(pick(each) if isinstance(each, Tensor) else each for each in part) for part in parts)
     return Sum(tuple(factors), shape, after)  # type: ignore[arg-type]
 
@@ -209,7 +209,7 @@ Rule = Dot | Sum | MaskedScores | Softmax | Norm | Largest
 
 
 def apply_activation(x: Array, after: After) -> Array:
-    """Apply ReLU, GELU, SiLU, sigmoid or absolute value to each value; nothing for an empty name."""
+    """Apply ReLU, GELU, SiLU, sigmoid or absolute value elementwise; an empty name changes nothing."""
     found: Array = {
         "": lambda: x,
         "relu": lambda: np.maximum(x, 0),
@@ -222,7 +222,7 @@ def apply_activation(x: Array, after: After) -> Array:
 
 
 def format_number(value: float) -> str:
-    """Write a number with two decimals, three below 0.1, or in powers of ten; with a true minus sign."""
+    """Format a number with two decimals, three below 0.1, or in powers of ten; with a true minus sign."""
     size = abs(float(value))
     if not math.isfinite(size):
         return f"{MINUS}∞" if value < 0 else "∞"
@@ -234,7 +234,7 @@ def format_number(value: float) -> str:
 
 
 def _format_factor(value: float) -> str:
-    """Write a factor, in brackets if it is negative."""
+    """Format a factor of a product, in brackets if it is negative."""
     said = format_number(value)
     return f"({said})" if said.startswith(MINUS) else said
 

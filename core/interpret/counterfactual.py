@@ -40,7 +40,7 @@ MOST = 8  # For a word: from the lexicon and from the neighbours by turns
 
 
 def find_candidates(reader: ExplainContext, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return word → candidate replacements, in the casing of the word; deterministic for a run.
+    """Return word → candidate replacements in a counterfactual, in the word's casing; deterministic for a run.
 
     From the lexicon of the run, else VADER's: words of the opposite sign that the run knows, those first whose polarity
     is as strong, then the most frequent in training. From a model that reads vectors of words: those with the largest
@@ -63,7 +63,7 @@ def _is_word(text: str) -> bool:
 
 
 def _get_signs(tokenizer: Tokenizer) -> dict[str, float]:
-    """Return the polarity of each lexicon word, positive minus negative; words with 0 are left out."""
+    """Return word → lexicon polarity, positive minus negative; words with polarity 0 are left out."""
     lexicon = tokenizer.lexicon or _load_vader(tokenizer.config)
     found = lexicon.entries.items()
     polarity = {entry: sum(counts[0::3]) - sum(counts[2::3]) for entry, counts in found if _is_word(entry)}
@@ -76,7 +76,7 @@ def _load_vader(config: TextConfig) -> Lexicon:
 
 
 def _list_vocabulary(tokenizer: Tokenizer) -> dict[str, int]:
-    """Return the words that are one token, most frequent first; for byte pairs, the pieces that begin a word."""
+    """Return word → token id for words of one token, most frequent first; for byte pairs, pieces that begin a word."""
     names = {tokenizer.name(token): token for token in range(FIRST, tokenizer.size)}
     if tokenizer.known_words is None:
         names = {name[1:]: token for name, token in names.items() if name.startswith(" ")}
@@ -97,7 +97,7 @@ def _find_opposites(
 def _find_neighbors(
     reader: ExplainContext, words: Iterable[str], signs: Mapping[str, float], vocabulary: Mapping[str, int]
 ) -> dict[str, list[str]]:
-    """Return word → nearest vocabulary words, lower-cased; for byte pairs, only those in the lexicon."""
+    """Return each word's nearest vocabulary words by embedding, lower-cased; for byte pairs, only lexicon words."""
     tokenizer = reader.tokenizer
     own = {word: vocabulary.get(prepare(word, tokenizer.config)) for word in words}
     places = [token for token in own.values() if token is not None]
@@ -119,7 +119,7 @@ def _find_neighbors(
 
 
 def _embed_words(reader: ExplainContext, words: Mapping[str, int]) -> np.ndarray:
-    """Return (words, d) float64: each word's embedding of length 1, without its position."""
+    """Return each word's embedding, normalised to length 1 and without position, (words, d) float64."""
     ids = torch.tensor(list(words.values()), dtype=torch.int64)[:, None]
     grams = None
     if many := reader.tokenizer.buckets:
@@ -145,7 +145,7 @@ Verdict = Literal["proven", "smallest found", "none, proven", "none found"]
 
 @dataclass(frozen=True)
 class Move:
-    """An edit of one word: a deletion or a replacement."""
+    """An edit of one word in a counterfactual: a deletion or a replacement."""
 
     word: str
     start: int
@@ -155,7 +155,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Flip:
-    """A text with a different prediction, and the moves that lead to it."""
+    """A counterfactual: a text with a different prediction, and the word edits that lead to it."""
 
     text: str
     probabilities: dict[str, float]  # By class name, in label order
@@ -165,7 +165,7 @@ class Flip:
 
 @dataclass(frozen=True)
 class AllowedMoves:
-    """The moves that a search may make, so that its proof can be repeated."""
+    """The word edits that a counterfactual search may make, so that its proof can be repeated."""
 
     words: int  # The first so many may be deleted or replaced
     readings: int  # At most
@@ -177,7 +177,7 @@ class AllowedMoves:
 
 @dataclass(frozen=True)
 class Search:
-    """The state of a counterfactual search; its statements hold at any time."""
+    """The state of a counterfactual search, which is valid at any time: best result, verdict, and texts read."""
 
     text: str  # As far as the model reads it, so that no deletion lets in what was cut off
     target: str
@@ -198,7 +198,7 @@ def search_flip(
     readings: int = MOST_READINGS,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[Search]:
-    """Yield the state of the search for the smallest flip as it continues; the last state is the result.
+    """Yield the state of a search for the fewest word edits that change the prediction; the last is the result.
 
     Of a long text the first `MOST_WORDS` words are deleted and replaced; an empty target is the class with the highest
     probability. At most `readings` texts are read, and `stopped` is asked before each batch: True ends the search.
@@ -220,7 +220,7 @@ Sets = Iterator[tuple[Move, ...]]  # Sets of moves of one size
 
 
 class _FlipSearch:
-    """A running search, with the texts read and the flips found so far."""
+    """A running counterfactual search, with the texts predicted and the counterfactuals found so far."""
 
     def __init__(
         self, reader: ExplainContext, text: str, target: str, readings: int, stopped: Callable[[], bool]
@@ -252,11 +252,11 @@ class _FlipSearch:
 
     @property
     def left(self) -> int:
-        """Return the number of texts that may still be read."""
+        """Return how many more texts a counterfactual search may predict."""
         return self.allowed.readings - len(self.change)
 
     def iterate_states(self) -> Iterator[Search]:
-        """Yield the state of the search after each batch of texts."""
+        """Yield the state of a counterfactual search at its start, after each batch of texts, and at its end."""
         yield self.build_state()
         yield from self._try_single_moves()
         if not self.flips and self.whole[0]:
@@ -292,7 +292,7 @@ class _FlipSearch:
         return self.change[apply_moves(self.text, (move,))]
 
     def _read_sets(self, sets: Sets, keep: int = 0) -> Generator[Search, None, Sets | None]:
-        """Read sets in order until stopped or only `keep` readings are left; return the unread sets, if any."""
+        """Predict sets of word edits in order until stopped or `keep` predictions are left; return the untried sets."""
         unread: Sets | None = sets
         while unread is not None and not self.stopped():
             texts, unread = self._take_unread(unread, max(0, min(self.at_once, self.left - keep)))
@@ -303,7 +303,7 @@ class _FlipSearch:
         return unread
 
     def _take_unread(self, sets: Sets, most: int) -> tuple[dict[str, tuple[Move, ...]], Sets | None]:
-        """Return at most `most` unread texts with their moves, and the remaining sets, if any."""
+        """Return at most `most` edited texts not yet predicted, with their edits, and the remaining sets, if any."""
         texts: dict[str, tuple[Move, ...]] = {}
         for moves in sets:
             text = apply_moves(self.text, moves)
@@ -339,7 +339,7 @@ class _FlipSearch:
             self.flips[words] = flip
 
     def build_state(self) -> Search:
-        """Return the current state of the search."""
+        """Return the current state of the counterfactual search."""
         ranked = sorted(self.flips.values(), key=lambda each: -self.change[each.text])  # of equals the first found
         return Search(
             text=self.text,
@@ -368,7 +368,7 @@ class _FlipSearch:
 
 
 def apply_moves(text: str, moves: Sequence[Move]) -> str:
-    """Return the text after some moves of different words."""
+    """Return a text after deletions and replacements of different words."""
     for each in sorted(moves, key=lambda move: -move.start):
         if each.instead is None:
             text = remove_words(text, [(each.start, each.end)])
@@ -378,12 +378,12 @@ def apply_moves(text: str, moves: Sequence[Move]) -> str:
 
 
 def order_index_sets(values: Sequence[float], size: int) -> Iterator[tuple[int, ...]]:
-    """Yield every set of `size` indices, those with the largest sum of values first."""
+    """Yield every set of `size` indices, in order of falling sum of their values."""
     order = sorted(range(len(values)), key=lambda place: -values[place])
     last = len(order)
 
     def make_entry(ranks: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
-        """Return the heap entry of a set: its negative sum, and its ranks."""
+        """Return the heap entry of a set of indices, as ranks: its negative sum of values, then the ranks."""
         return -sum(values[order[rank]] for rank in ranks), ranks
 
     heap = [make_entry(tuple(range(size)))] if size <= last else []

@@ -1,4 +1,4 @@
-"""Edits that a person makes inside a model: as data, as a line of text, and in words. No torch.
+"""Edits that a user makes inside a trained model: as data, as a line of text, and in words. No torch.
 
 The line is the `edit` of a link, `--edit` of the command line and `edit=` in Python, its parts with commas between:
 
@@ -47,7 +47,7 @@ HOW = {"": "off", MEAN: "at its mean"}
 
 @dataclass(frozen=True)
 class Edits:
-    """All changes to the trained model, sorted; indices from 0, as in `core.models.trace.Intervention`."""
+    """All edits of a trained model's internals, sorted; indices from 0, as in `core.models.trace.Intervention`."""
 
     lambdas: tuple[tuple[int, int, float], ...] = ()  # (layer, component from 1, value)
     heads_off: tuple[tuple[int, int], ...] = ()  # (layer, head)
@@ -66,35 +66,35 @@ class Edits:
     unmixed: bool = False  # TF-IDF is taken out of the answer
 
     def __bool__(self) -> bool:
-        """Return whether anything is changed."""
+        """Return whether any edit changes the trained model."""
         return self != Edits()
 
     @property
     def inside(self) -> bool:
-        """Return whether anything is changed within the network."""
+        """Return whether any edit changes the network itself, rather than its mixture with TF-IDF."""
         return replace(self, unmixed=False) != Edits()
 
     def get_lambda(self, layer: int, component: int) -> float | None:
-        """Return the λ that is set here; None if it is the learned one."""
+        """Return the edited λ of an attention component; None if it is the learned one."""
         return next((value for *place, value in self.lambdas if place == [layer, component]), None)
 
     def get_gate(self, layer: int, token: int) -> float | None:
-        """Return the gate that is set here; None if it is the model's own."""
+        """Return the edited attention gate of a token in a layer; None if it is the model's own."""
         return next((value for *place, value in self.gates if place == [layer, token]), None)
 
     def set_value(self, kind: Literal["lambdas", "gates"], place: tuple[int, int], value: float) -> Edits:
-        """Return the edits with one λ (layer, component) or one gate (layer, token) set."""
+        """Return model edits with one more λ (layer, component) or gate (layer, token) set to a value."""
         others = [part for part in getattr(self, kind) if part[:2] != place]
         changed: dict[str, Any] = {kind: tuple(sorted([*others, (*place, round(value, 4))]))}
         return replace(self, **changed)
 
     def set_pieces(self, token: int, off: Iterable[int]) -> Edits:
-        """Return the edits with exactly these pieces of a token silenced."""
+        """Return model edits with exactly these character n-grams (pieces) of a token silenced."""
         others = [place for place in self.pieces_off if place[0] != token]
         return replace(self, pieces_off=tuple(sorted([*others, *((token, piece) for piece in set(off))])))
 
     def add_piece(self, token: int, piece: int) -> Edits:
-        """Return the edits with one more piece silenced."""
+        """Return model edits with one more character n-gram (piece) of a token silenced."""
         return replace(self, pieces_off=tuple(sorted({*self.pieces_off, (token, piece)})))
 
     def add_silenced(
@@ -104,7 +104,7 @@ class Edits:
         *,
         mean: bool,
     ) -> Edits:
-        """Return the edits with a part of the model silenced, or set to its mean."""
+        """Return model edits with one more part (such as a head) silenced, or replaced by its mean over tokens."""
         names = f"{kind}_off", f"{kind}_mean"
         kept = [[each for each in getattr(self, name) if each != place] for name in names]
         kept[mean].append(place)
@@ -112,7 +112,7 @@ class Edits:
         return replace(self, **changed)
 
     def to_intervention(self) -> Intervention | None:
-        """Return the changes within the network as an intervention; None without changes."""
+        """Convert the edits within the network to an intervention; None if there are none."""
         if not self.inside:
             return None
         from core.models.trace import Intervention  # torch
@@ -130,17 +130,17 @@ class Edits:
         )
 
     def encode_line(self) -> str:
-        """Write all changes as one line; empty without changes."""
+        """Write all model edits as one line for links and the command line; empty without edits."""
         return ",".join(line for parts in self._write_changes().values() for line, _ in parts)
 
     def describe_changes(self) -> str:
-        """Write all changes in words: `head 2 of layer 1 off, λ₁ of layer 2 = 0.50`."""
+        """Describe all model edits in words: `head 2 of layer 1 off, λ₁ of layer 2 = 0.50`."""
         kinds = self._write_changes()
         first = {name: kinds[name] for name in ("heads", "components")}
         return ", ".join(words for parts in (first | kinds).values() for _, words in parts)
 
     def _write_changes(self) -> dict[str, list[tuple[str, str]]]:
-        """Return each change as text of a line and in words, by kind, in the order of a line."""
+        """Return kind of edit → pairs (text in a link, description in words), in the order of a link."""
         others = "other " * bool(self.lambdas)
         return {
             "lambdas": [
@@ -184,7 +184,7 @@ class Edits:
         }
 
     def _list_silenced(self, kind: str) -> list[tuple[Any, str]]:
-        """Return the parts that are off and those at their mean, each with its suffix in a line."""
+        """Return silenced parts of a kind, such as heads, and those at their mean, each with its suffix in a link."""
         both = (("", getattr(self, f"{kind}_off")), (MEAN, getattr(self, f"{kind}_mean")))
         return [(place, how) for how, places in both for place in places]
 
@@ -206,7 +206,7 @@ _PIECE = re.compile(r"n(\d{1,4})\.(\d{1,3})", re.ASCII)
 
 @dataclass(frozen=True)
 class Editable:
-    """The parts of a model that can be edited for a text, and the range of its λ."""
+    """The parts of a model that can be edited for a text, with the range of its λ."""
 
     layers: int
     heads: int
@@ -222,7 +222,7 @@ class Editable:
 
     @property
     def syntax_help(self) -> str:
-        """Return what can be changed and how to write it."""
+        """Return help on which parts of a model can be edited, and how to write the edits."""
         several, low, high = self.components > 1, number(self.low, 1), number(self.high, 1)
         found = (
             (self.layers, f"layers 1 to {self.layers} with heads 1 to {self.heads} (h1.1)"),
@@ -239,7 +239,7 @@ class Editable:
         return ", ".join(there) or "nothing that can be changed when it reads this text"
 
     def read_link(self, text: str) -> tuple[Edits, int]:
-        """Return the edits of a link, and the number of its parts that this model lacks."""
+        """Parse the model edits in a link; return them, and how many parts of the link do not fit this model."""
         found, left_out = UNCHANGED, 0
         for part in _split_parts(text):
             try:
@@ -249,7 +249,7 @@ class Editable:
         return found, left_out + (len(text) > LONGEST)
 
     def parse_edits(self, text: str) -> Edits:
-        """Return the edits that a line describes; raise an InputError, with the possible edits, for a wrong part."""
+        """Parse a line of model edits; a wrong part raises an InputError that lists the possible edits."""
         if len(text) > LONGEST:
             raise InputError(f"--edit: {LONGEST} characters at most")
         found = UNCHANGED
@@ -258,7 +258,7 @@ class Editable:
         return found
 
     def update_link(self, text: str, levers: Mapping[str, str | None]) -> Edits:
-        """Return the edits of a link after some of its values were changed.
+        """Return the model edits of a link after some values in it were changed.
 
         `levers` has, by what a part begins with (`h1.2`, `l2c1`), the whole part, or None to leave it as trained.
         """
@@ -273,7 +273,7 @@ class Editable:
         return found
 
     def _silence_piece(self, edits: Edits, part: str) -> Edits | None:
-        """Add the silencing of a piece of a word at every occurrence; None: this model has no pieces."""
+        """Add the edit that silences a character n-gram wherever a word occurs; None: the model has no n-grams."""
         word, _, piece = (each.strip() for each in part.partition("="))
         if not any(self.pieces):
             return None
@@ -338,13 +338,13 @@ def _split_parts(text: str) -> Iterator[str]:
 
 
 def get_editable(model: ModelConfig, learned: LearnedLambdas) -> Editable:
-    """Return what can be edited in this model, independent of the text."""
+    """Return which parts of a model can be edited, whatever the text."""
     attention = model.attention
     return Editable(model.layers, attention.heads, attention.components, *get_lambda_range(attention, learned))
 
 
 def get_text_editable(model: ModelConfig, trained: SentenceView) -> Editable:
-    """Return what can be edited in a model for this text."""
+    """Return which parts of a model can be edited when it reads a certain text."""
     mixed = trained.mix is not None
     if not trained.layers or not trained.tokens or trained.too_long:
         return replace(NOTHING, mixed=mixed)

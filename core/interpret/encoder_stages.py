@@ -1,4 +1,4 @@
-"""The stages of an encoder around its layers: tokens, embedding and positions, then pooling and the head.
+"""The stages of an encoder's forward pass around its layers: tokens, embedding, positions, pooling and head.
 
 A backbone's blocks become layers of ours: all five families compute x = norm(x + attention(x)), then
 norm(x + W2 act(W1 x)), over the norm of word, place and type. Only the names of their modules differ.
@@ -47,12 +47,12 @@ NAMES = {
 
 
 def copy_to_float64(module: M) -> M:
-    """Return a float64 copy of a model or a part of it, on the CPU and in evaluation mode."""
+    """Return a float64 copy of a model or model part, on the CPU and in evaluation mode."""
     return copy.deepcopy(module).cpu().double().eval()
 
 
 def to_float64_batch(batch: Batch) -> Batch:
-    """Return a batch on the CPU, with its polarities in float64."""
+    """Return a batch of texts on the CPU, with its lexicon polarities in float64."""
     batch = batch.to(torch.device("cpu"))
     return batch if batch.polarity is None else batch._replace(polarity=batch.polarity.double())
 
@@ -60,7 +60,7 @@ def to_float64_batch(batch: Batch) -> Batch:
 def pass_backbone(
     model: PretrainedClassifier, x: Array, read: Batch, changes: Sequence[Intervention], record: Record
 ) -> None:
-    """Pass x (L, d) through a backbone layer by layer, since a float64 copy of the whole would not fit into memory."""
+    """Run a pretrained backbone on x (L, d) layer by layer in float64, as a whole copy would not fit into memory."""
     vectors = torch.from_numpy(x)[None]
     for index in range(len(model.layers)):
         reading = AttentionInputs(read.keep, read.polarity, class_token=False, record=record.get_layer(index))
@@ -71,7 +71,7 @@ def pass_backbone(
 
 
 def as_layer(model: PretrainedClassifier, index: int) -> Layer:
-    """Return a backbone's block as our layer in float64, same weights; NotAvailable for an activation ours lacks."""
+    """Convert a pretrained backbone's block to a Sentiscope layer in float64; NotAvailable unless ReLU or GELU."""
     layer = cast(Sequence[BackboneLayer], model.layers)[index]
     named = dict(layer.block.named_modules())
     parts = {role: next(named[name] for name in names if name in named) for role, names in NAMES.items()}
@@ -98,7 +98,7 @@ def as_layer(model: PretrainedClassifier, index: int) -> Layer:
 
 
 def _detect_activation(module: nn.Module) -> Literal["relu", "gelu"]:
-    """Detect the activation by what it does, since its name is another library's."""
+    """Detect whether an activation module is ReLU or GELU by its outputs, as class names differ between libraries."""
     asked = torch.linspace(-6, 6, 241)
     if torch.equal(module(asked), F.relu(asked)):
         return "relu"
@@ -108,7 +108,7 @@ def _detect_activation(module: nn.Module) -> Literal["relu", "gelu"]:
 
 
 def build_backbone_input(model: PretrainedClassifier, ids: Array, tokens: tuple[str, ...]) -> ForwardStage:
-    """Build the stage before the first block: word, place and type, their norm, and the map of narrower words."""
+    """Build the embedding stage of a pretrained backbone: word, position and segment embeddings, and their norm."""
     entering, read, places = model.entering, torch.from_numpy(ids)[None], np.arange(len(ids))
     tables = dict(entering.named_children())
     places += int(getattr(entering, "padding_idx", -1)) + 1  # RoBERTa and XLM-R count places from behind the padding
@@ -153,7 +153,7 @@ def yield_encoder_stages(
     classes: tuple[str, ...],
     change: Intervention,
 ) -> Iterator[ForwardStage]:
-    """Yield the stages from the embedding to the logits, as the model computes them in float64.
+    """Yield the stages of an encoder's forward pass from embedding to logits, computed in float64.
 
     `place` is layer, head and component, from 0.
     """
@@ -181,7 +181,7 @@ def yield_encoder_stages(
 def build_embedding(
     model: EncoderClassifier, record: Record, tokens: tuple[str, ...], change: Intervention
 ) -> ForwardStage:
-    """Build the stage of the input of the first layer, as a sum of its parts."""
+    """Build the embedding stage of an encoder: the input of the first layer as a sum of its parts."""
     values = {name: to_float64(each.value[0]) for name, each in record.values.items()}
     dimensions, first = name_dimensions(values["x"].shape[1]), int(model.class_token is not None)
     table, scale = values["E"], np.full((len(tokens), 1), model.scale)
@@ -226,7 +226,7 @@ SAID = {
 
 
 def _describe_part(name: str, change: Intervention, *, aware: bool) -> str:
-    """Describe a part of the embedding in words."""
+    """Describe in words a part of the embedding, such as positions or segments."""
     more = {
         r"\overline{G}": ", silenced ones as zeros" * bool(change.pieces_off),
         r"p^{\sin}": " times α" * aware,
@@ -238,7 +238,7 @@ def _describe_part(name: str, change: Intervention, *, aware: bool) -> str:
 def _yield_upper_stages(
     model: EncoderClassifier, record: Record, tokens: tuple[str, ...], classes: tuple[str, ...], at: int, head: int
 ) -> Iterator[ForwardStage]:
-    """Yield the stages after the last layer."""
+    """Yield the stages of an encoder's forward pass after its last layer: final norm, head, pooling and classifier."""
     z, h = (to_float64(record.values[name].value[0]) for name in "zh")
     rule, inside = make_norm_rule(z, model.final_norm), record.get_part("head")
     final = StageMatrix("h", h, tokens, name_dimensions(h.shape[1]), rule=rule)
@@ -255,7 +255,7 @@ def _yield_upper_stages(
 
 
 def _yield_head_stages(head: Head, record: Record, final: StageMatrix, number: int) -> Iterator[ForwardStage]:
-    """Yield the stages of a head's convolutions and attention, if it has them."""
+    """Yield the stages of a classification head's convolutions and attention, if it has them."""
     matrix = final
     if head.branches:
         stage = _build_convolutions(head, record, final)
@@ -281,7 +281,7 @@ def _build_convolutions(head: Head, record: Record, final: StageMatrix) -> Forwa
 
 
 def build_branch(branch: Branch, width: int, record: Record, final: StageMatrix) -> StageMatrix:
-    """Return the matrix (L, c) of one convolution with its batch norm and ReLU; zero-padded beyond the text."""
+    """Build the matrix (L, c) of one convolution with batch norm and ReLU; zero-padded beyond the text."""
     convolution, batch, name = branch.convolution, branch.norm, f"C_{{{width}}}"
     scale = to_float64(batch.weight) / np.sqrt(to_float64(batch.running_var) + batch.eps)
     bias = (to_float64(convolution.bias) - to_float64(batch.running_mean)) * scale + to_float64(batch.bias)
@@ -293,7 +293,7 @@ def build_branch(branch: Branch, width: int, record: Record, final: StageMatrix)
 
 
 def stack_windows(x: Array, width: int) -> Array:
-    """Return (L, width · d): the window of tokens at each token, zero-padded beyond the text."""
+    """Stack the window of `width` token vectors around each token, (L, width · d), zero-padded beyond the text."""
     padded = np.pad(x, (((width - 1) // 2, width // 2), (0, 0)))
     return np.concatenate([padded[j : j + len(x)] for j in range(width)], 1)
 

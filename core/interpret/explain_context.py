@@ -1,4 +1,4 @@
-"""The parts of a run that explanation methods use."""
+"""The context that explanation methods need from a run: its model, tokenizer, classes and prediction functions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HALF = 0.5  # Share of the characters of a token with which it goes when a word 
 
 @dataclass(frozen=True)
 class ExplainContext:
-    """The interface to a run for explanation methods."""
+    """The parts of a run that explanation methods use, with an optional intervention on the model."""
 
     predict: Callable[..., Predictions]  # Of texts, with what is changed inside: for all or for each
     inspect: Callable[[str], SentenceView]  # With the same change inside
@@ -44,7 +44,7 @@ class ExplainContext:
     change: Intervention = UNCHANGED  # Inside the model; its tokens are those of the whole text
 
     def predict_without(self, text: str, gone: Sequence[Collection[Span]] = ((),)) -> Predictions:
-        """Predict a text without some of its words, with the change inside: one row for each of `gone`.
+        """Predict a text with words deleted and interventions applied: one row for each set of words in `gone`.
 
         The network admits no token that it cuts off from the whole text. A change at a token goes with the token.
 
@@ -57,7 +57,7 @@ class ExplainContext:
         )
 
     def predict_texts(self, texts: Sequence[str], intervene: Intervene, whole: Sequence[str] = ()) -> Predictions:
-        """Predict texts with one intervention for all, or one for each.
+        """Predict texts under one intervention on the model for all, or one for each.
 
         `whole` are the same texts with what the network cuts off, which TF-IDF reads where it is mixed in.
         """
@@ -67,7 +67,7 @@ class ExplainContext:
         return self.predict(texts, **given)
 
     def delete_words(self, text: str, gone: Sequence[Collection[Span]]) -> list[str]:
-        """Return the text that the network reads without some words, for each of `gone`; it truncates, then deletes.
+        """Return copies of a text with words deleted, one per set in `gone`; what the network truncates goes first.
 
         Nothing that is cut off from the whole text comes in for what is deleted. Without any deletion it is the text.
         """
@@ -75,23 +75,23 @@ class ExplainContext:
         return [remove_words(text, merge_spans([*words, *unread]) if unread and words else words) for words in gone]
 
     def read_part(self, text: str) -> str:
-        """Return a text without what the network truncates."""
+        """Return a text without the parts that the network truncates."""
         return remove_words(text, self.tokenizer.find_truncated(text))
 
     @property
     def at_tokens(self) -> bool:
-        """Return whether the change is at single tokens, whose places differ in another text."""
+        """Return whether the intervention concerns single tokens, whose indices differ in another text."""
         return bool(self.change.gates or self.change.pieces_off)
 
     @property
     def intervene(self) -> Intervention | None:
-        """Return the change as an intervention; None without a change."""
+        """Return the intervention on the model that the context was given; None if it changes nothing."""
         return None if self.change == UNCHANGED else self.change
 
     def _renumber_changes(
         self, text: str, gone: Sequence[Collection[Span]], texts: Sequence[str]
     ) -> list[Intervention]:
-        """Return the change for each shortened text, with the tokens renumbered."""
+        """Return the intervention for each text with deleted words, with token indices adapted to that text."""
         words, whole = find_word_spans(text), self.tokenizer.encode(text)
         belongs = compute_shares(text, words, whole.offsets, self.tokenizer.config)
         places, found = {word: place for place, word in enumerate(words)}, []
@@ -107,35 +107,35 @@ class ExplainContext:
         return found
 
     def iterate_portions(self, what: str, many: int, at_once: int) -> Iterator[slice]:
-        """Yield slices of `many` items in portions, and report the progress before each."""
+        """Yield slices over `many` items, at most `at_once` long, and report the progress before each."""
         for start in range(0, many, at_once):
             self.tell(what, start / many)
             yield slice(start, start + at_once)
 
     def check_class(self, target: str) -> None:
-        """Refuse a class that the run does not have with an InputError that lists its classes; empty is allowed."""
+        """Refuse an unknown class name with an InputError that lists the run's classes; an empty name is allowed."""
         if target and target not in self.classes:
             raise InputError(f"class '{target:.80}': this run has {', '.join(self.classes)}")
 
     def find_class(self, target: str, said: Predictions) -> int:
-        """Return the index of a class; without a name, of the most probable class in the first row."""
+        """Return the index of a class; without a name, of the most probable class of the first predicted text."""
         return self.classes.index(target) if target else int(said.probabilities[0].argmax())
 
     def is_predicted(self, place: int, said: Predictions) -> np.ndarray:
-        """Return (n,) bool: whether a class is predicted for each text."""
+        """Return (n,) bool: whether a class is among the predicted ones of each text."""
         if self.task == "single":
             return said.probabilities.argmax(1) == place
         return said.probabilities[:, place].astype(np.float64) > self.thresholds.get(self.classes[place], 0.5)
 
     def get_target(self, place: int, said: Predictions) -> Target:
-        """Return the log-odds of a class, as a function of the network's logits, for the first text predicted."""
+        """Return a function from the network's logits to the log-odds of a class, for the first predicted text."""
         target = Target(place, self.task, self.scaling)
         if said.parts is None or self.mix_weight is None:
             return target
         return target._replace(tfidf=torch.from_numpy(said.parts.tfidf[0]), weight=self.mix_weight)
 
     def write_notes(self, text: str, encoding: Encoding) -> list[str]:
-        """Return sentences about unknown words and truncated tokens of a text."""
+        """Return warnings about unknown words and truncated tokens of a text, as sentences."""
         notes = [warn_unknown(self.tokenizer.compute_unknown_share(text))]
         if cut := encoding.truncated:
             kept = count(len(encoding.tokens))
@@ -143,12 +143,12 @@ class ExplainContext:
         return list(filter(None, notes))
 
     def name_probabilities(self, said: Predictions) -> dict[str, float]:
-        """Return class name → probability for the first row."""
+        """Return class name → probability for the first of the predicted texts."""
         return dict(zip(self.classes, map(float, said.probabilities[0]), strict=True))
 
 
 def _match_tokens(before: Sequence[str], places: Sequence[int], now: Sequence[str]) -> dict[int, int]:
-    """Return old → new places of tokens, matched from the front, then from the back."""
+    """Return old → new token indices after words were deleted, matched from the front, then from the back."""
     found: dict[int, int] = {}
     for at, (old, new) in enumerate(zip(before, now, strict=False)):
         if old != new:
@@ -163,10 +163,10 @@ def _match_tokens(before: Sequence[str], places: Sequence[int], now: Sequence[st
 
 
 def _renumber_tokens(change: Intervention, places: Mapping[int, int], first: int) -> Intervention:
-    """Return the change with its tokens renumbered; `first` is the place of the first text token."""
+    """Return an intervention with its token indices renumbered; `first` is the index of the first text token."""
 
     def find_place(token: int) -> int | None:
-        """Return the new place of a token; None if it is gone."""
+        """Return a token's index after words were deleted; None if the token is gone."""
         return token if token < first else None if (now := places.get(token - first)) is None else first + now
 
     return replace(

@@ -1,4 +1,4 @@
-"""Attribution of one text, in which each method and prediction is computed once."""
+"""Word attributions of one text by several methods, each computed at most once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SEED = 0
 
 @dataclass(frozen=True)
 class Completeness:
-    """The completeness of attributions: whether they add up to the effect of the whole text."""
+    """A completeness check of attributions: whether they add up to the effect of the whole text."""
 
     reference: str  # What the text is compared with, in words
     at_reference: float  # Its log-odds
@@ -43,7 +43,7 @@ class Completeness:
 
 
 class Pushes(NamedTuple):
-    """The attributions of the words by one method, (W,) float64, with their errors where known."""
+    """The attributions of a text's words by one method, (W,) float64, with standard errors where known."""
 
     pushes: np.ndarray
     completeness: Completeness | None = None
@@ -51,7 +51,7 @@ class Pushes(NamedTuple):
 
 
 class ExplainedText:
-    """A text with its attributions by each method, computed once.
+    """A text with its word attributions by each method, each computed at most once.
 
     Of a long text the first `MOST_WORDS` words; an empty target is the most probable class. `said` holds predictions
     of the text and of the text without each of its words, if known.
@@ -71,29 +71,29 @@ class ExplainedText:
         self._found: dict[str, Pushes] = {}
 
     def compute_log_odds(self, said: Predictions) -> np.ndarray:
-        """Return the log-odds of the target, (n,)."""
+        """Return the log-odds of the explained class for each predicted text, (n,)."""
         return attribution_math.compute_log_odds(said.probabilities, self.target, self.reader.task)
 
     def attribute_by(self, method: str) -> Pushes:
-        """Return the attributions of the words by a method; InputError if it needs maps and the text is too long."""
+        """Return the word attributions by a method; InputError if it needs attention maps and the text is too long."""
         if method not in self._found:
             self._found[method] = self._compute_attributions(method)
         return self._found[method]
 
     def filter_methods(self, methods: Iterable[str]) -> list[str]:
-        """Return the methods for which the text is not too long, of those that fit the model."""
+        """Return those of the given attribution methods for which the text is not too long."""
         return [name for name in methods if name not in READ or not self.view.too_long]
 
     def compute_agreement(self, first: str, second: str) -> float | None:
-        """Return Spearman's rho of two methods over the words; of absolute values, if one method has no sign."""
+        """Return Spearman's rho of two methods' word attributions, of absolute values if one method has no sign."""
         return attribution_math.compute_agreement(*self._get_pair(first, second))
 
     def compare_methods(self, first: str, second: str) -> RankTest:
-        """Test whether two methods rank the words alike."""
+        """Test whether two attribution methods rank the words of the text alike."""
         return compare_ranks(*self._get_pair(first, second))
 
     def _get_pair(self, first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the attributions by two methods for comparison, without words that the model does not read.
+        """Return the word attributions by two methods for comparison, without words that the model does not read.
 
         Such words have 0 by both methods, which would count as agreement.
         """
@@ -127,12 +127,12 @@ class ExplainedText:
 
     @cached_property
     def view(self) -> SentenceView:
-        """Return the prediction and internal values for this text."""
+        """Return the model's prediction and internal values (such as attention maps) for the text."""
         return self.reader.inspect(self.text)
 
     @property
     def note(self) -> str:
-        """Return a note on unknown words, truncation and words that are left out."""
+        """Return a note on unknown words, truncation, and words too far in the text to be explained."""
         notes, every = self.reader.write_notes(self.text, self.encoding), find_word_spans(self.text)
         if len(every) > len(self.words):
             notes.append(f"Explained are the first {count(len(self.words))} of {count(len(every))} words.")
@@ -143,7 +143,7 @@ class ExplainedText:
         orders = max(2, min(ORDERS, READINGS // max(1, number)))
 
         def predict_subsets(there: np.ndarray) -> np.ndarray:
-            """Return the log-odds for each subset of the words."""
+            """Return the log-odds of the explained class with only a subset of the words, for each subset."""
             gone = [[word for word, stays in zip(self.words, row, strict=True) if not stays] for row in there]
             found = []
             for start in range(0, len(gone), AT_ONCE):
@@ -164,11 +164,11 @@ class ExplainedText:
         return Pushes(self._sum_to_words(found.pushes), complete)
 
     def _prepare_gradients(self, method: str) -> tuple[Embeds, Batch, Asked, Intervention | None]:
-        """Return the arguments of the gradient methods; the target function reports each call as progress."""
+        """Return the arguments of the gradient methods: model, batch, target function (reports calls), intervention."""
         reader, target = self.reader, self.reader.get_target(self.target, self.said)
 
         def report_target(logits: Tensor) -> Tensor:
-            """Report the call and return the target's log-odds."""
+            """Report progress and return the log-odds of the explained class from logits."""
             self.reader.tell(method, None)
             return target(logits)
 
@@ -176,20 +176,20 @@ class ExplainedText:
         return model, Batch.from_arrays(to_batch(self.encoding)), report_target, reader.intervene
 
     def _sum_to_words(self, tokens: np.ndarray) -> np.ndarray:
-        """Sum values of tokens, and of places behind them, into words."""
+        """Sum attributions of tokens into attributions of words, ignoring positions after the text."""
         return self._belongs @ tokens[: self._belongs.shape[1]]
 
     @cached_property
     def _belongs(self) -> np.ndarray:
-        """Return the share of each token that belongs to each word, (words, tokens)."""
+        """Return which share of each token belongs to each word, (words, tokens)."""
         return compute_shares(self.text, self.words, self.encoding.offsets, self.reader.tokenizer.config)
 
 
 def select_words(text: str) -> list[Span]:
-    """Return the words of a text that are explained, at most `MOST_WORDS`."""
+    """Return the character spans of the words that are explained: the first `MOST_WORDS` of a text."""
     return find_word_spans(text)[:MOST_WORDS]
 
 
 def list_deletions(words: Sequence[Span]) -> list[Sequence[Span]]:
-    """Return the sets of words to delete: none, then each word alone."""
+    """Return the sets of words to delete for deletion attribution: none, then each word alone."""
     return [(), *((word,) for word in words)]

@@ -1,4 +1,4 @@
-"""Faithfulness of a run's explanations, measured on many sentences or on one.
+"""Faithfulness of attribution methods to a run's model, measured on many sentences or on one.
 
 Words are inserted or deleted in the order of their attributions and in random orders, pairs are deleted, the sentence
 is paraphrased, and the weights are shuffled. `core.interpret.faithfulness_verdict` knows which test counts for what.
@@ -26,7 +26,7 @@ LEAST, MOST = 3, 60
 
 
 class LabeledSentence(NamedTuple):
-    """A sentence with the numbers of its true classes."""
+    """A sentence with the class indices of its true labels."""
 
     text: str
     labels: tuple[int, ...]
@@ -34,7 +34,7 @@ class LabeledSentence(NamedTuple):
 
 @dataclass(frozen=True)
 class SentenceFaithfulness:
-    """The tests of one method on one sentence, without intervals, control and verdict. None: too few words, or ties."""
+    """Faithfulness tests of one attribution method on one sentence; a test is None with too few words or ties."""
 
     method: str
     target: str
@@ -51,7 +51,7 @@ def measure_methods(
     methods: Sequence[str],
     on_progress: OnProgress = lambda what, share: None,
 ) -> Belief:
-    """Measure the faithfulness of methods of `core.interpret.attribution.METHODS`, on sentences new to a run.
+    """Measure how faithful attribution methods are to a run's model, on sentences that it was not trained on.
 
     `control` reads with the run's weights in random order. `on_progress` gets the progress; its exceptions end it.
     Raises InputError if no sentence has three words, or a method is for another kind of model.
@@ -93,7 +93,7 @@ def measure_methods(
 
 
 def measure_sentence(reader: ExplainContext, text: str, method: str, target: str = "") -> SentenceFaithfulness:
-    """Measure the faithfulness of a method on one sentence, for the named or the most probable class.
+    """Measure an attribution method's faithfulness on one sentence, for the named or the most probable class.
 
     Raises InputError for an unknown method or class, or a method for another kind of model.
     """
@@ -120,7 +120,7 @@ def measure_sentence(reader: ExplainContext, text: str, method: str, target: str
 
 
 def _read_part(reader: ExplainContext, text: str) -> str:
-    """Return the first `MOST` words of a text, without what the model does not read."""
+    """Return the first `MOST` words of a text, without what the model truncates."""
     words = find_word_spans(text)
     return reader.read_part(text if len(words) <= MOST else text[: words[MOST - 1][1]])
 
@@ -135,7 +135,7 @@ def _compute_agreements(method: str, pushes: Mapping[str, Sequence[np.ndarray]])
 
 
 def _bootstrap_means(values: Values, weights: np.ndarray) -> dict[str, Number]:
-    """Return means over sentences with a value, with percentile bootstrap intervals; `weights` is (R, n)."""
+    """Return each test's mean over the sentences that have a value, with bootstrap intervals; `weights` is (R, n)."""
     found = {}
     for name, each in values.items():
         there = ~np.isnan(each)
@@ -154,12 +154,12 @@ def _bootstrap_curve(values: np.ndarray, weights: np.ndarray) -> ProbabilityCurv
 
 
 def _compute_kappa(said: np.ndarray, labels: Sequence[tuple[int, ...]], classes: int, weights: np.ndarray) -> Number:
-    """Compute Cohen's kappa of the most probable and the true class; with several labels, of being among them."""
+    """Compute Cohen's kappa of predicted and true classes; multi-label: of whether the top class is a true one."""
     answers = np.eye(classes)[said]
     true = np.array([np.isin(np.arange(classes), each) for each in labels], float)
 
     def weigh_kappa(weight: np.ndarray) -> np.ndarray:
-        """Return kappa for each row of weights."""
+        """Return Cohen's kappa for each row of bootstrap weights over the sentences."""
         n = weight.sum(1)
         right = weight @ (answers * true).sum(1) / n
         chance = ((weight @ answers) * (weight @ true)).sum(1) / n**2

@@ -1,4 +1,4 @@
-"""Types of stored faithfulness measurements, and the verdict on them. Imports nothing heavy."""
+"""Schemas of stored faithfulness measurements, and the verdict on attribution methods. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Chances = Annotated[tuple[Chance, ...], msgspec.Meta(min_length=POINTS, max_leng
 
 @dataclass(frozen=True)
 class Number:
-    """A mean over sentences with its 95 % interval."""
+    """A measured mean over sentences with its 95 % interval."""
 
     value: Figure
     low: Figure
@@ -29,7 +29,7 @@ class Number:
 
 @dataclass(frozen=True)
 class ProbabilityCurve:
-    """Mean probability of the answer at `POINTS` shares of the words, from none to all, with 95 % intervals."""
+    """The mean probability of the predicted class as words are added, at `POINTS` shares, with 95 % intervals."""
 
     values: Chances
     low: Chances
@@ -38,7 +38,7 @@ class ProbabilityCurve:
 
 @dataclass(frozen=True)
 class MethodMeasurements:
-    """The measurements of one method."""
+    """The faithfulness measurements of one attribution method: test results, curves and agreements."""
 
     method: str
     tests: dict[
@@ -54,7 +54,7 @@ class MethodMeasurements:
 
 @dataclass(frozen=True)
 class Belief:
-    """The faithfulness measurements of a run."""
+    """The faithfulness measurements of a run's attribution methods on many sentences (schema)."""
 
     sentences: Some
     left_out: Count  # Sentences of fewer than three words
@@ -69,7 +69,7 @@ Answer = Literal["evidence", "illustration", "neither"]
 
 @dataclass(frozen=True)
 class Threshold:
-    """A test's description and thresholds. The whole interval must lie on the good side."""
+    """A faithfulness test's description and the thresholds that its whole 95 % interval must meet."""
 
     asks: str
     evidence: float  # Beyond it the test is passed
@@ -116,20 +116,20 @@ DELETES = "deletion"
 
 
 def list_tests(method: str) -> tuple[str, ...]:
-    """Return the tests by which a method is judged."""
+    """Return the names of the faithfulness tests by which an attribution method is judged."""
     return tuple(name for name in THRESHOLDS if name != (DELETES if method == DELETES else "pairs"))
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The verdict on a method, with the outcomes of its tests."""
+    """The verdict on an attribution method's faithfulness, with the outcome of each test."""
 
     verdict: Answer
     outcomes: dict[str, Outcome]  # By test, of those by which the method is judged
 
 
 def judge_method(method: str, found: Mapping[str, Number | None]) -> Verdict:
-    """Judge a method: *evidence* if every test is passed, *neither* if one failed, else *illustration*.
+    """Judge an attribution method: *evidence* if all tests pass, *neither* if one fails, else *illustration*.
 
     `found` has the numbers by test; what is None or left out could not be measured, so that it is not passed.
     """
@@ -139,7 +139,7 @@ def judge_method(method: str, found: Mapping[str, Number | None]) -> Verdict:
 
 
 def decide_outcome(threshold: Threshold, number: Number | None) -> Outcome:
-    """Return the outcome of an interval at a threshold."""
+    """Return whether a measured interval passes or fails a faithfulness test, lies between, or was not measured."""
     if number is None or number.n < FEW:
         return "not measured"
     sign, worst = (-1, number.high) if threshold.small else (1, number.low)

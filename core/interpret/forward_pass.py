@@ -1,4 +1,4 @@
-"""The forward pass of one text, stage by stage, recomputed from the weights of a run."""
+"""The forward pass of one text as a sequence of stages, recomputed from the weights of a run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from core.text.tokenizer import Encoding
 def yield_plain_stages(
     model: Plain, batch: Batch, tokens: tuple[str, ...], classes: tuple[str, ...]
 ) -> Iterator[ForwardStage]:
-    """Yield the stages of one text from its tokens to the logits, by a model without attention in evaluation mode."""
+    """Yield the forward-pass stages, from embedding or counts to logits, of a model without attention."""
     ids = batch.ids[0].cpu().numpy()
     if isinstance(model, BiLSTM):
         yield from _yield_recurrent(model, batch, tokens, classes)
@@ -120,7 +120,7 @@ def _yield_convolutional(
 
 
 def record_forward(model: Plain, batch: Batch) -> Record:
-    """Return what a model records for a text in float64."""
+    """Run a model without attention in float64 and return the values that it records for a batch."""
     record = Record()
     copy_to_float64(model)(batch, record=record)
     return record
@@ -162,7 +162,7 @@ def _yield_ngrams(
 def _yield_pair(
     model: BagOfPairs, ids: Array, tokens: tuple[str, ...], classes: tuple[str, ...]
 ) -> Iterator[ForwardStage]:
-    """Yield the stages of a pair: each text alone, then their difference and product."""
+    """Yield the bag-of-n-grams stages of a pair of texts: each text alone, then their difference and product."""
     second = number_segments(torch.from_numpy(ids)[None])[0].numpy() == 1
     own = [np.flatnonzero(part & (ids != model.mark)) for part in (~second, second)]
     texts = [
@@ -191,7 +191,7 @@ def _yield_pair(
 
 
 def _align_ngrams(every: Array, grams: Array, values: Array) -> Array:
-    """Return (G, 1) values of some n-grams at their places among all, 0 for the others."""
+    """Return (G, 1): the weights of one text's n-grams, in the order of all n-grams of both texts, 0 if absent."""
     found = np.zeros((len(every), 1))
     found[np.isin(every, grams)] = values[[int(np.flatnonzero(grams == gram)[0]) for gram in every if gram in grams]]
     return found
@@ -200,7 +200,7 @@ def _align_ngrams(every: Array, grams: Array, values: Array) -> Array:
 def _weigh_ngrams(
     model: BagOfNgrams, ids: Array, tokens: tuple[str, ...], number: int = 0
 ) -> tuple[Array, tuple[StageMatrix, ...]]:
-    """Return the n-grams of a text in order of first occurrence, and the matrices of their weights."""
+    """Return the n-grams of a text in order of first occurrence, and the matrices of their TF-IDF weights."""
     grams, first, counts = np.unique(ids, return_index=True, return_counts=True)
     order = np.argsort(first, kind="stable")
     grams, counts, names = grams[order], counts[order].astype(float), tuple(tokens[i] for i in first[order])
@@ -228,7 +228,7 @@ TOLERANCE = 1e-4
 def compute_stages(
     reader: ExplainContext, text: str, layer: int | None = None, head: int | None = None, component: int | None = None
 ) -> ForwardStages:
-    """Compute all stages of a text, with the reader's change; the model stays unchanged.
+    """Compute all forward-pass stages of a text under the context's intervention; the model stays unchanged.
 
     Layer and head count from 1 (the last and the first, unless named), the component from 0, which is the base.
 
@@ -280,7 +280,7 @@ def compute_stages(
 
 
 def _check_place(asked: tuple[int | None, int | None, int | None], sizes: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Return layer, head and component from 0; InputError if the model has no such one."""
+    """Convert the chosen layer, head and component to indices from 0; InputError if the model lacks one."""
     if not sizes[0]:
         if any(each is not None for each in asked):
             raise InputError("this model has no attention, so it has no layer, head or component to choose")
@@ -298,7 +298,7 @@ def _check_place(asked: tuple[int | None, int | None, int | None], sizes: tuple[
 
 
 def _check_answer(computed: Array, own: Array, classes: tuple[str, ...]) -> None:
-    """Refuse stages that do not end at the model's own probabilities: a part of the model is missing from them."""
+    """Raise NotAvailable if recomputed probabilities differ from the model's own, so that a part must be missing."""
     worst = int(np.abs(computed - own).argmax())
     if not abs(computed[worst] - own[worst]) <= TOLERANCE:
         raise NotAvailable(
@@ -310,7 +310,7 @@ def _check_answer(computed: Array, own: Array, classes: tuple[str, ...]) -> None
 def _build_tokens(
     encoding: Encoding, read: Batch, tokens: tuple[str, ...], size: int, *, counted: bool
 ) -> ForwardStage:
-    """Build the stage of the tokens of the text."""
+    """Build the first forward-pass stage, the tokens of a text with their ids."""
     words: tuple[tuple[str, ...], ...] = ()
     columns: tuple[str, ...] = ("id",)
     ids = read.ids[0].cpu().numpy()

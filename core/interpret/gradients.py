@@ -1,4 +1,4 @@
-"""Gradient attribution of words: Captum's methods over a function of the embeddings.
+"""Gradient attribution of words: Captum's methods over a function of the token embeddings.
 
 The model gets the vectors as an argument; nothing is attached to a model that others use at the same time. The gradient
 is that of the log-odds, computed from logits that are scaled as those of the run.
@@ -33,7 +33,7 @@ Embeds = EncoderClassifier | ReadsVectors  # What reads vectors of words
 
 
 class Target(NamedTuple):
-    """The log-odds of one class, as a function of the logits of a network."""
+    """A function from a network's logits to the log-odds of one class."""
 
     place: int
     task: Task
@@ -42,7 +42,7 @@ class Target(NamedTuple):
     weight: float = 1.0  # Of the network beside it
 
     def __call__(self, logits: Tensor) -> Tensor:
-        """Return the log-odds of logits (B, C) → (B,): log p - log Σ others; with several labels log p - log(1 - p)."""
+        """Return a class's log-odds of logits (B, C) → (B,): log p - log Σ others; multi-label: log p - log(1 - p)."""
         if self.tfidf is not None:
             logits = blend_tensors(logits.double(), self.tfidf.double(), self.weight, self.task)
         z = scale_logits(logits, self.task, self.scaling)
@@ -56,7 +56,7 @@ Asked = Callable[[Tensor], Tensor]  # (B, C) logits → (B,): such as a `Target`
 
 
 class PathAttribution(NamedTuple):
-    """Integrated gradients with their completeness error."""
+    """The integrated gradients of a text's tokens, with their completeness error."""
 
     pushes: np.ndarray  # (L,) float64
     at_reference: float  # The log-odds where the path begins
@@ -67,7 +67,7 @@ class PathAttribution(NamedTuple):
 def compute_input_gradient(
     model: Embeds, batch: Batch, target: Asked, intervene: Intervention | None = None
 ) -> np.ndarray:
-    """Return (L,) float64 dot products of each token's vector with its gradient, for a batch of one text."""
+    """Compute input × gradient: each token's embedding dot its gradient, (L,) float64, for a batch of one text."""
     from captum.attr import InputXGradient
 
     embedded, ask = _build_function(model, batch, target, intervene)
@@ -77,7 +77,7 @@ def compute_input_gradient(
 def integrate_gradients(
     model: Embeds, batch: Batch, target: Asked, intervene: Intervention | None = None
 ) -> PathAttribution:
-    """Compute integrated gradients, doubling the steps until they add up or reach `MOST_STEPS`.
+    """Compute integrated gradients of a text, doubling the steps until they add up or reach `MOST_STEPS`.
 
     Sundararajan, Taly and Yan (2017), "Axiomatic attribution for deep networks", equation 1.
     """
@@ -100,12 +100,12 @@ def integrate_gradients(
 def _build_function(
     model: Embeds, batch: Batch, target: Asked, intervene: Intervention | None
 ) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-    """Build the embeddings of a text (1, L, d), and a function from embeddings (n, L, d) to log-odds (n,)."""
+    """Return a text's embeddings (1, L, d), and a function from embeddings (n, L, d) to log-odds (n,)."""
     if model.training:
         raise RuntimeError("gradients need eval(): dropout would change what they show")
 
     def compute_log_odds(embedded: Tensor) -> Tensor:
-        """Return the log-odds of embeddings (n, L, d)."""
+        """Return the log-odds of the target class for token embeddings (n, L, d)."""
         texts = batch.repeat_text(len(embedded))
         if intervene is None:
             return target(model(texts, embedded=embedded).logits)
@@ -117,7 +117,7 @@ def _build_function(
 
 
 def _embed_text(model: Embeds, batch: Batch, off: frozenset[tuple[int, int]]) -> Tensor:
-    """Return word embeddings (1, L, d), without pieces that are off; their tokens count the class token, if any."""
+    """Return token embeddings (1, L, d) without silenced n-grams `off`, whose token indices count the class token."""
     if not off or not isinstance(model, EncoderClassifier):
         return model.embed_tokens(batch)
     return model.embed_tokens(batch, [frozenset((token - model.first, piece) for token, piece in off)])

@@ -1,4 +1,4 @@
-"""The effect of each λ on a prediction: log-odds and probability of a class along it, and along a factor on all λ."""
+"""The effect of each λ (attention-map weight) on a prediction: log-odds and probability of a class as λ varies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VARIES = "λ differs among heads or tokens here: at its mean a curve need not gi
 
 @dataclass(frozen=True)
 class LambdaCurve:
-    """The log-odds of a class along one λ, all else equal; indices from 0, as in `core.models.trace.Intervention`."""
+    """The log-odds of a class as one λ varies, all else equal; indices from 0, as in an `Intervention`."""
 
     layer: int | None  # None, as `component`: the factor on every λ that is not set by hand
     component: int | None
@@ -36,14 +36,14 @@ class LambdaCurve:
     probabilities: tuple[float, ...] = ()
 
     def get_point(self, value: float) -> tuple[float, float]:
-        """Return log-odds and probability at one of the curve's values."""
+        """Return the log-odds and probability of the class at one of the λ values of the curve."""
         place = self.values.index(value)
         return self.log_odds[place], self.probabilities[place]
 
 
 @dataclass(frozen=True)
 class LambdaCurves:
-    """The curves of every λ of a model for one text."""
+    """The log-odds curves of every λ of a model for one text."""
 
     text: str
     target: str
@@ -63,7 +63,7 @@ def compute_lambda_curves(
     change: Intervention = UNCHANGED,
     unmixed: bool = False,
 ) -> LambdaCurves:
-    """Compute the log-odds of a class along each λ of each layer, one at a time, and along a factor on all λ.
+    """Compute a class's log-odds as each λ of each layer varies, one at a time, and as a factor on all λ varies.
 
     `attention` says how far λ are moved, and `starts` (by layer and component; empty: unknown) where they were before
     training. An empty target is the class with the highest probability as trained. A curve replaces what `change` says
@@ -111,7 +111,7 @@ def _prepare_curve(
     starts: Sequence[Sequence[float]],
     change: Intervention,
 ) -> LambdaCurve:
-    """Return the values of a curve, still without log-odds; without a place, those of the factor on all λ."""
+    """Return a curve with its λ values, still without log-odds; `place` None: with factors on all λ."""
     if place is None:
         return LambdaCurve(
             None, None, 1.0, None, change.lambda_scale, _spread_values(FACTORS, 1.0, change.lambda_scale)

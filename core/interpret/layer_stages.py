@@ -1,4 +1,4 @@
-"""The stages of one layer: queries and keys, scores, terms, mask, softmax, combine, mix, heads, sum, feed-forward."""
+"""The forward-pass stages of one layer: queries and keys, scores, mask, softmax, combination, heads, feed-forward."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SAME = 1e-6  # Largest difference between the scores of the model and those of t
 
 @dataclass(frozen=True, eq=False)
 class ShownHead:
-    """A layer with its record, and the head and component that are shown, from 0."""
+    """An encoder layer with its recorded values, and the head and component that are shown, from 0."""
 
     layer: Layer
     record: Record
@@ -59,49 +59,49 @@ class ShownHead:
 
     @property
     def many(self) -> bool:
-        """Return whether a head has several maps."""
+        """Return whether a head combines several attention maps."""
         return self.layer.attention.components > 1
 
     @property
     def score(self) -> str:
-        """Return the letter of a score after the terms, if there are any."""
+        """Return the LaTeX letter of an attention score: s, or s' if terms change it before the softmax."""
         part = self.layer.attention
         changed = self.record.get_part("added").values or part.terms.lexical or part.temperature is not None
         return "s'" if changed else "s"
 
     @property
     def at(self) -> str:
-        """Return the superscript of a map's queries and keys, in LaTeX."""
+        """Return the LaTeX superscript of a component's queries and keys; empty if a head has one map."""
         return rf"^{{({self.component})}}" if self.many else ""
 
     @property
     def closed(self) -> list[tuple[int, float]]:
-        """Return (token, gate) of the gates that are set by hand."""
+        """Return the attention gates of the layer that are set by hand, as (token, gate)."""
         return [(token, value) for layer, token, value in self.change.gates if layer == self.layer.attention.index]
 
     def read_value(self, name: str) -> Array:
-        """Return a recorded value, for this component (N, H, …) or this head (H, …) if it has these axes."""
+        """Return a recorded layer value, for the shown component (N, H, …) or head (H, …) if it has these axes."""
         return self.pick_part(self.record.values[name].value)
 
     def pick_part(self, value: Tensor) -> Array:
-        """Return the part of a tensor (1, …) for this component and head."""
+        """Return the part of a recorded tensor (1, …) that belongs to the shown component and head."""
         at = {5: (0, self.component, self.head), 4: (0, self.head)}.get(value.dim(), (0,))
         return to_float64(value[at])
 
     def read_maps(self, name: str) -> Array:
-        """Return a recorded value for all components (N, …) of this head."""
+        """Return a recorded value of the shown head for all of its components, (N, …)."""
         return to_float64(self.record.values[name].value[0, :, self.head])
 
     def get_formula(self, name: str) -> str:
-        """Return the formula that the layer recorded for a value."""
+        """Return the LaTeX formula that the layer recorded for a value."""
         return self.record.values[name].formula
 
     def find_term(self, name: str) -> Term | None:
-        """Return the configuration's description of a term."""
+        """Return the configured description of an attention-score term, such as rotary positions; None if absent."""
         return next((term for term in self.layer.attention.terms.said if name in term.name), None)
 
     def make_vectors(self, name: str, values: Array, rule: Rule | None = None) -> StageMatrix:
-        """Build a matrix with a row for each token and a column for each dimension."""
+        """Build a matrix with a row for each token and a column for each vector dimension."""
         return StageMatrix(name, values, self.tokens, name_dimensions(values.shape[1]), rule=rule)
 
     def make_pairs(self, name: str, values: Array, rule: Rule | None = None, *, weight: bool = False) -> StageMatrix:
@@ -110,7 +110,7 @@ class ShownHead:
 
 
 def yield_layer_stages(chosen: ShownHead) -> Iterator[ForwardStage]:
-    """Yield the stages from the input to the output of the layer."""
+    """Yield the forward-pass stages of one encoder layer, from its input to its output."""
     stages = (
         _build_queries,
         _build_scores,
@@ -150,7 +150,7 @@ def _build_queries(chosen: ShownHead) -> ForwardStage:
 
 
 def _rotate_pairs(x: Array) -> Sum:
-    """Rotate each pair of dimensions (2m, 2m+1) by its position."""
+    """Return the rotary position encoding of vectors as a sum: dimensions (2m, 2m+1) rotated by position."""
     unit = torch.zeros(x.shape, dtype=torch.float64)
     unit[:, 0::2] = 1
     turned = apply_rotary(unit).numpy()
@@ -161,7 +161,7 @@ def _rotate_pairs(x: Array) -> Sum:
 
 
 def _score_content(chosen: ShownHead) -> Dot:
-    """Return the scores of queries and keys alone, before other terms."""
+    """Return the scaled products of queries and keys, before other terms change the attention scores."""
     q, k = (chosen.read_value(each) for each in "qk")
     if chosen.layer.attention.terms.rotary:
         q, k = _rotate_pairs(q).compute_values(), _rotate_pairs(k).compute_values()
@@ -185,7 +185,7 @@ def _build_scores(chosen: ShownHead) -> ForwardStage:
 
 
 def _build_terms(chosen: ShownHead) -> ForwardStage:
-    """Build the stage of the terms that change a score before the softmax."""
+    """Build the forward-pass stage of the terms that change an attention score before the softmax."""
     attention, at, dot = chosen.layer.attention, chosen.at, _score_content(chosen)
     content, score, formula = dot.compute_values(), chosen.read_value("s'"), "s_{ij}"
     factors: list[Array | float] = [content]
@@ -235,7 +235,7 @@ def _build_terms(chosen: ShownHead) -> ForwardStage:
 
 
 def _describe_term(chosen: ShownHead, name: str, lines: list[str]) -> tuple[str, str]:
-    """Describe any other term of the scores, in a sentence and in LaTeX, from its configuration."""
+    """Describe a configured term of the attention scores, in a sentence and in LaTeX."""
     term = chosen.find_term(name)
     if term is None:
         return f"The term {name} is added to every score.", rf"\mathrm{{{name}}}_{{ij}}"
@@ -248,7 +248,7 @@ Found = tuple[float, Array] | None
 
 
 def _describe_sigma(chosen: ShownHead, matrices: list[StageMatrix], lines: list[str]) -> tuple[str, Found]:
-    """Return what a lexicon does to the scores, in words and numbers; a single lexicon's strength is the factor."""
+    """Describe what a lexicon does to the attention scores; return a sentence, and the factor with its matrix."""
     attention, polarity, change = chosen.layer.attention, chosen.polarity, chosen.change
     lexical, at = attention.terms.lexical, attention.index
     if lexical is None or polarity is None:
@@ -290,12 +290,12 @@ def _describe_sigma(chosen: ShownHead, matrices: list[StageMatrix], lines: list[
 
 
 def _describe_gate(chosen: ShownHead, matrices: list[StageMatrix], lines: list[str]) -> str:
-    """Describe the effect of gates on the scores in a sentence, and add their matrix and formulas."""
+    """Describe the effect of gates on the attention scores in a sentence, adding their matrix and formulas."""
     first, recorded, by_hand = int(chosen.class_token), chosen.record.values["g"], chosen.closed
     words = len(chosen.tokens) - first
 
     def to_column(value: Tensor) -> Array:
-        """Return the values of the words as a column."""
+        """Return the gate values of the word tokens as a column."""
         return to_float64(value[0])[first:, None] if value.dim() > 1 else to_float64(value)
 
     rule = make_sum_rule(recorded.parts, (words, 1), recorded.after, to_column)
@@ -368,7 +368,7 @@ def _build_combination(chosen: ShownHead) -> ForwardStage:
         )
 
     def to_column(value: Tensor) -> Array:
-        """Return the λ of this head, one row for each token or for all."""
+        """Return the λ of the shown head as a matrix, with a row for each token or one for all."""
         return to_float64(value[0, :, min(head, value.shape[2] - 1)]).T  # (1 or L, N − 1)
 
     learned, values = chosen.record.values[r"\lambda"], to_column(chosen.record.values["lambda"].value[..., 0])
@@ -392,7 +392,7 @@ def _build_combination(chosen: ShownHead) -> ForwardStage:
 
 
 def _describe_weights(chosen: ShownHead) -> tuple[list[str], str]:
-    """Describe how the maps are added up, as formulas and in words."""
+    """Describe how a head's attention maps are added up with λ, as formulas and in words."""
     attention = chosen.layer.attention
     sign = "-" if attention.mixing.sign < 0 else "+"
     line = "P = A_0" + "".join(rf" {sign} \lambda_{n} A_{n}" for n in range(1, attention.components))

@@ -43,7 +43,7 @@ _NEGATION = re.compile(r"\[([^\[\]{}]*)\]")
 
 @dataclass(frozen=True)
 class FilledTemplate:
-    """A template filled with a number of words."""
+    """A sentence template filled with a number of words, with and without its negation."""
 
     words: int  # Between what stands before the place and behind it
     text: str
@@ -51,7 +51,7 @@ class FilledTemplate:
 
 
 def fill_template(text: str, insert: str = FILLER, most: int | None = None) -> tuple[FilledTemplate, ...]:
-    """Fill a template with nothing, the first piece, the first two, and so on.
+    """Fill a sentence template with growing insertions: nothing, the first piece, the first two, and so on.
 
     Args:
         text: name of one of `TEMPLATES`, or a text with one {} in it; what stands in brackets is the negation.
@@ -90,7 +90,7 @@ def _split_pieces(insert: str) -> list[str]:
 
 
 def _split_negation(template: str) -> tuple[str, str | None]:
-    """Return the template twice: without the brackets, and without the brackets and their content."""
+    """Return a sentence template with its negation, and without it (None if no negation is marked in brackets)."""
     marks = list(_NEGATION.finditer(template))
     if not marks and not set("[]") & set(template):
         return template, None
@@ -115,7 +115,7 @@ def _delete_span(text: str, start: int, end: int) -> str:
 
 @dataclass(frozen=True)
 class TemplatePredictions:
-    """The predictions of a run on every step of a template."""
+    """The predictions of a run on a sentence template filled with more and more words."""
 
     target: str
     probabilities: np.ndarray  # (steps,) float64: of the target
@@ -124,7 +124,7 @@ class TemplatePredictions:
 
 
 def predict_template(reader: ExplainContext, asked: Sequence[FilledTemplate], target: str) -> TemplatePredictions:
-    """Predict every step of a template; InputError unless `target` is a class of the run."""
+    """Predict each step of a filled sentence template; InputError unless `target` is a class of the run."""
     if not target:
         raise InputError("name the class whose probability is shown")
     reader.check_class(target)
@@ -143,7 +143,7 @@ def predict_template(reader: ExplainContext, asked: Sequence[FilledTemplate], ta
 
 
 def _read_without(reader: ExplainContext, text: str, less: str) -> str:
-    """Return the part of a text without its negation that the network reads, never more than it reads of the text."""
+    """Return what the network reads of a text without its negation, never more than it reads of the whole text."""
     part = reader.read_part(text)
     end = text.removeprefix(part)
     return (less.removesuffix(end) if less.endswith(end) else part) if end != text else less

@@ -1,4 +1,4 @@
-"""Perturbation tests of many sentences: predictions while words are inserted or deleted, or after paraphrasing.
+"""Perturbation tests of attributions on many sentences: words inserted or deleted, and paraphrases.
 
 Words are inserted or deleted one after another, in the order of their attributions.
 
@@ -44,7 +44,7 @@ _LONG = {short: long for long, short in _SHORT.items() if not short.endswith("'s
 
 
 class Paraphrase(NamedTuple):
-    """A paraphrase of a sentence, with the places of the shared words."""
+    """A paraphrase of a sentence, with the word indices that both have in common."""
 
     edit: str
     text: str
@@ -52,12 +52,12 @@ class Paraphrase(NamedTuple):
 
 
 def change_contractions(text: str) -> str:
-    """Replace phrases by contractions, such as `do not` to `don't`; if there are none, expand contractions."""
+    """Replace phrases of a text by contractions (`do not` → `don't`); if there are none, expand contractions."""
     return short if (short := _replace_phrases(text, _SHORT)) != text else _replace_phrases(text, _LONG)
 
 
 def add_frame(text: str) -> str:
-    """Add `I think that` before a text, except a question."""
+    """Add `I think that` before a text, as a paraphrase; a question stays unchanged."""
     if not text[:1].isalpha() or text.rstrip().endswith("?"):
         return text
     first = text.split(None, 1)[0]
@@ -66,7 +66,7 @@ def add_frame(text: str) -> str:
 
 
 def toggle_full_stop(text: str) -> str:
-    """Remove the final full stop, or add one if the text ends without a mark."""
+    """Remove the final full stop of a text, or add one if it ends without a punctuation mark."""
     bare = text.rstrip()
     if bare.endswith(".") and not bare.endswith(".."):
         return bare[:-1].rstrip()
@@ -82,7 +82,7 @@ EDITS: dict[str, Callable[[str], str]] = {
 
 
 def iterate_paraphrases(text: str) -> Iterator[Paraphrase]:
-    """Yield the paraphrase by each edit that changes the text."""
+    """Yield a paraphrase of a text for each rewriting rule that changes it, such as contractions."""
     before = _list_words(text)
     for name, edit in EDITS.items():
         if (changed := edit(text)) != text:
@@ -106,34 +106,34 @@ SHARES = np.linspace(0, 1, POINTS)  # Of the words, where curves of texts of dif
 
 
 def count_steps(words: int) -> np.ndarray:
-    """Return (S + 1,) numbers of words at which a curve is read, from none to all; S is at most `STEPS`."""
+    """Return the numbers of words, from 0 to all, at which an insertion curve is evaluated, (S + 1,), S ≤ `STEPS`."""
     steps = min(words, STEPS)
     return np.round(np.linspace(0, words, steps + 1)).astype(np.int64)
 
 
 def order_words(pushes: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Return (W,) places of the words by falling attribution; ties in random order."""
+    """Return word indices by falling attribution, (W,); ties in random order."""
     return np.lexsort((random.permutation(len(pushes)), -np.round(pushes, DIGITS)))
 
 
 def insert_words(text: str, words: Sequence[Span], order: np.ndarray) -> list[str]:
-    """Return S + 1 texts with only the first words of an order, each in its place."""
+    """Return S + 1 texts that keep only the first words of an order, from none to all, each in its place."""
     return [remove_words(text, [words[place] for place in order[count:]]) for count in count_steps(len(words))]
 
 
 def compute_area(values: np.ndarray, words: int) -> np.ndarray:
-    """Compute the area under curves (…, S + 1) → (…,), as the mean height over the share of words."""
+    """Compute the area under insertion or deletion curves (…, S + 1) → (…,), as mean height over the share of words."""
     steps = np.diff(count_steps(words)) / words
     return ((values[..., 1:] + values[..., :-1]) / 2 * steps).sum(-1)
 
 
 def interpolate_curve(values: np.ndarray, words: int) -> np.ndarray:
-    """Interpolate a curve (S + 1,) linearly at `SHARES`, (`STEPS` + 1,)."""
+    """Interpolate an insertion curve (S + 1,) linearly at common shares of words, (`STEPS` + 1,)."""
     return np.interp(SHARES, count_steps(words) / words, values)
 
 
 def compute_beaten_share(own: float, others: np.ndarray) -> float:
-    """Return the share of other areas that are smaller; equal ones count half."""
+    """Return the fraction of random orders' areas that are smaller than an attribution's; equal ones count half."""
     return float((np.sign(np.round(own - others, DIGITS)) / 2 + 0.5).mean())
 
 
@@ -148,7 +148,7 @@ Values = dict[str, np.ndarray]  # By name (n,) of the sentences; NaN: has none
 
 
 class PerturbationCase(NamedTuple):
-    """A sentence, its words, and the number of the class whose log-odds are explained."""
+    """A sentence to perturb, its words, and the index of the class whose log-odds are explained."""
 
     text: str
     words: tuple[Span, ...]
@@ -156,19 +156,19 @@ class PerturbationCase(NamedTuple):
 
     @classmethod
     def from_text(cls, text: str, target: int) -> PerturbationCase:
-        """Return a case with the words of the text as typed."""
+        """Create a perturbation-test case from a typed text and a class index."""
         return cls(text, tuple(find_word_spans(text)), target)
 
 
 class StepProgress:
-    """A progress counter for steps of equal weight."""
+    """A progress counter over steps of equal weight."""
 
     def __init__(self, tell: OnProgress, all_: int) -> None:
-        """Set the number of steps `all_`."""
+        """Set the progress callback and the total number of steps `all_`."""
         self._tell, self._all, self._done = tell, all_, 0
 
     def iterate_parts(self, what: str, parts: int) -> Iterator[int]:
-        """Count through the parts of the next step and report the progress of each."""
+        """Yield the indices of the parts of the next step, reporting progress for each."""
         for part in range(parts):
             self._tell(what, min(1.0, (self._done + part / parts) / self._all))
             yield part
@@ -176,7 +176,7 @@ class StepProgress:
 
 
 class OrderResults(NamedTuple):
-    """The insertion and deletion results of one method."""
+    """Insertion and deletion results of one attribution method on n sentences: scores, areas and curves."""
 
     tests: Values  # `insertion` and `deletion`: share of random orders that are slower
     areas: Values  # Of `insertion`, `deletion` and `random`
@@ -184,16 +184,16 @@ class OrderResults(NamedTuple):
 
 
 class Trials:
-    """The perturbation tests of one model on some sentences."""
+    """The perturbation tests of one model's attributions on some sentences."""
 
     def __init__(
         self, reader: ExplainContext, cases: Sequence[PerturbationCase], steps: StepProgress, of: str = ""
     ) -> None:
-        """Set the model, the cases and the progress; `of` describes the model in progress messages."""
+        """Set the model context, sentences and progress counter; `of` describes the model in progress messages."""
         self.reader, self.cases, self._steps, self._of = reader, cases, steps, of
 
     def compute_attributions(self, method: str, cases: Sequence[PerturbationCase], what: str) -> list[np.ndarray]:
-        """Return attributions (W,) of each case; absolute values for attention methods, which have no sign."""
+        """Return word attributions (W,) of each sentence; absolute values for attention methods, which have no sign."""
         if method == DELETES:
             asked = [[case.text, *(remove_words(case.text, [word]) for word in case.words)] for case in cases]
             return [odds[0] - odds[1:] for odds in self._predict_log_odds(asked, cases, what)]
@@ -202,7 +202,7 @@ class Trials:
         return [ask(cases[number]) for number in steps]
 
     def test_orders(self, method: str, pushes: Sequence[np.ndarray]) -> OrderResults:
-        """Insert and delete words in the order of their attributions."""
+        """Run the insertion and deletion tests: words are added or removed in the order of their attributions."""
         random = np.random.default_rng(SEED)
         orders = [order_words(each, random) for each in pushes]
         ways = {"insertion": 1} if method == DELETES else {"insertion": 1, "deletion": -1}
@@ -226,7 +226,7 @@ class Trials:
         return OrderResults(_to_arrays(tests), _to_arrays(areas), _to_arrays(curves))
 
     def test_pairs(self, pushes: Sequence[Sequence[np.ndarray]], sided: Sequence[bool]) -> list[np.ndarray]:
-        """Return, by method, (n,) rank agreements of deleting two words together with the sum of their attributions."""
+        """Return, by method, (n,) rank correlations of effects of deleting two words with their summed attributions."""
         random = np.random.default_rng(SEED)
         pairs = [_draw_pairs(len(case.words), random) for case in self.cases]
         asked = [
@@ -245,7 +245,7 @@ class Trials:
         ]
 
     def find_paraphrases(self) -> list[tuple[int, Paraphrase]]:
-        """Return pairs (case, paraphrase) that the model reads differently."""
+        """Return (sentence index, paraphrase) for paraphrases that change the model's input."""
         tokenizer = self.reader.tokenizer
         return [
             (number, each)
@@ -257,7 +257,7 @@ class Trials:
     def measure_stability(
         self, method: str, pushes: Sequence[np.ndarray], edited: Sequence[tuple[int, Paraphrase]]
     ) -> np.ndarray:
-        """Return (n,) rank agreements of shared words' attributions before and after paraphrasing, mean over edits."""
+        """Return (n,) rank correlations of shared words' attributions before and after paraphrasing, averaged."""
         cases = [PerturbationCase.from_text(each.text, self.cases[number].target) for number, each in edited]
         found: list[list[float]] = [[] for _ in self.cases]
         after = self.compute_attributions(method, cases, f"{method}, said otherwise")
@@ -268,7 +268,7 @@ class Trials:
 
     @functools.cached_property
     def _random(self) -> list[np.ndarray]:
-        """Return (`RANDOM`, S + 1) probabilities of each case with words inserted in random orders."""
+        """Return each sentence's (`RANDOM`, S + 1) target probabilities as words are inserted in random orders."""
         random = np.random.default_rng(SEED)
         asked = [
             list(
@@ -286,7 +286,7 @@ class Trials:
 
     def _compute_shapley(self, case: PerturbationCase) -> np.ndarray:
         def predict_subsets(there: np.ndarray) -> np.ndarray:
-            """Return the log-odds for each subset of the words."""
+            """Return the log-odds of the explained class with only a subset of the words, for each subset."""
             gone = ([word for word, stays in zip(case.words, row, strict=True) if not stays] for row in there)
             said = self.reader.predict([remove_words(case.text, words) for words in gone])
             return attribution_math.compute_log_odds(said.probabilities, case.target, self.reader.task)
@@ -307,7 +307,7 @@ class Trials:
         return [each[:, case.target].astype(np.float64) for each, case in said]
 
     def _predict_texts(self, asked: Sequence[Sequence[str]], what: str) -> list[np.ndarray]:
-        """Return (m, C) probabilities of each list of texts; repeated texts are predicted once."""
+        """Return class probabilities (m, C) for each list of texts; repeated texts are predicted once."""
         texts = sorted(set(chain(*asked)), key=len)
         slabs = [texts[start : start + SLAB] for start in range(0, len(texts), SLAB)]
         steps = self._steps.iterate_parts(f"{what}{self._of}", len(slabs))
@@ -318,19 +318,19 @@ class Trials:
 
 
 def compute_rho(first: np.ndarray, second: np.ndarray) -> float:
-    """Return `attribution_math.compute_agreement`, or NaN if it is undefined."""
+    """Return Spearman's rank correlation of two lists of attributions, or NaN if it is undefined."""
     found = attribution_math.compute_agreement(first, second)
     return float("nan") if found is None else found
 
 
 def _draw_pairs(words: int, random: np.random.Generator) -> np.ndarray:
-    """Draw (m, 2) pairs of words, at most `PAIRS`."""
+    """Draw pairs of word indices at random, (m, 2), at most `PAIRS`."""
     every = np.array(list(combinations(range(words), 2)), np.int64).reshape(-1, 2)
     return every if len(every) <= PAIRS else every[np.sort(random.choice(len(every), PAIRS, replace=False))]
 
 
 def _encode_text(tokenizer: Tokenizer, text: str) -> tuple[object, ...]:
-    """Return what a model reads of a text."""
+    """Return the model's input for a text, to compare texts: token ids, tags, polarities and character n-grams."""
     found = tokenizer.encode(text)
     return found.ids, found.tags, found.polarity, found.grams
 

@@ -29,12 +29,12 @@ PADDING = "[PAD]"
 
 
 def name_padding(places: int) -> str:
-    """Return the name of the token that represents all padding of a text, last in its maps."""
+    """Return the name of the token that represents all padding of a text, last in its attention maps."""
     return f"{PADDING} × {places}"
 
 
 def compute_cancellation(components: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-    """Compute (H,) shares, 0 to 1, of the weight of a head's components that cancels in their sum.
+    """Compute (H,) shares, 0 to 1, of attention weight that cancels when a head's component maps are summed.
 
     Of reader q it is 1 − Σₖ |Σᵢ cᵢ aᵢ(q, k)| ⁄ Σₖ Σᵢ |cᵢ| aᵢ(q, k), with coefficients c and maps a of all components i
     over the tokens k; of the head the mean over the tokens q with any weight. At 0 nothing cancels, at 1 everything.
@@ -51,7 +51,7 @@ def compute_cancellation(components: np.ndarray, coefficients: np.ndarray) -> np
 
 @dataclass(frozen=True)
 class LayerView:
-    """The internal values of one layer for one text; float32 arrays, queries in rows.
+    """The internal values of one encoder layer for one text: float32 arrays, queries in rows.
 
     Filled places are folded into one, the last of L: as a key it has the sum of their weights, so that rows of a map
     sum to 1; as a query, and wherever else each token has a value, it has their mean.
@@ -69,7 +69,7 @@ class LayerView:
 
 @dataclass(frozen=True)
 class MixView:
-    """The parts of a mixture for one text: probabilities by class name, before the temperature."""
+    """The probabilities of network, TF-IDF and their mixture for one text, by class name, before the temperature."""
 
     weight: float  # Of the network, 0 to 1, TF-IDF has the rest; 1 where TF-IDF was taken out
     network: dict[str, float]
@@ -78,7 +78,7 @@ class MixView:
 
     @property
     def parts(self) -> dict[str, dict[str, float]]:
-        """Return the parts and the mixture, each in words with its probabilities."""
+        """Return the class probabilities of network, TF-IDF and mixture, each under a display name."""
         return {
             f"Network alone, counts {self.weight:.2f}": self.network,
             f"TF-IDF alone, counts {1 - self.weight:.2f}": self.tfidf,
@@ -88,7 +88,7 @@ class MixView:
 
 @dataclass(frozen=True)
 class SentenceView:
-    """The prediction and internal values of one text, for pages and the command line."""
+    """The prediction and the model's internal values for one text, for pages and the command line."""
 
     text: str  # As typed
     read_as: str  # After normalising: what the tokens are pieces of
@@ -117,21 +117,21 @@ class SentenceView:
 
     @property
     def places(self) -> np.ndarray:
-        """Return (L,) numbers of places that each token represents; 1 except for folded padding."""
+        """Return the number of positions that each token represents, (L,): 1, except for folded padding."""
         places = np.ones(len(self.tokens), np.float32)
         if self.filled:
             places[-1] = self.filled
         return places
 
     def average_padding_weight(self, layer: int) -> np.ndarray:
-        """Return (H,) weights of the combined map on padding, averaged over all queries; 0 if no padding is read."""
+        """Return (H,) attention weights on padding in a layer, averaged over all queries; 0 if no padding is read."""
         combined = self.layers[layer].combined
         if not self.filled or not combined.size:
             return np.zeros(len(combined), np.float32)
         return np.average(combined[..., -1], axis=-1, weights=self.places).astype(np.float32)
 
     def measure_cancellation(self, layer: int) -> np.ndarray | None:
-        """Return the `compute_cancellation` shares (H,) over real tokens; None if no head has several maps."""
+        """Return (H,) shares of attention weight that cancel in a head's sum of maps; None if heads have one map."""
         found, tokens = self.layers[layer], len(self.tokens) - bool(self.filled)
         if len(found.components) < 2 or self.too_long:
             return None
@@ -139,7 +139,7 @@ class SentenceView:
 
     @property
     def too_long(self) -> bool:
-        """Return whether the text is too long for maps of its layers."""
+        """Return whether the text is too long for attention maps."""
         return bool(self.layers) and len(self.tokens) > 0 and self.layers[0].combined.shape[-1] == 0
 
 
@@ -155,7 +155,7 @@ def inspect_text(
     mix: Ensemble | None = None,
     unmixed: bool = False,
 ) -> SentenceView:
-    """Classify one text and return the model's inside, as `LoadedRun.inspect` does; the model is unchanged.
+    """Classify one text and return the prediction with the model's internal values; the model is unchanged.
 
     With `unmixed` the answer is that of the network alone, whatever `mix` is.
 
@@ -204,7 +204,7 @@ def inspect_text(
 
 
 def _get_truncated_text(encoding: Encoding, *, pairs: bool) -> str:
-    """Return the text that is truncated at the end; for a pair, at the ends of both."""
+    """Return the part of a text that truncation cuts off at the end; for a pair, at the ends of both texts."""
     if not encoding.truncated:
         return ""
     ends = [encoding.text[encoding.offsets[-1][1] :].strip()]
@@ -217,12 +217,12 @@ def _get_truncated_text(encoding: Encoding, *, pairs: bool) -> str:
 def _mix_logits(
     mix: Ensemble, weight: float, network: Tensor, text: str, classes: tuple[str, ...], task: Task
 ) -> tuple[Tensor, MixView]:
-    """Return (1, C) logits of the mixture for a text, given those of the network, and its parts."""
+    """Return the logits (1, C) of the network mixed with TF-IDF for a text, and the probabilities of both."""
     parts = mix.predict_parts(network.numpy(), [text], task)
     together = blend_logits(parts, weight, task)
 
     def name_probabilities(logits: np.ndarray) -> dict[str, float]:
-        """Return class name → probability."""
+        """Return class name → probability from logits (1, C)."""
         return dict(
             zip(classes, compute_probabilities(torch.from_numpy(logits[0]).double(), task).tolist(), strict=True)
         )
@@ -231,7 +231,7 @@ def _mix_logits(
 
 
 class Fold(NamedTuple):
-    """The view of a batch of one text: masked padding is cut, padding that the model reads becomes one place.
+    """A rule that folds a text's recorded values: masked padding is cut, padding the model reads becomes one token.
 
     A text without tokens has one masked place.
     """
@@ -240,15 +240,15 @@ class Fold(NamedTuple):
     filled: int
 
     def fold_values(self, values: Tensor, axis: int) -> Tensor:
-        """Return a value for each token, followed by the mean over the padding."""
+        """Return values per token, followed by their mean over the padding positions if the model reads padding."""
         return self._join_padding(values, axis, Tensor.mean)
 
     def fold_maps(self, weights: Tensor) -> Tensor:
-        """Fold maps (…, L, L): sum over the padding for keys, mean for queries."""
+        """Fold the padding of attention maps (…, L, L) into one position: summed for keys, averaged for queries."""
         return self.fold_values(self._join_padding(weights, -1, Tensor.sum), -2)
 
     def fold_mask(self, allowed: Tensor) -> Tensor:
-        """Fold a mask (L, L) bool: padding is seen if any of its places is."""
+        """Fold the padding of an attention mask (L, L) bool into one position, visible if any padding position is."""
         return self._join_padding(self._join_padding(allowed, -1, Tensor.any), -2, Tensor.any)
 
     def _join_padding(self, values: Tensor, axis: int, fold: Callable[..., Tensor]) -> Tensor:
@@ -277,7 +277,7 @@ def _build_layer_view(layer: LayerTrace, fold: Fold) -> LayerView:
 
 
 def _collect_trace_fields(trace: Trace | None, fold: Fold) -> dict[str, Any]:
-    """Return the contents of a trace without its layers, as fields of `SentenceView`."""
+    """Return the contents of a model trace, except its layers, as fields of `SentenceView`."""
     if trace is None:
         return {}
     head = trace.head
@@ -294,7 +294,7 @@ def _collect_trace_fields(trace: Trace | None, fold: Fold) -> dict[str, Any]:
 
 
 def to_json_data(view: SentenceView) -> dict[str, Any]:
-    """Return the internal values as plain data for JSON; null or empty if the model has no such part.
+    """Return the model's internal values as JSON-like data; null or empty if the model has no such part.
 
     `padding` is null where padding is masked. Where the model reads it as text, `places` of it stand as one in the last
     row and column of every map; `weight` (layers, heads) is how much of the combined map lies on it, mean over all
@@ -302,7 +302,7 @@ def to_json_data(view: SentenceView) -> dict[str, Any]:
     """
 
     def to_lists(values: np.ndarray | None) -> Any:
-        """Return an array as lists."""
+        """Convert an array to nested lists for JSON; None stays None."""
         return None if values is None else values.tolist()
 
     weights = [view.average_padding_weight(layer).tolist() for layer in range(len(view.layers))]
@@ -337,7 +337,7 @@ def _to_array(tensor: Tensor) -> np.ndarray:
 
 
 def explain_missing_maps(view: SentenceView) -> str:
-    """Return why a view has no maps; empty: it has maps."""
+    """Return why a model has no attention maps to show for a text; empty if it has."""
     if not view.layers:
         return "This model has no attention to show."
     return "The text is too long for maps of all pairs." if view.too_long else ""

@@ -1,4 +1,4 @@
-"""The forward pass of one text as stages: formulas, matrices with the rules of their cells, and explanations."""
+"""The forward pass of one text as stages: LaTeX formulas, matrices with cell formulas, and explanations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Kind = Literal["number", "score", "weight", "count"]
 
 @dataclass(frozen=True, eq=False)
 class StageMatrix:
-    """A named matrix with named rows and columns."""
+    """A matrix of a forward-pass stage, with named rows and columns and the formula of its cells."""
 
     name: str  # LaTeX
     values: np.ndarray  # (R, C) float64; −∞ where a score is hidden
@@ -40,7 +40,7 @@ class StageMatrix:
     words: tuple[tuple[str, ...], ...] = ()  # (R, …) further columns of words, named behind the numbers in `columns`
 
     def format_cell(self, row: int, column: int) -> str:
-        """Return the formula of a cell with its numbers: `0.42·1.10 + … = 2.31`; without a rule, only the number."""
+        """Write a matrix cell's formula with its numbers: `0.42·1.10 + … = 2.31`; without a rule, only the number."""
         value = self.values[row, column]
         said = str(int(value)) if self.kind == "count" else format_number(value)
         return said if self.rule is None else f"{self.rule.format_cell(row, column)} = {said}"
@@ -48,7 +48,7 @@ class StageMatrix:
 
 @dataclass(frozen=True)
 class ForwardStage:
-    """One step from the text to the answer."""
+    """One stage of the forward pass, from the text to the predicted probabilities."""
 
     key: str
     """tokens, embedding, queries, scores, terms, mask, softmax, combine, mix, heads, residual, feedforward,
@@ -60,13 +60,13 @@ class ForwardStage:
 
     @property
     def made(self) -> np.ndarray:
-        """Return the values of the last matrix, the output of the stage."""
+        """Return the output of a forward-pass stage, the values of its last matrix."""
         return self.matrices[-1].values
 
 
 @dataclass(frozen=True)
 class ForwardStages:
-    """All stages of one text, for one layer, head and component."""
+    """All forward-pass stages of one text, for one layer, head and component."""
 
     text: str
     tokens: tuple[str, ...]  # As the model reads them, a class token first and padding last
@@ -80,7 +80,7 @@ class ForwardStages:
     notes: tuple[str, ...]  # What of the text is unknown or cut off
 
     def find_stage(self, key: str) -> ForwardStage:
-        """Return the stage of a key; KeyError if there is none."""
+        """Return the forward-pass stage with a key such as `softmax`; KeyError if there is none."""
         return {stage.key: stage for stage in self.stages}[key]
 
 
@@ -93,7 +93,7 @@ ONE = ("text",)
 
 
 def build_pooling(head: Head, record: Record, tokens: StageMatrix, *, lead: bool) -> list[ForwardStage]:
-    """Build the stage that pools tokens (L, d): the class token or the mean; `lead`: no stage shows the tokens yet."""
+    """Build the stage that pools token vectors (L, d), by class token or mean; `lead`: no earlier stage shows them."""
     many, letter = len(tokens.rows), tokens.name
     weights = np.eye(1, many) if head.first else np.full((1, many), 1 / many)
     rule = Dot(weights, tokens.values)
@@ -107,7 +107,7 @@ def build_pooling(head: Head, record: Record, tokens: StageMatrix, *, lead: bool
 def yield_classifier(
     head: Head, record: Record, pooled: StageMatrix, classes: tuple[str, ...]
 ) -> Iterator[ForwardStage]:
-    """Yield the stages of the dense layer, if there is one, and of the classifier."""
+    """Yield the last forward-pass stages: the dense layer of the head, if there is one, and the classifier."""
     vector = pooled
     if head.dense is not None and head.dense_norm is not None:
         m, t, names = record.values["m"], record.values["t"], name_dimensions(head.dense.out_features)
@@ -137,7 +137,7 @@ def build_logits(
     *,
     one: bool = False,
 ) -> ForwardStage:
-    """Build the stage of the linear classifier over a vector (1, d), weights (d, C), and logits `found`, (1, C)."""
+    """Build the stage of the linear classifier: pooled vector (1, d), weights (d, C), and logits `found` (1, C)."""
     rule = Dot(vector.values, weight, bias)
     shown = StageMatrix(vector.name, vector.values, vector.rows, vector.columns)
     weights = StageMatrix("W", weight.T, classes, vector.columns)
@@ -152,7 +152,7 @@ def build_logits(
 def build_probabilities(
     logits: StageMatrix, task: Task, scaling: Scaling, mixed: tuple[float, Array] | None = None
 ) -> ForwardStage:
-    """Build the stage from logits (1, C) to the probabilities of `predict`.
+    """Build the last forward-pass stage, from logits (1, C) to the class probabilities of a prediction.
 
     `mixed` is the weight of the network and the logits (1, C) of TF-IDF, where its probabilities are mixed in.
     """
@@ -201,7 +201,7 @@ def build_probabilities(
 def _apply_temperature(
     logits: Array, columns: tuple[str, ...], named: str, task: Task, scaling: Scaling
 ) -> list[StageMatrix]:
-    """Return the class prior, if the run has one, and last the logits divided by the temperature."""
+    """Return stage matrices for temperature scaling: the class prior, if any, and the scaled logits."""
     share = 1 / scaling.temperature
     if not scaling.prior:
         rule = Sum(((logits, share),), logits.shape)

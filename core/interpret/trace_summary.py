@@ -1,4 +1,4 @@
-"""Summaries of a trace: attention received, learned λ, the share of unknown words. Imports no torch."""
+"""Summaries of a model trace: attention received, learned λ, share of unknown words. Imports no torch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ else:
 
 
 def average_attention(weights: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
-    """Return (L,) attention received by each token: the mean over heads and queries of a map (H, L, L), maybe signed.
+    """Average the attention that each token receives, (L,), over heads and queries of maps (H, L, L), maybe signed.
 
     `places` (L,): how many places each token stands for; folded padding reads as often as it has places.
     """
@@ -30,14 +30,14 @@ ROUNDING = 0.001  # Below this a difference between two λ is not shown
 
 @dataclass(frozen=True)
 class LearnedLambdas:
-    """The λ of a model as trained."""
+    """The λ (weights of further attention maps) of a model as trained, by layer and component."""
 
     values: tuple[tuple[float, ...], ...]  # For each layer and further component the mean over heads and tokens
     varies: bool  # Whether any differs among heads or tokens
 
 
 def get_learned_lambdas(view: SentenceView, subtracts: bool) -> LearnedLambdas:
-    """Return the λ of an unedited model, from its coefficients divided by the first (1 unless rows are normed)."""
+    """Return the λ of an unedited model: each further map's coefficient divided by the first map's."""
     sign = -1.0 if subtracts else 1.0
     ratios = [sign * layer.coefficients[1:] / layer.coefficients[0] for layer in view.layers]
     values = tuple(tuple(float(row.mean()) for row in layer) for layer in ratios)
@@ -45,7 +45,7 @@ def get_learned_lambdas(view: SentenceView, subtracts: bool) -> LearnedLambdas:
 
 
 def get_lambda_range(attention: AttentionConfig, learned: LearnedLambdas) -> tuple[float, float]:
-    """Return the range for editing a λ: it suits the constraint on λ and contains every learned value."""
+    """Return the range in which a user may edit λ: it fits the constraint on λ and contains all learned values."""
     if attention.mixing == "additive":
         low, high = LAMBDA_RANGES[attention.constraint].slider
     else:
@@ -60,12 +60,12 @@ HALF = 0.5  # Share of unknown words from which a text says so
 
 
 def is_mostly_unknown(share: float | None) -> bool:
-    """Return whether at least half of the words are unknown; False if that is not known."""
+    """Return whether at least half of a text's words are unknown to the model; False if the share is not known."""
     return share is not None and share >= HALF
 
 
 def warn_unknown(share: float | None) -> str:
-    """Return a warning about unknown words; empty if most words are known."""
+    """Return a warning about a text's unknown words; empty if most words are known, or the share is."""
     if share is None or share < HALF:
         return ""
     if share == 1:

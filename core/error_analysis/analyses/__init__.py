@@ -1,4 +1,4 @@
-"""Analyses of a split: one module each, with a subclass of `SplitAnalysis` named as the module is.
+"""Analyses of an evaluated split: one module each, with a subclass of `SplitAnalysis` named as the module is.
 
 The command, the section of Errors and the part of a report follow from the class. Modules import nothing heavy before
 something is computed: the command line reads all of them.
@@ -16,7 +16,7 @@ NAMES = tuple(sorted(each.name for each in iter_modules(__path__)))
 
 
 def load(name: str) -> type[SplitAnalysis[dict[str, Any]]]:
-    """Return the analysis of a name."""
+    """Return the class of a split analysis by the name of the analysis, such as `shift`."""
     module = import_module(f"{__name__}.{name}")
     own = [each for each in vars(module).values() if getattr(each, "__module__", "") == module.__name__]
     return next(each for each in own if isinstance(each, type) and issubclass(each, SplitAnalysis))

@@ -1,4 +1,4 @@
-"""The comparison of a split's texts with the training texts."""
+"""Cached test for dataset shift between the texts of a split and the training texts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DatasetShift(SplitAnalysis[dict[str, Any]]):
     )
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """Compare a split with the training texts; NotAvailable if texts are not here, or it is the training split."""
+        """Compare a split with training; NotAvailable if its texts are missing or it is the training split itself."""
         if self.split == TRAIN:
             raise NotAvailable("choose a split other than train, to compare with the training texts")
         table = error_analysis.predictions_table.read_table(self.store, self.run, self.split)
