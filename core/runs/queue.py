@@ -1,4 +1,4 @@
-"""The queue of training runs without a daemon: locked files, which the operating system frees if a process dies.
+"""The queue of trainings and short jobs, without a daemon: locked files that the system frees if a process dies.
 
 `<runs>/.queue/` holds one file per waiting process, named so that the oldest run sorts first, and one file per slot.
 A process trains while it holds the lock of a slot. What takes seconds (maps, yardsticks) has slots of its own.
@@ -74,7 +74,7 @@ def lock_run(run: Path, wait: float = 0.0) -> Iterator[int]:
 def wait_for_slot(
     runs: Path, run: str, created: str, stopped: Callable[[], bool] = lambda: False, kind: str = TRAINING
 ) -> Iterator[int]:
-    """Wait until a run may train, oldest run first, and yield the file handle of its training slot.
+    """Wait until a training or short job may start, oldest first, and yield the file handle of its slot.
 
     `stopped` is asked before anything else and while waiting; Cancelled if it says so.
     """
@@ -102,7 +102,7 @@ def check_room(runs: Path, kind: str = TRAINING) -> None:
 
 
 def clear_tickets(runs: Path) -> None:
-    """Delete queue tickets of dead processes and training slots beyond the current limit."""
+    """Delete queue tickets of dead processes, and slots beyond the current limit of parallel runs."""
     folder = runs / FOLDER
     for kind in (TRAINING, SHORT):
         most = {f"{kind}slot-{number}" for number in range(get_limit())}
@@ -217,7 +217,7 @@ def _take_slot(folder: Path, kind: str, held: contextlib.ExitStack) -> int | Non
 
 
 def _find_inherited_slot(folder: Path, kind: str, held: contextlib.ExitStack) -> int | None:
-    """Return the file handle of the training slot that this process got before exec; None if it has none."""
+    """Return the file handle of the queue slot that this process got before exec; None if it has none."""
     for path in folder.glob(f"{kind}slot-*"):
         if (handle := _get_inherited(path)) is not None:
             held.callback(os.close, handle)

@@ -299,7 +299,7 @@ def _measure_baselines(
 def _find_seen(
     loaded: LoadedRun, texts: list[str], reading: train_overlap.EncodedTexts, trained: train_overlap.TrainingTexts | str
 ) -> tuple[np.ndarray | str, tuple[str, ...]]:
-    """Find the rows that the run or an ancestor learned, (n,) bool or why not, and runs with unknown texts."""
+    """Return which rows (n,) the run or its ancestors trained on, or why unknown, and runs with unknown texts."""
     record = loaded.record
     known = trained if isinstance(trained, str) else train_overlap.find_overlap(reading, trained)
     if not record.lineage:

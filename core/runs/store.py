@@ -46,7 +46,7 @@ def get_runs_dir() -> Path:
 
 
 def get_starters_dir() -> Path:
-    """Return the folder of starter runs: SENTISCOPE_STARTERS, else of the installation, `trained` in a checkout."""
+    """Return the folder of the starter runs: SENTISCOPE_STARTERS, the installed one, or `trained` in a checkout."""
     if chosen := os.environ.get("SENTISCOPE_STARTERS"):
         return Path(chosen).expanduser().absolute()
     package = Path(core.__file__).resolve().parent

@@ -249,7 +249,7 @@ class _Compare:
     def _compute_difference(
         self, name: str, own: dict[Run, float], other: dict[Run, float], sides: Callable[[Run], Sides]
     ) -> dict[str, Any] | None:
-        """Return the mean difference of the runs that both have, with its interval."""
+        """Return the mean difference of a metric over runs with common seed and fold; None: no such runs."""
         common = [pair for pair in own if pair in other]
         if not common:
             return None

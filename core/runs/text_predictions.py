@@ -64,7 +64,7 @@ def build_answer(record: RunRecord, probabilities: Mapping[str, float]) -> dict[
 
 
 def format_answer(prediction: dict[str, Any]) -> str:
-    """Format the label with its probability; of several all predicted ones, at the run's own thresholds if any."""
+    """Format the predicted label with its probability; multi-label: all predicted labels, thresholds tuned if any."""
     said = prediction.get("labels_tuned", prediction["labels"]) if "labels" in prediction else [prediction["label"]]
     return ", ".join(f"{label} {prediction['probabilities'][label]:.3f}" for label in said) or "none of them"
 

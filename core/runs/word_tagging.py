@@ -83,7 +83,7 @@ def build_examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Exampl
 
 
 def score_validation(classes: Sequence[str], labels: np.ndarray, logits: torch.Tensor) -> dict[str, float]:
-    """Compute the tagging metrics of a validation split during training, from the words that were not cut off."""
+    """Compute the tagging metrics of a validation split during training, over the words that the model reads."""
     said, known = logits.argmax(-1).numpy(), labels != UNTAGGED
     names = np.array(classes, dtype=object)
     return compute_metrics(
@@ -133,7 +133,7 @@ class TaggedText:
 def tag_texts(
     model: Classifier, tokenizer: Tokenizer, texts: Sequence[str], classes: tuple[str, ...]
 ) -> list[TaggedText]:
-    """Predict the tag of each word of texts, which are split at whitespace; results keep the order of the texts."""
+    """Predict the tag of each word of texts, which are split at blanks; results keep the order of the texts."""
     texts = [" ".join(_WORD.findall(text)) for text in texts]
     tokens, places = build_token_table(tokenizer, texts), [find_first_tokens(tokenizer, text) for text in texts]
     chances: list[np.ndarray] = [np.empty(0)] * len(texts)
@@ -240,7 +240,7 @@ def split_words(text: str) -> list[str]:
 
 
 def find_first_tokens(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Return the position of the first token of each word in the model's input; `NOWHERE` if it was cut off.
+    """Return the position of each word's first token in the model's input; `NOWHERE` if the word has none there.
 
     Words are looked for in the normalised text, one after the other, so that any tokenizer with offsets will do.
     """

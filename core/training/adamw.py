@@ -26,7 +26,7 @@ class AdamW:
     """An AdamW optimiser whose state is stored by parameter name, for the groups of `group_parameters`."""
 
     def __init__(self, groups: Sequence[Mapping[str, Any]]) -> None:
-        """Store `groups`, each with `names`, `params`, `weight_decay` and `rate`, a factor on the learning rate."""
+        """Create an AdamW optimiser from parameter groups: `names`, `params`, `weight_decay` and `rate`."""
         self.groups = groups
         self.moments: dict[str, dict[str, Tensor]] = {part: {} for part in MOMENTS}
         """Part → name → tensor, of the parameters that had a gradient so far."""
