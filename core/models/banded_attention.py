@@ -133,7 +133,7 @@ class Blocks:
         return torch.zeros(visible.shape, dtype=dtype, device=keep.device).masked_fill_(~visible, low)
 
     def iterate_maps(self, queries: Tensor, units: Tensor, bias: Tensor) -> Iterator[tuple[slice, list[Tensor]]]:
-        """Yield slices of the M blocks with their N attention maps (m, C, S); the next slice reuses the memory.
+        """Yield slices of the M blocks, each with the N attention maps (m, C, S) of its queries and visible keys.
 
         The next step reuses the memory.
         """

@@ -131,7 +131,7 @@ class BiLSTM(ReadsVectors):
 
 
 class ConvolutionClassifier(ReadsVectors):
-    """A CNN text classifier: embedding → convolutions of several widths → ReLU → maximum over tokens → head.
+    """A CNN text classifier (Kim, 2014): embedding → convolutions → ReLU → maximum over tokens → head.
 
     There is one window at each token, which reads zeros beyond the text; so a text may be shorter than a window. A text
     without tokens has zeros. The head reads len(kernels) * channels numbers, after dropout.

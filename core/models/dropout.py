@@ -24,7 +24,7 @@ class Dropout(nn.Module):
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
-        """Zero random entries of a tensor of any shape in training mode; return it unchanged otherwise."""
+        """Set random entries of a tensor of any shape to zero in training mode; return it unchanged otherwise."""
         if not self.training or self.p == 0:
             return x
         if x.device.type != "cpu":
@@ -44,7 +44,7 @@ class ActiveDropout(nn.Module):
         self.p, self.generator = p, generator
 
     def forward(self, x: Tensor) -> Tensor:
-        """Zero random entries of a tensor of any shape, in evaluation mode too."""
+        """Set random entries of a tensor of any shape to zero, in evaluation mode too."""
         if self.p == 0:
             return x
         kept = torch.rand(x.shape, generator=self.generator).to(x.device) >= self.p

@@ -32,7 +32,7 @@ from core.models.trace import Batch, Intervene, Intervention, LayerTrace, Output
 
 
 class Layer(nn.Module):
-    """A transformer layer: attention and feed-forward with residual connections, and norms before or after.
+    """A transformer layer: attention and feed-forward, each as x + f(norm(x)) (pre) or norm(x + f(x)) (post).
 
     There is a norm for each branch, and dropout on the output of both.
     """

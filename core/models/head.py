@@ -105,7 +105,7 @@ class Head(nn.Linear):
 
 
 class Convolution(nn.Conv1d):
-    """A convolution over k neighbouring tokens, from d to c channels, with output as long as the text.
+    """A convolution over k tokens: Y_i = sum_j W_j H_{i + j - (k - 1) // 2} + b, from d to c channels.
 
     The output is as long as the text: (k - 1) // 2 zeros stand before it and k // 2 behind it, so that an even width
     looks one token further to the right. Padded positions count as such zeros.
@@ -146,7 +146,7 @@ class Branch(nn.Module):
 
 
 class HeadAttention(nn.Module):
-    """The multi-head self-attention in a model's head, over the real tokens of a text."""
+    """The self-attention in a model's head: Concat_h softmax(Q_h K_h^T / sqrt(d_A)) V_h W_O; d_A = width / heads."""
 
     def __init__(self, *, width: int, heads: int) -> None:
         super().__init__()

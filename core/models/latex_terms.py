@@ -15,7 +15,7 @@ class EquationLine(NamedTuple):
 
 
 class Formula(NamedTuple):
-    """The parts of the LaTeX equation of attention, which the attention's terms fill in."""
+    """The LaTeX equation of attention: norm(combined V), maps softmax_seen(before q·k / below factor + added)."""
 
     q: str
     k: str

@@ -78,7 +78,7 @@ class Changes:
         return log_gate
 
     def find_closed_keys(self, keep: Tensor) -> Tensor:
-        """Return which keys are hidden because an intervention closes their gate, (R, L) bool."""
+        """Return which keys a closed gate hides, (R, L) bool; a mask, as log 0 would make the scores NaN."""
         closed = torch.zeros(len(self.each), keep.shape[1], dtype=torch.bool, device=keep.device)
         for row, token, value in self._select_layer([each.gates for each in self.each]):
             closed[row, token] = value == 0

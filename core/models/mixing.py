@@ -42,7 +42,7 @@ class SingleMap(nn.Module):
 
 
 class Differential(nn.Module):
-    """The Differential Transformer's map coefficients 1 and -λ, λ learned from four vectors (arXiv 2410.05258).
+    """The map coefficients 1, -λ of the Differential Transformer: λ = exp(q1.k1) - exp(q2.k2) + λ_init (2410.05258).
 
     Args:
         layer: 1-based; lambda_init = 0.8 - 0.6 exp(-0.3 (layer - 1)).
@@ -98,7 +98,7 @@ class DifferentialV2(nn.Module):
 
 
 class Additive(nn.Module):
-    """The map coefficients of NDT: 1 and added λ_i = p_i alpha_i + (1 - p_i) beta_i, p_i learned (NDT eqs. 4-6).
+    """The map coefficients 1, λ_i of NDT: λ_i = p_i alpha_i + (1 - p_i) beta_i, p_i = mean(f(q_i) * f(k_i)) (eqs. 4-6).
 
     Args:
         layer: 1-based; alpha and beta depend on it.
@@ -216,7 +216,7 @@ def compute_alpha_beta(
 
 
 def _center_alpha_beta(constraint: Constraint, start: float) -> tuple[float, float]:
-    """Return alpha and beta with which NDT's λ begins at the value `start`."""
+    """Return alpha and beta with which NDT's λ begins at `start`: p is 1/4 for the range [0,1], else 0."""
     if constraint == "01":
         return (4 * start, 0.0) if start <= 0.25 else (1.0, (4 * start - 1) / 3)
     return start + (1 - abs(start) if constraint == "pm1" else 1.0), start

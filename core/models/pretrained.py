@@ -102,7 +102,7 @@ def compute_attention(
     scaling: float,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """Compute the attention of a pretrained encoder's block in place of its own: heads' outputs (B, L, H, d/H)."""
+    """Compute the attention of a pretrained encoder's block, replacing its own function: (B, L, H, d/H)."""
     out, call.seen = call.attention((query, key, value), scaling, call)
     return out.transpose(1, 2), None
 

@@ -50,7 +50,7 @@ def compute_valence(polarity: Tensor) -> Tensor:
 
 
 def apply_rotary(x: Tensor) -> Tensor:
-    """Rotate pairs of query or key entries x (..., L, e) by an angle that grows with the position (RoPE)."""
+    """Rotate entry pairs of queries or keys x (..., L, e) at position i by i / 10000^(2j/e) (rotary positions)."""
     length, width = x.shape[-2:]
     rate = torch.exp(torch.arange(0, width, 2, dtype=torch.float32, device=x.device) * (-math.log(10_000) / width))
     angle = torch.arange(length, dtype=torch.float32, device=x.device)[:, None] * rate

@@ -48,7 +48,7 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class LayerTrace:
-    """The trace of one attention layer: maps, coefficients, head outputs, gates and hidden states."""
+    """The trace of one attention layer: maps, coefficients and outputs. Tensors keep the autograd graph."""
 
     maps: Tensor | None
     """(B, N, H, L, L): softmax of each component; rows are queries. Masked keys weigh exactly 0. None where a model

@@ -49,7 +49,7 @@ class Analysis(Files, ABC, Generic[Found]):
     @property
     @abstractmethod
     def offer(self) -> Offer:
-        """Return the page texts of the analysis (button, title, error); a class attribute if they never change."""
+        """Return the texts that a page shows about the analysis: button, title, error and duration."""
 
     @property
     def shape(self) -> Any:

@@ -106,7 +106,7 @@ def build_command(*words: str) -> list[str]:
 
 
 def spawn_process(store: RunStore, command: Sequence[str], log: IO[bytes], **variables: str) -> subprocess.Popen[bytes]:
-    """Start a process for a store of runs that logs into an open file and outlives this process."""
+    """Start a process that gets the folder of runs by environment, logs into an open file and outlives this one."""
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

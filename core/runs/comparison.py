@@ -136,7 +136,7 @@ class _MetricComparison:
         return self._is_defined(scores) and not (alone and self.metric.across_classes)
 
     def describe_left_out(self) -> Iterator[str]:
-        """Yield a note for each column with values where the metric is undefined; InputError if that is all of them."""
+        """Yield a note for each column with values where the metric is undefined; InputError if it always is."""
         for column, values in self.unmeasurable.items():
             about = "on rows of one label, or without a row of some class, it says nothing"
             if set(values) == self.values[column]:

@@ -192,7 +192,7 @@ def read_labeled_rows(record: RunRecord, wanted: DataRequest) -> tuple[pd.DataFr
 
 
 def _build_config(record: RunRecord, wanted: DataRequest) -> DataConfig:
-    """Return the settings for reading another data set in the same way as the run's own data."""
+    """Return the settings for reading other data; the run's own file is read in the same way as for training."""
     own = record.config.data
     settings: dict[str, Any] = {"data.name": wanted.data}
     if wanted.data == "built-in" and len(record.classes) in _VIEWS:

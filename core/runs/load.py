@@ -181,7 +181,7 @@ class LoadedRun:
         unmixed: bool = False,
         named: Sequence[str] = (),
     ) -> Iterator[Methods]:
-        """Yield the attributions of a text by more and more methods, with their agreement."""
+        """Yield explanations of a text by a growing number of methods, with the agreement between methods."""
         return explain_by_methods(self.make_reader(intervene, unmixed=unmixed), text, target, named)
 
     def patch(

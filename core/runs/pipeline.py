@@ -81,7 +81,7 @@ Tell = Callable[[dict[str, Any]], None]
 
 
 class Experiment(Events):
-    """One run from data to results; each result is recorded as soon as it is known."""
+    """One run from data to results; each result is recorded at once when known."""
 
     def __init__(self, store: RunStore, run: str, stopped: Callable[[], bool], tell: Tell) -> None:
         self.store, self.run, self._stopped, self.tell = store, run, stopped, tell
@@ -262,7 +262,7 @@ class Experiment(Events):
             )
 
     def _guess_masked_words(self, model: Model, tokens: TokenTable, device: torch.device) -> float:
-        """Pretrain with masked words before the labelled training, if it is set; return its seconds."""
+        """Train the encoder on masked words before the labelled training, if it is set; return its seconds."""
         known: MaskedWords = self.record.results.get("masked", {})
         epochs = self.config.training.masked_epochs
         if not epochs or (self.folder / CHECKPOINT / FILE).is_file():  # the labels have begun

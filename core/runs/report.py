@@ -433,7 +433,7 @@ def choose_thresholds(store: RunStore, record: RunRecord, ratios: Mapping[str, f
 def compute_costs(
     record: RunRecord, chosen: Mapping[str, CostThreshold], labels: np.ndarray, probabilities: np.ndarray
 ) -> dict[str, dict[str, Any]]:
-    """Compute the error costs of each class at its chosen threshold, on these rows and on `validation`.
+    """Return each class's `ratio`, `threshold` and error costs on labelled rows, and its costs on `validation`.
 
     `labels` are (n,) class numbers or (n, C) zeros and ones, `probabilities` (n, C).
     """

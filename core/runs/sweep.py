@@ -186,7 +186,7 @@ def get_path(store: RunStore, name: str, suffix: str = "json") -> Path:
 
 
 def save(store: RunStore, plan: Plan) -> Plan:
-    """Store the plan of a sweep; InputError: another plan already has this name.
+    """Store the plan of a sweep; an existing plan of this name is kept, and must be the same.
 
     Raises InputError if it is another one, or a run of another origin has a name of its runs; ConfigError if a cell is
     not valid.

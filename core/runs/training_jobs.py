@@ -102,7 +102,7 @@ def is_stuck(store: RunStore, record: RunRecord) -> bool:
 
 
 def _end_process(store: RunStore, record: RunRecord) -> RunRecord:
-    """Kill the process of a run that ignores a request to stop, and record the run as cancelled."""
+    """End the process of a run that ignores a request to stop, and record the run as cancelled."""
     if record.process is not None and is_alive(record.process):
         try:
             psutil.Process(record.process.pid).kill()

@@ -1,4 +1,4 @@
-"""The AdamW optimiser, bit-identical to `torch.optim.AdamW(fused=True)`, with its state stored by parameter name.
+"""The AdamW optimiser (Loshchilov and Hutter, 2019), bit-identical to `torch.optim.AdamW(fused=True)`.
 
 Parameter groups are by role: lambda is never decayed; everything else is (NDT, section 3), or only matrices are.
 Every optimizer class of torch imports torch's compiler when it is created: that would delay each training by a second.

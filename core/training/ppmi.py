@@ -37,7 +37,7 @@ def sum_cooccurrences(tokens: TokenTable, size: int) -> csr_array:
 
 
 def compute_ppmi(counts: csr_array) -> csr_array:
-    """Compute the positive pointwise mutual information of cooccurrence counts, with smoothed context frequencies."""
+    """Compute PPMI of cooccurrence counts: max(0, ln(P(w, c) / (P(w) P(c)))), P(c) smoothed by count ** 0.75."""
     seen = np.asarray(counts.sum(1)).ravel()
     smoothed = seen**SMOOTHING
     pairs = counts.tocoo()

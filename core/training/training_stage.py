@@ -87,13 +87,13 @@ class Events:
         return False
 
     def on_row(self, row: Row) -> None:
-        """React to a new row of the training history (callback)."""
+        """Receive a new row of the training history (callback)."""
 
     def on_best(self, model: nn.Module) -> None:
-        """React to a new best epoch, just ended; `model` has its weights (callback)."""
+        """Receive the model of a new best epoch, which just ended (callback)."""
 
     def on_checkpoint(self, progress: Progress, steps: int) -> None:
-        """React to a saved checkpoint; `steps` is the planned total number of updates (callback)."""
+        """Receive the progress at a saved checkpoint; `steps` is the planned total number of updates (callback)."""
 
 
 class TrainingStage(ABC):
