@@ -1,4 +1,4 @@
-"""Pretrained encoders (backbones) in memory: transformers' modules with our attention. Imports transformers."""
+"""Pretrained encoders (backbones) as transformers modules with Sentiscope's attention. Imports transformers."""
 
 from __future__ import annotations
 

@@ -279,7 +279,7 @@ def build_command(name: str) -> list[str]:
 
 
 def cancel(store: RunStore, name: str) -> int:
-    """Ask a sweep and its waiting and training runs to stop; return the number of these runs.
+    """Ask a sweep and its waiting and training runs to stop; return how many runs were asked.
 
     Raises InputError if there is no such sweep, or nothing of it waits or trains.
     """
