@@ -1,1 +1,1 @@
-"""Models: tensors in, tensors out, without knowledge of files, tables or text."""
+"""Neural and linear models: tensors in, tensors out, without knowledge of files, tables or text."""

@@ -1,4 +1,4 @@
-"""Intermediate values of a forward pass, kept for step-by-step display.
+"""A record of intermediate values of a model's forward pass, for step-by-step display.
 
 A `Record` is an argument of one call, as `trace` and `intervene` are: modules record their values in it, with the
 formula next to the code. `SILENT` records nothing and is false, so that values needed only for a record are skipped.
@@ -15,7 +15,7 @@ Parts = tuple[tuple[Tensor | float, ...], ...]  # A sum of products, each of whi
 
 
 class RecordedValue(NamedTuple):
-    """One intermediate value."""
+    """An intermediate value of a forward pass, with its formula and the terms that it is the sum of."""
 
     value: Tensor  # With a row for each text
     formula: str = ""  # How it is made, in LaTeX
@@ -25,7 +25,7 @@ class RecordedValue(NamedTuple):
 
 @dataclass(eq=False)
 class Record:
-    """The values of one call, by the symbol under which they are shown, in the order of computation."""
+    """A record of the intermediate values of one forward pass, by LaTeX symbol, in the order of computation."""
 
     layer: int = 0  # The layer, from 0, whose inside is kept; of the others nothing is
     values: dict[str, RecordedValue] = field(default_factory=dict)
@@ -37,16 +37,16 @@ class Record:
         return self.keeps
 
     def __call__(self, name: str, value: Tensor, formula: str = "", parts: Parts = (), after: str = "") -> None:
-        """Keep one value."""
+        """Record one intermediate value of the forward pass by its symbol, unless recording is off."""
         if self.keeps:
             self.values[name] = RecordedValue(value, formula, parts, after)
 
     def get_part(self, name: str) -> Record:
-        """Return the record of a part of the model."""
+        """Return the nested record for a part of the model, such as embedding, layer or head."""
         return self.inside.setdefault(name, Record()) if self.keeps else self
 
     def get_layer(self, layer: int) -> Record:
-        """Return the record of this layer, counted from 0: a silent one if its values are not kept."""
+        """Return the record for a layer, counted from 0; one that records nothing if another layer is chosen."""
         return self.get_part("layer") if layer == self.layer else SILENT
 
 

@@ -1,4 +1,4 @@
-"""One attention module for every paper: scores and their terms, mixing of components, attend, head norm, output map."""
+"""The attention module of all encoders: scores with their terms, mixing of attention maps, head norm and output."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DENSE = 256  # With a window: up to here a masked dense call is faster than the 
 
 
 class AttentionCore(nn.Module):
-    """The attention between given queries, keys and values of heads and their outputs."""
+    """The attention computed from given queries, keys and values of the heads, up to the head outputs."""
 
     heads: int
     components: int
@@ -47,7 +47,7 @@ class AttentionCore(nn.Module):
         *,
         trace: bool,
     ) -> tuple[Tensor, LayerTrace]:
-        """Return head outputs (B, H, L, d/H), changes applied, and with `trace` the maps, coefficients and outputs.
+        """Return the head outputs (B, H, L, d/H), with interventions, and a trace of maps and coefficients.
 
         Coefficients may come from x (B, L, d). `scores` are Q' and K' (B, N, H, L, e') with everything that a score is
         made of, and the values (B, H, L, d/H); `keys` (B, L) bool are those of `reading.keep` that may be read.
@@ -82,7 +82,7 @@ class AttentionCore(nn.Module):
         return out, seen
 
     def get_scalars(self) -> dict[str, float]:
-        """Return the learned numbers of this layer that have a meaning of their own."""
+        """Return the learned scalars of an attention layer by name: temperature tau, lexicon and gate strength."""
         named: dict[str, Tensor | None] = {"tau": self.temperature}
         lexical, gate = self.terms.lexical, self.terms.gate
         strengths = lexical.strength if lexical is not None and isinstance(lexical.strength, nn.Parameter) else None
@@ -97,7 +97,7 @@ class AttentionCore(nn.Module):
     def _compute_attention(
         self, q: Tensor, k: Tensor, v: Tensor, c: Tensor, keep: Tensor, keys: Tensor, *, trace: bool
     ) -> tuple[Tensor, LayerTrace]:
-        """Return (B, H, L, d/H) and a trace with maps and support only; `keys` are the readable ones of `keep`."""
+        """Return head outputs (B, H, L, d/H) for given map coefficients, and a trace with maps and their mask."""
         L = q.shape[3]
         seen = LayerTrace(maps=None, coefficients=c, hidden=v, head_outputs=v)
         area = self.terms.support
@@ -114,7 +114,7 @@ class AttentionCore(nn.Module):
         return out, replace(seen, maps=maps, support=support)
 
     def _compute_coefficients(self, x: Tensor, changes: Changes | None, record: Record) -> tuple[Tensor, Tensor | None]:
-        """Return changed coefficients (B|1, N, H|1, L|1, 1), and those of maps reduced to their mean."""
+        """Return the coefficients of the attention maps, with interventions, and of maps replaced by their mean."""
         c: Tensor = self.mixing(x, record)
         if changes is not None:
             c = changes.change_lambdas(c, self.mixing.sign)
@@ -129,7 +129,7 @@ class AttentionCore(nn.Module):
 
 
 class Attention(AttentionCore):
-    """Multi-head attention over N components that share one set of values.
+    """Multi-head attention with N attention maps (components) per head, which share one set of values.
 
     Order of the parts of a score: normalise, rotate, temperature, Hadamard factor, then gate and lexical term.
 
@@ -167,7 +167,7 @@ class Attention(AttentionCore):
     def forward(
         self, x: Tensor, reading: AttentionInputs, *, trace: bool, intervene: Sequence[Intervention]
     ) -> tuple[Tensor, LayerTrace | None]:
-        """Map x (B, L, d) to (B, L, d) and, on request, the trace (its `hidden` is filled by the layer)."""
+        """Map token vectors x (B, L, d) to attention outputs (B, L, d), with a trace on request."""
         B, L, d = x.shape
         H, record = self.heads, reading.record
         changes = Changes(intervene, self.index) if intervene else None
@@ -196,7 +196,7 @@ class Attention(AttentionCore):
     def _build_scores(
         self, x: Tensor, reading: AttentionInputs, log_gate: Tensor | None, lexical: LexicalChanges | None
     ) -> tuple[Tensor, Tensor]:
-        """Return Q' and K' (B, N, H, L, e'): everything that a score is made of."""
+        """Compute queries and keys (B, N, H, L, e'), extended so that their product is the full attention score."""
         B, L, _ = x.shape
         N, H, record = self.components, self.heads, reading.record
         q, k = (p(x).view(B, L, N, H, -1).permute(0, 2, 3, 1, 4) for p in (self.query, self.key))  # (B, N, H, L, e)
@@ -219,7 +219,7 @@ class Attention(AttentionCore):
         return found
 
     def _log_gate(self, x: Tensor, reading: AttentionInputs, changes: Changes | None) -> Tensor | None:
-        """Return (B, L): 0 at a class token, and where an intervention closes the gate, which the key mask does."""
+        """Compute the log of each key's gate (B, L); 0 at a class token and where an intervention closes the gate."""
         if self.terms.gate is None:
             return None
         log_gate: Tensor = self.terms.gate(x, reading.polarity, reading.record)
@@ -230,7 +230,7 @@ class Attention(AttentionCore):
 
 
 def append_columns(q: Tensor, k: Tensor, columns: Mapping[str, tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-    """Append columns to q and k (B, N, H, L, e), each broadcast to (B, N, H, L, .)."""
+    """Append columns to queries q and keys k (B, N, H, L, e), so that terms are added to the attention scores."""
     if not columns:
         return q, k
     both = zip((q, k), zip(*columns.values(), strict=True), strict=True)
@@ -238,6 +238,6 @@ def append_columns(q: Tensor, k: Tensor, columns: Mapping[str, tuple[Tensor, Ten
 
 
 def _average_tokens(x: Tensor, keep: Tensor) -> Tensor:
-    """Average x (B, H, L, dv) over the real tokens of each text: (B, H, 1, dv), 0 for a text without tokens."""
+    """Average head outputs (B, H, L, dv) over the real tokens of each text: (B, H, 1, dv), 0 for an empty text."""
     weight = keep.to(x.dtype)[:, None, :, None]
     return (x * weight).sum(2, keepdim=True) / weight.sum(2, keepdim=True).clamp(min=1)

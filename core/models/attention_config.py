@@ -1,4 +1,4 @@
-"""The settings of an attention, each with its description in words, as an equation and in size.
+"""The settings of an attention layer, each with a description, its term in the equation and its size.
 
 A new term is a field here, a function that describes it, its line in `TERMS`, and the module that computes it: the
 pages, the diagram, the equation and the error messages follow. Imports no torch.
@@ -19,7 +19,7 @@ Constraint = Literal["01", "pm1", "pos", "free"]
 
 
 class LambdaRange(NamedTuple):
-    """A range of lambda: its notation, the function that keeps lambda in it, and possible starting values."""
+    """An allowed range of λ: notation, the function that keeps λ in it, and the range of starting values."""
 
     interval: str  # In LaTeX
     function: str  # In LaTeX; `core.models.mixing` computes it
@@ -28,12 +28,12 @@ class LambdaRange(NamedTuple):
 
     @property
     def plain(self) -> str:
-        """Return the interval without LaTeX, as the papers' tables write it."""
+        """Return the range of λ as plain text without LaTeX, such as [0,∞)."""
         return self.interval.replace(r"\infty", "∞")
 
     @property
     def words(self) -> str:
-        """Return the interval for a sentence, with a real minus sign."""
+        """Return the range of λ as text for a sentence, with a typographic minus sign."""
         return self.plain.replace("-", "−")
 
 
@@ -75,7 +75,7 @@ def _require_additive(what: str) -> Need:
 
 @dataclass(frozen=True)
 class AttentionConfig:
-    """The settings of an attention out = (sum_i c_i softmax(score_i + bias)) V: components, coefficients, scores."""
+    """The settings of an attention layer: its maps (components), how they are combined, and terms of the scores."""
 
     heads: int = setting(4, "heads", SCORES, within=(1, 1024))
     qk_width: Literal["full", "half"] = setting(
@@ -296,7 +296,7 @@ class AttentionConfig:
             raise ConfigError(f"{name}: {low:g} to {high:g} with this rule for lambda; the nearest is {near}")
 
     def _check_places(self) -> None:
-        """Check the window, the component of sigma and its heads, which need more than a range."""
+        """Check the attention's window size, and the map and heads of the lexical term; raises ConfigError."""
         if not 0 <= self.window <= WIDEST or self.window % 2:
             raise ConfigError(
                 f"model.attention.window={self.window!s:.40}: an even number, half on each side (0: all see all); "
@@ -314,7 +314,7 @@ class AttentionConfig:
 
     @property
     def start(self) -> float | None:
-        """Return `lambda_start` as a number; None where the paper determines it."""
+        """Return the starting value of λ as a number; None where the paper determines it."""
         try:
             value = float(self.lambda_start)
         except ValueError:
@@ -323,31 +323,31 @@ class AttentionConfig:
 
     @property
     def of_token(self) -> bool:
-        """Return whether lambda is one per token."""
+        """Return whether the attention has a separate λ for each token."""
         return self.lambda_input or self.mixing == "differential-v2"
 
     @property
     def subtracts(self) -> bool:
-        """Return whether its second map is subtracted from the first."""
+        """Return whether the second attention map is subtracted from the first."""
         return self.mixing.startswith("differential")
 
     @property
     def superscript(self) -> str:
-        """Return the superscript that distinguishes queries and keys of the maps, in LaTeX."""
+        """Return the LaTeX superscript for queries and keys of several attention maps; empty for one map."""
         return "^{(n)}" if self.components > 1 else ""
 
     @property
     def lambda_sets(self) -> int:
-        """Return the number of lambdas of a layer and component."""
+        """Return how many λ each attention map of a layer has: one, or one per head."""
         return self.heads if self.lambda_per_head else 1
 
     def get_qk_width(self, width: int) -> int:
-        """Return the total width of the queries of one component in a model of this width."""
+        """Return the total width of the queries of one attention map (component) for a model width."""
         return width // 2 if self.qk_width == "half" else width
 
 
 def list_terms(part: AttentionConfig, width: int) -> tuple[Term, ...]:
-    """List the terms of a score and of visibility, in the order in which they act; `width` is the model's d."""
+    """List the terms of the attention scores and of the window, in the order in which they act."""
     return tuple(term for say in TERMS if (term := say(part, width)))
 
 
@@ -427,7 +427,7 @@ def _describe_lexicons(part: AttentionConfig) -> str:
 
 
 def _define_sigma(part: AttentionConfig) -> EquationLine:
-    """Define sigma as a line of the equation."""
+    """Write the equation line that defines the lexical term sigma."""
     learned = " The strength s is learned" * part.learn_strength
     known = r",\quad \rho=(\rho^{+},\rho^{0},\rho^{-})"
     if part.lexicons == 1:
@@ -443,7 +443,7 @@ def _define_sigma(part: AttentionConfig) -> EquationLine:
 
 
 def _describe_reach(part: AttentionConfig) -> tuple[str, str]:
-    """Describe which heads and maps sigma reaches, in words and as a condition of the equation."""
+    """Describe which heads and attention maps the lexical term reaches, in words and as a LaTeX condition."""
     last, one = part.lexical_heads == "last", part.lexical_component >= 0
     heads = {"all": "all heads", "last": "the last head", "apart": "each lexicon in heads of its own"}
     words = heads[part.lexical_heads] + f" of map {part.lexical_component + 1}" * one

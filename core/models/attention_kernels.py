@@ -1,4 +1,4 @@
-"""Two of three functions that compute attention: out = (sum_i c_i softmax(q_i k_i^T)) v; the third is `attend_banded`.
+"""Functions that compute attention out = (sum_i c_i softmax(q_i k_i^T)) v, explicitly or fused.
 
 The steps before (projections, factors folded into q) and after them (head norm, output map) are shared, so that
 training and explanation agree.
@@ -29,7 +29,7 @@ BUFFER_BYTES = 3_000_000  # One score buffer of the combined kernel; small enoug
 def attend_explicit(
     q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Tensor, support: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Return out and the maps (B, N, H, L, L), each row a distribution over the kept keys: the path of the trace."""
+    """Compute attention outputs and return them with all attention maps (B, N, H, L, L), for traces."""
     bias, some = _build_mask(_find_visible_keys(keep, support), q.dtype)
     maps = (q @ k.transpose(-1, -2) + bias[:, None]).softmax(-1) * some[:, None]
     out = (coefficients * maps).sum(1) @ v
@@ -39,7 +39,7 @@ def attend_explicit(
 def attend_fused(
     q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Tensor, support: Tensor | None = None
 ) -> Tensor:
-    """Compute attention without storing whole maps: the path of training and evaluation.
+    """Compute attention outputs without storing whole attention maps, for training and evaluation.
 
     The kernel is the fastest for these shapes on this device; the result does not depend on it.
     """
@@ -56,13 +56,13 @@ def attend_fused(
 
 
 def _find_visible_keys(keep: Tensor, support: Tensor | None) -> Tensor:
-    """Return which keys a query may see: (B, 1, 1, L) where all queries see the same, else (B, 1, L, L)."""
+    """Return which keys each query may see: (B, 1, 1, L) if it is the same for all queries, else (B, 1, L, L)."""
     keys = keep[:, None, None]
     return keys if support is None else keys & support[:, None]
 
 
 def _build_mask(allowed: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Return an additive bias (0 or -inf, shaped as `allowed`) and a factor (B, 1, 1|L, 1), 0 for queries without keys.
+    """Return an attention mask as additive bias (0 or -inf), and a factor that is 0 for queries without keys.
 
     Softmax over -inf alone would be NaN, so such a query gets no bias and is multiplied away instead.
     """
@@ -72,7 +72,7 @@ def _build_mask(allowed: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
 
 
 def _compute_stacked(q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, allowed: Tensor) -> Tensor:
-    """Compute the components as extra heads of one fused call.
+    """Compute attention with the components (maps) as extra heads of one fused torch call.
 
     The fused CPU kernel refuses d_qk != d_v and would silently build L x L maps, so both are zero-padded to the larger.
     """
@@ -87,7 +87,7 @@ def _compute_stacked(q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, allo
 
 
 class _Combined(torch.autograd.Function):
-    """Maps of a few texts at a time, combined before ONE product with v; recomputed in backward, never stored.
+    """The attention kernel that combines the maps of a few texts before one product with v, and stores no map.
 
     With A_i = softmax(q_i k_i^T + bias), P = sum_i c_i A_i, out = P v and g = dout v^T:
     dc_i = rowsum(g * A_i), dS_i = c_i A_i (g - dc_i), dv = P^T dout.
@@ -95,7 +95,7 @@ class _Combined(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, c: Tensor, bias: Tensor) -> Tensor:
-        """Compute the output from the combined maps, block by block."""
+        """Compute the attention outputs block by block of texts, from the combined maps."""
         q, k, c = (x.transpose(0, 1).contiguous() for x in (q, k, c))  # (N, B, H, L, .)
         v = v.contiguous()
         ctx.save_for_backward(q, k, v, c, bias)
@@ -108,7 +108,7 @@ class _Combined(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
-        """Compute the gradients, with the maps of each block computed again."""
+        """Compute the gradients of attention block by block, with the maps computed again."""
         q, k, v, c, bias = ctx.saved_tensors
         dout = dout.contiguous()
         dq, dk, dv, dc = (torch.empty_like(x) for x in (q, k, v, c))
@@ -127,7 +127,7 @@ class _Combined(torch.autograd.Function):
 
 
 def _iterate_blocks(q: Tensor, k: Tensor, bias: Tensor) -> Any:
-    """Yield (slice of texts, list of N maps (texts * H, L, L)); the maps live in buffers that the next block reuses."""
+    """Yield blocks of texts with their N attention maps; the next block reuses the memory of the maps."""
     N, B, H, L, _ = q.shape
     size = max(1, min(B, BUFFER_BYTES // (H * L * L * q.element_size())))
     buffers = q.new_empty(N, size * H, L, L)
@@ -144,7 +144,7 @@ def _iterate_blocks(q: Tensor, k: Tensor, bias: Tensor) -> Any:
 
 
 def combine_maps(maps: list[Tensor], weights: Tensor, keep_maps: bool = False) -> Tensor:
-    """Return sum_i c_i A_i of N maps (rows, L, keys) and weights (N, rows, L, 1); overwrites the first unless kept."""
+    """Return the weighted sum of N attention maps (rows, L, keys); overwrites the first map unless `keep_maps`."""
     combined = maps[0] * weights[0] if keep_maps else maps[0].mul_(weights[0])
     for attention, weight in zip(maps[1:], weights[1:], strict=True):
         combined.addcmul_(attention, weight.expand_as(attention))

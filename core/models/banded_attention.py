@@ -1,4 +1,4 @@
-"""Banded attention at linear cost: the result of `attend_explicit` with a support mask, without L x L tensors.
+"""Attention over a window and global tokens at linear cost, without L x L matrices.
 
 The few global queries see every key and are computed separately; no key is gathered per block of queries.
 
@@ -34,7 +34,7 @@ BUFFER_BYTES = 2_000_000
 
 @dataclass(frozen=True)
 class Blocks:
-    """B texts of L tokens, H heads, cut into blocks of C."""
+    """The layout of queries and keys in blocks for banded attention: B texts of L tokens, H heads, blocks of C."""
 
     texts: int
     heads: int
@@ -44,42 +44,42 @@ class Blocks:
 
     @staticmethod
     def from_queries(q: Tensor, positions: Tensor, half: int) -> Blocks:
-        """Return the blocks of queries (B, N, H, L, e)."""
+        """Return the block layout for queries (B, N, H, L, e), global token positions and half a window."""
         B, _, H, L, _ = q.shape
         return Blocks(B, H, L, half, positions)
 
     @property
     def size(self) -> int:
-        """Return C: at least half a window, so that a stretch reaches no further than the next units."""
+        """Return the block size C in tokens, at least half a window so that a block sees only its neighbours."""
         return max(BLOCK, self.half)
 
     @property
     def shared(self) -> int:
-        """Return G, the number of global tokens."""
+        """Return G, the number of global tokens of a text in banded attention."""
         return self.positions.shape[1]
 
     @property
     def per_text(self) -> int:
-        """Return the number of blocks of one text and head; the last may be partly empty."""
+        """Return the number of blocks per text and head; the last may be partly empty."""
         return -(-self.length // self.size)
 
     @property
     def stretch(self) -> int:
-        """Return S: the number of keys laid out for one block."""
+        """Return S, the number of keys laid out for one block: its own, its neighbours' and the global ones."""
         return self.size + 2 * self.half + 2 * self.shared
 
     def split_blocks(self, x: Tensor) -> Tensor:
-        """Reshape (B, N, H, L, e) to (N, M, C, e), zeros behind every text."""
+        """Split tokens (B, N, H, L, e) into blocks (N, M, C, e), with zeros after the end of each text."""
         rows = F.pad(x.permute(1, 2, 0, 3, 4), (0, 0, 0, self.per_text * self.size - self.length))
         return rows.reshape(x.shape[1], -1, self.size, x.shape[-1])
 
     def join_blocks(self, x: Tensor) -> Tensor:
-        """Invert `split_blocks`."""
+        """Join blocks (N, M, C, e) back to tokens (B, N, H, L, e), the inverse of `split_blocks`."""
         rows = x.reshape(x.shape[0], self.heads, self.texts, -1, x.shape[-1])
         return rows[..., : self.length, :].permute(2, 0, 1, 3, 4)
 
     def build_units(self, x: Tensor) -> Tensor:
-        """Reshape (B, N, H, L, e) to (N, M + 2, C + G, e): blocks, then globals; zeros in the first and last."""
+        """Lay out keys (B, N, H, L, e) in units of a block's keys and the global keys: (N, M + 2, C + G, e)."""
         B, N, H, L, e = x.shape
         C, full = self.size, L // self.size
         buffer = x.new_zeros(N, H * B * self.per_text + 2, C + self.shared, e)
@@ -92,7 +92,7 @@ class Blocks:
         return buffer
 
     def merge_units(self, units: Tensor) -> Tensor:
-        """Map the gradient of `build_units` back to tokens; places that the bias masks contribute 0."""
+        """Sum the gradients of units (blocks' keys with global keys) back to tokens; masked places contribute 0."""
         inner = units[:, 1:-1]
         own = self.join_blocks(inner[:, :, : self.size])
         copies = inner[:, :, self.size :].unflatten(1, (self.heads, self.texts, self.per_text)).sum(3)
@@ -100,18 +100,18 @@ class Blocks:
         return own.scatter_add(3, self._locate_globals()[:, None, None].expand_as(shared), shared)
 
     def get_stretches(self, units: Tensor) -> Tensor:
-        """Return (M + 2, C + G, e) as overlapping views (M, e, S), one for each block."""
+        """Return for each block a view (e, S) of all keys that it may see, without copying."""
         return units.flatten(0, 1)[self.size - self.half :].unfold(0, self.stretch, self.size + self.shared)
 
     def add_gradients(self, units: Tensor, part: slice, grad: Tensor) -> None:
-        """Add the gradients (m, S, e) of some stretches to the units under them."""
+        """Add the gradients (m, S, e) of the keys seen by some blocks to the units that they overlap."""
         before, _, own, behind = grad.split([self.half, self.shared, self.size + self.shared, self.half], 1)
         units[part, self.size - self.half : self.size] += before
         units[part.start + 1 : part.stop + 1] += own
         units[part.start + 2 : part.stop + 2, : self.half] += behind
 
     def compute_bias(self, keep: Tensor, dtype: torch.dtype) -> Tensor:
-        """Return (B blocks, C, S), the same for all heads: 0 once for each visible key, else so low that it weighs 0.
+        """Return the additive mask of banded attention, (B blocks, C, S): 0 for visible keys, else very low.
 
         Finite, since with -inf a block of padding would be NaN.
         """
@@ -133,7 +133,7 @@ class Blocks:
         return torch.zeros(visible.shape, dtype=dtype, device=keep.device).masked_fill_(~visible, low)
 
     def iterate_maps(self, queries: Tensor, units: Tensor, bias: Tensor) -> Iterator[tuple[slice, list[Tensor]]]:
-        """Yield slices of the M blocks, each with N maps (m, C, S): softmax of queries (N, M, C, e) · keys + bias.
+        """Yield slices of the M blocks, each with the N attention maps (m, C, S) of its queries and visible keys.
 
         The next step reuses the memory.
         """
@@ -153,12 +153,12 @@ class Blocks:
             yield part, maps
 
     def _locate_globals(self) -> Tensor:
-        """Return (B, G, 1): the positions of the globals; an absent one is at 0, which `bias` closes."""
+        """Return the positions of the global tokens, (B, G, 1); an absent one is set to 0 and masked elsewhere."""
         return self.positions.clamp_min(0)[..., None]
 
 
 def _split_range(count: int, period: int, most: int) -> list[slice]:
-    """Split 0 … count into slices of about `most`: either whole periods, or equal shares of one."""
+    """Split the range 0 … count into slices of at most about `most`, aligned with multiples of `period`."""
     if most >= period:
         step = most // period * period
         return [slice(start, min(start + step, count)) for start in range(0, count, step)]
@@ -174,7 +174,7 @@ def _split_range(count: int, period: int, most: int) -> list[slice]:
 def attend_banded(
     q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Tensor, positions: Tensor, *, window: int
 ) -> Tensor:
-    """Compute attention over a window and global tokens: time and memory grow with L, not with its square.
+    """Compute attention over a window and global tokens, with time and memory linear in the text length L.
 
     Shapes as in `attention_kernels.py`; a key may be False in `keep` anywhere, not only in padding. `positions` (B, G)
     come from `sparse_mask.draw_global_positions`; `window` is the even number of keys that a query sees besides its
@@ -201,13 +201,13 @@ def attend_banded(
 
 
 def _has_visible_key(keep: Tensor, everywhere: Tensor, half: int) -> Tensor:
-    """Return (B, L) bool: a local or a global key of this query is kept."""
+    """Return for each query (B, L) whether any local or global key that it may see is kept."""
     near = F.max_pool1d(keep.float(), 2 * half + 1, stride=1, padding=half) > 0
     return near | (keep & everywhere).any(1, keepdim=True)
 
 
 class _Banded(torch.autograd.Function):
-    """The local queries, some blocks at a time in buffers; maps are recomputed in backward, never stored.
+    """The attention of local (not global) queries, computed block by block and again in the backward pass.
 
     As in `attention_kernels._Combined`, with A_i = softmax(q_i k_i^T + bias), P = sum_i c_i A_i, out = P v and
     g = dout v^T: dc_i = rowsum(g * A_i), dS_i = c_i A_i (g - dc_i), dv = P^T dout.
@@ -217,7 +217,7 @@ class _Banded(torch.autograd.Function):
     def forward(
         ctx: Any, q: Tensor, k: Tensor, v: Tensor, c: Tensor, keep: Tensor, positions: Tensor, half: int
     ) -> Tensor:
-        """Compute the output of the local queries, part by part."""
+        """Compute the attention outputs of the local queries, some blocks at a time."""
         ctx.save_for_backward(q, k, v, c, keep, positions)
         ctx.half = half
         blocks = Blocks.from_queries(q, positions, half)
@@ -231,7 +231,7 @@ class _Banded(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
-        """Compute the gradients, with the maps of each part computed again."""
+        """Compute the gradients of banded attention, some blocks at a time, with the maps computed again."""
         q, k, v, c, keep, positions = ctx.saved_tensors
         blocks = Blocks.from_queries(q, positions, ctx.half)
         queries, weights, grad_out = (

@@ -1,4 +1,4 @@
-"""Models without attention: BiLSTM, CNN, a lexicon, and TF-IDF with a linear layer; none has a head, map or lambda."""
+"""Baseline models without attention: BiLSTM, CNN, lexicon, and TF-IDF with a linear layer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.models.trace import Batch, HeadTrace, Intervene, Intervention, Output,
 
 
 class Plain(nn.Module):
-    """A classifier without attention: input and output of every other model, but no head, component or lambda."""
+    """A classifier without attention, with the interface of the encoder but no attention heads, maps or λ."""
 
     provides: frozenset[str]
     scale = 1.0  # Of the embedding, where there is one
@@ -28,19 +28,19 @@ class Plain(nn.Module):
     mark: int | None = None  # The id that stands between the texts of a pair; None: it reads single texts
 
     def get_lambdas(self) -> list[Tensor | None]:
-        """Return an empty list: there are no layers with a lambda."""
+        """Return an empty list, as a model without attention has no λ."""
         return []
 
     def name_lambda_parameters(self) -> set[str]:
-        """Return an empty set: no parameter makes a lambda."""
+        """Return an empty set, as a model without attention has no parameters of λ."""
         return set()
 
     def get_scalars(self) -> dict[str, list[float]]:
-        """Return an empty dictionary: no learned number has a meaning of its own."""
+        """Return an empty dictionary, as a model without attention has no learned scalars to show."""
         return {}
 
     def check_call(self, *, trace: bool, intervene: Intervene) -> None:
-        """Raise RuntimeError for a trace in training mode, InputError where an intervention would change something."""
+        """Check a call of a model without attention: it allows no trace in training mode, and no interventions."""
         if trace and self.training:
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")
         changes = (intervene,) if isinstance(intervene, Intervention) else intervene or ()
@@ -49,7 +49,7 @@ class Plain(nn.Module):
 
 
 class ReadsVectors(Plain):
-    """A baseline of an embedding, one vector of the text (`pool_tokens`), dropout and a head; padding is never read.
+    """A baseline with word embeddings, pooled to one text vector, then dropout and a head; padding is ignored.
 
     `segments` gives the vector added to tokens of the first or the second text of a pair; None: no such vector.
     """
@@ -63,16 +63,16 @@ class ReadsVectors(Plain):
 
     @property
     def mark(self) -> int | None:  # type: ignore[override]
-        """Return the id between the texts of a pair; None: the model reads single texts."""
+        """Return the id of the separator between the texts of a pair; None if the model reads single texts."""
         return None if self.segments is None else MARK
 
     def embed_tokens(self, batch: Batch) -> Tensor:
-        """Return (B, L, d): the vector of each token, without the vector of its segment."""
+        """Return the word embedding (B, L, d) of each token, without the vector of its segment."""
         found: Tensor = self.embedding(batch.ids)
         return found
 
     def pool_tokens(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
-        """Pool x (B, L, d), keep (B, L) to the head's input (B, d'), and return the convolutions by kernel width."""
+        """Pool token vectors x (B, L, d) to a text vector (B, d'); also return convolutions by kernel width."""
         raise NotImplementedError
 
     def forward(
@@ -84,7 +84,7 @@ class ReadsVectors(Plain):
         embedded: Tensor | None = None,
         record: Record = SILENT,
     ) -> Output:
-        """Classify a batch; a trace holds embeddings and convolutions, `embedded` replaces `embed_tokens(batch)`.
+        """Classify a batch of texts; `embedded` replaces the word embeddings, and `trace` adds inner values.
 
         Raises:
             RuntimeError: if a trace is asked for in training mode.
@@ -102,7 +102,7 @@ class ReadsVectors(Plain):
 
 
 class BiLSTM(ReadsVectors):
-    """A bidirectional LSTM: embedding → [state after the last token; state after the first, backwards] → head.
+    """A bidirectional LSTM classifier: embedding → [last forward state; first backward state] → head.
 
     A text without tokens has a state of zeros. Each layer but the first reads both directions of the one below. Dropout
     stands after the embedding, between layers, and before the head, which reads 2 * states numbers.
@@ -117,7 +117,7 @@ class BiLSTM(ReadsVectors):
         self.dropout, self.head = Dropout(dropout), head
 
     def pool_tokens(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
-        """Return (B, 2 * states): the top layer's last states, forward first."""
+        """Return the last LSTM states of the top layer as text vector, (B, 2 * states), forward first."""
         lengths = keep.sum(1)
         packed = pack_padded_sequence(
             self.dropout(x), lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False
@@ -131,7 +131,7 @@ class BiLSTM(ReadsVectors):
 
 
 class ConvolutionClassifier(ReadsVectors):
-    """A CNN: embedding → convolutions of several widths → ReLU → maximum over the tokens → head (Kim, 2014).
+    """A CNN text classifier (Kim, 2014): embedding → convolutions → ReLU → maximum over tokens → head.
 
     There is one window at each token, which reads zeros beyond the text; so a text may be shorter than a window. A text
     without tokens has zeros. The head reads len(kernels) * channels numbers, after dropout.
@@ -148,7 +148,7 @@ class ConvolutionClassifier(ReadsVectors):
         self.dropout, self.head = Dropout(dropout), head
 
     def pool_tokens(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
-        """Return (B, kernels * channels): the maximum of each filter; and (B, L, channels) of each width."""
+        """Return each filter's maximum over the tokens, (B, kernels * channels), and the convolutions by width."""
         away = ~keep[..., None]
         branches = {int(k): F.relu(branch(x, keep)).masked_fill(away, 0) for k, branch in self.branches.items()}
         if record:
@@ -159,7 +159,7 @@ class ConvolutionClassifier(ReadsVectors):
 
 
 class LexiconClassifier(Plain):
-    """A linear model of valences: logits = W · [sum, mean] + b; a token's valence is positive - negative.
+    """A linear classifier of the sum and mean of word valences (positive minus negative) from a lexicon.
 
     The valence of a token that the lexicon does not know is 0, and so are both features of a text without tokens. Of
     several lexicons valences are added.
@@ -173,7 +173,7 @@ class LexiconClassifier(Plain):
         self.bias = nn.Parameter(torch.zeros(classes))
 
     def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervene = None) -> Output:
-        """Classify a batch; `pooled` is (B, 2), and a trace holds the valences.
+        """Classify a batch of texts by their valences; `pooled` is (B, 2), and a trace holds the valences.
 
         Raises:
             RuntimeError: if the batch carries no polarities, or a trace is asked for in training mode.
@@ -186,19 +186,19 @@ class LexiconClassifier(Plain):
         return Output(features @ self.weight + self.bias, features, seen)
 
     def compute_features(self, batch: Batch) -> Tensor:
-        """Return (B, 2): sum and mean of the valences of a text's tokens; RuntimeError without polarities."""
+        """Return the sum and mean of each text's word valences, (B, 2); RuntimeError without polarities."""
         total = self._compute_valences(batch).sum(1)
         return torch.stack([total, total / batch.keep.sum(1).clamp(min=1)], 1)
 
     def _compute_valences(self, batch: Batch) -> Tensor:
-        """Return (B, L): positive minus negative, from -1 to 1 of each lexicon; 0 where padded."""
+        """Return the valence of each token, (B, L): positive minus negative polarity, 0 at padding."""
         if batch.polarity is None:
             raise RuntimeError("a lexicon baseline needs the polarity of the tokens")
         return compute_valence(batch.polarity).to(self.weight) * batch.keep
 
 
 class BagOfNgrams(Plain):
-    """A linear model of TF-IDF: logits = W · x / |x| + b with x_g = (1 + ln count_g) · idf_g, as in scikit-learn.
+    """A linear classifier of TF-IDF features, weighted as in scikit-learn: (1 + ln count) · idf, unit length.
 
     The ids of a text are its known n-grams, repetitions kept, in any order. Nothing of size B × vocabulary is made.
     """
@@ -212,7 +212,7 @@ class BagOfNgrams(Plain):
         self.bias = nn.Parameter(torch.zeros(classes))
 
     def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervene = None) -> Output:
-        """Classify a batch; the model has nothing to trace or to change, and `pooled` is the logits."""
+        """Classify a batch of texts by TF-IDF; nothing can be traced or changed, and `pooled` is the logits."""
         self.check_call(trace=trace, intervene=intervene)
         rows, grams, values = self._compute_features(batch)
         starts = torch.searchsorted(rows, torch.arange(len(batch.ids), device=rows.device))
@@ -220,11 +220,11 @@ class BagOfNgrams(Plain):
         return Output(logits=logits, pooled=logits)
 
     def _compute_features(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Return row of a text, row of the weights and value, sorted by the first; each (M,)."""
+        """Return the nonzero TF-IDF features of a batch as text row, weight row and value, each (M,)."""
         return self._weigh_ngrams(batch)
 
     def _weigh_ngrams(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Return row, n-gram and normalised TF-IDF value of each distinct n-gram, sorted by row; each (M,)."""
+        """Return the text row, n-gram and TF-IDF value of each distinct n-gram in a batch, each (M,)."""
         vocabulary = len(self.get_buffer("idf"))
         row = torch.arange(len(batch.ids), device=batch.ids.device)[:, None]
         keys, counts = torch.unique((row * vocabulary + batch.ids)[batch.keep], return_counts=True)
@@ -235,7 +235,7 @@ class BagOfNgrams(Plain):
 
 
 class BagOfPairs(BagOfNgrams):
-    """A linear model of pairs: logits = W · [a, b, |a − b|, a · b] + b with the unit TF-IDF rows a, b of the texts.
+    """A linear classifier of text pairs, with features [a, b, |a − b|, a · b] from the texts' TF-IDF rows a, b.
 
     What both texts have stands in the product, what one of them has alone in the difference: a linear layer over the
     n-grams of both together could compare nothing. The first n-gram is the mark.

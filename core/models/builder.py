@@ -1,4 +1,4 @@
-"""The builder of models: the only reader of `ModelConfig`."""
+"""The builder that makes a PyTorch model from the settings in `ModelConfig`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def build_model(
     pairs: bool = False,
     each_token: bool = False,
 ) -> Model:
-    """Build a model with fresh weights, drawn from torch's global generator.
+    """Build a model from its settings with fresh weights, drawn from torch's global generator.
 
     Args:
         config: every choice of the architecture.
@@ -86,13 +86,13 @@ def build_model(
 
 
 def _build_segments(config: ModelConfig, pairs: bool) -> Segments | None:
-    """Return the segment vectors of pairs, as large as words and positions; None for single texts, without a draw."""
+    """Build the vectors that mark the first and second text of a pair; None for single texts."""
     std = 1.0 if config.family == "encoder" else 1 / math.sqrt(config.width)
     return Segments(width=config.width, std=std) if pairs else None
 
 
 def check_token_tagging(config: ModelConfig) -> None:
-    """Raise ConfigError, with the nearest valid choice, for a model that cannot classify single tokens."""
+    """Raise ConfigError, with the nearest valid choice, for a model that cannot tag single tokens."""
     if not config.layered:
         raise ConfigError(
             f"model.family={config.family}: it classifies whole texts, and here each word has a tag; choose "
@@ -256,7 +256,7 @@ def _build_feedforward(config: ModelConfig) -> nn.Module:
 
 
 def _initialize_weights(model: EncoderClassifier) -> None:
-    """Draw Xavier-uniform weights, each component's projection on its own; zero biases; embedding N(0, 1/d)."""
+    """Initialise an encoder's weights: Xavier-uniform for each attention map, zero biases, embeddings N(0, 1/d)."""
     width = model.embedding.embedding_dim
     nn.init.normal_(model.embedding.weight, std=1 / math.sqrt(width))
     if model.ngrams is not None:

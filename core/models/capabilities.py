@@ -1,4 +1,4 @@
-"""Capabilities of a model: pages ask for these names, never for a family or a paper. Imports no torch."""
+"""The capabilities of a model (such as maps, lambda, gates), which pages check to choose views. Imports no torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEAD, EMBEDDING = "head", "embedding"
 
 
 def list_spaces(config: ModelConfig) -> tuple[str, ...]:
-    """List where a text has one vector: the head's input first, then from the bottom up; no layer without attention.
+    """List the stages where a model has a vector for a text: head input, embedding, and each layer, if any.
 
     Of `embedding`, `layer 1` … it is the mean over the tokens.
     """
@@ -31,7 +31,7 @@ def list_spaces(config: ModelConfig) -> tuple[str, ...]:
 
 
 def list_capabilities(config: ModelConfig) -> frozenset[str]:
-    """Return the names of a configuration's capabilities.
+    """Return the capabilities of a model configuration, which tell pages what can be shown.
 
     maps, embedding (vectors of words, which enter), hidden (vectors of tokens), pooled (of texts), lambda,
     token-lambda, gates, lexical, temperature, support, positions, tags, polarity, branches, head-maps, ngrams

@@ -1,4 +1,4 @@
-"""Orthogonal choices of a model, as plain data. Imports no torch, so pages and run lists stay quick."""
+"""The settings of a model architecture, as plain data. Imports no torch, so that pages and run lists stay fast."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ NORM = Need(lambda model: model.norm != "none", "no effect without a norm; choos
 
 @dataclass(frozen=True)
 class HeadConfig:
-    """The settings from token vectors to logits. With everything off: pooling and one linear map."""
+    """The settings of a model's head, from token vectors to logits. By default pooling and one linear map."""
 
     kernels: str = setting(
         "",
@@ -92,11 +92,11 @@ class HeadConfig:
 
     @property
     def linear(self) -> bool:
-        """Return whether the head is only pooling and one linear map."""
+        """Return whether the model's head is only pooling and one linear map."""
         return not (self.kernels or self.attention_heads or self.dense)
 
     def parse_widths(self) -> tuple[int, ...]:
-        """Return the kernel widths; ConfigError unless they are different whole numbers from 1 to 31."""
+        """Return the kernel widths of the head's convolutions; ConfigError unless distinct, from 1 to 31."""
         parts = [part.strip() for part in self.kernels.split(",")] if self.kernels.strip() else []
         known = all(part.isascii() and part.isdigit() and len(part) <= 2 and 1 <= int(part) <= 31 for part in parts)
         if not known or len(set(map(int, parts))) < len(parts):
@@ -107,7 +107,7 @@ class HeadConfig:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """One classifier: an encoder (tokens, positions, layers, pooling, head), or a baseline without attention."""
+    """The settings of a model: an encoder (tokens, positions, layers, pooling, head), or a baseline."""
 
     family: Family = setting(
         "encoder",
@@ -201,7 +201,7 @@ class ModelConfig:
             self._check_backbone()
 
     def _check_family(self) -> None:
-        """Refuse a setting that would have no effect on this family."""
+        """Raise ConfigError for a setting that has no effect on the chosen family of models."""
         read = READS[self.family]
         for each in collect_settings(ModelConfig):
             if (
@@ -246,7 +246,7 @@ class ModelConfig:
             )
 
     def _check_head(self) -> None:
-        """Check that the heads of the head's attention divide d + kernels * channels."""
+        """Check that the number of attention heads in the model's head divides its input width."""
         joined = self.width + len(self.head.parse_widths()) * self.head.channels
         heads = self.head.attention_heads
         if heads and joined % heads:
@@ -257,37 +257,37 @@ class ModelConfig:
 
     @property
     def needs_tags(self) -> bool:
-        """Return whether the model reads parts of speech."""
+        """Return whether the model reads part-of-speech tags."""
         return self.position == "polarity-aware" and self.pos_tags
 
     @property
     def needs_lexicon(self) -> bool:
-        """Return whether the model reads a lexicon's polarities."""
+        """Return whether the model reads word polarities from a lexicon."""
         return self.attention.lexical != "none" or self.attention.lexicon_gate or self.family == "lexicon"
 
     @property
     def layered(self) -> bool:
-        """Return whether it has layers of attention heads."""
+        """Return whether the model has layers with attention heads."""
         return self.family in ("encoder", "pretrained")
 
     @property
     def has_lambda(self) -> bool:
-        """Return whether further maps have learned weights."""
+        """Return whether the model has several attention maps per head, weighted by a learned λ."""
         return self.family == "encoder" and self.attention.components > 1
 
     @property
     def normalizes_batches(self) -> bool:
-        """Return whether training uses batch statistics: the convolutions of the head have batch normalisation."""
+        """Return whether the model uses batch normalisation, in the convolutions of its head."""
         return self.layered and bool(self.head.parse_widths())
 
     @property
     def by_steps(self) -> bool:
-        """Return whether it is trained step by step, not solved in closed form."""
+        """Return whether the model is trained step by step with gradients, not fitted by scikit-learn."""
         return self.family in ("encoder", "pretrained", "bilstm", "cnn")
 
 
 def explain_no_effect(name: str, model: ModelConfig) -> str:
-    """Explain why a dotted setting of the model (`attention.gate`) has no effect here; empty: it has one."""
+    """Explain why a model setting such as `attention.gate` has no effect on a model; empty if it has one."""
     if model.family != "encoder" and name != "family" and name not in READS[model.family]:
         return f"no effect on model.family={model.family}"
     room, _, _ = name.rpartition(".")

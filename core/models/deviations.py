@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Departure(NamedTuple):
-    """A difference between a preset and its paper."""
+    """A difference between a preset and its paper, with what the paper says and why."""
 
     what: str
     paper: str  # What the paper says; empty where it leaves this open
@@ -17,7 +17,7 @@ class Departure(NamedTuple):
 
 
 def list_size_deviations(layers: str, width: str) -> tuple[Departure, ...]:
-    """List the size deviations of every small encoder whose paper fine-tunes a large one."""
+    """List how the small encoders differ in size from the large pretrained ones that their papers fine-tune."""
     return (
         Departure("encoder", f"{layers}, pre-trained", "nothing is downloaded", "model.layers"),
         Departure("width", width, "trains on two cores", "model.width"),

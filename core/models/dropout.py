@@ -1,4 +1,4 @@
-"""Fast dropout, and copies of a model with dropout always on or with shuffled weights."""
+"""Fast dropout layers, and copies of a model with dropout always on or with shuffled weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Network = TypeVar("Network", bound=nn.Module)
 
 
 class Dropout(nn.Module):
-    """A dropout layer: zeroes each entry with probability p, 0 ≤ p < 1, scales the rest by 1 / (1 - p); training only.
+    """A dropout layer that zeroes each entry with probability p and scales the rest by 1 / (1 - p), in training only.
 
     On a CPU four entries share one 64-bit draw of torch's global generator (16 bits each), so p is rounded to 1/65536.
     """
@@ -24,7 +24,7 @@ class Dropout(nn.Module):
         self.p = p
 
     def forward(self, x: Tensor) -> Tensor:
-        """Drop entries of a tensor of any shape."""
+        """Set random entries of a tensor of any shape to zero in training mode; return it unchanged otherwise."""
         if not self.training or self.p == 0:
             return x
         if x.device.type != "cpu":
@@ -37,14 +37,14 @@ class Dropout(nn.Module):
 
 
 class ActiveDropout(nn.Module):
-    """A dropout layer that is on in evaluation mode too, with its own generator: other draws are unaffected."""
+    """A dropout layer that is also on in evaluation mode, with a random generator of its own."""
 
     def __init__(self, p: float, generator: torch.Generator) -> None:
         super().__init__()
         self.p, self.generator = p, generator
 
     def forward(self, x: Tensor) -> Tensor:
-        """Drop entries of a tensor of any shape."""
+        """Set random entries of a tensor of any shape to zero, in evaluation mode too."""
         if self.p == 0:
             return x
         kept = torch.rand(x.shape, generator=self.generator).to(x.device) >= self.p
@@ -52,7 +52,7 @@ class ActiveDropout(nn.Module):
 
 
 def activate_dropout(model: Network, seed: int) -> Network:
-    """Return a copy with dropout always on, seeded; the dropout inside torch's own LSTM stays off."""
+    """Return a copy of a model with seeded dropout that is always on, except inside torch's own LSTM."""
     other, generator = copy.deepcopy(model), torch.Generator().manual_seed(seed)
     for module in list(other.modules()):
         for name, child in module.named_children():
@@ -62,7 +62,7 @@ def activate_dropout(model: Network, seed: int) -> Network:
 
 
 def shuffle_weights(model: Network, seed: int) -> Network:
-    """Return a copy in which the numbers of each weight tensor are permuted; buffers are unchanged.
+    """Return a copy of a model with the numbers of each weight tensor shuffled; buffers are unchanged.
 
     Adebayo et al. (2018), "Sanity checks for saliency maps", randomise weights anew; here each tensor keeps its own
     numbers, so that the control is as loud as the model, and a linear model, which begins with zeros, has one too.

@@ -1,4 +1,4 @@
-"""The encoder, from token ids to class logits: embedding and positions, layers, pooling and head."""
+"""The transformer encoder, from token ids to class logits: embedding, positions, layers, pooling and head."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from core.models.trace import Batch, Intervene, Intervention, LayerTrace, Output
 
 
 class Layer(nn.Module):
-    """Attention and feed-forward on residual branches; pre: x + f(norm(x)), post: norm(x + f(x)).
+    """A transformer layer: attention and feed-forward, each as x + f(norm(x)) (pre) or norm(x + f(x)) (post).
 
     There is a norm for each branch, and dropout on the output of both.
     """
@@ -55,7 +55,7 @@ class Layer(nn.Module):
     def forward(
         self, x: Tensor, reading: AttentionInputs, *, trace: bool, intervene: Sequence[Intervention]
     ) -> tuple[Tensor, LayerTrace | None]:
-        """Map x (B, L, d) to (B, L, d) and, on request, the trace."""
+        """Map token vectors x (B, L, d) through a transformer layer to (B, L, d), with a trace on request."""
         before, record = x, reading.record
         inner = self.attention_norm(x) if self.pre else x
         attended, seen = self.attention(inner, reading, trace=trace, intervene=intervene)
@@ -77,7 +77,7 @@ class Layer(nn.Module):
 
 
 class EncoderClassifier(nn.Module):
-    """A small transformer that reads a text and gives one logit per class.
+    """A small transformer encoder that classifies texts, with one logit per class.
 
     `scale` multiplies the embedding: sqrt(d) for a table drawn from N(0, 1/d), so that words and positions weigh
     alike. `positions`, `ngrams` and `segments` give vectors that are added to a token; None: nothing. `final_norm`
@@ -125,7 +125,7 @@ class EncoderClassifier(nn.Module):
         donor: Trace | None = None,
         record: Record = SILENT,
     ) -> Output:
-        """Classify a batch; with `trace`, also return the inner states (evaluation mode only).
+        """Classify a batch of texts; with `trace`, also return the inner states (evaluation mode only).
 
         Args:
             batch: with tags and polarity where the model reads them.
@@ -176,13 +176,13 @@ class EncoderClassifier(nn.Module):
         return Output(logits=logits, pooled=read.pooled, trace=shown, similarity=alike)
 
     def _select_tokens(self, logits: Tensor) -> Tensor:
-        """Select the tokens of the texts from the logits (B, L', C) of a completed batch: (B, L, C)."""
+        """Select the logits (B, L, C) of the texts' own tokens from those with class token, (B, L', C)."""
         return logits[:, self.first : logits.shape[1] - self.last]
 
     def embed_tokens(
         self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT
     ) -> Tensor:
-        """Return (B, L, d): the vector of each token, with n-grams (but those that are `off`), without position."""
+        """Return the embedding (B, L, d) of each token, with its character n-grams except those `off`."""
         x: Tensor = self.embedding(batch.ids)
         record("E", x)
         if self.ngrams is not None:
@@ -192,7 +192,7 @@ class EncoderClassifier(nn.Module):
         return x * self.scale
 
     def encode_tokens(self, batch: Batch) -> Tensor:
-        """Return (B, L, d): each token of the batch as the head reads it, without a class token."""
+        """Encode a batch to token vectors (B, L, d) as the head reads them, without the class token."""
         completed, _ = self.complete_batch(batch)
         x, _ = self._run_layers(
             self._build_input(self.embed_tokens(completed), completed), completed, trace=False, intervene=()
@@ -200,15 +200,15 @@ class EncoderClassifier(nn.Module):
         return x[:, self.first :]
 
     def get_lambdas(self) -> list[Tensor | None]:
-        """Return per layer (N-1, S), or None where lambda depends on the input; an empty list for plain attention."""
+        """Return λ per layer, (N-1, S), or None where it depends on the input; empty for a single attention map."""
         return [attention.mixing.get_lambdas() for attention in self._attentions] if "lambda" in self.provides else []
 
     def name_lambda_parameters(self) -> set[str]:
-        """Return the names of the parameters of lambda: they are not decayed (NDT, section on training)."""
+        """Return the names of the parameters of λ, which have no weight decay (NDT, section on training)."""
         return {name for name, _ in self.named_parameters() if ".mixing." in name}
 
     def get_scalars(self) -> dict[str, list[float]]:
-        """Return learned numbers with a meaning of their own: per layer (tau, strength), or one per model (alpha)."""
+        """Return learned scalars by name: one per layer (tau, strength), or one per model (alpha)."""
         found: dict[str, list[float]] = {}
         for attention in self._attentions:
             for name, value in attention.get_scalars().items():
@@ -218,47 +218,47 @@ class EncoderClassifier(nn.Module):
 
     @property
     def components(self) -> int:
-        """Return N, the same in every layer."""
+        """Return N, the number of attention maps per head, the same in every layer."""
         return self._attentions[0].components
 
     @property
     def subtracts(self) -> bool:
-        """Return whether further components are subtracted from the first."""
+        """Return whether the further attention maps are subtracted from the first one."""
         return self._attentions[0].mixing.sign < 0
 
     @property
     def first(self) -> int:
-        """Return the position of a text's first token: behind a class token, if there is one."""
+        """Return the position of a text's first token: 1 after a class token, else 0."""
         return int(self.class_token is not None)
 
     @property
     def last(self) -> int:
-        """Return the number of positions after a text that are not padding."""
+        """Return the number of special tokens after a text, which is 0 without a pretrained encoder."""
         return 0
 
     @property
     def mark(self) -> int | None:
-        """Return the id between the texts of a pair; None: the model reads single texts."""
+        """Return the id of the separator between the texts of a pair; None if the model reads single texts."""
         return None if self.segments is None else MARK
 
     @property
     def width(self) -> int:
-        """Return d."""
+        """Return the model width d, the size of a token vector."""
         return self.embedding.embedding_dim
 
     @property
     def heads(self) -> int:
-        """Return H, the same in every layer."""
+        """Return H, the number of attention heads, the same in every layer."""
         return self._attentions[0].heads
 
     @property
     def lexical(self) -> Lexical:
-        """Return how a lexicon changes the scores."""
+        """Return how a lexicon changes the attention scores: none, add or hadamard."""
         lexical = self._attentions[0].terms.lexical
         return "none" if lexical is None else lexical.kind
 
     def find_depth(self, name: str) -> int:
-        """Return the depth of the parameter of this name: 0 the embedding, then the layers from 1, then the head."""
+        """Return the layer depth of a parameter: 0 for embeddings, then the layers from 1, then the head."""
         if name.startswith(("embedding.", "ngrams.", "positions.", "segments.")) or name == "class_token":
             return 0
         return int(name.split(".")[1]) + 1 if name.startswith("layers.") else len(self.layers) + 1
@@ -268,7 +268,7 @@ class EncoderClassifier(nn.Module):
         return [layer.attention for layer in cast(Iterable[Layer], self.layers)]
 
     def complete_batch(self, batch: Batch) -> tuple[Batch, Tensor]:
-        """Return the batch as the layers read it, and which of its positions are real tokens (B, L)."""
+        """Complete a batch by class token and fixed-length padding, if used; return it and its real tokens (B, L)."""
         if self.fill and batch.ids.shape[1] < self.fill:
             more = self.fill - batch.ids.shape[1]
             grams = None if batch.grams is None else F.pad(batch.grams, (0, 0, 0, more))
@@ -295,7 +295,7 @@ class EncoderClassifier(nn.Module):
         donor: Sequence[LayerTrace] = (),
         record: Record = SILENT,
     ) -> tuple[Tensor, list[Any]]:
-        """Return (B, L, d) after all layers and the last norm, and the trace of each layer or None."""
+        """Return the token vectors (B, L, d) after all layers and the final norm, and each layer's trace or None."""
         reading = AttentionInputs(batch.keep, batch.polarity, self.class_token is not None, tuple(donor))
         seen = []
         for index, layer in enumerate(self.layers):
@@ -315,7 +315,7 @@ class EncoderClassifier(nn.Module):
         off: Sequence[bool] = (),
         record: Record = SILENT,
     ) -> Tensor:
-        """Return x (B, L, d), words replaced by `embedded`, with class token, positions and segments."""
+        """Build the input (B, L, d) of the first layer: embeddings or `embedded`, class token, positions, segments."""
         first = self.first
         if embedded is not None:
             x = torch.cat([x[:, :first], embedded, x[:, first + embedded.shape[1] :]], 1)
@@ -394,7 +394,7 @@ def _check_donor(intervene: Intervention, batch: Batch, donor: Trace | None) -> 
 
 
 def compute_map_similarity(layers: Sequence[LayerTrace], keep: Tensor) -> Tensor:
-    """Return the mean cosine between equal rows of two component maps, over pairs, heads, real queries, layers: ().
+    """Return the mean cosine similarity () between equal rows of a layer's attention maps (diversity penalty).
 
     Raises:
         InputError: fewer than two components, or a text too long for maps.

@@ -1,4 +1,4 @@
-"""The feed-forward parts of a layer."""
+"""The feed-forward parts of a transformer layer: ReLU or GELU, and SwiGLU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS = {"relu": "ReLU", "gelu": "GELU"}
 
 
 class FeedForward(nn.Module):
-    """A feed-forward part: W2 drop(act(W1 x)) with act ReLU or GELU, from width d over `hidden` to d."""
+    """The feed-forward part of a transformer layer: W2 drop(act(W1 x)) with ReLU or GELU."""
 
     def __init__(self, *, width: int, hidden: int, activation: Literal["relu", "gelu"], dropout: float) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class FeedForward(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
-        """Map (B, L, d) to (B, L, d)."""
+        """Map token vectors (B, L, d) through two linear maps with an activation to (B, L, d)."""
         middle = self.activation(self.up(x))
         rewritten = self.down(self.dropout(middle))
         if record:
@@ -35,7 +35,7 @@ class FeedForward(nn.Module):
 
 
 class SwiGLU(nn.Module):
-    """A gated feed-forward part: W2 drop(SiLU(x W1) * x W3) (NDT, eq. 9)."""
+    """The gated feed-forward part of a transformer layer: W2 drop(SiLU(x W1) * x W3) (NDT, eq. 9)."""
 
     def __init__(self, *, width: int, hidden: int, dropout: float) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class SwiGLU(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
-        """Map (B, L, d) to (B, L, d)."""
+        """Map token vectors (B, L, d) through the gated feed-forward part to (B, L, d)."""
         gate, up = F.silu(self.gate(x)), self.up(x)
         middle = gate * up
         rewritten = self.down(self.dropout(middle))

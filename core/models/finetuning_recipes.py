@@ -1,4 +1,4 @@
-"""The papers' fine-tuning settings for the backbones that they build on or compare with. Imports nothing heavy.
+"""The papers' fine-tuning settings for the pretrained encoders that they use. Imports nothing heavy.
 
 Settings that a paper gives are listed with its section; the others are chosen here and marked as such, or are those of
 the preset `pretrained`. Names are those under which the encoders' authors publish them on the hub, as far as we know:
@@ -15,7 +15,7 @@ PRESET = "pretrained"  # What each of them is set on
 
 
 class PaperSetting(NamedTuple):
-    """A setting of a paper."""
+    """The value of a training setting in a paper, with the section that states it."""
 
     value: Any
     where: str  # The section that says so; or that none does, and why this was chosen
@@ -23,7 +23,7 @@ class PaperSetting(NamedTuple):
 
 @dataclass(frozen=True)
 class FineTuning:
-    """One backbone as one paper trains it."""
+    """The settings with which a paper fine-tunes one pretrained encoder."""
 
     paper: str  # Its key in `core.models.presets.PAPERS`
     backbone: str  # OWNER/NAME on the hub

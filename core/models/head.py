@@ -1,4 +1,4 @@
-"""The head, from token vectors to logits: pooling and a linear map, or parts of the head of Inceptive Transformers."""
+"""The head of a model, from token vectors to logits: pooling and a linear map, optionally with convolutions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.models.trace import HeadTrace
 
 
 class HeadOutput(NamedTuple):
-    """The output of a head for a batch."""
+    """The output of a model's head for a batch: logits, pooled vectors and an optional trace."""
 
     logits: Tensor  # (B, C); over tokens (B, L, C)
     pooled: Tensor  # (B, d'): what the classifier read; over tokens the mean of it
@@ -25,7 +25,7 @@ class HeadOutput(NamedTuple):
 
 
 class Head(nn.Linear):
-    """The classifier, a linear map, and the optional parts between it and the token vectors.
+    """The head of a model: optional convolutions, attention and dense layer, then pooling and a linear classifier.
 
     H → R = [H; convolutions of H] → attention over R → pooling → LN(ReLU(P W + b)) → classifier.
 
@@ -76,7 +76,7 @@ class Head(nn.Linear):
     def forward(  # type: ignore[override]
         self, x: Tensor, keep: Tensor, *, trace: bool, record: Record = SILENT
     ) -> HeadOutput:
-        """Map x (B, L, d), keep (B, L) to logits and pooled vector; with `trace`, also branches and maps."""
+        """Map token vectors x (B, L, d) to logits and a pooled text vector, with a trace on request."""
         x = self.dropout(x)
         branches = {int(kernel): branch(x, keep) for kernel, branch in self.branches.items()}
         x = torch.cat([x, *branches.values()], -1)
@@ -105,7 +105,7 @@ class Head(nn.Linear):
 
 
 class Convolution(nn.Conv1d):
-    """A convolution Y_i = sum_j W_j H_{i + j - (k - 1) // 2} + b: k tokens around each token, from d to c channels.
+    """A convolution over k tokens: Y_i = sum_j W_j H_{i + j - (k - 1) // 2} + b, from d to c channels.
 
     The output is as long as the text: (k - 1) // 2 zeros stand before it and k // 2 behind it, so that an even width
     looks one token further to the right. Padded positions count as such zeros.
@@ -116,13 +116,13 @@ class Convolution(nn.Conv1d):
         self.margins = (kernel - 1) // 2, kernel // 2
 
     def forward(self, x: Tensor, keep: Tensor) -> Tensor:  # type: ignore[override]
-        """Map x (B, L, d), keep (B, L) to (B, L, c); values at padded places have no meaning."""
+        """Apply the convolution to token vectors x (B, L, d): (B, L, c); values at padding have no meaning."""
         real = x.masked_fill(~keep[..., None], 0).transpose(1, 2)
         return super().forward(F.pad(real, self.margins)).transpose(1, 2)
 
 
 class Branch(nn.Module):
-    """One kernel width of the inception: convolution, batch norm and ReLU.
+    """A convolution branch of the inception head with one kernel width: convolution, batch norm and ReLU.
 
     The paper takes the statistics of the batch norm over all positions. Here they are those of the real tokens, so that
     padding changes nothing in training either. A batch of a single token is normalised by the running statistics.
@@ -134,7 +134,7 @@ class Branch(nn.Module):
         self.norm = nn.BatchNorm1d(channels)
 
     def forward(self, x: Tensor, keep: Tensor) -> Tensor:
-        """Map x (B, L, d), keep (B, L) to (B, L, c), 0 where padded."""
+        """Map token vectors x (B, L, d) through convolution, norm and ReLU to (B, L, c), 0 at padding."""
         found = self.convolution(x, keep)
         tokens = found[keep]
         if self.training and len(tokens) > 1:
@@ -146,7 +146,7 @@ class Branch(nn.Module):
 
 
 class HeadAttention(nn.Module):
-    """The head's attention over real tokens: Concat_h softmax(Q_h K_h^T / sqrt(d_A)) V_h W_O; d_A = width / heads."""
+    """The self-attention in a model's head: Concat_h softmax(Q_h K_h^T / sqrt(d_A)) V_h W_O; d_A = width / heads."""
 
     def __init__(self, *, width: int, heads: int) -> None:
         super().__init__()
@@ -157,7 +157,7 @@ class HeadAttention(nn.Module):
         self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
 
     def forward(self, x: Tensor, keep: Tensor, *, trace: bool, record: Record = SILENT) -> tuple[Tensor, Tensor | None]:
-        """Map x (B, L, d), keep (B, L) to (B, L, d) and, on request, the maps (B, h, L, L)."""
+        """Map token vectors x (B, L, d) to attention outputs (B, L, d), with the maps (B, h, L, L) on request."""
         B, L, d = x.shape
         q, k, v = (each(x).view(B, L, self.heads, -1).transpose(1, 2) for each in (self.query, self.key, self.value))
         q, k = (q / math.sqrt(d // self.heads))[:, None], k[:, None]  # one component
@@ -179,6 +179,6 @@ class HeadAttention(nn.Module):
 
 
 def average_tokens(x: Tensor, keep: Tensor) -> Tensor:
-    """Average x (B, L, d) over the real tokens of each text: (B, d), zeros where there are none."""
+    """Average token vectors x (B, L, d) over the real tokens of each text: (B, d), zeros for an empty text."""
     weight = keep.to(x.dtype)
     return torch.einsum("bl,bld->bd", weight, x) / weight.sum(1, keepdim=True).clamp(min=1)

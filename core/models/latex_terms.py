@@ -1,4 +1,4 @@
-"""The description of a model's parts: words, sizes, and their places in the equation."""
+"""The building blocks of a model's LaTeX description: equation lines, the attention formula and its terms."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 
 class EquationLine(NamedTuple):
-    """One line of an equation and its explanation."""
+    """A line of a model's LaTeX equation with its explanation."""
 
     latex: str
     words: str
 
 
 class Formula(NamedTuple):
-    """The equation out = norm(combined V) with the maps softmax_seen(before q·k / below factor + added), in LaTeX."""
+    """The LaTeX equation of attention: norm(combined V), maps softmax_seen(before q·k / below factor + added)."""
 
     q: str
     k: str
@@ -31,7 +31,7 @@ class Formula(NamedTuple):
 
 @dataclass(frozen=True)
 class Term:
-    """An addition to plain queries, keys and values in an attention."""
+    """An extension of plain attention: name, description, parameters, and how it changes the equation."""
 
     name: str  # Short, as it stands in a table: `gate`
     detail: str  # What it does, in a few words

@@ -1,4 +1,4 @@
-"""The modules that give the coefficients c of the combined map.
+"""The modules that compute the coefficients c with which the attention maps of a head are combined.
 
 A mixing module turns the layer's input (B, L, d) into coefficients (B|1, N, H|1, L|1, 1) with c_0 = 1 and
 c_i = sign * lambda_i. `get_lambdas()` returns the lambdas themselves, (N-1, S) with S = 1 (one per layer) or H (one
@@ -27,22 +27,22 @@ _CONSTRAIN: dict[Constraint, Callable[[Tensor], Tensor]] = {
 
 
 class SingleMap(nn.Module):
-    """Plain attention: one component, c = 1."""
+    """The coefficients of plain attention, which has a single map with c = 1."""
 
     sign = 1.0
     scale = 1.0
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
-        """Return (1, 1, 1, 1, 1) for any input."""
+        """Return the constant coefficient of a single attention map, shape (1, 1, 1, 1, 1)."""
         return x.new_ones(1, 1, 1, 1, 1)
 
     def get_lambdas(self) -> Tensor | None:
-        """Return (0, 1): there is no lambda."""
+        """Return an empty tensor (0, 1), as a single attention map has no λ."""
         return torch.empty(0, 1)
 
 
 class Differential(nn.Module):
-    """Differential Transformer: lambda = exp(q1.k1) - exp(q2.k2) + lambda_init, subtracted (arXiv 2410.05258, eq. 2).
+    """The map coefficients 1, -λ of the Differential Transformer: λ = exp(q1.k1) - exp(q2.k2) + λ_init (2410.05258).
 
     Args:
         layer: 1-based; lambda_init = 0.8 - 0.6 exp(-0.3 (layer - 1)).
@@ -61,12 +61,12 @@ class Differential(nn.Module):
         self.lambda_k = nn.Parameter(torch.randn(2, sets, head_width) * 0.1)
 
     def get_lambdas(self) -> Tensor | None:
-        """Return (1, S)."""
+        """Return the λ of the layer, (1, 1), or of each head, (1, H)."""
         first, second = (self.lambda_q * self.lambda_k).sum(-1).exp()
         return (first - second + self.lambda_init)[None]
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
-        """Return (1, 2, S, 1, 1): 1 and -lambda."""
+        """Return the coefficients 1 and -λ of the two attention maps, (1, 2, S, 1, 1)."""
         if record:
             first, second = (self.lambda_q * self.lambda_k).sum(-1).exp()[:, None, None, :, None]  # (1, 1, S, 1)
             parts = (first,), (-1.0, second), (self.lambda_init,)
@@ -75,7 +75,7 @@ class Differential(nn.Module):
 
 
 class DifferentialV2(nn.Module):
-    """The second Differential Transformer: lambda = sigmoid(x W), one per token and head, subtracted."""
+    """The map coefficients 1 and -λ of the second Differential Transformer: λ = sigmoid(x W) per token and head."""
 
     sign = -1.0
     scale = 1.0
@@ -85,11 +85,11 @@ class DifferentialV2(nn.Module):
         self.logit = nn.Linear(width, heads, bias=False)
 
     def get_lambdas(self) -> Tensor | None:
-        """Return None: they depend on the input; the trace's coefficients show them."""
+        """Return None, as λ depends on the input; the trace's coefficients show it."""
         return None
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
-        """Return (B, 2, H, L, 1): 1 and -lambda of each query token."""
+        """Return the coefficients 1 and -λ of the two attention maps for each query token, (B, 2, H, L, 1)."""
         logit = self.logit(x).transpose(1, 2)[:, None, :, :, None]  # (B, 1, H, L, 1)
         lam = logit.sigmoid()
         if record:
@@ -98,7 +98,7 @@ class DifferentialV2(nn.Module):
 
 
 class Additive(nn.Module):
-    """The mixing of NDT: lambda_i = p_i alpha_i + (1 - p_i) beta_i, p_i = mean(f(q_i) * f(k_i)), added (NDT eqs. 4-6).
+    """The map coefficients 1, λ_i of NDT: λ_i = p_i alpha_i + (1 - p_i) beta_i, p_i = mean(f(q_i) * f(k_i)) (eqs. 4-6).
 
     Args:
         layer: 1-based; alpha and beta depend on it.
@@ -146,11 +146,11 @@ class Additive(nn.Module):
         self.scale = 1 / (1 + sum(compute_initial_lambda(constraint, layer, j, start) for j in extra))
 
     def get_lambdas(self) -> Tensor | None:
-        """Return (N-1, S), or None where they depend on the input."""
+        """Return λ of the further attention maps, (N-1, S); None if it depends on the input."""
         return None if self.from_input else self._compute_lambda(self.lambda_k)
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
-        """Return 1 and lambda_1 ... lambda_{N-1}: (1, N, S, 1, 1), or (B, N, S, L, 1) of each token of x (B, L, d)."""
+        """Return the coefficients 1, λ_1 … λ_{N-1} of the attention maps, constant or for each token of x."""
         if not self.from_input:
             return _build_coefficients(self._compute_lambda(self.lambda_k, record), self.sign)
         keys = torch.einsum("bld,dnse->blnse", x, self.lambda_k)
@@ -158,7 +158,7 @@ class Additive(nn.Module):
         return torch.cat([torch.ones_like(lam[:, :1]), lam], 1)
 
     def _compute_lambda(self, k: Tensor, record: Record = SILENT) -> Tensor:
-        """Return lambda (…, N-1, S) of the keys (…, N-1, S, d/4)."""
+        """Compute λ (…, N-1, S) from key vectors (…, N-1, S, d/4) and the learned query vectors."""
         f = _CONSTRAIN[self.constraint]
         p = (f(self.lambda_q) * f(k)).mean(-1)
         found = p * self.alpha + (1 - p) * self.beta
@@ -178,12 +178,12 @@ def _build_coefficients(lambdas: Tensor | None, sign: float) -> Tensor:
 
 
 def compute_lambda_init(layer: int) -> float:
-    """Return lambda_init of the Differential Transformer for a 1-based layer: 0.2, 0.3555, … towards 0.8."""
+    """Return the initial λ of the Differential Transformer for a layer counted from 1: 0.2, 0.3555, … up to 0.8."""
     return 0.8 - 0.6 * math.exp(-0.3 * (layer - 1))
 
 
 def compute_lambda_target(layer: int, component: int) -> float:
-    """Return the value around which lambda is initialised; at most 0.8.
+    """Return the value around which NDT's λ is initialised for a layer and attention map; at most 0.8.
 
     The paper gives no initial value. This table and the ends of `compute_alpha_beta` were fitted afterwards to the
     lambdas that its Tables II, IV, VI and VIII report after training: ending near those values is no evidence.
@@ -196,7 +196,7 @@ def compute_lambda_target(layer: int, component: int) -> float:
 def compute_alpha_beta(
     constraint: Constraint, layer: int, component: int, start: float | None = None
 ) -> tuple[float, float]:
-    """Return alpha and beta, the ends between which p mixes lambda; the paper does not specify them.
+    """Return alpha and beta, the two ends that NDT's λ is mixed from; the paper does not specify them.
 
     Without a start a fit to the paper's learned lambdas; with one the widest ends that p at the start puts there and
     that keep lambda in its range (a distance of 1 where the range has no end).
@@ -216,14 +216,14 @@ def compute_alpha_beta(
 
 
 def _center_alpha_beta(constraint: Constraint, start: float) -> tuple[float, float]:
-    """Return alpha and beta for a start inside the range: p is 1/4 in [0,1] and 0 elsewhere."""
+    """Return alpha and beta with which NDT's λ begins at `start`: p is 1/4 for the range [0,1], else 0."""
     if constraint == "01":
         return (4 * start, 0.0) if start <= 0.25 else (1.0, (4 * start - 1) / 3)
     return start + (1 - abs(start) if constraint == "pm1" else 1.0), start
 
 
 def compute_initial_lambda(constraint: Constraint, layer: int, component: int, start: float | None = None) -> float:
-    """Return lambda before training up to the spread of the vectors: p is f(0)^2, 1/4 for the sigmoid, else 0."""
+    """Return NDT's λ before training for a layer and attention map, without its small random spread."""
     alpha, beta = compute_alpha_beta(constraint, layer, component, start)
     p = 0.25 if constraint == "01" else 0.0
     return p * alpha + (1 - p) * beta

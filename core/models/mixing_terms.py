@@ -1,4 +1,4 @@
-"""The combination of the maps of a head: in words, as an equation and in size. `mixing.py` computes it."""
+"""The description of how a head's attention maps are combined: in words, LaTeX and parameter counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COMBINED = "Each map weighs the values; lambda weighs the maps."
 
 
 def list_mixing_terms(part: AttentionConfig, width: int) -> tuple[Term, ...]:
-    """List the terms that combine the maps and follow, in the order in which they act; `width` is d."""
+    """List the description terms of how attention maps are combined and normalised, in the order they act."""
     return tuple(
         term for say in (_describe_mixing, _describe_row_norm, _describe_head_norm) if (term := say(part, width))
     )

@@ -30,7 +30,7 @@ _OF_FAMILY: dict[Family, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class ModelPart:
-    """One step from the text to the logits."""
+    """One part of a model between text and logits, with title, parameter count and equation lines."""
 
     key: str
     """embedding, ngrams, positions, attention, norm, feedforward, recurrence, convolutions, largest, head-attention,
@@ -46,7 +46,7 @@ class ModelPart:
 
 
 def count_parameters(config: ModelConfig, *, vocabulary: int, classes: int) -> int:
-    """Count the trained numbers of the model that `core.models.builder.build_model` makes.
+    """Count the trained parameters of a model from its settings, without building it.
 
     `vocabulary` counts token ids, of the TF-IDF families n-grams.
     """
@@ -54,7 +54,7 @@ def count_parameters(config: ModelConfig, *, vocabulary: int, classes: int) -> i
 
 
 def list_parts(config: ModelConfig, *, vocabulary: int, classes: int) -> tuple[ModelPart, ...]:
-    """List the parts of a model, from tokens to logits; arguments as of `count_parameters`."""
+    """List the parts of a model with their sizes, from tokens to logits, without building it."""
     makers = {
         "encoder": _yield_encoder,
         "pretrained": _yield_pretrained,
@@ -66,7 +66,7 @@ def list_parts(config: ModelConfig, *, vocabulary: int, classes: int) -> tuple[M
 
 
 def write_equation(config: ModelConfig) -> tuple[EquationLine, ...]:
-    """Return a model's equation in LaTeX: exactly the terms that it has, those of attention first.
+    """Return the equation of a model in LaTeX, with exactly the terms that it has, those of attention first.
 
     out = (sum_i c_i softmax(score_i + bias)) V; what stands in it and nothing else is defined below it.
     """
@@ -78,7 +78,7 @@ def write_equation(config: ModelConfig) -> tuple[EquationLine, ...]:
 
 
 def _yield_attention_lines(config: ModelConfig, terms: Sequence[Term]) -> Iterator[EquationLine]:
-    """Yield the equations of the combined map, of a single map, and of the letters in both."""
+    """Yield the LaTeX equations of the combined attention map, of a single map, and of the symbols in them."""
     part = config.attention
     width = part.get_qk_width(config.width) // part.heads
     formula = Formula(f"q_i{part.superscript}", f"k_j{part.superscript}", rf"\sqrt{{{width}}}")
@@ -97,7 +97,7 @@ def _yield_attention_lines(config: ModelConfig, terms: Sequence[Term]) -> Iterat
 
 
 def list_features(config: ModelConfig) -> tuple[str, ...]:
-    """List what the model has besides a plain transformer encoder, in a few words each; of a baseline its family."""
+    """List the features of a model beyond a plain transformer encoder, in a few words; for a baseline its kind."""
     if not config.layered:
         return _OF_FAMILY[config.family]
     found = list_parts(config, vocabulary=0, classes=2)
@@ -116,7 +116,7 @@ def _yield_encoder(config: ModelConfig, vocabulary: int, classes: int) -> Iterat
 
 
 def _yield_pretrained(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[ModelPart]:
-    """Yield the parts of a backbone like BERT, with 512 places and two types; others have slightly other sizes."""
+    """Yield the parts of a pretrained encoder like BERT, with 512 positions; other encoders differ slightly."""
     d, f = config.width, config.ff_width
     line = EquationLine(
         r"x_i = \operatorname{LayerNorm}(E_i + P_i + S)", "What enters: the token and its place, both learned."
@@ -152,7 +152,7 @@ def _yield_input(config: ModelConfig, vocabulary: int) -> Iterator[ModelPart]:
 
 
 def _describe_ngrams(config: ModelConfig) -> ModelPart:
-    """Describe the character n-grams that are added to a word's row."""
+    """Describe the model part that adds character n-grams to word embeddings."""
     mean = EquationLine(
         r"\overline{G}_i = \tfrac{1}{K_i}\textstyle\sum_k G_{h(g_{ik})}",
         "The mean over the 3- to 5-grams of the word, each with the row of its bucket.",
@@ -165,7 +165,7 @@ def _describe_ngrams(config: ModelConfig) -> ModelPart:
 
 
 def _describe_positions(config: ModelConfig, embedded: str) -> ModelPart:
-    """Describe sinusoid, recency and part of speech, each with a learned factor."""
+    """Describe the polarity-aware positions of a model: sinusoid, recency and part of speech."""
     named = [("sinusoid", "α", r"\alpha\,p^{\sin}_i")]
     if config.recency:
         named.append(("recency", "β", r"\beta\,[\sin\tfrac{\pi i}{T},\cos\tfrac{\pi i}{T}]"))
@@ -263,7 +263,7 @@ def _yield_convolutions(config: ModelConfig, joined: int) -> ModelPart:
 
 
 def _yield_classifier(config: ModelConfig, width: int, classes: int, vector: str, words: str) -> Iterator[ModelPart]:
-    """Yield the dense layer, if any, and the classifier, whose input `vector` (LaTeX) `words` describe."""
+    """Yield the optional dense layer and the classifier; `vector` is their input in LaTeX, explained by `words`."""
     dense, one = config.head.dense, config.head.one_logit
     if dense:
         yield ModelPart(
@@ -289,7 +289,7 @@ def _yield_classifier(config: ModelConfig, width: int, classes: int, vector: str
 
 
 def _describe_words(config: ModelConfig, vocabulary: int) -> ModelPart:
-    """Describe the word vectors of a baseline."""
+    """Describe the word embeddings of a baseline model."""
     return ModelPart(
         "embedding", "Embedding", f"{_format_count(vocabulary)} tokens × {config.width}", vocabulary * config.width
     )
@@ -338,7 +338,7 @@ def _yield_lexicon(config: ModelConfig, vocabulary: int, classes: int) -> Iterat
 
 
 def _yield_ngram_model(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[ModelPart]:
-    """Yield the parts of a TF-IDF model of n-grams."""
+    """Yield the parts of a TF-IDF model: n-gram counts and the linear classifier."""
     counts, solver = (title[0].upper() + title[1:] for title in _OF_FAMILY[config.family])
     weights = EquationLine(
         r"x_g = (1+\ln \mathrm{count}_g)\cdot\mathrm{idf}_g",
@@ -351,7 +351,7 @@ def _yield_ngram_model(config: ModelConfig, vocabulary: int, classes: int) -> It
 
 
 def _join_numbers(numbers: tuple[int, ...]) -> str:
-    """Join numbers as `2, 3 and 5`."""
+    """Join numbers to a text such as `2, 3 and 5`."""
     *some, last = map(str, numbers)
     return f"{', '.join(some)} and {last}" if some else last
 

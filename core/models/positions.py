@@ -1,4 +1,4 @@
-"""Additions to the word embeddings: positions, character n-grams, and segments of pairs."""
+"""Vectors added to the word embeddings: positions, character n-grams, and segments of pairs."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ TAG_STD = 0.02
 
 
 def compute_sinusoid(length: int, width: int, device: torch.device) -> Tensor:
-    """Return sinusoidal positions (L, d): sine in even columns, cosine in odd ones, base 10000."""
+    """Return sinusoidal position encodings (L, d): sine in even columns, cosine in odd ones, base 10000."""
     position = torch.arange(length, dtype=torch.float32, device=device)[:, None]
     rate = torch.exp(torch.arange(0, width, 2, dtype=torch.float32, device=device) * (-math.log(10_000) / width))
     return torch.stack([(position * rate).sin(), (position * rate).cos()], -1).flatten(1)
 
 
 def compute_recency(keep: Tensor, width: int) -> Tensor:
-    """Return [sin(pi i / n), cos(pi i / n)] repeated to d columns (B, L, d), i = 1 … n in a text of n tokens.
+    """Return recency encodings (B, L, d): sine and cosine of pi i / n for token i of a text of n tokens.
 
     SentiFormer, eq. 3. The cosine is -1 at the last token and nowhere else.
     """
@@ -35,22 +35,22 @@ def compute_recency(keep: Tensor, width: int) -> Tensor:
 
 
 class Sinusoidal(nn.Module):
-    """The standard encoding of positions, without learned parameters."""
+    """The standard sinusoidal position encoding, without learned parameters."""
 
     def forward(self, x: Tensor, keep: Tensor, tags: Tensor | None, record: Record = SILENT) -> Tensor:
-        """Return the addition (L, d) to x (B, L, d)."""
+        """Return the sinusoidal position encodings (L, d) to add to the embeddings x (B, L, d)."""
         waves = compute_sinusoid(x.shape[1], x.shape[2], x.device)
         if record:
             record(r"p^{\sin}", waves[None], r"p^{\sin}_i", ((1.0,),))
         return waves
 
     def get_factors(self) -> dict[str, Tensor]:
-        """Return an empty dictionary: there is no learned factor."""
+        """Return an empty dictionary, as sinusoidal positions have no learned factor."""
         return {}
 
 
 class PolarityAware(nn.Module):
-    """Positions alpha · sinusoid + beta · recency + gamma · part of speech; factors start at 1 (SentiFormer, eq. 3).
+    """The position encoding of SentiFormer: sinusoid, recency and part of speech, each with a learned factor.
 
     The table of tags has a row for each tag, the class token, and one (zero) for unknown tags; d is even.
     """
@@ -66,7 +66,7 @@ class PolarityAware(nn.Module):
             nn.init.zeros_(self.tags.weight[0])
 
     def forward(self, x: Tensor, keep: Tensor, tags: Tensor | None, record: Record = SILENT) -> Tensor:
-        """Return the addition (B, L, d) to x (B, L, d), given the tags (B, L).
+        """Return the position encodings (B, L, d) to add to embeddings x, given part-of-speech tags (B, L).
 
         Texts in a language without a tagger have no tags: then every tag is unknown, and the third term adds nothing.
         """
@@ -86,20 +86,20 @@ class PolarityAware(nn.Module):
         return p
 
     def get_factors(self) -> dict[str, Tensor]:
-        """Return the learned factors by name, each (1,)."""
+        """Return the learned factors of the position terms by name (alpha, beta, gamma), each (1,)."""
         named = {"alpha": self.alpha, "beta": self.beta, "gamma": self.gamma}
         return {name: factor for name, factor in named.items() if factor is not None}
 
 
 class CharacterNGrams(nn.Module):
-    """The mean of the rows of a word's character n-grams, which share rows by their hash."""
+    """The embedding of a word's character n-grams: the mean of hashed rows."""
 
     def __init__(self, *, buckets: int, width: int) -> None:
         super().__init__()
         self.table = nn.Embedding(buckets, width)
 
     def forward(self, grams: Tensor | None, off: Sequence[frozenset[tuple[int, int]]] = ()) -> Tensor:
-        """Map buckets (B, L, K), from 1 (0: none), to (B, L, d); a token without n-grams has zeros.
+        """Return the mean n-gram embedding (B, L, d) of each token from hash buckets (B, L, K); 0 means no n-gram.
 
         Those that are `off` (token, n-gram), in all texts or of each, add 0, while the others weigh as before.
 
@@ -119,7 +119,7 @@ class CharacterNGrams(nn.Module):
 
 
 def silence_ngrams(grams: Tensor, off: Sequence[frozenset[tuple[int, int]]]) -> Tensor:
-    """Return (B, L, K) with 0 for each silenced (token, n-gram), the same ones in all texts or some in each."""
+    """Set the silenced n-grams (token, n-gram) of texts to 0 in (B, L, K), for all texts or for each."""
     if not any(off):
         return grams
     grams = grams.clone()
@@ -134,13 +134,13 @@ MARK = 2
 
 
 def number_segments(ids: Tensor, mark: int = MARK) -> Tensor:
-    """Return (B, L) int64: 0 up to the first mark, 1 behind it; all 0 in a single text."""
+    """Number the tokens of text pairs: 0 up to the first separator, 1 after it, (B, L); all 0 for single texts."""
     marks = (ids == mark).long()
     return (marks.cumsum(1) - marks).clamp(max=1)
 
 
 class Segments(nn.Module):
-    """Two vectors of the width of a token, one for each text of a pair; `std` is that of words at the start."""
+    """The learned vectors added to the tokens of the first and the second text of a pair."""
 
     def __init__(self, *, width: int, std: float) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ class Segments(nn.Module):
         nn.init.normal_(self.table.weight, std=std)
 
     def forward(self, ids: Tensor, off: Collection[bool] = ()) -> Tensor:
-        """Return (B, L, d) of ids (B, L), with zeros where `off` (one for all texts, or one each) is true."""
+        """Return the segment vector (B, L, d) of each token; zeros for texts where segments are switched `off`."""
         found: Tensor = self.table(number_segments(ids))
         if any(off):
             found = found * torch.tensor([not each for each in off], device=ids.device)[:, None, None]

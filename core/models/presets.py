@@ -1,4 +1,4 @@
-"""Presets: named, complete model configurations with their source. The only way variants exist, besides `--set`."""
+"""The presets: named, complete model configurations with the paper or library that each comes from."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAPERS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Preset:
-    """A model with its origin; `settings` are dotted settings of other rooms (training.lr …) that belong to it."""
+    """A named model configuration with its paper; `settings` are the other settings (such as training.lr) it needs."""
 
     model: ModelConfig
     paper: str
@@ -40,7 +40,7 @@ class Preset:
 
 
 def _make_ndt_config(attention: AttentionConfig) -> ModelConfig:
-    """Return pre-norm RMSNorm and SwiGLU 384, as the parameter counts of Table X imply."""
+    """Return the model settings of NDT around an attention: pre-norm RMSNorm and SwiGLU of width 384."""
     return ModelConfig(attention=attention, norm="rms", feedforward="swiglu", ff_width=384)
 
 
@@ -81,7 +81,7 @@ PRETRAINED_RECIPE: dict[str, Any] = {
 
 
 def _make_sentiformer(line: str, *, source: str, gate: bool = True, window: int = 64, **changes: Any) -> Preset:
-    """Return the full system with one part changed."""
+    """Return a preset of the SentiFormer paper: the full model with some parts changed."""
     model = ModelConfig(
         width=256,
         layers=6,
@@ -102,7 +102,7 @@ def _make_sentiformer(line: str, *, source: str, gate: bool = True, window: int 
 
 
 def _make_tweet(version: str, phase: int) -> Preset:
-    """Return one row of Table I: layers, width, heads, effective feed-forward width, max. length, batch, epochs."""
+    """Return a preset of the 7ess-Xin paper for a version of its Table I (sizes, batch, epochs) and a phase."""
     layers, width, heads, ff_width, length, batch, epochs = _TWEET[version]
     second = phase == 2
     model = ModelConfig(
@@ -178,7 +178,7 @@ _TWEET_NAMES = {
 
 
 def _make_lexical(line: str, **attention: Any) -> Preset:
-    """Return a backbone from scratch with one way to use the lexicon."""
+    """Return a preset of the lexical attention paper: an encoder from scratch with one way to use the lexicon."""
     model = ModelConfig(
         width=256, layers=4, attention=AttentionConfig(heads=4, **attention), ff_width=512, pooling="cls"
     )
@@ -201,7 +201,7 @@ INCEPTIVE_HEAD: dict[str, Any] = {"kernels": "2,3,5,7", "channels": 64, "attenti
 
 
 def _make_inceptive(line: str, *, source: str = "Table 7", **head: Any) -> Preset:
-    """Return a small encoder with the paper's head."""
+    """Return a preset of the Inceptive Transformers paper: a small encoder with the paper's head."""
     model = ModelConfig(head=HeadConfig(**head))
     own = (*deviations.INCEPTIVE, *(deviations.CONVOLUTIONS if model.head.kernels else ()))
     own = (*own, deviations.HEADS) if model.head.attention_heads else own
@@ -377,5 +377,5 @@ PRESETS: dict[str, Preset] = {
 
 
 def find_paper(preset: str) -> str:
-    """Return the key of the paper that a preset is from; empty for a name that is no preset."""
+    """Return the key of the paper that a preset is from; empty if there is no such preset."""
     return PRESETS[preset].paper if preset in PRESETS else ""

@@ -1,4 +1,4 @@
-"""A pretrained encoder with our head, terms, trace and interventions.
+"""A classifier on a pretrained encoder, with Sentiscope's head, attention terms, trace and interventions.
 
 Its blocks are modules of another library, passed in by the code that read them from files. Each block calls an
 attention function and passes its own arguments on: `compute_attention` is that function, and a `Call` travels through
@@ -32,7 +32,7 @@ KNOWN = 2
 
 
 class Specials(NamedTuple):
-    """The rows of special tokens in a backbone's word table."""
+    """The rows of special tokens (padding, unknown, first, last) in a pretrained encoder's word table."""
 
     padding: int
     unknown: int
@@ -41,7 +41,7 @@ class Specials(NamedTuple):
 
 
 class Body(NamedTuple):
-    """The modules of a pretrained encoder."""
+    """The modules of a pretrained encoder: embeddings, projection and transformer blocks."""
 
     entering: nn.Module  # (inputs_embeds=(B, L, e)) → (B, L, e): positions, types, norm; has `word_embeddings`
     project: nn.Module  # (B, L, e) → (B, L, d)
@@ -50,7 +50,7 @@ class Body(NamedTuple):
 
 
 class BackboneAttention(AttentionCore):
-    """Attention over the queries, keys and values of a backbone's block: one component, with a lexical term of ours."""
+    """The attention inside a pretrained encoder's block, with an optional lexical term and interventions."""
 
     def __init__(self, *, heads: int, terms: Terms, index: int) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ class BackboneAttention(AttentionCore):
     def forward(
         self, scores: tuple[Tensor, Tensor, Tensor], scale: float, call: Call
     ) -> tuple[Tensor, LayerTrace | None]:
-        """Map queries, keys, values (B, H, L, d/H) to head outputs (B, H, L, d/H) and, on request, the trace.
+        """Map a block's queries, keys and values (B, H, L, d/H) to head outputs, with a trace on request.
 
         Where nothing is added, changed or shown it is what the backbone's own library computes, to the bit.
         """
@@ -82,7 +82,7 @@ class BackboneAttention(AttentionCore):
 
 @dataclass
 class Call:
-    """One call of one block, and its trace."""
+    """One call of a pretrained encoder's block: the inputs of its attention, and the resulting trace."""
 
     attention: BackboneAttention
     reading: AttentionInputs
@@ -102,13 +102,13 @@ def compute_attention(
     scaling: float,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """Compute the attention of a block: (B, H, L, d/H) each → (B, L, H, d/H); the mask is that of the call."""
+    """Compute the attention of a pretrained encoder's block, replacing its own function: (B, L, H, d/H)."""
     out, call.seen = call.attention((query, key, value), scaling, call)
     return out.transpose(1, 2), None
 
 
 class BackboneLayer(nn.Module):
-    """One block of a backbone, with its attention."""
+    """A transformer block of a pretrained encoder, with its attention replaced by a traceable one."""
 
     def __init__(self, *, block: nn.Module, attention: BackboneAttention) -> None:
         super().__init__()
@@ -117,7 +117,7 @@ class BackboneLayer(nn.Module):
     def forward(
         self, x: Tensor, reading: AttentionInputs, *, trace: bool, intervene: Sequence[Intervention]
     ) -> tuple[Tensor, LayerTrace | None]:
-        """Map x (B, L, d) to (B, L, d) and, on request, the trace."""
+        """Map token vectors x (B, L, d) through a pretrained block to (B, L, d), with a trace on request."""
         call = Call(self.attention, reading, trace, intervene)
         x = self.block(x, None, call=call)
         if intervene:
@@ -126,7 +126,7 @@ class BackboneLayer(nn.Module):
 
 
 class PretrainedClassifier(EncoderClassifier):
-    """A backbone that reads [CLS] text [SEP], with our head and our dropout.
+    """A classifier on a pretrained encoder that reads [CLS] text [SEP], with a head and dropout of Sentiscope.
 
     With `pairs` it reads [CLS] first [SEP] second [SEP], with the backbone's own types where it has two.
     """
@@ -154,49 +154,49 @@ class PretrainedClassifier(EncoderClassifier):
 
     @property
     def first(self) -> int:
-        """Return the position of a text's first token, behind [CLS]."""
+        """Return the position of a text's first token, which is 1 after [CLS]."""
         return 1
 
     @property
     def last(self) -> int:
-        """Return the number of places behind a text: one for [SEP]."""
+        """Return the number of special tokens after a text, which is 1 for [SEP]."""
         return 1
 
     @property
     def mark(self) -> int | None:
-        """Return the id of [SEP], which also separates the texts of a pair; None: the model reads single texts."""
+        """Return the id of [SEP], which separates the texts of a pair; None if the model reads single texts."""
         return self.specials.last + KNOWN if self.pairs else None
 
     @property
     def width(self) -> int:
-        """Return d."""
+        """Return the model width d, the size of a token vector."""
         return self.vector_width
 
     def embed_tokens(
         self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT
     ) -> Tensor:
-        """Return (B, L, e): the row of each token, without its position."""
+        """Return the word embedding (B, L, e) of each token in the pretrained table, without its position."""
         found: Tensor = self.entering.get_submodule("word_embeddings")(self.map_to_rows(batch.ids))
         return found
 
     def map_to_rows(self, ids: Tensor) -> Tensor:
-        """Return (B, L): the rows in the backbone's own word table."""
+        """Map token ids (B, L) to rows of the pretrained encoder's own word table."""
         special = torch.tensor(self.specials[:KNOWN], device=ids.device)
         return torch.where(ids < KNOWN, special[ids.clamp(max=KNOWN - 1)], ids - KNOWN)
 
     def number_types(self, ids: Tensor) -> Tensor:
-        """Return (B, L) of completed texts: 1 in the second text of a pair, for a family that was trained with two."""
+        """Return the token types (B, L): 1 in the second text of a pair, if the encoder was trained with types."""
         table = getattr(self.entering, "token_type_embeddings", None)
         if self.mark is None or table is None or table.num_embeddings < 2:
             return torch.zeros_like(ids)
         return number_segments(ids, self.mark)
 
     def find_depth(self, name: str) -> int:
-        """Return the depth of a parameter: 0 the words and places, then the layers from 1, the head."""
+        """Return the layer depth of a parameter: 0 for embeddings, then the layers from 1, then the head."""
         return 0 if name.startswith(("entering.", "project.")) else super().find_depth(name)
 
     def complete_batch(self, batch: Batch) -> tuple[Batch, Tensor]:
-        """Add [CLS] before every text and [SEP] behind it; padding follows."""
+        """Add [CLS] before and [SEP] after each text of a batch; also return the mask of real tokens."""
         length = batch.keep.sum(1, keepdim=True)
         ids = F.pad(batch.ids, (1, 1))
         ids[:, 0] = self.specials.first + KNOWN
@@ -213,7 +213,7 @@ class PretrainedClassifier(EncoderClassifier):
         off: Sequence[bool] = (),
         record: Record = SILENT,
     ) -> Tensor:
-        """Return the input x (B, L, e) of the first layer for a completed batch, words replaced by `embedded`."""
+        """Build the input (B, L, e) of the first layer from word embeddings x, or from `embedded` in their place."""
         if embedded is not None:
             text = F.pad(batch.keep[:, 2:], (1, 1))  # [CLS] and the last real place, [SEP], are none
             x = torch.where(text[..., None], F.pad(embedded, (0, 0, 1, 1)), x)
@@ -224,7 +224,7 @@ class PretrainedClassifier(EncoderClassifier):
 
 
 def _replace_dropout(model: nn.Module) -> None:
-    """Replace torch's dropout by ours, which is faster and can be left on."""
+    """Replace torch's dropout layers in a model by Sentiscope's, which are faster and can be left on."""
     for module in list(model.modules()):
         for name, child in module.named_children():
             if type(child) is nn.Dropout:

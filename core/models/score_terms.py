@@ -1,4 +1,4 @@
-"""The terms of a score besides q·k: rotary angles, temperature, gates and a lexicon's polarity.
+"""The terms of an attention score besides q·k: rotary angles, temperature, gates and lexicon polarity.
 
 Every additive term is an extra column of Q and K, so that attention stays one softmax(Q' K'^T) V and no (L, L) bias is
 built: a gate adds [1] to the queries and [log g] to the keys, sigma = polarity · polarity adds polarity to both, and
@@ -30,7 +30,7 @@ LEXICON_GATE = 1.0
 
 @dataclass(frozen=True)
 class AttentionInputs:
-    """The inputs of attention besides the vectors: the same for every layer."""
+    """The inputs of an attention layer besides token vectors: masks, polarities, donor trace and record."""
 
     keep: Tensor
     """(B, L) bool, the class token included."""
@@ -45,12 +45,12 @@ class AttentionInputs:
 
 
 def compute_valence(polarity: Tensor) -> Tensor:
-    """Map (..., 3K) to (...): positive minus negative, of several lexicons their sum."""
+    """Map word polarities (..., 3K) of K lexicons to valences (...): the sum of positive minus negative."""
     return polarity[..., 0::3].sum(-1) - polarity[..., 2::3].sum(-1)
 
 
 def apply_rotary(x: Tensor) -> Tensor:
-    """Rotate x (..., L, e), e even: the pair (2j, 2j+1) at place i by i / 10000^(2j/e) (RoPE; 7ess-Xin, phase 2)."""
+    """Rotate entry pairs of queries or keys x (..., L, e) at position i by i / 10000^(2j/e) (rotary positions)."""
     length, width = x.shape[-2:]
     rate = torch.exp(torch.arange(0, width, 2, dtype=torch.float32, device=x.device) * (-math.log(10_000) / width))
     angle = torch.arange(length, dtype=torch.float32, device=x.device)[:, None] * rate
@@ -60,7 +60,7 @@ def apply_rotary(x: Tensor) -> Tensor:
 
 
 class KeyGate(nn.Module):
-    """A gate on keys: g_j = sigmoid(x_j · w + b) weighs a token in all heads and components (SentiFormer, eq. 4).
+    """A learned gate on keys, g_j = sigmoid(x_j · w + b), that weighs tokens in all heads (SentiFormer, eq. 4).
 
     With a lexicon strength · |positive - negative| of the token is added to the logit, the strength learned.
     """
@@ -72,7 +72,7 @@ class KeyGate(nn.Module):
         self.strength = nn.Parameter(torch.full((1,), LEXICON_GATE)) if lexicon else None
 
     def forward(self, x: Tensor, polarity: Tensor | None, record: Record = SILENT) -> Tensor:
-        """Map x (B, L, d), polarity (B, L, 3K) to log g (B, L)."""
+        """Compute the log of each key's gate (B, L) from token vectors x (B, L, d) and lexicon polarities."""
         content, opened = x @ self.weight, None
         logit = content + self.bias
         if self.strength is not None:
@@ -87,7 +87,7 @@ class KeyGate(nn.Module):
 
 
 class LexicalTerm(nn.Module):
-    """The term sigma_ij = polarity_i · polarity_j, added to the scores or multiplied with the content.
+    """The lexical attention term sigma_ij = polarity_i · polarity_j, added to the scores or multiplied with them.
 
     Sentiment Lexical Attention, section 3, and its baseline (`hadamard`, Xia et al. 2021). Of K lexicons it is the sum
     of their sigmas, each with its strength, a parameter with `learn`, where it reaches (the paper's outlook). `reach`
@@ -110,12 +110,12 @@ class LexicalTerm(nn.Module):
 
     @property
     def silent(self) -> bool:
-        """Return whether it adds nothing; a learned strength of 0 does not count, so that it has a gradient."""
+        """Return whether the lexical term adds nothing: strength 0 and not being learned."""
         learning = torch.is_grad_enabled() and self.strength.requires_grad
         return self.kind == "add" and not learning and not bool(self.strength.any())
 
     def build_columns(self, polarity: Tensor, change: LexicalChanges | None) -> tuple[Tensor, Tensor]:
-        """Return columns of queries (B, N, H, L, 3K) and keys (B, 1, 1, L, 3K) for `add`, changed by interventions."""
+        """Return query and key columns that add the lexical term to the attention scores, with interventions."""
         row = polarity[:, None, None]
         scale = self._weigh_lexicons()[None, :, :, None] * self.scale
         return (scale if change is None else scale * change.factor.view(-1, 1, 1, 1, 1)) * row, row
@@ -123,7 +123,7 @@ class LexicalTerm(nn.Module):
     def multiply_scores(
         self, q: Tensor, k: Tensor, polarity: Tensor, keep: Tensor, change: LexicalChanges | None
     ) -> tuple[Tensor, Tensor]:
-        """Multiply q·k by sigma, as 3Ke numbers: q, k (B, N, H, L, e) → (B, N, H, L, 3Ke) (Khatri-Rao product)."""
+        """Expand queries and keys so that their product q·k is multiplied by the lexical term sigma."""
         alone = torch.zeros_like(polarity[0, 0])
         alone[0] = 1.0
         reach = self._get_reach(change)[..., None, None]
@@ -134,7 +134,7 @@ class LexicalTerm(nn.Module):
         return tuple((r[..., None] * x[..., None, :]).flatten(-2) for r, x in ((weighted, q), (key, k)))  # type: ignore[return-value]
 
     def trace_sigma(self, polarity: Tensor, keep: Tensor, change: LexicalChanges | None) -> Tensor:
-        """Return (B, H, L, L) for the trace: the addition, or the content factor, where any component has it."""
+        """Return the lexical term of the scores (B, H, L, L) for the trace, as addition or factor."""
         weights = self._spread_strengths(self.reach.any(1))[:, None]  # (H, 1, 3K)
         polarity = polarity.to(weights.dtype)
         if self.kind == "add":
@@ -145,22 +145,22 @@ class LexicalTerm(nn.Module):
         return torch.where(self._get_reach(change).any(1)[..., None, None], sigma, 1.0)
 
     def _weigh_lexicons(self) -> Tensor:
-        """Return (N, H, 3K): the strength of each lexicon, 0 where it does not reach."""
+        """Return the strength of the lexical term per map and head, (N, H, 3K); 0 where it does not reach."""
         return self._spread_strengths(self.reach)
 
     def _spread_strengths(self, reach: Tensor) -> Tensor:
-        """Map (K, ...) bool to (..., 3K): the strengths where they reach, each for the three numbers of its lexicon."""
+        """Map masks (K, ...) of where lexicons reach to their strengths (..., 3K), three entries per lexicon."""
         strengths = self.strength.view(-1, *[1] * (reach.dim() - 1)) * reach
         return strengths.movedim(0, -1).repeat_interleave(3, -1)
 
     def _get_reach(self, change: LexicalChanges | None) -> Tensor:
-        """Return (B|1, N, H) bool: where the content is multiplied."""
+        """Return where the lexical term multiplies the scores, by text, map and head, (B|1, N, H) bool."""
         reach = self.reach.any(0)[None]
         return reach if change is None else reach & ~change.off[:, None, None]
 
 
 def _get_key_polarity(polarity: Tensor, keep: Tensor, change: LexicalChanges | None) -> Tensor:
-    """Return (B, L, 3K): the polarity of each key, or the mean over real keys, whose product is the mean product."""
+    """Return the polarity of each key (B, L, 3K), or the mean over keys where an intervention averages it."""
     if change is None or not bool(change.mean.any()):
         return polarity
     weight = keep[..., None].to(polarity.dtype)
@@ -170,7 +170,7 @@ def _get_key_polarity(polarity: Tensor, keep: Tensor, change: LexicalChanges | N
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of a score besides queries and keys."""
+    """The terms of the attention scores besides q·k: rotation, temperature, gate, lexicon and window."""
 
     rotary: bool = False  # Turn queries and keys by their position
     qk_norm: bool = False  # Cosines times a learned temperature in place of q·k / sqrt(head width)
@@ -182,14 +182,14 @@ class Terms:
     above."""
 
     def list_modules(self) -> dict[str, nn.Module]:
-        """Return the terms that are modules, by the names under which their weights are stored."""
+        """Return the score terms that are torch modules, by the names under which their weights are stored."""
         found = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: term for name, term in found.items() if isinstance(term, nn.Module)}
 
     def apply_factors(
         self, q: Tensor, k: Tensor, reading: AttentionInputs, change: LexicalChanges | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Return q, k (B, N, H, L, e) with the factors of the content score applied, which may widen e."""
+        """Return queries and keys (B, N, H, L, e) with multiplied score terms applied, which may widen e."""
         if self.lexical is None or self.lexical.kind != "hadamard":
             return q, k
         return self.lexical.multiply_scores(q, k, _get_polarity(reading), reading.keep, change)
@@ -197,7 +197,7 @@ class Terms:
     def build_columns(
         self, reading: AttentionInputs, log_gate: Tensor | None, change: LexicalChanges | None
     ) -> dict[str, tuple[Tensor, Tensor]]:
-        """Return the additions to the scores by name: columns of the queries and of the keys.
+        """Return the added score terms by name, each as columns of the queries and of the keys.
 
         Each is broadcast to (B, N, H, L, .); `log_gate` is (B, L).
         """
@@ -209,7 +209,7 @@ class Terms:
         return found
 
     def trace_terms(self, reading: AttentionInputs, change: LexicalChanges | None) -> dict[str, Tensor]:
-        """Return (B, H, L, L) of each named term, for the trace."""
+        """Return the lexical term of the attention scores by name, (B, H, L, L), for the trace."""
         if self.lexical is None:
             return {}
         name = "lexical" if self.lexical.kind == "add" else "lexical_factor"

@@ -1,4 +1,4 @@
-"""The support of local and global attention: which keys a query may see (SentiFormer §1).
+"""The mask of windowed and global attention: which keys a query may see (SentiFormer §1).
 
 A window around every token, and a few tokens that see all and are seen by all. If they were only seen, a class token
 could not collect information from all tokens in one layer.
@@ -19,7 +19,7 @@ ABSENT = -1  # In place of a global position that a short row has no token for
 
 
 def draw_global_positions(lengths: Tensor, *, layer: int, random: int, seed: int) -> Tensor:
-    """Return the global tokens of each row, (B, 2 + random) int64: the first, the last and `random` others.
+    """Draw the positions of each text's global tokens, (B, 2 + random): first, last and `random` others.
 
     These are drawn from (seed, layer, length) alone, so they are the same in every batch and epoch, on every device,
     and however far the row is padded; distinct, and `ABSENT` where a row is too short to have so many. `lengths` (B,)
@@ -30,7 +30,7 @@ def draw_global_positions(lengths: Tensor, *, layer: int, random: int, seed: int
 
 
 def build_support_mask(keep: Tensor, positions: Tensor, window: int) -> Tensor:
-    """Return (B, L, L) bool: query i (second axis) may see key j if j is kept and near i, or one of the two is global.
+    """Return which keys j each query i may see, (B, L, L) bool: kept and near i, or one of the two is global.
 
     `positions` (B, G) come from `draw_global_positions`; half of the window's keys lie on each side.
 
@@ -44,7 +44,7 @@ def build_support_mask(keep: Tensor, positions: Tensor, window: int) -> Tensor:
 
 
 def compute_half_window(window: int) -> int:
-    """Return the number of keys on each side; ConfigError for an odd or empty window."""
+    """Return the number of keys on each side of an attention window; ConfigError if the window is odd or empty."""
     if window < 2 or window % 2:
         even = max(2, window + window % 2)
         raise ConfigError(f"window={window}: half of the window lies on each side, so it is even; use {even}")
@@ -52,14 +52,14 @@ def compute_half_window(window: int) -> int:
 
 
 def is_global(positions: Tensor, length: int) -> Tensor:
-    """Return (B, L) bool of the positions (B, G)."""
+    """Return which tokens are global, (B, L) bool, from the positions (B, G) of global tokens."""
     marked = torch.zeros(positions.shape[0], length + 1, dtype=torch.bool, device=positions.device)
     return marked.scatter_(1, positions.where(positions != ABSENT, length), True)[:, :length]
 
 
 @lru_cache(maxsize=65_536)
 def _draw_positions(length: int, layer: int, count: int, seed: int) -> tuple[int, ...]:
-    """Return first, last and `count` distinct positions between them (Floyd's sampling), then `ABSENT`."""
+    """Draw the first, the last and `count` distinct positions of a text, padded with `ABSENT`."""
     ends = sorted({0, length - 1}) if length else []
     inner = max(0, length - 2)
     draw = pseudo.Random(f"{seed} {layer} {length}")  # text seeds and random() are the same in every Python version
@@ -72,16 +72,16 @@ def _draw_positions(length: int, layer: int, count: int, seed: int) -> tuple[int
 
 @dataclass(frozen=True)
 class Support:
-    """The window and global tokens of an attention (SentiFormer)."""
+    """The window and global tokens that limit which keys an attention sees (SentiFormer)."""
 
     window: int
     random: int
     seed: int
 
     def draw_globals(self, keep: Tensor, layer: int) -> Tensor:
-        """Return (B, G): positions that see all and are seen by all, -1 where absent."""
+        """Return the positions of global tokens, which see all and are seen by all, (B, G); -1 where absent."""
         return draw_global_positions(keep.sum(1), layer=layer, random=self.random, seed=self.seed)
 
     def can_see_all(self, length: int) -> bool:
-        """Return whether the window lets every token see every other."""
+        """Return whether the attention window lets every token of a text see every other."""
         return self.window // 2 >= length - 1

@@ -1,4 +1,4 @@
-"""Inputs and outputs of a model, its trace, and interventions.
+"""The inputs, outputs, inner trace and interventions of a model's forward pass.
 
 Letters used in every room: B batch, L tokens, H heads, N components, C classes, d width.
 """
@@ -14,7 +14,7 @@ from torch import Tensor
 
 
 class Batch(NamedTuple):
-    """B texts as token ids, padded on the right to the longest, with the known features of each token."""
+    """A batch of B texts as token ids, padded on the right, with the known features of each token."""
 
     ids: Tensor  # (B, L) int64, 0 where padded
     keep: Tensor
@@ -30,25 +30,25 @@ class Batch(NamedTuple):
 
     @classmethod
     def from_arrays(cls, arrays: Iterable[Any]) -> Batch:
-        """Return a batch of NumPy arrays in the order of the fields, None where there is none, without copying."""
+        """Create a batch of texts from NumPy arrays in the order of its fields, without copying."""
         return cls(*(None if each is None else torch.from_numpy(each) for each in arrays))  # type: ignore[arg-type]
 
     def to(self, device: torch.device) -> Batch:
-        """Return the same batch on a device."""
+        """Return the same batch of texts on another torch device."""
         return Batch(*(None if each is None else each.to(device) for each in self))  # type: ignore[arg-type]
 
     def repeat_text(self, times: int) -> Batch:
-        """Return a batch with one text repeated `times` times, without copying."""
+        """Return a batch with its only text repeated `times` times, without copying."""
         return Batch(*(None if each is None else each.expand(times, *each.shape[1:]) for each in self))  # type: ignore[arg-type]
 
     def select_texts(self, rows: slice) -> Batch:
-        """Return some of the texts, as wide as before."""
+        """Return some texts of a batch by a slice, with unchanged padding."""
         return Batch(*(None if each is None else each[rows] for each in self))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
 class LayerTrace:
-    """The trace of one layer's attention. Tensors keep the graph; readers detach them."""
+    """The trace of one attention layer: maps, coefficients and outputs. Tensors keep the autograd graph."""
 
     maps: Tensor | None
     """(B, N, H, L, L): softmax of each component; rows are queries. Masked keys weigh exactly 0. None where a model
@@ -65,7 +65,7 @@ class LayerTrace:
 
     @property
     def combined(self) -> Tensor:
-        """Return (B, H, L, L): coefficients times maps, summed over components; RuntimeError: too long for maps."""
+        """Return the combined attention map (B, H, L, L); RuntimeError if the text was too long to keep maps."""
         if self.maps is None:
             raise RuntimeError("no maps were kept of a text of this length")
         return (self.coefficients * self.maps).sum(1)
@@ -73,7 +73,7 @@ class LayerTrace:
 
 @dataclass(frozen=True)
 class HeadTrace:
-    """The trace of a head with its own convolutions or attention."""
+    """The trace of a model's head that has convolutions or attention of its own."""
 
     branches: dict[int, Tensor]  # By kernel width, (B, L, c): each convolution after norm and ReLU; 0 where padded
     maps: Tensor | None
@@ -82,7 +82,7 @@ class HeadTrace:
 
 @dataclass(frozen=True)
 class Trace:
-    """Everything that a page or an analysis reads from one traced call."""
+    """The trace of a model's forward pass: everything that pages and analyses read from it."""
 
     layers: tuple[LayerTrace, ...]
     embedded: Tensor  # (B, L, d): what enters the first layer
@@ -103,7 +103,7 @@ class Trace:
 
 
 class Output(NamedTuple):
-    """The output of a model for training, evaluation and explanation."""
+    """The output of a model's forward pass: logits, pooled text vectors, and trace on request."""
 
     logits: Tensor  # (B, C); of a model that tags each token (B, L, C), without meaning where padded
     pooled: Tensor  # (B, d'): the last vector before the logits; of a model that tags each token the mean of them
@@ -113,7 +113,7 @@ class Output(NamedTuple):
 
 @dataclass(frozen=True)
 class Intervention:
-    """A change inside the model, as data: an argument of one call that changes nothing permanently.
+    """A change inside the model for one forward pass, such as heads switched off or λ replaced.
 
     Layers, heads and components are counted from 0. Component 0 is the base component.
     """
@@ -141,7 +141,7 @@ class Intervention:
     heads_from: frozenset[tuple[int, int]] = frozenset()  # (layer, head): what it says is what it said of the donor
 
     def get_lexical_factor(self, layer: int) -> float:
-        """Return the factor on the added lexical term of a layer."""
+        """Return the factor on the added lexical term of a layer under this intervention."""
         return 0.0 if layer in self.lexical_off | self.lexical_mean else self.lexical_scale
 
 

@@ -15,7 +15,7 @@ WORDS = "embedding.weight"
 
 @dataclass(frozen=True)
 class CopyResult:
-    """The result of copying the weights of another model."""
+    """Which weights a model received from another one: counts, and names of fresh and partly copied tensors."""
 
     numbers: int  # How many of its numbers were copied
     of: int  # How many it has
@@ -26,7 +26,7 @@ class CopyResult:
 def copy_weights(
     model: EncoderClassifier, source: EncoderClassifier, *, origins: Sequence[Sequence[int]], same_classes: bool
 ) -> CopyResult:
-    """Copy the weights that `source` has learned into `model`, as far as names and shapes allow.
+    """Copy the weights of a trained model `source` into a new `model`, as far as names and shapes allow.
 
     Of queries and keys, which stack one block for each component, the components that both have are copied: the one map
     of plain attention becomes the base map. Layers beyond those of the source and parts that it lacks keep their draw.
@@ -63,7 +63,7 @@ def copy_weights(
 
 
 def _copy_whole(target: Tensor, known: Tensor) -> int:
-    """Return how many numbers were copied: all, or 0 if the shapes differ."""
+    """Copy a whole weight tensor if the shapes agree; return how many numbers were copied."""
     if target.shape != known.shape:
         return 0
     target.copy_(known)
@@ -71,7 +71,7 @@ def _copy_whole(target: Tensor, known: Tensor) -> int:
 
 
 def _copy_words(target: Tensor, known: Tensor, origins: Sequence[Sequence[int]]) -> int:
-    """Copy the known rows of (V, d), and the mean of its pieces for each new word; return the count."""
+    """Copy known word embeddings, and for each new word the mean of its pieces; return the count of numbers."""
     if target.shape[1] != known.shape[1]:
         return 0
     target[: len(known)].copy_(known)
@@ -84,7 +84,7 @@ def _copy_words(target: Tensor, known: Tensor, origins: Sequence[Sequence[int]])
 
 
 def _copy_components(target: Tensor, known: Tensor, model: EncoderClassifier, source: EncoderClassifier) -> int:
-    """Copy the blocks (N q, …) of the components that both models have; return the count."""
+    """Copy the weights of the attention maps that both models have; return the count of numbers."""
     ours, theirs = model.components, source.components
     if target[: len(target) // ours].shape != known[: len(known) // theirs].shape:
         return 0

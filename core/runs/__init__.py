@@ -1,4 +1,4 @@
-"""Run directories and the processes that write them."""
+"""Training runs: their directories, and the processes and analyses that write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The base class of slow analyses: what a result depends on, how it is computed, and the text of its button.
+"""The base class of slow analyses of a run: what a result depends on, how it is computed, and its button's text.
 
 Queue, files, progress, cancel and the button of the page follow. A new analysis is a subclass of `Analysis` with a
 constructor that names the file after all that the result depends on, `words`, `find` and an `Offer`. An analysis of a
@@ -30,7 +30,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Offer:
-    """The words of a page about an analysis that has not been computed yet."""
+    """The texts that a page shows about an analysis not computed yet: button, title, error and duration."""
 
     button: str
     title: str
@@ -40,7 +40,7 @@ class Offer:
 
 @dataclass(frozen=True)
 class Analysis(Files, ABC, Generic[Found]):
-    """A slow result that is computed once and stored under everything that it depends on."""
+    """A slow analysis of a run whose result is computed once and stored under a hash of its inputs."""
 
     store: RunStore = field(repr=False, compare=False)
 
@@ -49,24 +49,24 @@ class Analysis(Files, ABC, Generic[Found]):
     @property
     @abstractmethod
     def offer(self) -> Offer:
-        """Return the words of its page; a class attribute where it never changes."""
+        """Return the texts that a page shows about the analysis: button, title, error and duration."""
 
     @property
     def shape(self) -> Any:
-        """Return the type that the stored file is checked against."""
+        """Return the schema type that a stored analysis result is validated with."""
         return dict[str, Any]
 
     @property
     @abstractmethod
     def words(self) -> tuple[str, ...]:
-        """Return the `sentiscope` command that computes and stores it."""
+        """Return the arguments of the `sentiscope` command that computes and stores this analysis."""
 
     @abstractmethod
     def find(self, tell: Tell) -> Found:
-        """Compute the result and report the progress to `tell`."""
+        """Compute the result of the analysis and report progress to the callback `tell`."""
 
     def read(self) -> Found | None:
-        """Return the stored result; None: there is none, or the file cannot be read."""
+        """Return the stored result of the analysis; None if there is none or its file cannot be read."""
         try:
             tree = json_store.read_tree(self.get_path("json"))
             checked = json_store.check_value(tree, self.shape, file=self.get_path("json"))
@@ -76,12 +76,12 @@ class Analysis(Files, ABC, Generic[Found]):
         return found
 
     def write(self, found: Found, seconds: float) -> None:
-        """Store a result that took so many seconds."""
+        """Store the result of the analysis, which took `seconds` to compute."""
         tree = json.dumps(found, ensure_ascii=False, allow_nan=False, default=msgspec.to_builtins)
         write_text(self.get_path("json"), tree)
 
     def compute(self, on_progress: Tell | None = None) -> Found:
-        """Compute the result in this process, publish the progress, and store it."""
+        """Compute the analysis in this process, publish its progress, and store the result."""
         with background_jobs.publish_progress(self, on_progress) as tell:
             began = time.monotonic()
             found = self.find(tell)
@@ -89,7 +89,7 @@ class Analysis(Files, ABC, Generic[Found]):
         return found
 
     def compute_anyway(self, on_progress: Tell | None = None) -> Found:
-        """Compute the result; where its folder cannot be made, only warn that it is not stored."""
+        """Compute the analysis; if its folder cannot be created, only log that the result is not stored."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -98,7 +98,7 @@ class Analysis(Files, ABC, Generic[Found]):
         return self.compute(on_progress)
 
     def read_or_compute(self, on_progress: Tell | None = None) -> tuple[Found, bool]:
-        """Return the result and whether it was stored; a missing or damaged one is computed now."""
+        """Return the result of the analysis and whether it was already stored; if not, or damaged, compute it now."""
         try:
             found = self.read()
         except RunDamaged:
@@ -106,12 +106,12 @@ class Analysis(Files, ABC, Generic[Found]):
         return (self.compute(on_progress), False) if found is None else (found, True)
 
     def start(self) -> None:
-        """Start a background process that computes it; InputError: the queue of this server is full."""
+        """Start a background process that computes the analysis; InputError: this server's queue is full."""
         background_jobs.start_job(self.store, self, background_jobs.build_command(*self.words), self.name)
 
 
 def locate_folder(run: Path, kind: str, stem: str, cached: str = "") -> Path:
-    """Return the folder of a result of this `stem`: in its run, or in the cache since starters are never changed.
+    """Return the folder of a run's analysis result named `stem`: in the run, or in the cache for a starter run.
 
     What a starter came with is read in its own folder; `cached` names the folder in the cache where it is not `kind`.
     """

@@ -1,4 +1,4 @@
-"""Export and import of runs: one zip file, or a run directory from elsewhere. Imports nothing heavy.
+"""Export and import of training runs: one zip file, or a run directory from elsewhere. Imports nothing heavy.
 
 Only known files of a run are exported; never a checkpoint, which is resumed where it was made. Imports are untrusted:
 unpacked in a separate folder, measured while they are read, checked through the store, and moved in as a whole.
@@ -69,7 +69,7 @@ _BROKEN = (
 
 
 def export_run(store: RunStore, run: str) -> bytes:
-    """Pack a run as a zip file; the same run gives the same bytes.
+    """Pack a run as the bytes of a zip file; the same run always gives the same bytes.
 
     Raises InputError while it is trained, and RunDamaged if a file of it cannot be read, so that nobody could take it
     in.
@@ -91,7 +91,7 @@ def export_run(store: RunStore, run: str) -> bytes:
 
 
 def export_file(store: RunStore, run: str, file: Path) -> None:
-    """Write `export_run` into a file, whole or not at all; InputError: its folder does not exist."""
+    """Write a run as a zip file, completely or not at all; InputError: the target folder does not exist."""
     content = export_run(store, run)
     if not file.expanduser().absolute().parent.is_dir():
         raise InputError(f"{file}: its folder does not exist")
@@ -99,7 +99,7 @@ def export_file(store: RunStore, run: str, file: Path) -> None:
 
 
 def import_run(store: RunStore, source: Path) -> str:
-    """Import a run directory or a zip file; return the run's name here, with a number behind one that is taken.
+    """Import a run from a directory or zip file; return its new name, numbered if the name is taken.
 
     A starter that comes back is a run like any other. Raises InputError, and writes nothing, if it is no run or not to
     be trusted.
@@ -117,7 +117,7 @@ def import_run(store: RunStore, source: Path) -> str:
 
 
 def import_zip(store: RunStore, stream: IO[bytes], name: str) -> str:
-    """Import a zip file of this name from an open stream; see `import_run`."""
+    """Import a run from an open zip stream; `name` is the file name that error messages show."""
     try:
         with zipfile.ZipFile(stream) as archive:
             entries = _list_entries(archive, name)
@@ -157,7 +157,7 @@ def _is_known(inside: str) -> bool:
 
 
 def _list_entries(archive: zipfile.ZipFile, name: str) -> dict[PurePosixPath, zipfile.ZipInfo]:
-    """Return the files of an archive by path; refuse it if one leads outside."""
+    """Return the files of a run's zip archive by path; InputError if the archive is unsafe, such as a path outside."""
     infos = archive.infolist()
     if len(infos) > FILES:
         raise InputError(f"{name}: has {len(infos)} entries; a run has fewer than {FILES}")
@@ -187,7 +187,7 @@ def _explain_too_large() -> str:
 
 
 def _find_root(entries: dict[PurePosixPath, zipfile.ZipInfo]) -> str:
-    """Return the folder that holds the one record; empty if it is at the top."""
+    """Return the folder in a zip archive that holds its only `run.json`; empty if it is at the top level."""
     records = [path for path in entries if path.name == RECORD and len(path.parts) <= 2]
     if len(records) != 1:
         found = "no run.json in it" if not records else f"{len(records)} runs in it"
@@ -198,7 +198,7 @@ def _find_root(entries: dict[PurePosixPath, zipfile.ZipInfo]) -> str:
 def _unpack_files(
     archive: zipfile.ZipFile, entries: dict[PurePosixPath, zipfile.ZipInfo], landing: Path, name: str
 ) -> None:
-    """Write the known files; the size is counted while reading, whatever the archive claims."""
+    """Unpack the known files of a run's zip archive, and count their real size while reading."""
     top, left = _find_root(entries), LIMIT
     for path, info in entries.items():
         inside = path.relative_to(top).as_posix() if top and path.parts[0] == top else path.as_posix()
@@ -238,7 +238,7 @@ def _make_temp_folder(store: RunStore, name: str) -> Iterator[Path]:
 
 
 def remove_paths(config: RunConfig) -> RunConfig:
-    """Return settings without any path, since an archive must not name files of this machine.
+    """Return a run's settings without file paths, so that an exported archive names no files of this machine.
 
     Names of data sets and of the lexicon that comes along are no paths. A run that taught is another one than a run of
     its name here.
@@ -327,7 +327,7 @@ def _clean_backbone(landing: Path) -> None:
 
 
 def _check_quota(store: RunStore, landing: Path) -> None:
-    """Record the size of an import, and refuse one beyond the quota of this server."""
+    """Record the disk size of an imported run; InputError if imports would exceed the quota of this server."""
     size = sum(path.stat().st_size for path in landing.rglob("*") if path.is_file())
     before = 0
     for mark in store.folder.glob(f"*/{IMPORTED}"):

@@ -1,4 +1,4 @@
-"""A backbone in memory: its blocks as modules of transformers, with our attention in them. Imports transformers."""
+"""Pretrained encoders (backbones) as transformers modules with Sentiscope's attention. Imports transformers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ USED = {
 def split_backbone(
     architecture: dict[str, Any], dropout: float, tokenizer: PretrainedTokenizer, folder: Path | None = None
 ) -> Body:
-    """Split a backbone into its modules; attention weights have no dropout, hidden states this one.
+    """Split a pretrained encoder into modules; `dropout` applies to hidden states, not to attention weights.
 
     Its weights are read from `folder`; None: they are drawn, for whoever overwrites them. Raises NotAvailable without
     transformers, and DataError if it cannot be read or the weights do not fit the `architecture`, its `config.json`.
@@ -62,7 +62,7 @@ def split_backbone(
 
 
 def _read_model(hf: Any, folder: Path, config: Any) -> Any:
-    """Read the model of a folder with its weights, from safetensors alone."""
+    """Read a pretrained model from a folder's safetensors files only; DataError: the weights do not fit `config`."""
     model, found = hf.AutoModel.from_pretrained(
         folder,
         config=config,
@@ -81,7 +81,7 @@ def _read_model(hf: Any, folder: Path, config: Any) -> Any:
 
 
 def read_tokenizer(backbone: Backbone) -> PublishedTokenizer:
-    """Return the tokenizer of a backbone.
+    """Read the tokenizer of a pretrained encoder from its folder.
 
     Raises DataError if it cannot be read, and NotAvailable without transformers where it is made from the files of its
     vocabulary.
@@ -101,7 +101,7 @@ def read_tokenizer(backbone: Backbone) -> PublishedTokenizer:
 
 @contextlib.contextmanager
 def _silence_transformers() -> Iterator[Any]:
-    """Yield transformers with its messages silenced, since ours replace them."""
+    """Yield the transformers library with its log messages and progress bars silenced."""
     check_installed()
     import transformers as hf
 

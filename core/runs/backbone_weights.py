@@ -1,4 +1,4 @@
-"""The backbone of a run: its architecture, and the weights that the run did not change and does not copy."""
+"""The pretrained encoder (backbone) of a run: its architecture, and the weights that the run shares without a copy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LARGEST_TABLE = 5_000_000
 
 @dataclass(frozen=True)
 class BackboneRecord:
-    """The content of `backbone.json`."""
+    """Facts about the pretrained encoder of a run, as stored in `backbone.json`."""
 
     name: str
     folder: str
@@ -43,12 +43,12 @@ class BackboneRecord:
 
     @classmethod
     def from_backbone(cls, backbone: Backbone) -> BackboneRecord:
-        """Return the facts of a backbone that a run stores."""
+        """Return the record that a run stores of a pretrained encoder: name, folder, digests, architecture."""
         return cls(backbone.name, str(backbone.folder.absolute()), backbone.hash_weights(), backbone.architecture)
 
     @classmethod
     def read(cls, folder: Path) -> BackboneRecord:
-        """Read the file of a run's directory; RunDamaged: there is none, or it cannot be read."""
+        """Read `backbone.json` of a run directory; RunDamaged: it is missing or cannot be read."""
         path = folder / BACKBONE
         try:
             found = json_store.read(path, cls, limit=SMALL)
@@ -61,7 +61,7 @@ class BackboneRecord:
         return found
 
     def check(self, model: ModelConfig, run: str) -> None:
-        """Refuse sizes other than those of the run's settings: an imported file may claim anything."""
+        """Refuse a `backbone.json` whose sizes differ from the run's settings, since imported files may lie."""
         known, family = self.architecture, FAMILIES[self.architecture["model_type"]]
         own = tuple(known.get(name) for name in (family.width, family.layers, family.heads, family.ff_width))
         tables = [known.get(name, 1) for name in TABLES]
@@ -70,19 +70,19 @@ class BackboneRecord:
             raise RunDamaged(f"{BACKBONE} of run '{run}': its sizes are not those of the run's settings")
 
     def strip_path(self) -> BackboneRecord:
-        """Return a copy without any path of this machine, for export."""
+        """Return a copy of the encoder's record without paths of this machine, for export."""
         return replace(self, name=strip_location(self.name), folder="")
 
     def write(self, folder: Path) -> None:
-        """Write the file into a run's directory."""
+        """Write the encoder's record as `backbone.json` into a run directory."""
         write_text(folder / BACKBONE, self.to_json())
 
     def to_json(self) -> str:
-        """Return the text of the file."""
+        """Return the encoder's record as JSON text, the content of `backbone.json`."""
         return json.dumps(asdict(self), ensure_ascii=False, indent=1)
 
     def find_backbone(self, run: str) -> Backbone:
-        """Return the backbone with the very same weights; RunDamaged: it is missing, or its sizes are others."""
+        """Return the pretrained encoder with exactly the recorded weights; RunDamaged: missing or other sizes."""
         found = find_run_backbone(self.name, self.folder, self.files, run)
         own = FAMILIES[self.architecture["model_type"]]
         for name in ("model_type", *TABLES, own.width, own.layers, own.heads, own.ff_width):
@@ -91,7 +91,7 @@ class BackboneRecord:
         return found
 
     def build_body(self, dropout: float, tokenizer: Tokenizer, folder: Path | None) -> Body:
-        """Return its blocks, with weights of a folder or random ones (`core.runs.backbone_modules.split_backbone`)."""
+        """Build the modules of the recorded encoder, with weights from a folder, or random ones without a folder."""
         from core.text.pretrained_tokenizer import PretrainedTokenizer
 
         if not isinstance(tokenizer, PretrainedTokenizer):
@@ -102,7 +102,7 @@ class BackboneRecord:
 
 
 def strip_location(name: str) -> str:
-    """Return a backbone's name without its location: OWNER/NAME as on the hub, else only the name of its folder."""
+    """Return a pretrained encoder's name without its location: OWNER/NAME as on the hub, else the folder's name."""
     called = name.removeprefix(ELSEWHERE)
     if name == called and _OF_THE_HUB.fullmatch(name):
         return name
@@ -111,7 +111,7 @@ def strip_location(name: str) -> str:
 
 
 def resolve_backbone(name: str, folder: Path) -> tuple[BackboneRecord, Backbone]:
-    """Return the backbone of a training: as it was when it began, or found now and written down.
+    """Return the pretrained encoder of a training: the one it began with, or one found now and recorded.
 
     Raises RunDamaged where a training goes on without it, and InputError where none can be used.
     """
@@ -127,13 +127,13 @@ def resolve_backbone(name: str, folder: Path) -> tuple[BackboneRecord, Backbone]
 
 
 def list_frozen(model: Model) -> frozenset[str]:
-    """Return the names of the backbone's parameters that are not trained, whose values are in its own files."""
+    """Return the names of the pretrained parameters that a run does not train and reads from the encoder's files."""
     named = ((name, each) for name, each in model.named_parameters() if not name.startswith("head."))
     return frozenset(name for name, each in named if not each.requires_grad)
 
 
 def summarize_backbone(known: BackboneRecord, model: Model, names: frozenset[str]) -> Mapping[str, Any]:
-    """Describe the backbone for the record: its digest, and how many numbers of the model are its own."""
+    """Return the run record's summary of its encoder: name, weight digests, counts of unchanged and all parameters."""
     sizes = {name: each.numel() for name, each in model.named_parameters()}
     return {
         "name": known.name,

@@ -1,4 +1,4 @@
-"""Pretrained encoders on this machine: where they are, what they are, and whether they can be used. Imports no torch.
+"""Pretrained encoders (backbones) on this machine: where they are and whether they can be used. Imports no torch.
 
 Nothing is ever downloaded here, and no code or pickle of a backbone's folder is run: only its JSON, its tokenizer and
 its safetensors are read.
@@ -44,7 +44,7 @@ BEGUN, ENDED = 1, 1
 
 
 class Family(NamedTuple):
-    """The names of sizes in a family's `config.json`, and the files its tokenizer can be made from, if any."""
+    """The `config.json` keys for sizes in a family of pretrained models, and the files of its tokenizer."""
 
     width: str = "hidden_size"
     layers: str = "num_hidden_layers"
@@ -66,14 +66,14 @@ FAMILIES: dict[str, Family] = {
 
 @dataclass(frozen=True)
 class Backbone:
-    """A pretrained encoder in a folder; usable where `check` finds nothing. Its properties raise DataError."""
+    """A pretrained encoder in a folder, usable if `check` raises nothing. Properties raise DataError."""
 
     name: str
     folder: Path
 
     @cached_property
     def architecture(self) -> dict[str, Any]:
-        """Return its `config.json`."""
+        """Return the content of the encoder's `config.json`; DataError if its model type is not supported."""
         found = self._read_json(CONFIG)
         if not is_supported(found):
             raise DataError(
@@ -84,11 +84,11 @@ class Backbone:
 
     @property
     def kind(self) -> str:
-        """Return its family."""
+        """Return the model type of the pretrained encoder, such as bert."""
         return str(self.architecture["model_type"])
 
     def read_number(self, name: str) -> int:
-        """Return a positive whole number of its `config.json`."""
+        """Return a positive whole number from the encoder's `config.json`; DataError if it is not one."""
         least = int(name != "pad_token_id")
         value = self.architecture.get(name, 0 if least == 0 else None)
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST_SIZE:
@@ -97,13 +97,13 @@ class Backbone:
 
     @property
     def longest(self) -> int:
-        """Return how many tokens of a text fit, besides [CLS] and [SEP]."""
+        """Return the most tokens of a text that the encoder can read, without [CLS] and [SEP]."""
         before = self.read_number("pad_token_id") + 1 if FAMILIES[self.kind].offset else 0
         return self.read_number("max_position_embeddings") - before - BEGUN - ENDED
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Return the settings of its sizes."""
+        """Return the model settings that an encoder's `config.json` fixes: width, layers, heads and vocabulary size."""
         family = FAMILIES[self.kind]
         return {
             "model.width": self.read_number(family.width),
@@ -115,7 +115,7 @@ class Backbone:
 
     @property
     def weights(self) -> list[Path]:
-        """Return its weight files: one, or where there is no such file the parts that its index names."""
+        """Return the paths of the encoder's weight files: one file, or the parts that its index file lists."""
         if _is_file(self.folder / ADAPTER):
             raise DataError(
                 "this folder holds an adapter, whose weights lie on top of another model's; merge the two where you "
@@ -149,7 +149,7 @@ class Backbone:
 
     @property
     def tokenizer(self) -> Path | None:
-        """Return its `tokenizer.json`; None where one can be made from the files of its vocabulary."""
+        """Return the path of the encoder's `tokenizer.json`; None if it must be built from vocabulary files."""
         if _is_file(self.folder / TOKENIZER):
             return self.folder / TOKENIZER
         own = FAMILIES[self.kind].vocabulary
@@ -164,7 +164,7 @@ class Backbone:
         return None
 
     def check(self) -> None:
-        """Refuse it if a required file is missing or unsuitable; DataError names the file and what to do."""
+        """Check that the encoder's files exist and are supported; DataError names the file and what to do."""
         _ = self.settings, self.weights, self.tokenizer
         if (kind := self.architecture.get("position_embedding_type") or "absolute") != "absolute":
             raise DataError(
@@ -179,7 +179,7 @@ class Backbone:
             _check_whole(path)
 
     def hash_weights(self) -> dict[str, str]:
-        """Return the SHA-256 of each weight file."""
+        """Return the SHA-256 of each weight file of the pretrained encoder, as file name → digest."""
         return {path.name: hash_file(path) for path in self.weights}
 
     def _read_json(self, name: str) -> dict[str, Any]:
@@ -203,18 +203,18 @@ class Backbone:
 
 
 def explain_download(name: str) -> str:
-    """Explain to a person how to get a backbone."""
+    """Return a sentence that explains how to download a pretrained encoder."""
     return f"on a machine with a network `{get_download_command(name)}` gets it, and {FOLDER}=FOLDER makes it known"
 
 
 def get_download_command(name: str) -> str:
-    """Return the command that downloads a backbone from the hub."""
+    """Return the shell command that downloads a pretrained encoder from the Hugging Face hub."""
     hub = name if "/" in name and not Path(name).is_absolute() and not name.startswith((".", "~")) else "OWNER/NAME"
     return f"hf download {hub} {CONFIG} {TOKENIZER} {WEIGHTS} --local-dir FOLDER/{hub}"
 
 
 def check_installed() -> None:
-    """Refuse to continue without the library that backbones are made of; NotAvailable says how to get it."""
+    """Raise NotAvailable, with the install command, if the transformers library is missing."""
     if importlib.util.find_spec("transformers") is None:
         raise NotAvailable(
             "a pretrained encoder needs transformers: install it with `pip install 'sentiscope[pretrained]'`"
@@ -222,7 +222,7 @@ def check_installed() -> None:
 
 
 def find_backbone(name: str) -> Backbone:
-    """Find a backbone by name or folder: in `SENTISCOPE_BACKBONES`, in the hub's cache, or as a path.
+    """Find a pretrained encoder by name or folder: in `SENTISCOPE_BACKBONES`, in the hub's cache, or as a path.
 
     ConfigError says where was looked and how to get it.
     """
@@ -239,7 +239,7 @@ def find_backbone(name: str) -> Backbone:
 
 
 def list_backbones() -> list[Backbone]:
-    """List the backbones that are found by name, in `SENTISCOPE_BACKBONES` first."""
+    """List the pretrained encoders found on this machine; those in `SENTISCOPE_BACKBONES` come first."""
     found: dict[str, Backbone] = {}
     for name, folder in (*_list_own(), *_list_cached()):
         found.setdefault(name, Backbone(name, folder))
@@ -247,13 +247,13 @@ def list_backbones() -> list[Backbone]:
 
 
 def get_own_folder() -> Path | None:
-    """Return `SENTISCOPE_BACKBONES`; None if it is not set."""
+    """Return the folder of pretrained encoders named by `SENTISCOPE_BACKBONES`; None if it is not set."""
     chosen = os.environ.get(FOLDER)
     return Path(chosen).expanduser() if chosen else None
 
 
 def get_hub_cache() -> Path:
-    """Return the folder where the hub's own tools store their downloads."""
+    """Return the folder where Hugging Face tools cache downloaded models."""
     if chosen := os.environ.get("HF_HUB_CACHE"):
         return Path(chosen).expanduser()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
@@ -261,12 +261,12 @@ def get_hub_cache() -> Path:
 
 
 def is_pretrained(preset: str) -> bool:
-    """Return whether a preset needs a backbone."""
+    """Return whether a model preset needs a pretrained encoder."""
     return preset in PRESETS and PRESETS[preset].model.family == "pretrained"
 
 
 def add_backbone_sizes(preset: str, settings: Mapping[str, Any], recipe: str = "") -> dict[str, Any]:
-    """Add the sizes of the backbone that the settings or else the recipe name.
+    """Add the sizes of the chosen pretrained encoder, named by the settings or else the recipe, to the settings.
 
     Raises InputError where none is named or it cannot be used, or a size is given beside it; NotAvailable without its
     library.
@@ -290,7 +290,7 @@ def add_backbone_sizes(preset: str, settings: Mapping[str, Any], recipe: str = "
 
 
 def find_run_backbone(name: str, folder: str, digests: Mapping[str, str], run: str) -> Backbone:
-    """Find the backbone of a run, with the very same weights: at its old place, or wherever its name is found.
+    """Find the pretrained encoder of a run, with identical weights, at its recorded folder or by its name.
 
     Of a run that came from elsewhere no folder is known, and only those are looked through that this machine names.
     RunDamaged says what to do where it is gone or another one.
@@ -313,13 +313,13 @@ def find_run_backbone(name: str, folder: str, digests: Mapping[str, str], run: s
 
 
 def is_supported(architecture: Mapping[str, Any]) -> bool:
-    """Return whether a `config.json` is that of a supported family."""
+    """Return whether a model's `config.json` belongs to a supported family of pretrained encoders."""
     kind = architecture.get("model_type")
     return isinstance(kind, str) and kind in FAMILIES
 
 
 def _check_whole(path: Path) -> None:
-    """Refuse a truncated weight file; the numbers themselves are not read."""
+    """Raise DataError for a truncated weight file; only the header of the safetensors file is read."""
     try:
         with safetensors.safe_open(path, framework="np"):
             pass
@@ -328,7 +328,7 @@ def _check_whole(path: Path) -> None:
 
 
 def _is_file(path: Path) -> bool:
-    """Return whether it is a file; False also for a name that is too long or a closed folder."""
+    """Return whether a path is a file; False also if the name is too long or the folder not accessible."""
     try:
         return path.is_file()
     except OSError:
@@ -353,7 +353,7 @@ def _list_candidates(name: str) -> Iterator[Path]:
 
 
 def _find_by_name(name: str) -> Iterator[Path]:
-    """Yield places inside the folders of backbones; no name leads outside."""
+    """Yield folders where a pretrained encoder of this name may be, never outside the known folders."""
     if not _is_a_name(name) or Path(name).is_absolute() or ".." in Path(name).parts:
         return
     if root := get_own_folder():
@@ -362,7 +362,7 @@ def _find_by_name(name: str) -> Iterator[Path]:
 
 
 def _is_a_name(text: str) -> bool:
-    """Return whether a text is safe to look up as a path."""
+    """Return whether a model name is safe to look up as a file path."""
     return (
         "\0" not in text and 0 < len(text.encode("utf-8", "replace")) <= 1000 and max(map(len, text.split("/"))) <= 200
     )
@@ -404,7 +404,7 @@ def _list_cached() -> Iterator[tuple[str, Path]]:
 
 
 def _is_ours(config: Path) -> bool:
-    """Return whether a model of the hub's cache, which holds any download, is of a supported family."""
+    """Return whether a `config.json` in the Hugging Face cache belongs to a supported family of encoders."""
     try:
         found = read_tree(config)
     except (OSError, ValueError, RunDamaged):
@@ -413,7 +413,7 @@ def _is_ours(config: Path) -> bool:
 
 
 def describe_backbone(backbone: Backbone) -> dict[str, Any]:
-    """Describe a backbone, and whether it can be used, as plain data.
+    """Describe a pretrained encoder, and whether it can be used, as plain data.
 
     `name`, `folder`, `kind`, `layers`, `width`, `heads`, `vocabulary`, `longest`, `bytes` of its weights, `ok`,
     `problem`, a sentence, and `lacks`, the name of the file that is missing or cannot be used.
@@ -437,5 +437,5 @@ def describe_backbone(backbone: Backbone) -> dict[str, Any]:
 
 
 def format_size(size: int) -> str:
-    """Format bytes for a person."""
+    """Format a size in bytes as whole megabytes, such as `438 MB`."""
     return f"{count(round(size / 1e6))} MB"

@@ -1,4 +1,4 @@
-"""Background jobs of a run, cached: processes that wait for their turn and report progress.
+"""Background jobs that compute and cache analyses of a run: processes that queue and report progress.
 
 <stem>.json: the result; <stem>.progress.json, only during the computation or after a failure: the process and its
 progress; <stem>.log: the output of that process.
@@ -39,18 +39,18 @@ Tell = Callable[[str, float | None], None]
 
 @dataclass(frozen=True)
 class Files:
-    """The paths of one result, existing or future."""
+    """The paths of the files of one analysis result, existing or not: result, progress and log."""
 
     folder: Path
     stem: str
 
     def get_path(self, ending: str) -> Path:
-        """Return the path of one of its files: json, progress.json, log."""
+        """Return the path of the analysis file with this ending: json, progress.json or log."""
         return self.folder / f"{self.stem}.{ending}"
 
 
 class _ProgressFile(msgspec.Struct):
-    """The content of .progress.json."""
+    """Progress of a background job, as stored in .progress.json."""
 
     process: Process | None
     began: Seconds
@@ -60,7 +60,7 @@ class _ProgressFile(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Job:
-    """The state of a result: existing, in computation, failed or missing."""
+    """The state of a background job that computes an analysis result: none, running, failed or done."""
 
     status: Literal["none", "running", "failed", "done"]
     what: str = ""
@@ -71,7 +71,7 @@ class Job:
 
 @contextlib.contextmanager
 def publish_progress(files: Files, on_progress: Tell | None = None) -> Iterator[Tell]:
-    """Compute something in this process, and publish its progress in a file.
+    """Yield a progress callback for a computation in this process, and publish its progress in a file.
 
     What failed leaves its reason; what is interrupted, and what ends well, leaves nothing.
     """
@@ -80,7 +80,7 @@ def publish_progress(files: Files, on_progress: Tell | None = None) -> Iterator[
         files.folder.mkdir(parents=True, exist_ok=True)
 
     def tell(what: str, share: float | None) -> None:
-        """Report the current work, and write it to the file at most every `TELL_SECONDS`."""
+        """Report the current step, and write it to the progress file every `TELL_SECONDS` at most."""
         nonlocal told
         if on_progress:
             on_progress(what, share)
@@ -106,7 +106,7 @@ def build_command(*words: str) -> list[str]:
 
 
 def spawn_process(store: RunStore, command: Sequence[str], log: IO[bytes], **variables: str) -> subprocess.Popen[bytes]:
-    """Start a process that knows the run directory, writes into a log and outlives this one."""
+    """Start a process that gets the folder of runs by environment, logs into an open file and outlives this one."""
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -118,7 +118,7 @@ def spawn_process(store: RunStore, command: Sequence[str], log: IO[bytes], **var
 
 
 def start_job(store: RunStore, files: Files, command: Sequence[str], kind: str) -> None:
-    """Compute a result in a process that waits for its turn and outlives this one, unless one is at work.
+    """Start a queued background process that computes a result and outlives this one, unless one is running.
 
     `kind` begins its name in the queue. Raises InputError if as many wait as this server allows.
     """
@@ -136,7 +136,7 @@ def start_job(store: RunStore, files: Files, command: Sequence[str], kind: str) 
 
 
 def read_job(files: Files) -> Job:
-    """Return the state of a result, from its files alone: every session and every server sees the same."""
+    """Return the state of a background job from its files alone, so that every session sees the same."""
     there = files.get_path("json").is_file()
     told = _read_progress(files)
     if told is None:
@@ -152,7 +152,7 @@ def read_job(files: Files) -> Job:
 
 
 def cancel(files: Files) -> None:
-    """End the process that computes something; no partial result is left."""
+    """Stop the process of a background job and delete its progress and log files."""
     told = _read_progress(files)
     who = told.process if told else None
     with contextlib.suppress(psutil.NoSuchProcess):
@@ -165,13 +165,13 @@ def cancel(files: Files) -> None:
 
 
 def forget(files: Files) -> None:
-    """Delete what a failed or cancelled computation left behind."""
+    """Delete the progress and log files that a failed or cancelled background job left behind."""
     for ending in ("progress.json", "log"):
         files.get_path(ending).unlink(missing_ok=True)
 
 
 def write_progress(files: Files, who: Process | None, began: float, what: str, share: float | None) -> None:
-    """Write the progress for others; without `who` the job failed for the reason `what`."""
+    """Write the progress file of a background job; without a process `who`, the job failed because of `what`."""
     tree = {"process": dataclasses.asdict(who) if who else None, "began": began, "what": what, "share": share}
     write_text(files.get_path("progress.json"), json.dumps(tree) + "\n")
 

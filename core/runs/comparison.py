@@ -1,4 +1,4 @@
-"""Pairwise tests of runs on the same rows, also for each value of a column, as plain data."""
+"""Pairwise significance tests of runs on the same rows, also per value of a data column, as plain data."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from core.runs.train_overlap import load_trained_data
 
 
 def compare_models(sides: ComparisonData, *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> dict[str, Any]:
-    """Test every pair, and every value of the columns `by`, corrected for the number of tests, as plain data.
+    """Test every pair of models, also per value of the columns `by`, with Holm's correction; return plain data.
 
     `runs` (`name`, `model`, `mixture` in words, `runs`, `seeds`, `folds`, `metrics`: by name `mean`, `deviation` over
     seeds and `interval`, or null), `data`, `split`, `n`, `pairs` and `by` (two families of tests) and `notes`. Of a
@@ -70,7 +70,7 @@ def compare_models(sides: ComparisonData, *, metrics: Sequence[str] = (), by: Se
 def compare_by_column(
     sides: ComparisonData, first: ModelPredictions, second: ModelPredictions, metric: str, column: str
 ) -> list[dict[str, Any]]:
-    """Compare one pair for each value of a column, as a family of tests; rows as in `by` of `compare_models`."""
+    """Compare two models separately for each value of a data column, with Holm's correction; one entry per value."""
     return describe_family(list(_MetricComparison(sides, metric).compare_values(column, [(first, second)])))
 
 
@@ -78,7 +78,7 @@ Found = tuple[dict[str, Any], Tested]
 
 
 def describe_family(found: Sequence[Found]) -> list[dict[str, Any]]:
-    """Describe tests that are read together, with p after Holm, as plain data."""
+    """Return the significance tests of one family as plain data, with Holm-corrected p-values."""
     steps = apply_holm([test.p for _, test in found])
     rows = []
     for (about, test), step in zip(found, steps, strict=True):
@@ -99,7 +99,7 @@ def describe_family(found: Sequence[Found]) -> list[dict[str, Any]]:
 
 
 class _MetricComparison:
-    """One metric of all sides; the resamples of a run serve all of its pairs."""
+    """One metric computed for all compared models; a run's bootstrap resamples are shared by all its pairs."""
 
     def __init__(self, sides: ComparisonData, name: str) -> None:
         self.sides, self.name, self.metric = sides, name, get_metric(name)
@@ -131,12 +131,12 @@ class _MetricComparison:
         return self.metric.name in list_defined(scores, self.sides.sides[0].model.records[0].task)
 
     def _is_measurable(self, scores: Scores) -> bool:
-        """Return whether the metric is defined on these rows and is more than accuracy under another name."""
+        """Return whether a metric is defined on a run's rows and is not just accuracy on a single label."""
         alone = scores.labels.ndim == 1 and len(np.unique(scores.labels)) < 2
         return self._is_defined(scores) and not (alone and self.metric.across_classes)
 
     def describe_left_out(self) -> Iterator[str]:
-        """Yield a sentence for each column whose values were partly left out; InputError: all were."""
+        """Yield a note for each column with values where the metric is undefined; InputError if it always is."""
         for column, values in self.unmeasurable.items():
             about = "on rows of one label, or without a row of some class, it says nothing"
             if set(values) == self.values[column]:
@@ -144,7 +144,7 @@ class _MetricComparison:
             yield f"{format_title(self.name)} by {column} is left out for {join_names(list(values))}: {about}."
 
     def compare_pairs(self) -> Iterator[Found]:
-        """Compare every two models on all of their rows."""
+        """Test every pair of models on all of their rows, and yield the results."""
         self._draw_resamples()
         for first, second in itertools.combinations(self.sides.sides, 2):
             pairs = {
@@ -159,7 +159,7 @@ class _MetricComparison:
         pairs: Sequence[tuple[ModelPredictions, ModelPredictions]] = (),
         baseline: Mapping[int, Answers] | None = None,
     ) -> Iterator[Found]:
-        """Compare every two models for each value of a column; values where the metric is undefined are left out."""
+        """Test every pair of models for each value of a column; values where the metric is undefined are left out."""
         for first, second in pairs or itertools.combinations(self.sides.sides, 2):
             runs = list(match_runs(first, second))
             places = _fold_rare({one: self._group_rows(first, one, column) for _, one, _ in runs}, column)
@@ -196,7 +196,7 @@ class _MetricComparison:
                 yield self._judge_pairs(first, second, parts, about)
 
     def _group_rows(self, side: ModelPredictions, run: Run, column: str) -> dict[str, np.ndarray]:
-        """Return the rows of each value of a column, or of each slice; a row may have several slices."""
+        """Return the row positions for each value of a column, or for each saved slice; slices may overlap."""
         if column != SLICE or not self.sides.slices:
             return _group_by_value(side.answers[run], column)
         found = {name: folds[run[1]] for name, folds in self.sides.slices.items()}
@@ -222,7 +222,7 @@ class _MetricComparison:
             )
 
     def summarize_model(self, side: ModelPredictions) -> dict[str, Any]:
-        """Return the mean over runs, its deviation over seeds, and its interval as on Overview; None: undefined."""
+        """Return a model's mean metric over its runs, standard deviation over seeds and interval; None: undefined."""
         scores = self.scores[side.name]
         values = {run: self._measure(each) for run, each in scores.items()}
         known = {run: self._compute_interval(each) for run, each in scores.items()}
@@ -242,7 +242,7 @@ class _MetricComparison:
 
 
 def _predict_baseline(side: ModelPredictions) -> tuple[dict[int, Answers], tuple[str, ...]]:
-    """Return the predictions of TF-IDF, fitted on a model's training data, by fold; or a note on why there are none."""
+    """Return TF-IDF predictions by fold, fitted on a model's training data, or a note why there are none."""
     from core.evaluation.baseline import predict_new_texts  # imports torch, which figures do without
 
     found: dict[int, Answers] = {}
@@ -260,7 +260,7 @@ def _predict_baseline(side: ModelPredictions) -> tuple[dict[int, Answers], tuple
 
 
 def _fold_rare(places: dict[Run, dict[str, np.ndarray]], column: str) -> dict[Run, dict[str, np.ndarray]]:
-    """Join the values of a data column that have fewer than `FEWEST` rows; labels and slices stay unchanged."""
+    """Merge the values of a data column with fewer than `FEWEST` rows into one; labels and slices stay unchanged."""
     if column in ("label", SLICE):
         return places
     folds = {fold: found for (_, fold), found in places.items()}
@@ -280,7 +280,7 @@ def _fold_rare(places: dict[Run, dict[str, np.ndarray]], column: str) -> dict[Ru
 
 
 def _group_by_value(answers: Answers, column: str) -> dict[str, np.ndarray]:
-    """Return the positions of the rows of each value of a column, as text."""
+    """Group rows by the values of a column, given by name: value as text → row positions."""
     if column == "label" and answers.labels.ndim == 1:
         found = np.array(answers.record.classes, object)[answers.labels]
     elif column in answers.columns:
@@ -308,7 +308,7 @@ def _describe_model(side: ModelPredictions, measured: Sequence[_MetricComparison
 
 
 def find_ties(store: RunStore, models: Sequence[Sequence[str]], metric: str) -> list[list[int]]:
-    """Test every pair of models on the test split, Holm over all pairs; `models` are the runs of each, best first.
+    """Find groups of models whose test metrics do not differ significantly; `models` lists their runs, best first.
 
     Returns places in `models` that follow each other and of which no two can be told apart; each group as large as it
     can be, groups of one left out. Raises InputError if they were not tested on the same rows, RunDamaged if
@@ -323,7 +323,7 @@ def find_ties(store: RunStore, models: Sequence[Sequence[str]], metric: str) -> 
 
 
 def find_tied_ranges(count: int, apart: Iterable[frozenset[int]]) -> list[list[int]]:
-    """Return the longest ranges within 0 … count − 1 that contain no significantly different pair."""
+    """Return the longest ranges of ranks, from 0 to count − 1, that contain no significantly different pair."""
     known, groups, done = set(apart), list[list[int]](), 0
     for first in range(count):
         end = first + 1

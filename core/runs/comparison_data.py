@@ -1,4 +1,4 @@
-"""Models to compare on shared rows: seeds and folds as one model, with their predictions."""
+"""Predictions of the models to compare, on shared rows; runs that differ only in seed and fold are one model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SLICE = "slice"
 
 @dataclass(frozen=True, eq=False)
 class ModelPredictions:
-    """A model with the predictions of each of its runs, on rows that all sides share, fold by fold."""
+    """A model with the predictions of each of its runs, on the rows that all compared models share."""
 
     model: Model
     answers: Mapping[Run, Answers]
@@ -38,13 +38,13 @@ class ModelPredictions:
 
     @property
     def steady(self) -> bool:
-        """Return whether training was deterministic, so that the run is paired with every seed of another."""
+        """Return whether training had no randomness, so that its one run is paired with each seed of another model."""
         return len(self.answers) == 1 and not self.model.records[0].config.model.by_steps
 
 
 @dataclass(frozen=True, eq=False)
 class ComparisonData:
-    """The models of a comparison."""
+    """The models of a comparison with their predictions, the data set, the split and notes."""
 
     sides: tuple[ModelPredictions, ...]
     data: str
@@ -55,13 +55,13 @@ class ComparisonData:
 
     @property
     def rows(self) -> int:
-        """Count the rows of all folds together."""
+        """Return the number of compared rows, summed over folds."""
         folds = {fold: len(answers) for (_, fold), answers in self.sides[0].answers.items()}
         return sum(folds.values())
 
     @cached_property
     def columns(self) -> list[str]:
-        """Return the columns to group rows by: data columns with few values, and the label of single-label data."""
+        """Return the columns that rows can be grouped by: data columns with few values, and the single label."""
         first = next(iter(self.sides[0].answers.values()))
         few = [str(name) for name, column in first.columns.items() if 2 <= column.nunique() <= MOST_VALUES]
         return few + ["label"] * (first.labels.ndim == 1)
@@ -70,7 +70,7 @@ class ComparisonData:
 def read_comparison_data(
     store: RunStore, runs: Sequence[str], *, split: str = "", wanted: DataRequest | None = None
 ) -> ComparisonData:
-    """Return runs with their predictions on the same rows: read from disk, or computed now on the `wanted` data.
+    """Return runs with predictions on the same rows, read from disk, or computed now on the `wanted` data.
 
     Runs that differ in nothing but seed and fold are one model; unless there is no other: then each stands for itself.
     The `split` of their own data is test, or the last that all were evaluated on, unless given. Raises InputError for
@@ -142,7 +142,7 @@ def _format_folds(folds: set[int]) -> str:
 
 
 def match_runs(first: ModelPredictions, second: ModelPredictions) -> Iterator[tuple[Run, Run, Run]]:
-    """Yield the runs of two models that are compared: the pair's name, and the run of each.
+    """Yield the pairs of runs of two models to compare: a key for the pair, and the key of each run.
 
     The same seed with the same; what is trained without chance with every seed of the other; and where no seed is
     common, in order: a seed means nothing but itself to another architecture.

@@ -1,4 +1,4 @@
-"""The settings of a run, from data set, preset, recipe and own choices; and the command that reproduces them."""
+"""The settings of a run, from data set, preset, recipe and user choices; and the command that reproduces them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def configure(
     *,
     store: RunStore | None = None,
 ) -> RunConfig:
-    """Return the complete settings of a run: those suited to the data set, of the preset, a recipe, then `settings`.
+    """Return the complete settings of a run: defaults for the data set, then the preset, a recipe, and `settings`.
 
     With `training.start` the tokenizer and the body of the model are those of that run, of `store`, unless set.
     """
@@ -37,7 +37,7 @@ def configure(
 def configure_with_recipe(
     data: str, model: str, settings: Mapping[str, Any] | None, recipe: str, *, store: RunStore | None = None
 ) -> tuple[RunConfig, AppliedRecipe]:
-    """Return the settings as `configure`, and which of the recipe's were applied."""
+    """Return the complete settings of a run, and which settings of the recipe were applied."""
     if not is_registered(data) and not os.path.exists(os.path.expanduser(data)):  # Path would raise for one too long
         from core.data.load import load_dataset
 
@@ -52,7 +52,7 @@ def configure_with_recipe(
 
 
 def write_train_command(record: RunRecord, store: RunStore | None = None) -> tuple[str, str]:
-    """Return the command line that trains a run again, and what would still differ or is needed, if anything.
+    """Return the command that trains a run again, and a note on what would differ or is missing, if anything.
 
     It has every setting that preset, data and recipe do not give.
     """
@@ -76,7 +76,7 @@ def write_train_command(record: RunRecord, store: RunStore | None = None) -> tup
 
 
 def read_command(command: str, store: RunStore) -> RunConfig:
-    """Return the settings that a command of `write_train_command` leads to."""
+    """Return the run settings that a `sentiscope train` command line leads to."""
     given, settings = dict[str, str](), list[str]()
     for word in shlex.split(command)[2:]:
         name, _, value = word.removeprefix("--").partition("=")
@@ -89,7 +89,7 @@ def read_command(command: str, store: RunStore) -> RunConfig:
 
 
 def _find_lacking(record: RunRecord, recipe: str, store: RunStore) -> dict[str, Any]:
-    """Return the settings that the command needs to reproduce those of the record."""
+    """Return the settings that a training command must name explicitly to reproduce a recorded run."""
     wanted, settings = record.config, dict[str, Any]()
     for _ in range(3):  # a setting that is given can bring others along, as `training.start` does
         made, _ = configure_with_recipe(wanted.data.name, record.preset, settings, recipe, store=store)

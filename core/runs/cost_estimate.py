@@ -1,4 +1,4 @@
-"""Estimates of time and memory of a training run, made before it starts. Imports nothing heavy."""
+"""Estimates of the time and memory that a training run needs, made before it starts. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PROCESS = 800_000_000
 
 
 def estimate_memory(config: RunConfig, length: int) -> int:
-    """Return the most bytes that a training of a pretrained model takes, if its longest text has `length` tokens."""
+    """Estimate the peak bytes for training a pretrained model, if its longest text has `length` tokens."""
     model, training = config.model, config.training
     below = sum(part.parameters for part in list_parts(model, vocabulary=config.text.max_vocab, classes=2)[:2])
     every = count_parameters(model, vocabulary=config.text.max_vocab, classes=2)
@@ -58,7 +58,7 @@ def estimate_memory(config: RunConfig, length: int) -> int:
 
 
 def check_fits(config: RunConfig, length: int, free: int) -> None:
-    """Refuse a training that cannot fit into `free` bytes of its device; ConfigError says what takes less."""
+    """Refuse a training that does not fit into `free` bytes of its device; ConfigError suggests smaller settings."""
     takes, training = estimate_memory(config, length), config.training
     if takes <= free:
         return
@@ -75,14 +75,14 @@ def check_fits(config: RunConfig, length: int, free: int) -> None:
 
 
 class Cost(NamedTuple):
-    """The memory and time that a training of a backbone takes."""
+    """The estimated memory and time for training a pretrained encoder."""
 
     bytes: int
     seconds: float | None
 
 
 def estimate_cost(config: RunConfig, records: Sequence[RunRecord]) -> Cost | None:
-    """Estimate what a training takes before it is created; None for a model of ours, which fits wherever Python does.
+    """Estimate the memory and time of a planned training; None for a model trained from scratch, which always fits.
 
     ConfigError says what takes less, if it cannot fit into memory or time. `records` of earlier runs tell length and
     speed.
@@ -99,7 +99,7 @@ def estimate_cost(config: RunConfig, records: Sequence[RunRecord]) -> Cost | Non
 
 
 def check_time(config: RunConfig, seconds: float) -> None:
-    """Refuse a training that would not end within a week; ConfigError says what takes less."""
+    """Refuse a training that would take more than a week; ConfigError suggests shorter settings."""
     if seconds <= LONGEST_DAYS * DAY:
         return
     ways = ["fewer training.epochs", "data.limit", "a smaller backbone", "a GPU"]
@@ -121,7 +121,7 @@ def get_free_memory(device: torch.device | None = None) -> int:
 
 
 def _read_cgroup_memory(root: Path = GROUPS, own: Path = OWN_GROUP) -> Iterator[int]:
-    """Yield the bytes that each control group of this process leaves; cached file pages count as free."""
+    """Yield the free bytes that each Linux control group of this process allows; cached file pages count as free."""
     try:
         lines = [line.split(":", 2) for line in own.read_text().splitlines()]
     except OSError:  # no Linux
@@ -168,7 +168,7 @@ LESSON_SECONDS, READ_SECONDS = 8e-5, 2e-6
 
 @dataclass(frozen=True)
 class Counts:
-    """The counts of a data set that has been read with the text settings of a run."""
+    """The numbers of rows, classes and tokens of a data set, as counted with a run's text settings."""
 
     rows: int
     classes: int
@@ -180,7 +180,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The most time that a training run will take (it may stop early)."""
+    """The estimated longest duration of a training run, which may stop early."""
 
     steps: int
     seconds: float
@@ -191,7 +191,7 @@ class Estimate:
 
 
 def estimate_time(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> Estimate | None:
-    """Estimate the time from the click to the test metrics; None if the number of texts is unknown."""
+    """Estimate the time from the start of a training run to its test metrics; None: number of texts unknown."""
     rows = _count_rows(config, records, counts)
     if rows is None or not config.model.by_steps:
         return None
@@ -231,7 +231,7 @@ def _estimate_teaching(config: RunConfig, rows: int, length: int) -> float:
 
 
 def describe_shortcuts(preset: str, config: RunConfig, rows: int | None = None) -> Iterator[str]:
-    """Yield a sentence for each setting that shortens the preset's training; `rows`: without limit, if known."""
+    """Yield a sentence for each setting that shortens the preset's training; `rows`: training rows, if known."""
     own, chosen, limit = compose(preset).training, config.training, config.data.limit
     if config.model.by_steps and chosen.epochs < own.epochs:
         epochs = f"{plural(chosen.epochs, 'epoch')} in place of the {count(own.epochs)} of {preset}"
@@ -250,7 +250,7 @@ def describe_shortcuts(preset: str, config: RunConfig, rows: int | None = None) 
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a model on its data."""
+    """The number of parameters of a model on its data set, with the vocabulary size it was computed from."""
 
     parameters: int
     vocabulary: int
@@ -259,7 +259,7 @@ class Size:
 
 
 def estimate_size(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> Size | None:
-    """Count the parameters of the model on its data; None if it counts n-grams and no run has done so yet."""
+    """Count the parameters of a planned model on its data; None for an n-gram model that no run has counted yet."""
     same = [each for each in records if each.vocabulary and len(each.classes) > 1 and _has_same_data(each, config)]
     rows = _count_rows(config, records, counts)
     known = next(
@@ -283,7 +283,7 @@ def _has_same_tokens(first: RunConfig, second: RunConfig) -> bool:
 
 
 def get_vocab_settings(text: TextConfig) -> TextConfig:
-    """Return text settings reduced to the values that decide which tokens there are."""
+    """Return text settings reduced to those that decide which tokens the vocabulary has."""
     return replace(text, max_length=0, tagger="none", lexicon="", lexicon_match="word")
 
 
@@ -292,7 +292,7 @@ def _get_train_rows(record: RunRecord) -> int | None:
 
 
 def _read_step_time(record: RunRecord) -> tuple[float, float] | None:
-    """Return cost and seconds of one step of a finished run, if this machine trained it as it would the next."""
+    """Return relative cost and seconds of a training step of a finished run; None if measured on another machine."""
     steps = record.results.get("steps")
     here = record.progress.get("machine") == get_machine_id() and record.threads == queue.count_threads()
     if record.status != "done" or not here or not steps or not record.seconds:
@@ -303,7 +303,7 @@ def _read_step_time(record: RunRecord) -> tuple[float, float] | None:
 
 
 def _compute_step_cost(config: RunConfig, length: int) -> float:
-    """Return the multiplications of one step, up to a factor; the constant is the fixed cost of each step."""
+    """Return the relative cost of one training step, in multiplications plus a constant overhead."""
     model, head = config.model, config.model.head
     if model.family == "bilstm":
         below = model.width + (model.layers - 1) * 2 * model.ff_width
@@ -337,7 +337,7 @@ def _count_rows(config: RunConfig, records: Sequence[RunRecord], counts: Counts 
 
 
 def count_uncut_rows(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> int | None:
-    """Return the number of training texts without limit, as counted, built in or of an earlier run; None: unknown."""
+    """Return the number of training texts without a row limit, if counted, built in or known from a run; else None."""
     if counts:
         return counts.rows
     data = config.data
@@ -366,13 +366,13 @@ def _has_same_data(record: RunRecord, config: RunConfig) -> bool:
 
 
 def find_longest_text(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> int:
-    """Return the longest text in tokens: as counted or of an earlier run on the same data, cut if a limit is set."""
+    """Return the longest text of a data set in tokens, cut at the limit; counted or known from an earlier run."""
     typical = _find_uncut_length(config, records) or (counts.longest if counts else 0)
     return _get_padded_length(config, config.text.max_length, typical) or typical or UNKNOWN_LENGTH
 
 
 def _find_uncut_length(config: RunConfig, records: Sequence[RunRecord]) -> int:
-    """Return the longest text of the data where no text is cut; 0: unknown."""
+    """Return the tokens of the longest text of a data set, if no text is cut; 0 if unknown."""
     if config.data.name == "built-in":
         return GUESS_LENGTH
     return next(
@@ -381,6 +381,6 @@ def _find_uncut_length(config: RunConfig, records: Sequence[RunRecord]) -> int:
 
 
 def _get_padded_length(config: RunConfig, most: int, typical: int) -> int:
-    """Return the padded length of texts that are cut at `most`: less if all texts are shorter."""
+    """Return the padded length of texts that are cut at `most` tokens; smaller if all texts are shorter."""
     fixed = config.training.batching == "fixed" or config.model.pad_mode == "as_released"
     return min(most, typical) if config.text.max_length and typical and not fixed else most

@@ -1,4 +1,4 @@
-"""Dataset shift: how texts (a split, other rows, a file) differ from those that a run learned from."""
+"""Dataset shift: how texts of a split, of other rows or of a file differ from a run's training texts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SAMPLED = 2000
 
 
 def compare_run_split(record: RunRecord, split: str, dataset: Dataset | None = None) -> dict[str, Any] | None:
-    """Compare a split of a run's data with training, once for each data set; None: it is the training split.
+    """Compare a split of a run's data with its training split, once for each data set; None for the training split.
 
     Without `dataset` it is read where nobody has compared it before. NotAvailable: it is not here.
     """
@@ -44,7 +44,7 @@ def compare_run_split(record: RunRecord, split: str, dataset: Dataset | None = N
         return None
 
     def compare() -> dict[str, Any]:
-        """Compare the split with training."""
+        """Compute the differences between the requested split and the training split."""
         data = dataset or load_trained_data(record)
         if split not in data.splits:
             raise NotAvailable(f"the data set has no split '{split}'")
@@ -56,14 +56,14 @@ def compare_run_split(record: RunRecord, split: str, dataset: Dataset | None = N
 def compare_run_rows(
     record: RunRecord, dataset: Callable[[], Dataset], rows: pd.DataFrame, name: str
 ) -> dict[str, Any]:
-    """Compare labelled rows (labels as class numbers) with the training data of a run; `name` is that of the rows.
+    """Compare other labelled rows (labels as class numbers) with the training data of a run; `name` describes them.
 
     `dataset` reads its data set where these rows have not been compared before; raises as that does.
     """
     labels, texts = encode_targets(rows, len(record.classes), record.task), rows["text"].tolist()
 
     def compare() -> dict[str, Any]:
-        """Compare the rows with training."""
+        """Compute the differences between the given rows and the training split."""
         other = ComparedTexts(texts, to_class_matrix(labels, len(record.classes)))
         return find_differences(get_split_texts(dataset(), TRAIN), other, record.classes, name=name)
 
@@ -86,16 +86,16 @@ def _read_or_compute(record: RunRecord, about: dict[str, Any], compare: Callable
 
 
 class FileSample:
-    """A seeded sample of the rows of a file, drawn while they are read, with the predictions of a run."""
+    """A seeded random sample of the rows of a file, drawn while they are read, with a run's predictions."""
 
     def __init__(self, loaded: LoadedRun, name: str) -> None:
-        """Prepare a sample of a file of this name."""
+        """Start an empty sample of a file's rows; `name` is the name of the file in reports."""
         self._loaded, self._name = loaded, name
         self._rows: list[tuple[str, np.ndarray]] = []
         self._passed, self._rng = 0, np.random.default_rng(0)
 
     def add(self, texts: Sequence[str], chances: np.ndarray) -> None:
-        """Add the next rows with their probabilities, (n, C)."""
+        """Add the next rows of a file to the sample, with predicted probabilities (n, C)."""
         for row in zip(texts, chances, strict=True):
             self._passed += 1
             if len(self._rows) < SAMPLED:
@@ -104,7 +104,7 @@ class FileSample:
                 self._rows[place] = row
 
     def compare_with_test(self) -> dict[str, Any]:
-        """Compare the sample with what the run was tested on, which are texts that it has not learned from either.
+        """Compare the sampled rows of a file with the texts of the run's test split, by predicted labels.
 
         Both sides have predicted labels. Without the texts of a test or validation split nothing is compared.
         """

@@ -1,4 +1,4 @@
-"""Distillation: probabilities of a teacher, a cross-fitted TF-IDF or a finished run, that a training learns too."""
+"""Distillation: probabilities of a teacher (cross-fitted TF-IDF or a finished run) as soft training targets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FILE = "teacher.npy"
 def get_soft_labels(
     store: RunStore, folder: Path, config: RunConfig, dataset: Dataset, pause: Callable[[], None]
 ) -> np.ndarray:
-    """Return (n, C) float32, a teacher's probabilities of the training texts, kept in the `folder` of the learner.
+    """Return a teacher's class probabilities (n, C) of the training texts, stored in the new run's `folder`.
 
     `pause` is called where the work may be left off. Raises ConfigError if the teacher is not there, or has other
     classes, and DataError if TF-IDF cannot learn from these data.
@@ -55,7 +55,7 @@ def get_soft_labels(
 
 
 def describe_doubt(said: np.ndarray, labels: np.ndarray) -> tuple[str, ...]:
-    """Describe a teacher that agrees with (n,) labels less than their majority class does; empty for several labels."""
+    """Return a warning if a teacher agrees with the labels less often than the most frequent class; else nothing."""
     if labels.ndim > 1:
         return ()
     agreed, most = float((said.argmax(1) == labels).mean()), float(np.bincount(labels).max() / len(labels))
@@ -68,7 +68,7 @@ def describe_doubt(said: np.ndarray, labels: np.ndarray) -> tuple[str, ...]:
 
 
 def _predict_with_run(store: RunStore, run: RunRecord, dataset: Dataset, pause: Callable[[], None]) -> np.ndarray:
-    """Predict the training texts with a finished run once; a backbone takes minutes, and may teach many runs."""
+    """Predict the training texts with a finished run as teacher, and cache the probabilities (n, C)."""
     check_classes(run, dataset.classes, dataset.task)
     path = get_cache_folder() / f"taught-{_get_fingerprint(store.get_path(run.run), dataset)}.npy"
     try:
@@ -101,7 +101,7 @@ def _write_array(said: np.ndarray, path: Path) -> None:
 def cross_fit_tfidf(
     dataset: Dataset, text: TextConfig, seed: int, pause: Callable[[], None], chosen: float | None = None
 ) -> np.ndarray:
-    """Return (n, C): the predictions of TF-IDF for each training text, fitted on the other folds.
+    """Return TF-IDF probabilities (n, C) of the training texts, each predicted by a model fitted on the other folds.
 
     `text` is how the model that learns reads texts, and so what is a repeat; `chosen` its C, None: the one that the
     first of these fits chooses on the validation split. `pause` is called between the fits.
@@ -129,7 +129,7 @@ def cross_fit_tfidf(
 
 
 def assign_folds(texts: Sequence[str], labels: np.ndarray, configs: Sequence[TextConfig], seed: int) -> np.ndarray:
-    """Return (n,) int: the fold of each row; texts that any of `configs` reads as equal share a fold.
+    """Assign each text to a fold, (n,) int; texts that any of the text settings `configs` make equal share a fold.
 
     Seeded, and stratified by the label (or set of labels) of the first of such texts.
     """
@@ -143,7 +143,7 @@ def assign_folds(texts: Sequence[str], labels: np.ndarray, configs: Sequence[Tex
 
 
 def _group_equal_texts(texts: Sequence[str], configs: Sequence[TextConfig]) -> np.ndarray:
-    """Number texts from 0 on: equal for texts that are read as equal, also by way of a third one."""
+    """Number texts (n,) so that texts that normalise to the same key, directly or via others, share a number."""
     rows, links = np.arange(len(texts)), len(texts)
     pairs = []
     for config in configs:

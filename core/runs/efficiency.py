@@ -1,4 +1,4 @@
-"""Costs of a run: parameters, training time, disk, and speed and memory of a prediction on this machine.
+"""Costs of a run: parameters, training time, disk, and prediction speed and memory on this machine.
 
 A run measures itself when it is finished (`inference` in its record). A run that was trained elsewhere or by an older
 version, or comes with Sentiscope, is measured here once, by `measure_costs`, and cached. `read_efficiency` loads no
@@ -29,7 +29,7 @@ WHOLE = TIMED | {"rows", "one", "memory", "device", "processor", "machine"}
 
 @dataclass(frozen=True)
 class Efficiency:
-    """The costs of a finished run; those of a prediction are None until measured on this machine."""
+    """The costs of a finished run; speed and memory of prediction are None until measured on this machine."""
 
     parameters: int
     seconds: float
@@ -47,7 +47,7 @@ class Efficiency:
 
 
 def read_efficiency(store: RunStore, record: RunRecord) -> Efficiency:
-    """Return the known costs of a run on this machine."""
+    """Return the known costs of a run on this machine: size, training time, and prediction speed if measured."""
     folder = store.get_path(record.run)
     disk = sum((folder / name).stat().st_size for name in SPEAKING if (folder / name).is_file())
     known = Efficiency(record.parameters, record.seconds, disk)
@@ -65,12 +65,12 @@ def read_efficiency(store: RunStore, record: RunRecord) -> Efficiency:
 
 
 def get_version(store: RunStore, run: str) -> str:
-    """Return a text that changes when a measurement is stored."""
+    """Return a cache key that changes when a speed measurement of a run is stored."""
     return get_file_version(Speed.from_run(store, run).get_path("json"))
 
 
 def measure_costs(store: RunStore, run: str) -> Efficiency:
-    """Return the costs of a run; those of a prediction are measured and stored if they are unknown.
+    """Return the costs of a run; measure and store its prediction speed and memory if they are unknown.
 
     Raises InputError if there is no such run, or it has no weights or predictions yet.
     """
@@ -82,7 +82,7 @@ def measure_costs(store: RunStore, run: str) -> Efficiency:
 
 @dataclass(frozen=True)
 class Speed(Analysis[Inference]):
-    """The analysis of a prediction's speed and memory on this machine."""
+    """The analysis that measures a run's prediction speed and memory on this machine."""
 
     run: str
 
@@ -92,18 +92,18 @@ class Speed(Analysis[Inference]):
 
     @classmethod
     def from_run(cls, store: RunStore, run: str) -> Speed:
-        """Name the file after the weights and the machine, on which the speed depends."""
+        """Return the speed analysis of a run; its file is named after the run, its weights and the machine."""
         folder = store.get_path(run).absolute()
         about = {"run": folder, "weights": get_file_version(folder / WEIGHTS), "machine": get_machine_id()}
         return cls(get_cache_folder() / "efficiency", hash_value(about), store, run)
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return the command that computes it."""
+        """Return the arguments of the `sentiscope` command that measures a run's prediction speed."""
         return "runs", "measure", "--", self.run
 
     def find(self, tell: Tell) -> Inference:
-        """Measure it in this process."""
+        """Measure the prediction speed and memory of the run in this process."""
         tell("predicting on one thread", None)
         return cast(
             Inference, replace_nonfinite({**_measure_inference(self.store, self.run), "machine": get_machine_id()})

@@ -1,4 +1,4 @@
-"""Labelled rows on which a run can be evaluated: its own data or any other."""
+"""Labelled rows on which a run can be evaluated: a split of its own data or any other data set."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _VIEWS = (2, 3, 5)
 
 @dataclass(frozen=True)
 class DataRequest:
-    """A request for rows to measure runs on."""
+    """A request for labelled rows to evaluate runs on: data set, split, label renames, limit and reading options."""
 
     data: str = ""
     """A registered name, a folder or a file; empty: the run's own data."""
@@ -57,7 +57,7 @@ class DataRequest:
 
 @dataclass(frozen=True)
 class EvaluationData:
-    """Rows on which a run can be measured."""
+    """Labelled rows on which a run can be evaluated, with notes on how they were read."""
 
     rows: pd.DataFrame
     """`text`, `label` (class numbers of the run; rising tuples of them where texts have several), and every further
@@ -74,7 +74,7 @@ class EvaluationData:
 
 @dataclass(frozen=True)
 class DatasetLabels:
-    """The labels of a data set, before they are mapped to classes of a run."""
+    """The labels of a data set with their counts, before they are mapped to the classes of a run."""
 
     split: str
     rows: int
@@ -87,7 +87,7 @@ class DatasetLabels:
 
 
 def list_labels(record: RunRecord, wanted: DataRequest) -> DatasetLabels:
-    """Return the labels of a data set, and what each would mean to a run; InputError: no such data or split."""
+    """Return the labels of a data set and the class of a run that each likely means; InputError: no such data."""
     refuse_tagged(record)
     words, split, _ = read_labeled_rows(record, wanted)
     labels = [each if isinstance(each, tuple) else (each,) for each in words["label"]]
@@ -108,14 +108,14 @@ def list_labels(record: RunRecord, wanted: DataRequest) -> DatasetLabels:
 
 
 def _find_renames(record: RunRecord, wanted: DataRequest, labels: Iterable[str]) -> dict[str, str]:
-    """Return the renames that a person gives and, for other data, those of the run's own labels that occur there."""
+    """Return the label renames for evaluating a run: the user's, and the run's own for labels in other data."""
     there = list(labels)
     own = record.config.data.parse_renames().items() if wanted.data else ()
     return {**{old: new for old, new in own if find_same_name(old, there) is not None}, **wanted.rename}
 
 
 def read_evaluation_data(record: RunRecord, wanted: DataRequest) -> EvaluationData:
-    """Return the requested rows, with the labels as class numbers of a run; one class, or one row, is enough.
+    """Read the requested rows for evaluating a run, with labels as its class numbers; one row is enough.
 
     Raises InputError for no such data or split, for labels that are no class of the run
     (`core.data.label_mapping.UnmatchedLabels`), or for several labels a row if the run gives each text one.
@@ -150,17 +150,17 @@ def read_evaluation_data(record: RunRecord, wanted: DataRequest) -> EvaluationDa
 
 
 def predict_rows(loaded: LoadedRun, given: EvaluationData) -> Predictions:
-    """Predict rows for evaluation, in their order."""
+    """Predict the texts of evaluation rows with a loaded run, in the order of the rows."""
     return loaded.predict(given.rows["text"].tolist(), passage=given.passage)
 
 
 def format_command(run: str, wanted: DataRequest) -> str:
-    """Return what a person types to have a run measured on this."""
+    """Return the shell command that evaluates a run on the requested data."""
     return shlex.join(["sentiscope", *build_arguments(run, wanted)])
 
 
 def build_arguments(run: str, wanted: DataRequest) -> list[str]:
-    """Return the words of that command behind `sentiscope`."""
+    """Return the arguments after `sentiscope` that evaluate a run on the requested data."""
     words = list(wanted.asked or ("evaluate", run))
     numbers = (("--limit", wanted.limit), ("--passage", wanted.passage))
     for name, value in (("--data", wanted.data), ("--split", wanted.split), *numbers):
@@ -174,7 +174,7 @@ def _get_data_name(record: RunRecord, wanted: DataRequest) -> str:
 
 
 def read_labeled_rows(record: RunRecord, wanted: DataRequest) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
-    """Return rows with labels as words, the name of their split, and notes on how they were read."""
+    """Read rows with labels as text, their split's name, and notes on how they were read."""
     if not wanted.data:
         if wanted.settings:
             raise InputError(f"--set {next(iter(wanted.settings))}: how other data are read; name them with --data")
@@ -192,7 +192,7 @@ def read_labeled_rows(record: RunRecord, wanted: DataRequest) -> tuple[pd.DataFr
 
 
 def _build_config(record: RunRecord, wanted: DataRequest) -> DataConfig:
-    """Return how other data are read: the run's own file as it read it, the built-in corpus in its classes."""
+    """Return the settings for reading other data; the run's own file is read in the same way as for training."""
     own = record.config.data
     settings: dict[str, Any] = {"data.name": wanted.data}
     if wanted.data == "built-in" and len(record.classes) in _VIEWS:
@@ -212,7 +212,7 @@ def _is_same_path(one: str, other: str) -> bool:
 
 
 def _read_folder_split(path: Path, config: DataConfig, split: str) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
-    """Return a split from its file; a folder without this split is split as for training."""
+    """Read a split of a folder from its file; if the folder has no such file, split it as for training."""
     found = sandbox.read_labeled(path, config.get_read_settings(), to_train=False)
     first = (TEST, WHOLE) if TRAIN in found.splits else (TEST, WHOLE, VALIDATION)
     given = split or next((name for name in first if name in found.splits), "")
@@ -236,7 +236,7 @@ def _read_dataset_split(config: DataConfig, split: str) -> tuple[pd.DataFrame, s
 
 
 def _make_column(values: Sequence[Any]) -> pd.Series:
-    """Store tuples as values of one column: pandas would split them into several."""
+    """Return a pandas column of objects from a list of tuples, which pandas would otherwise split."""
     import pandas as pd
 
     return pd.Series(list(values), dtype=object)

@@ -1,4 +1,4 @@
-"""Faithfulness of a run's explanations: its files, in the cache for a starter, and its analysis.
+"""The analysis of how faithful a run's explanations are, and its stored files (in the cache for starter runs).
 
 belief/<hash>.json: the measurements, with everything that they depend on in plain text; <hash> is the SHA-256 of the
 settings and of the weights.
@@ -45,7 +45,7 @@ def _hash_file(path: str, version: str) -> str:
 
 @dataclass(frozen=True)
 class BeliefFiles(Analysis[Belief]):
-    """The measured faithfulness of a run's explanations by some methods."""
+    """The analysis that measures how faithful a run's explanations by some methods are."""
 
     run: str
     methods: tuple[str, ...]
@@ -64,7 +64,7 @@ class BeliefFiles(Analysis[Belief]):
 
     @classmethod
     def from_run(cls, store: RunStore, run: str, method: str = "", limit: int = LIMIT) -> BeliefFiles:
-        """Name the file of one method, or of all, after the settings and the weights.
+        """Return the faithfulness analysis of one method, or of all; its file name depends on settings and weights.
 
         Raises RunNotFound, RunDamaged without weights, and InputError for a number of sentences that cannot be asked
         for.
@@ -86,7 +86,7 @@ class BeliefFiles(Analysis[Belief]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return the command that computes it."""
+        """Return the arguments of the `sentiscope` command that measures faithfulness."""
         return "believe", self.run, f"--limit={self.limit}", *(f"--method={method}" for method in self.methods)
 
     def find(self, tell: Tell) -> Belief:
@@ -109,21 +109,21 @@ class BeliefFiles(Analysis[Belief]):
         )
 
     def read(self) -> Belief | None:
-        """Return the stored result; None: there is none. RunDamaged: measuring again repairs the file."""
+        """Return the stored faithfulness of a run's explanations; None: not measured. RunDamaged: measure again."""
         try:
             return json_store.read(self.get_path("json"), _StoredBelief).belief
         except FileNotFoundError:
             return None
 
     def write(self, found: Belief, seconds: float) -> None:
-        """Store the result with everything that it depends on in plain text."""
+        """Store the measured faithfulness with the settings it depends on, as JSON."""
         about = {"run": self.run, "split": VALIDATION, "limit": self.limit, "seed": SEED, "version": VERSION}
         tree = {**about, "seconds": round(seconds, 1), "belief": dataclasses.asdict(found)}
         write_text(self.get_path("json"), json.dumps(tree, indent=1, allow_nan=False) + "\n")
 
 
 def read_stored(store: RunStore, run: str, methods: Iterable[str], limit: int = LIMIT) -> Belief | None:
-    """Return the stored result of all methods, else of each; RunDamaged: a file cannot be read."""
+    """Return the stored faithfulness of all explanation methods, or of those measured one by one; None: none is."""
     if (every := BeliefFiles.from_run(store, run, limit=limit).read()) is not None:
         return every
     found = [each for method in methods if (each := BeliefFiles.from_run(store, run, method, limit).read()) is not None]

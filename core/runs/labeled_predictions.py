@@ -1,4 +1,4 @@
-"""Predictions of runs on labelled rows, as metrics read them: from disk, or computed now."""
+"""Predictions of runs on labelled rows, in the form that metrics read: from disk, or computed now."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OURS = ("row", "text", "label", "predicted")
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """The predictions of one run on n labelled rows."""
+    """The predictions of one run on n labelled rows: texts, labels, probabilities and data columns."""
 
     record: RunRecord
     texts: list[str]
@@ -49,7 +49,7 @@ class Answers:
         return len(self.texts)
 
     def to_scores(self, metric: str) -> Scores:
-        """Return what a metric reads; several labels are cut at 0.5, or at their own thresholds for a tuned metric."""
+        """Return labels and predictions as a metric reads them; multi-label ones are cut at 0.5 or tuned thresholds."""
         chosen = (self.thresholds or {}) if metric.startswith(TUNED) else {}
         limits = [chosen.get(name, HALF) for name in self.record.classes]
         return build_scores(
@@ -58,7 +58,7 @@ class Answers:
 
 
 def combine_scores(first: Scores, second: Scores, metric: str) -> ScorePair:
-    """Combine the scores of two runs on the same rows for a test of this metric."""
+    """Combine the scores of two runs on the same rows, and mark the rows where they differ for a metric."""
     if get_metric(metric).whole_rows:
         return ScorePair(first, second, first.correct != second.correct)
     if get_metric(metric).reads in ("probabilities", "ranking"):
@@ -68,13 +68,13 @@ def combine_scores(first: Scores, second: Scores, metric: str) -> ScorePair:
 
 
 def read_answers(store: RunStore, record: RunRecord, split: str) -> Answers:
-    """Read a run's predictions on a split of its own data; RunDamaged: unreadable, or of other classes."""
+    """Read a run's stored predictions on a split of its own data; RunDamaged: unreadable, or other classes."""
     path = store.get_path(record.run) / EVALUATION / split / PREDICTIONS
     return parse_answers(read_predictions(path), record)
 
 
 def parse_answers(frame: pd.DataFrame, record: RunRecord) -> Answers:
-    """Parse a table of `core.runs.results.build_prediction_table`; RunDamaged: it lacks the classes of the run."""
+    """Convert a table of stored predictions of a run to arrays; RunDamaged: the table lacks classes of the run."""
     try:
         chances = frame[[f"{PROBABILITY}{name}" for name in record.classes]].to_numpy(np.float64)
         labels = _read_labels(frame, record)
@@ -93,7 +93,7 @@ def _read_labels(frame: pd.DataFrame, record: RunRecord) -> np.ndarray:
 
 
 def compute_answers(store: RunStore, record: RunRecord, wanted: DataRequest) -> tuple[Answers, EvaluationData]:
-    """Compute a run's predictions on other rows now; return them and how the rows were labelled.
+    """Predict other rows with a run now; return the predictions and the labelled rows.
 
     Raises InputError where there are no such data, or their labels are no classes of the run.
     """
@@ -110,13 +110,13 @@ def compute_answers(store: RunStore, record: RunRecord, wanted: DataRequest) -> 
 
 
 def align_answers(several: Sequence[Answers]) -> list[Answers]:
-    """Align runs to the rows and classes of the first; InputError names two that do not have the same."""
+    """Reorder predictions of runs to the rows and classes of the first run; InputError names two that do not match."""
     first, *others = several
     return [first, *(_align_pair(first, other) for other in others)]
 
 
 def average_answers(several: Iterable[Answers]) -> Answers:
-    """Average the probabilities of seeds of one model on the same rows; raises as `align_answers`."""
+    """Average the predicted probabilities of a model's seeds on the same rows; InputError: the rows differ."""
     same = align_answers(list(several))
     mean = np.mean([each.probabilities for each in same], 0)
     return dataclasses.replace(same[0], probabilities=mean, thresholds=None)
@@ -179,7 +179,7 @@ def _explain_rows(first: RunRecord, other: RunRecord) -> str:
 
 
 def select_rows(answers: Answers, rows: np.ndarray) -> Answers:
-    """Select rows by position."""
+    """Select rows of a run's predictions by position."""
     return dataclasses.replace(
         answers,
         texts=[answers.texts[row] for row in rows],

@@ -1,4 +1,4 @@
-"""Layer-wise separability of the classes of a split, kept in the cache of the machine.
+"""How well the layers of a run's model separate the classes of a split, with files in the cache folder.
 
 layers/<hash>.json: how clearly the classes lie apart at each stage, and the rows that were read; layers/<hash>.npy:
 their vectors, (layers + 1, m, d) float32 (`core.evaluation.class_separability`). <hash> is the SHA-256 of the weights,
@@ -42,7 +42,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class LayerStage(msgspec.Struct):
-    """A stage of a model, as `core.evaluation.class_separability.StageSeparability`."""
+    """How well one stage of a model (embedding, layer, head) separates the classes."""
 
     name: str
     width: int
@@ -51,7 +51,7 @@ class LayerStage(msgspec.Struct):
 
 
 class Layers(msgspec.Struct):
-    """The separability of the classes at each stage of a model."""
+    """How well each stage of a model separates the classes of a split."""
 
     stages: tuple[LayerStage, ...]
     """Embedding, every layer, head."""
@@ -65,7 +65,7 @@ class Layers(msgspec.Struct):
 
 @dataclass(frozen=True)
 class LayerFiles(Analysis[Layers]):
-    """The layers of a run on a split, read and measured one by one."""
+    """The analysis of how well each layer of a run separates the classes of a split."""
 
     run: str
     split: str
@@ -82,7 +82,7 @@ class LayerFiles(Analysis[Layers]):
 
     @classmethod
     def from_run(cls, store: RunStore, run: str, split: str) -> LayerFiles:
-        """Name the file after the weights, the tokenizer and the predictions of the split.
+        """Return the layer analysis of a run; its file is named after the weights, tokenizer and predictions.
 
         Raises InputError for no such run or split, and NotAvailable if the model has no layers, or its weights are not
         there.
@@ -104,11 +104,11 @@ class LayerFiles(Analysis[Layers]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return the command that computes it."""
+        """Return the arguments of the `sentiscope` command that analyses the layers of a run."""
         return "layers", self.run, "--split", self.split
 
     def find(self, tell: Tell) -> Layers:
-        """Read a sample of the split layer by layer, store the vectors, and measure each.
+        """Compute vectors of sampled texts at every layer, store them, and measure how well the classes separate.
 
         Raises RunDamaged if a file cannot be read, and NotAvailable if no embeddings of the split are kept.
         """
@@ -140,11 +140,11 @@ class LayerFiles(Analysis[Layers]):
         return Layers(tuple(found), tuple(rows.tolist()), len(labels), chance, reason)
 
     def read(self) -> Layers | None:
-        """Return the stored measurements, if their vectors are there too."""
+        """Return the stored class separability of each layer; None if it or its vectors are missing."""
         return super().read() if self.get_path("npy").is_file() else None
 
     def load_vectors(self, stage: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows that were read, and (m, d) their vectors at a stage other than the head.
+        """Return the sampled row numbers and their vectors (m, d) at a stage other than the head.
 
         Raises NotAvailable if nobody has read them, and RunDamaged if the file does not fit; removing it mends that.
         """

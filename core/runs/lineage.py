@@ -1,4 +1,4 @@
-"""Lineage: the training texts of a run, of its parents and teachers, as files of digests kept with the run."""
+"""Lineage: the training texts of a run and of its parents and teachers, as files of digests kept with the run."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from core.training.config import TFIDF
 
 
 class Lineage(NamedTuple):
-    """The texts that were learned from, as far as they are known."""
+    """The training texts of a run and its ancestors: digest files, and runs whose texts are unknown."""
 
     files: tuple[Path, ...]
     unknown: tuple[str, ...]
 
 
 def find_parents(config: RunConfig) -> list[str]:
-    """List the runs that a training starts from and learns from."""
+    """List the names of the runs that a training starts from or has as teacher."""
     training = config.training
     return [name for name in dict.fromkeys((training.start, training.teacher)) if name not in ("", TFIDF)]
 
 
 def find_files(folder: Path, record: RunRecord) -> tuple[Path, ...]:
-    """Find the files of a run's lineage: in its folder or, since starters share theirs, in that of another starter.
+    """Return the paths of a run's files of training-text digests, in its folder or that of another starter run.
 
     Raises NotAvailable if one is missing.
     """
@@ -52,14 +52,14 @@ def find_files(folder: Path, record: RunRecord) -> tuple[Path, ...]:
 
 
 def collect_lineage(store: RunStore, config: RunConfig, into: Path) -> Lineage:
-    """Return the lineage of the parents of a training; the files are put into the folder `into`."""
+    """Return the training texts of a planned run's parents; link their digest files into the folder `into`."""
     found = [_read_parent(store, parent, into) for parent in find_parents(config)]
     return _join_lineages(found)
 
 
 @contextlib.contextmanager
 def plan_lineage(store: RunStore, config: RunConfig) -> Iterator[tuple[DataConfig, list[str]]]:
-    """Yield the data settings with which a planned training would leave out its parents' training texts.
+    """Yield data settings that keep the parents' training texts out of validation and test of a planned training.
 
     Yields settings, whose files are gone afterwards, and what `describe_unknown` says of the parents. Raises
     RunNotFound or RunDamaged for a parent that cannot be read.
@@ -73,7 +73,7 @@ def plan_lineage(store: RunStore, config: RunConfig) -> Iterator[tuple[DataConfi
 
 
 def describe_removed(store: RunStore, config: RunConfig) -> tuple[str, ...]:
-    """Describe how many rows of validation and test a planned training would leave out, and unknown parents.
+    """Describe how many validation and test rows a planned training would drop because its parents learned them.
 
     Raises as `plan_lineage` and `core.data.load.load_dataset`: too few rows would be left, for one.
     """
@@ -86,7 +86,7 @@ def describe_removed(store: RunStore, config: RunConfig) -> tuple[str, ...]:
 
 
 def _read_parent(store: RunStore, run: str, into: Path, child: RunRecord | None = None) -> Lineage:
-    """Return the lineage of a run, computed for an old one; a run that is not older than its `child` is no parent."""
+    """Return the lineage of a parent run, computed if not stored; unknown if it is not older than its `child`."""
     unknown = Lineage((), (run,))
     try:
         record, folder = store.read(run), store.get_path(run)
@@ -110,14 +110,14 @@ def _join_lineages(found: Sequence[Lineage]) -> Lineage:
 
 
 def describe_unknown(runs: Sequence[str]) -> list[str]:
-    """Name the runs whose training texts are unknown; an empty list if there are none."""
+    """Return a note that names the runs whose training texts are unknown; an empty list if there are none."""
     names = ", ".join(f"'{name}'" for name in runs)
     why = "their data are not on this machine, so validation and test may hold texts that they learned"
     return [f"{NAME}: not known what {names} learned from: {why}"] if runs else []
 
 
 def _link_file(path: Path, into: Path) -> Path:
-    """Link a file into the folder of a run; copy it where the disk allows no link."""
+    """Link a file of text digests into the folder of a run; copy it if the disk allows no links."""
     own = into / LINEAGE / path.name
     if not own.is_file():
         with convert_os_errors(own):

@@ -54,7 +54,7 @@ CHARACTERS_HEARD = 200_000
 
 @dataclass(frozen=True)
 class LoadedRun:
-    """A run with its model in evaluation mode on the CPU; shared by all readers, so it must not be changed.
+    """A run with its model in evaluation mode on the CPU, shared by all readers and never changed.
 
     What it is asked raises InputError for a class, a method or a place inside that it does not have, and RunDamaged
     where a file of what is mixed in is missing or cannot be read.
@@ -68,7 +68,7 @@ class LoadedRun:
 
     @functools.cached_property
     def mix(self) -> Ensemble | None:
-        """Return the mixture of its predictions, read at first use; None: there is none."""
+        """Return the TF-IDF ensemble of the run's predictions, read at first use; None if nothing is mixed in."""
         weight = self.record.mix_weight
         return None if weight is None else Ensemble(*read_mixed_in(self.folder, self.record), weight)
 
@@ -81,7 +81,7 @@ class LoadedRun:
         passage: int = 0,
         whole: Sequence[str] = (),
     ) -> Predictions:
-        """Predict texts, in their order, empty ones included; probabilities are at the temperature of the run.
+        """Predict texts with the run, in their order, empty texts included; probabilities are calibrated.
 
         With `intervene`, something is changed inside the network, for all texts or for each; `unmixed` leaves it alone
         where something is mixed in. `passage`: read longer texts passage by passage of so many words
@@ -104,13 +104,13 @@ class LoadedRun:
         return found.apply_scaling(self.record.scaling, task)
 
     def predict_by_passage(self, texts: Sequence[str], words: int, *, unmixed: bool = False) -> PassagePredictions:
-        """Predict texts by the mean over their passages of so many words, and each passage; InputError: pairs."""
+        """Predict texts as means over passages of `words` words, with each passage's prediction; InputError: pairs."""
         refuse_passages(self.record)
         read = functools.partial(self.predict, unmixed=unmixed)
         return predict_passages(read, texts, words).apply_scaling(self.record.scaling, self.record.task)
 
     def compute_vector(self, text: str, space: str = "") -> np.ndarray:
-        """Return (d,) of a text: the head's input, or the mean over the tokens at a stage of `core.runs.layers`."""
+        """Return the vector (d,) of a text: the input of the head, or the mean over tokens at another stage."""
         if not space:
             found: np.ndarray = self.predict([text]).pooled[0]
             return found
@@ -123,7 +123,7 @@ class LoadedRun:
     def _predict_in_portions(
         self, read: Callable[..., Predictions], texts: Sequence[str], intervene: Intervene
     ) -> Predictions:
-        """Predict in portions so small that progress is reported often: tokens first, then each batch."""
+        """Predict texts in portions so small that progress is reported often."""
         longest = max(map(len, texts), default=0)
         batch, portion = (
             choose_batch_size(longest, self.tokenizer.max_length),
@@ -143,7 +143,7 @@ class LoadedRun:
         self.tell("", before + part * share)
 
     def inspect(self, text: str, intervene: Change = None, *, unmixed: bool = False) -> SentenceView:
-        """Look inside one text; probabilities are at the run's temperature, if `unmixed` of the network alone."""
+        """Return all inner values of the model for one text; `unmixed` leaves out the TF-IDF that is mixed in."""
         record = self.record
         return inspect_text(
             self.model,
@@ -158,7 +158,7 @@ class LoadedRun:
         )
 
     def parse_edits(self, text: str, line: str) -> Edits:
-        """Return the internal changes that a line (`core.interpret.edits`) makes for a text; InputError lists them."""
+        """Parse a line of model edits for a text into changes inside the model; InputError lists the invalid ones."""
         if not line.strip():
             return NO_EDITS
         return get_text_editable(self.record.config.model, self.inspect(text)).parse_edits(line)
@@ -181,13 +181,13 @@ class LoadedRun:
         unmixed: bool = False,
         named: Sequence[str] = (),
     ) -> Iterator[Methods]:
-        """Yield the explanations by every method, or those named, one more with each step, and their agreement."""
+        """Yield explanations of a text by a growing number of methods, with the agreement between methods."""
         return explain_by_methods(self.make_reader(intervene, unmixed=unmixed), text, target, named)
 
     def patch(
         self, text: str, donor: str, target: str = "", intervene: Change = None, *, unmixed: bool = False
     ) -> Patches:
-        """Return the log-odds of a class with activations of a donor patched into a text, one place at a time.
+        """Return the log-odds of a class when activations of a donor text are patched into a text, place by place.
 
         Raises InputError also for texts of different lengths.
         """
@@ -196,13 +196,13 @@ class LoadedRun:
     def measure_parts(
         self, text: str, target: str = "", intervene: Change = None, *, unmixed: bool = False
     ) -> AblationEffects:
-        """Return the effect of ablating each part of the model on the log-odds of a class, on top of `intervene`."""
+        """Return the effect of ablating each model part on the log-odds of a class, on top of `intervene`."""
         return silence_parts(self.make_reader(intervene, unmixed=unmixed), text, target)
 
     def measure_lambdas(
         self, text: str, target: str = "", change: Change = None, *, unmixed: bool = False
     ) -> LambdaCurves:
-        """Return the effect of each λ on the log-odds of a class over its whole range; `change` is kept."""
+        """Return the log-odds of a class as each λ varies over its whole range; `change` stays applied."""
         first = next(iter(read_history(self.folder / HISTORY).rows), {})
         starts = first.get("lambda") or () if first.get("step") == 0 else ()
         known = () if any(value is None for layer in starts for value in layer) else starts
@@ -221,7 +221,7 @@ class LoadedRun:
         *,
         unmixed: bool = False,
     ) -> ForwardStages:
-        """Return the forward pass of a text as stages; layer and head from 1, component from 0.
+        """Return the forward pass of a text as stages; layer and head count from 1, component from 0.
 
         Raises NotAvailable if the text has no token, or too many.
         """
@@ -241,30 +241,30 @@ class LoadedRun:
         return search_flip(self.make_reader(intervene, unmixed=unmixed), text, target, readings, stopped)
 
     def predict_template(self, asked: Sequence[FilledTemplate], target: str) -> TemplatePredictions:
-        """Return predictions of a template with more and more words (`core.interpret.negation_templates`)."""
+        """Return predictions of template sentences with more and more words (`core.interpret.negation_templates`)."""
         return predict_template(self.make_reader(), asked, target)
 
     def copy_with_progress(self, tell: OnProgress) -> LoadedRun:
-        """Return a copy that reports the progress of slow work to `tell`; an exception of `tell` stops it."""
+        """Return a copy of the loaded run that reports slow work to `tell`; an exception in it stops the work."""
         other = dataclasses.replace(self, tell=tell)
         vars(other)["mix"] = self.mix
         return other
 
     def randomize_weights(self, seed: int = 0) -> LoadedRun:
-        """Return the run with all weights in random order, including the mixture, as a model that learned nothing."""
+        """Return a copy of the loaded run with all weights permuted, also those of TF-IDF, as an untrained baseline."""
         other = dataclasses.replace(self, model=shuffle_weights(self.model, seed))
         if self.mix is not None:
             vars(other)["mix"] = dataclasses.replace(self.mix, model=shuffle_weights(self.mix.model, seed))
         return other
 
     def enable_dropout(self, seed: int = 0) -> LoadedRun:
-        """Return the run with dropout left on, seeded: each prediction drops other parts of the network."""
+        """Return a copy of the loaded run with seeded dropout switched on for predictions."""
         other = dataclasses.replace(self, model=activate_dropout(self.model, seed))
         vars(other)["mix"] = self.mix
         return other
 
     def make_reader(self, intervene: Change = None, *, unmixed: bool = False) -> ExplainContext:
-        """Return the interface for explaining its predictions, as trained or with internal changes."""
+        """Return the interface for explaining the run's predictions, as trained or with changes inside the model."""
         record = self.record
         return ExplainContext(
             predict=functools.partial(self.predict, unmixed=unmixed),
@@ -282,7 +282,7 @@ class LoadedRun:
 
 
 def load_run(store: RunStore, run: str, *, tags: bool = False) -> LoadedRun:
-    """Return the model with the best weights so far, and its tokenizer; with `tags` also of a run that tags words.
+    """Load the best model so far of a run, and its tokenizer; `tags` also allows runs that tag words.
 
     Raises RunNotFound, InputError for a run that tags words unless `tags`, and RunDamaged with the name of a file.
     """
@@ -294,7 +294,7 @@ def load_run(store: RunStore, run: str, *, tags: bool = False) -> LoadedRun:
 
 
 def read_mixed_in(folder: Path, record: RunRecord) -> tuple[Model, Tokenizer]:
-    """Read the TF-IDF model that is mixed into the answers of a run; RunDamaged names the file."""
+    """Read the TF-IDF model that is mixed into the predictions of a run; RunDamaged names the file."""
     return _read_model(folder / MIX, compose(CHARACTERS).model, record)
 
 
@@ -318,14 +318,14 @@ def _read_model(folder: Path, config: ModelConfig, record: RunRecord) -> tuple[M
 
 
 def _read_pretrained(folder: Path, config: ModelConfig, record: RunRecord, tokenizer: Tokenizer) -> Model:
-    """Read a model whose unchanged weights, if there are any, are read from the folder of its backbone."""
+    """Read a pretrained model of a run; weights that training did not change come from the encoder's folder."""
     known, classes = BackboneRecord.read(folder), len(record.classes)
     known.check(config, record.run)
 
     pairs, tags = tokenizer.pairs, record.task == "tokens"
 
     def make_model(place: Path | None) -> Model:
-        """Build the model with the weights of a folder; None: with random ones."""
+        """Build the pretrained model with the weights in a folder; with random weights for None."""
         body = known.build_body(config.dropout, tokenizer, place)
         return build_model(config, vocabulary=0, classes=classes, body=body, pairs=pairs, each_token=tags)
 
@@ -343,7 +343,7 @@ def _read_pretrained(folder: Path, config: ModelConfig, record: RunRecord, token
 
 
 def _explain_missing(record: RunRecord) -> str:
-    """Explain when a missing file will be there, or what to do."""
+    """Explain when a missing file of a run will exist, or what to do."""
     if record.status in ("queued", "running"):
         return f"run '{record.run}' is {record.status} and writes it after the first epoch"
     if record.status == "done":

@@ -1,4 +1,4 @@
-"""The work of a run's process once it has a slot: data, tokenizer, training, evaluation, baseline."""
+"""The training process of a run once it may start: data, tokenizer, training, evaluation and TF-IDF baseline."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ Tell = Callable[[dict[str, Any]], None]
 
 
 class Experiment(Events):
-    """One run from data to results; everything known is recorded at once."""
+    """One run from data to results; each result is recorded at once when known."""
 
     def __init__(self, store: RunStore, run: str, stopped: Callable[[], bool], tell: Tell) -> None:
         self.store, self.run, self._stopped, self.tell = store, run, stopped, tell
@@ -91,7 +91,7 @@ class Experiment(Events):
         self.unchanged: frozenset[str] = frozenset()
 
     def perform(self) -> None:
-        """Run all stages, in the order in which a person wants to see them; Cancelled: finished stages are kept."""
+        """Run all stages of a training run, from data to baseline; Cancelled: finished stages are kept."""
         device = self._configure_device()
         dataset = self._load_data()
         fit = self._train_by_steps if self.config.model.by_steps else self._fit_baseline
@@ -147,7 +147,7 @@ class Experiment(Events):
         return dataset
 
     def _apply_lineage(self) -> tuple[str, ...]:
-        """Keep the parents' training texts out of validation and test; return the parents whose texts are unknown."""
+        """Remove the parents' training texts from validation and test; return parents whose texts are unknown."""
         if self.record.data_fingerprint:  # a training that goes on has the rows that it began with
             return self.record.lineage_unknown if self.record.lineage else tuple(find_parents(self.config))
         found = collect_lineage(self.store, self.config, self.folder)
@@ -222,7 +222,7 @@ class Experiment(Events):
         return model, tokenizer
 
     def _add_teacher(self, dataset: Dataset, examples: Examples) -> tuple[Examples, tuple[str, ...]]:
-        """Add a teacher's predictions of the texts, if there is one, and return reasons to doubt that teacher."""
+        """Mix a teacher's predictions into the training targets, if one is set; return warnings about that teacher."""
         training = self.config.training
         if not training.teacher:
             return examples, ()
@@ -232,7 +232,7 @@ class Experiment(Events):
         return replace(examples, targets=targets), distillation.describe_doubt(said, examples.labels)
 
     def _fit_mixed_in(self, dataset: Dataset) -> int:
-        """Fit and store the model that is mixed into the predictions, if any; return its number of parameters."""
+        """Fit and store the TF-IDF model to mix into the predictions, if set; return its number of parameters."""
         if self.config.training.mix == "none":
             return 0
         folder = self.folder / MIX
@@ -262,7 +262,7 @@ class Experiment(Events):
             )
 
     def _guess_masked_words(self, model: Model, tokens: TokenTable, device: torch.device) -> float:
-        """Run the masked-word stage before the labels, if it is set; return its seconds."""
+        """Train the encoder on masked words before the labelled training, if it is set; return its seconds."""
         known: MaskedWords = self.record.results.get("masked", {})
         epochs = self.config.training.masked_epochs
         if not epochs or (self.folder / CHECKPOINT / FILE).is_file():  # the labels have begun
@@ -287,7 +287,7 @@ class Experiment(Events):
         return seconds
 
     def _fit_tokenizer(self, dataset: Dataset, given: PublishedTokenizer | None) -> tuple[Tokenizer, Start | None]:
-        """Fit the tokenizer, or adopt that of the run to start from; a resumed training keeps its own."""
+        """Fit the tokenizer, or take that of the start run; a resumed training keeps its stored tokenizer."""
         path, config = self.folder / TOKENIZER, self.config
         if (self.folder / CHECKPOINT).is_dir() and path.is_file():
             return load_tokenizer(path), None
@@ -300,14 +300,14 @@ class Experiment(Events):
         return tokenizer, start
 
     def _record_plan(self, training: Training) -> None:
-        """Record the number of steps and rows before the first step; numbers of a checkpoint are kept."""
+        """Record the planned steps, epochs and rows before the first step; progress of a checkpoint is kept."""
         rows = {TRAIN: len(training.training.labels), VALIDATION: len(training.validation.labels)}
         begun = {"step": 0, "epoch": 0, **self.record.progress}
         ends = {"steps": training.steps, "epochs": self.config.training.epochs}
         self._update_record(progress={**begun, **ends, "rows": rows, "machine": get_machine_id()})
 
     def _fit_baseline(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
-        """Fit a baseline that has no steps with scikit-learn on the CPU, stored and read like every other model."""
+        """Fit and store a baseline that has no training steps, with scikit-learn on the CPU."""
         self._report_stage("training", steps=0)
         began = time.monotonic()
         train, validation = ((_get_texts(dataset, split), dataset.get_targets(split)) for split in (TRAIN, VALIDATION))
@@ -332,7 +332,7 @@ class Experiment(Events):
         return fit.model, fit.tokenizer
 
     def _evaluate_splits(self, dataset: Dataset, model: Model, tokenizer: Tokenizer) -> None:
-        """Measure every split but train, test before further ones; then intervals, which take longer."""
+        """Evaluate every split except train, and record metrics first, then the slower intervals."""
         evaluated, thresholds, neutral, tested, scaling, held = [], None, dict[str, float](), None, UNSCALED, 0
         mix = None
         for split in _list_splits(dataset):
@@ -401,7 +401,7 @@ class Experiment(Events):
     def _fit_scaling(
         self, dataset: Dataset, logits: np.ndarray, model: Model, tokenizer: Tokenizer, mix: Ensemble | None
     ) -> tuple[Scaling, int]:
-        """Fit the scaling on validation; with taught doubt and equal class weights it moves towards the class prior."""
+        """Fit the temperature on validation; after training on made-up texts it scales towards the class prior."""
         labels = dataset.get_targets(VALIDATION)
         if dataset.beside is not None:
             texts = dataset.beside["text"].tolist()
@@ -415,19 +415,19 @@ class Experiment(Events):
         return fit_scaling(logits, labels, prior), len(labels)
 
     def is_stop_requested(self) -> bool:
-        """Return whether this run was asked to stop."""
+        """Return whether this training run was asked to stop."""
         return self._stopped()
 
     def on_row(self, row: Row) -> None:
-        """Report a row of the history."""
+        """Report a new row of the training history."""
         self.tell(row)
 
     def on_best(self, model: nn.Module) -> None:
-        """Write the best weights, readable while training continues."""
+        """Write the weights of the best epoch so far, readable while training continues."""
         self._write_weights(model)
 
     def on_checkpoint(self, progress: Progress, steps: int, *, masked: bool = False) -> None:
-        """Record the progress of the training, or of its masked-word stage."""
+        """Record the progress of the training, or of its masked-word stage, at a checkpoint."""
         epochs = self.config.training.masked_epochs if masked else self.config.training.epochs
         done = {"step": progress.step, "steps": steps, "epoch": progress.step * epochs // steps, "epochs": epochs}
         before = 0.0 if masked else self.record.results.get("masked", {}).get("seconds", 0.0)
@@ -457,16 +457,16 @@ class _MaskedEvents(Events):
         self.experiment = experiment
 
     def is_stop_requested(self) -> bool:
-        """Return whether the run was asked to stop."""
+        """Return whether the training run was asked to stop."""
         return self.experiment.is_stop_requested()
 
     def on_row(self, row: Row) -> None:
-        """Report a row of steps; epochs are left out."""
+        """Report a history row of the masked-word stage, if it is a step and not an epoch."""
         if row["kind"] == "step":
             self.experiment.tell(row)
 
     def on_checkpoint(self, progress: Progress, steps: int) -> None:
-        """Record the progress of the masked-word stage."""
+        """Record the progress of the masked-word stage at a checkpoint."""
         self.experiment.on_checkpoint(progress, steps, masked=True)
 
 
@@ -494,7 +494,7 @@ def _score_logits(dataset: Dataset, labels: np.ndarray, logits: torch.Tensor) ->
 
 
 def check_task(config: RunConfig, task: Task, *, ordered: bool = False) -> None:
-    """Refuse settings that cannot train on these labels, before any work; ConfigError names the nearest valid one."""
+    """Check that the settings can train on a data set's labels; ConfigError names the nearest valid ones."""
     resolve_metric(config.training.metric, task, ordered=ordered)
     if task == word_tagging.TASK:
         word_tagging.check_config(config)
@@ -506,7 +506,7 @@ def check_task(config: RunConfig, task: Task, *, ordered: bool = False) -> None:
 
 
 def _tune_thresholds(evaluated: Sequence[EvaluatedSplit]) -> dict[str, Any]:
-    """Return thresholds by label, chosen on validation, and what they change; an empty dictionary for single labels."""
+    """Return each label's threshold tuned on validation, with the metrics it changes; empty for single labels."""
     thresholds = evaluated[0].thresholds
     if thresholds is None:
         return {}
@@ -525,7 +525,7 @@ def _describe_mixture(weight: float, rows: int, evaluated: Sequence[EvaluatedSpl
 
 
 def _collect_learned(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str, Any]:
-    """Read learned numbers as the history has them: input-dependent ones are means over validation texts."""
+    """Return learned numbers such as λ and gates; those that depend on the input are means over validation texts."""
     probe = _build_probe(dataset, VALIDATION, PROBE, model, tokenizer)
     return {**read_learned_numbers(model, probe), **read_gates(model, probe)}
 

@@ -1,4 +1,4 @@
-"""Stored predictions of a run on a split, validated at reading: the file may come from elsewhere."""
+"""Stored predictions of a run on a split, validated when read, as the file may come from elsewhere."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 def list_evaluated_splits(run: Path) -> list[str]:
-    """Return the splits for which a run directory has predictions, in alphabetical order."""
+    """List the splits for which a run directory has predictions, in alphabetical order."""
     return sorted(path.parent.name for path in (run / EVALUATION).glob(f"*/{PREDICTIONS}"))
 
 
 def choose_split(store: RunStore, run: str, split: str) -> str:
-    """Return the given split if the run has predictions on it; empty: test, or the last that was evaluated."""
+    """Return the given split if the run has predictions on it; if empty, test or the last evaluated split."""
     splits = list_evaluated_splits(store.get_path(run))
     refuse_tagged(store.read(run))
     chosen = split or ("test" if "test" in splits else next(reversed(splits), ""))
@@ -34,7 +34,7 @@ def choose_split(store: RunStore, run: str, split: str) -> str:
 
 
 def refuse_misfit(frame: pd.DataFrame, classes: Sequence[str]) -> NoReturn:
-    """Raise RunDamaged that explains why a table of predictions does not fit a run with these classes."""
+    """Raise RunDamaged with the reason why a predictions table does not fit a run with these classes."""
     lacking = [name for name in classes if f"{PROBABILITY}{name}" not in frame]
     why = (
         f"they have none of the class {lacking[0]!r:.60}" if lacking else "a column is missing or holds something else"
@@ -43,7 +43,7 @@ def refuse_misfit(frame: pd.DataFrame, classes: Sequence[str]) -> NoReturn:
 
 
 def read_predictions(path: Path) -> pd.DataFrame:
-    """Read the table that `core.runs.results.write_split` has written; RunDamaged: it cannot be read.
+    """Read the stored predictions of a split as a table; RunDamaged: the file cannot be read.
 
     Where the run keeps no texts they are joined again from its data set; if that is not here, each text says so.
     """
@@ -62,7 +62,7 @@ def read_predictions(path: Path) -> pd.DataFrame:
 
 
 def explain_lacking_texts(folder: Path, record: RunRecord) -> str:
-    """Explain why the texts of a run cannot be shown here, and what to do; an empty text: they can."""
+    """Explain why the texts of a run cannot be shown on this machine, and what to do; empty if they can."""
     if record.config.data.texts:
         return ""
     try:
@@ -74,7 +74,7 @@ def explain_lacking_texts(folder: Path, record: RunRecord) -> str:
 
 
 def _join_texts(path: Path, table: pd.DataFrame) -> pd.DataFrame:
-    """Add texts and own columns as in a run that stores them; NotAvailable: the data set is not here, or changed."""
+    """Add texts and data columns to predictions stored without texts; NotAvailable: no data set, or it changed."""
     from core.runs.results import select_own_columns
 
     rows = _read_texts(path.parents[2], path.parent.name)
@@ -95,13 +95,13 @@ def _read_texts(folder: Path, split: str) -> pd.DataFrame:
 
 
 def list_embedded_splits(store: RunStore, run: str) -> list[str]:
-    """Return the splits of a run whose embeddings are stored, in alphabetical order."""
+    """List the splits of a run whose embeddings are stored, in alphabetical order."""
     found = (store.get_path(run) / EVALUATION).glob(f"*/{EMBEDDINGS}")
     return sorted(path.parent.name for path in found if (path.parent / PREDICTIONS).is_file())
 
 
 def read_vectors(run: Path, split: str, classes: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n, d) float32 embeddings and the true class numbers of a split, (n,); of several labels (n, C) 0 and 1.
+    """Return a split's text embeddings (n, d) and true class numbers (n,), or (n, C) zeros and ones for multi-label.
 
     Raises RunDamaged if a file is cut off, or they do not belong together.
     """

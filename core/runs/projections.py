@@ -1,4 +1,4 @@
-"""Maps of a run's embeddings: files of the run directory, of a starter in `maps` of the cache. Imports nothing heavy.
+"""Stored 2D and 3D maps of a run's embeddings, in the run directory or the cache. Imports nothing heavy.
 
 projections/<hash>.npy: a record per placed row (row, place, measured, silhouette in the space and on the map);
 projections/<hash>.json: everything the map depends on in clear, its quality, the SHA-256 of the .npy. <hash> is the
@@ -47,7 +47,7 @@ class _MapQuality(msgspec.Struct):
 
 
 class _MapRecord(msgspec.Struct):
-    """The part of a map's .json that is read again."""
+    """Quality and checksum of a stored embedding map, the part of its JSON file that is read again."""
 
     sha256: str
     quality: _MapQuality
@@ -55,7 +55,7 @@ class _MapRecord(msgspec.Struct):
 
 
 class Space(NamedTuple):
-    """Rows of a split in one of the spaces of a model."""
+    """Rows of a split with their vectors at one stage of a model, such as a layer."""
 
     rows: np.ndarray
     """(m,) of the split, rising; all of them in the space of the head."""
@@ -65,7 +65,7 @@ class Space(NamedTuple):
 
 
 def summarize_map(made: Projection) -> dict[str, Any]:
-    """Return the quality of a map as plain data."""
+    """Return the quality of an embedding map (silhouettes, kept neighbours) as plain data."""
     quality = made.quality
     return {
         "measured_rows": len(quality.rows),
@@ -78,7 +78,7 @@ def summarize_map(made: Projection) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class MapFiles(Analysis["Projection"]):
-    """A map of the embeddings of a split."""
+    """The analysis that computes a map of the embeddings of a split."""
 
     run: str
     split: str
@@ -88,7 +88,7 @@ class MapFiles(Analysis["Projection"]):
 
     @property
     def offer(self) -> Offer:
-        """Return the words of its button."""
+        """Return the page texts (button, title, error, duration) of this embedding map."""
         name = evaluation.projection.NAMES[self.config.method]
         return Offer(
             f"Compute the {name} map",
@@ -99,7 +99,7 @@ class MapFiles(Analysis["Projection"]):
 
     @classmethod
     def from_run(cls, store: RunStore, run: str, split: str, config: ProjectionConfig) -> MapFiles:
-        """Name the file after the settings, embeddings and labels that the map is made from.
+        """Return the map analysis of a split; its file is named after settings, embeddings and predictions.
 
         Raises InputError if the run has no embeddings of that split.
         """
@@ -122,7 +122,7 @@ class MapFiles(Analysis["Projection"]):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return the command that computes it."""
+        """Return the arguments of the `sentiscope` command that computes this embedding map."""
         options = {"split": self.split, "method": self.config.method, "dimensions": self.config.dimensions}
         options |= {"rows": self.config.rows, **({"space": self.config.space} if self.config.space else {})}
         options |= {"seed": self.config.seed}
@@ -130,11 +130,11 @@ class MapFiles(Analysis["Projection"]):
 
     @property
     def layers(self) -> LayerFiles:
-        """Return the analysis of the layers, for a map of a layer."""
+        """Return the layer analysis of the same run and split, whose vectors a map of a layer shows."""
         return LayerFiles.from_run(self.store, self.run, self.split)
 
     def find(self, tell: Tell) -> Projection:
-        """Read the vectors and compute the map.
+        """Read the embeddings and compute their map.
 
         Raises RunDamaged, InputError if there are too few rows or infinite ones, and NotAvailable without the method's
         library.
@@ -145,7 +145,7 @@ class MapFiles(Analysis["Projection"]):
         return project_space(self.read_space(self.store.read(self.run).classes), self.config, tell)
 
     def read_space(self, classes: tuple[str, ...]) -> Space:
-        """Return the vectors of the map; NotAvailable: the layers of the model have not been read."""
+        """Return the vectors that the map projects; NotAvailable: the layers of the model have not been read."""
         vectors, labels = read_vectors(self.store.get_path(self.run), self.split, classes)
         if not self.config.space:
             return Space(np.arange(len(vectors)), vectors, labels)
@@ -153,7 +153,7 @@ class MapFiles(Analysis["Projection"]):
         return Space(rows, vectors, labels[rows])
 
     def read(self) -> Projection | None:
-        """Return the stored map; None: there is none. RunDamaged: computing it again repairs its files."""
+        """Return the stored embedding map; None: there is none. RunDamaged: compute it again."""
         path = self.get_path("npy")
         try:
             about = json_store.read(self.get_path("json"), _MapRecord)
@@ -174,7 +174,7 @@ class MapFiles(Analysis["Projection"]):
             raise RunDamaged(f"{path}: cannot be read: {error}") from error
 
     def write(self, found: Projection, seconds: float) -> None:
-        """Store its table, and everything that it depends on in plain text."""
+        """Store the placed points of an embedding map, and all settings that it depends on."""
         width, measured = found.places.shape[1], found.quality.rows
         fields = [("row", "<i4"), ("place", "<f4", (width,)), ("measured", "?"), ("space", "<f4"), ("map", "<f4")]
         table = np.zeros(len(found.rows), fields)
@@ -197,6 +197,6 @@ class MapFiles(Analysis["Projection"]):
 
 
 def project_space(space: Space, config: ProjectionConfig, on_progress: OnProgress | None = None) -> Projection:
-    """Project a space as `core.evaluation.projection.project_split` does, with rows of the split."""
+    """Project vectors of a model stage to a map whose row numbers are those of the split."""
     made = evaluation.projection.project_split(space.vectors, space.labels, config, on_progress)
     return dataclasses.replace(made, rows=space.rows[made.rows])

@@ -1,4 +1,4 @@
-"""A queue without a daemon: locked files, which the operating system frees whenever a process dies.
+"""The queue of trainings and short jobs, without a daemon: locked files that the system frees if a process dies.
 
 `<runs>/.queue/` holds one file per waiting process, named so that the oldest run sorts first, and one file per slot.
 A process trains while it holds the lock of a slot. What takes seconds (maps, yardsticks) has slots of its own.
@@ -36,12 +36,12 @@ HELD = "SENTISCOPE_HELD"
 
 
 def count_cores() -> int:
-    """Return the CPU cores that this process may use."""
+    """Return the number of CPU cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def get_limit() -> int:
-    """Return how many runs may train at once: SENTISCOPE_JOBS, else half of the cores; ConfigError: no such number."""
+    """Return how many runs may train at once: SENTISCOPE_JOBS, else half of the cores; ConfigError: not a number."""
     chosen = os.environ.get("SENTISCOPE_JOBS", "")
     if not chosen:
         return max(1, count_cores() // 2)
@@ -51,13 +51,13 @@ def get_limit() -> int:
 
 
 def count_threads() -> int:
-    """Return the CPU threads of one run, so that all that may train at once share the machine."""
+    """Return the CPU threads for one training run, so that all runs that may train at once share the machine."""
     return max(1, count_cores() // get_limit())
 
 
 @contextlib.contextmanager
 def lock_run(run: Path, wait: float = 0.0) -> Iterator[int]:
-    """Hold a run's directory for this process, waiting at most `wait` seconds; yield the handle of its lock.
+    """Lock a run's directory for this process, waiting at most `wait` seconds; yield the lock's file handle.
 
     Raises InputError if another process has it.
     """
@@ -74,7 +74,7 @@ def lock_run(run: Path, wait: float = 0.0) -> Iterator[int]:
 def wait_for_slot(
     runs: Path, run: str, created: str, stopped: Callable[[], bool] = lambda: False, kind: str = TRAINING
 ) -> Iterator[int]:
-    """Wait until this run may train, the oldest `created` first, and yield the handle of one of `get_limit()` slots.
+    """Wait until a training or short job may start, oldest first, and yield the file handle of its slot.
 
     `stopped` is asked before anything else and while waiting; Cancelled if it says so.
     """
@@ -89,7 +89,7 @@ def wait_for_slot(
 
 
 def check_room(runs: Path, kind: str = TRAINING) -> None:
-    """Refuse another waiting process beyond the quota of the server; raises InputError."""
+    """Raise InputError if as many processes wait in the queue as this server allows."""
     allowed = limits.WAITING if kind == TRAINING else limits.SHORT_WAITING
     if (waiting := len(_list_tickets(runs / FOLDER, kind))) < allowed():
         return
@@ -102,7 +102,7 @@ def check_room(runs: Path, kind: str = TRAINING) -> None:
 
 
 def clear_tickets(runs: Path) -> None:
-    """Delete tickets of dead processes and slots beyond the current limit."""
+    """Delete queue tickets of dead processes, and slots beyond the current limit of parallel runs."""
     folder = runs / FOLDER
     for kind in (TRAINING, SHORT):
         most = {f"{kind}slot-{number}" for number in range(get_limit())}
@@ -116,7 +116,7 @@ def clear_tickets(runs: Path) -> None:
 def wrap_command(
     command: Sequence[str], runs: Path, name: str, created: str, kind: str, run: Path | None = None, request: str = ""
 ) -> list[str]:
-    """Return the command of a small process that waits for its turn and then becomes `command`.
+    """Return the command of a small process that waits for its turn in the queue and then becomes `command`.
 
     It holds the directory `run` from the beginning (`lock_run`), if any. When the file `request` appears there,
     which SIGTERM makes, `command` begins out of turn and without a slot, to write down that it was cancelled.
@@ -128,7 +128,7 @@ def wrap_command(
 
 
 def run_in_turn() -> None:
-    """Run the process of `wrap_command`."""
+    """Wait in the queue as the process that `wrap_command` starts, then become the wrapped command."""
     runs, name, created, kind, run, request, *command = sys.argv[1:]
     cancel = Path(run) / request if request else None
     if cancel:
@@ -162,7 +162,7 @@ def _wait_turn(ticket: Path, kind: str, stopped: Callable[[], bool], held: conte
 
 @contextlib.contextmanager
 def _hold_ticket(path: Path) -> Iterator[None]:
-    """Hold a locked file that shows the waiting process to others; it is made again if another process removed it."""
+    """Hold a locked ticket file that shows this waiting process to others; create it again if it was removed."""
     while True:
         with open_lock(path) as handle:
             while not try_lock(handle):
@@ -182,13 +182,13 @@ def _list_tickets(folder: Path, kind: str) -> list[Path]:
 
 
 def _count_older(ticket: Path, kind: str) -> int:
-    """Count the older tickets; 0 if none is held: those of dead processes are deleted."""
+    """Count the older tickets in the queue; return 0, and delete them, if all their processes are dead."""
     older = [other for other in _list_tickets(ticket.parent, kind) if other.name < ticket.name]
     return 0 if all(_clear_away(other) for other in older) else len(older)
 
 
 def _clear_away(path: Path) -> bool:
-    """Delete a file that no process holds; return whether it is gone."""
+    """Delete a lock file that no process holds; return whether it is gone."""
     try:
         with open_lock(path) as handle:
             if not try_lock(handle):
@@ -217,7 +217,7 @@ def _take_slot(folder: Path, kind: str, held: contextlib.ExitStack) -> int | Non
 
 
 def _find_inherited_slot(folder: Path, kind: str, held: contextlib.ExitStack) -> int | None:
-    """Return the slot that this process got before it became this program, if it did."""
+    """Return the file handle of the queue slot that this process got before exec; None if it has none."""
     for path in folder.glob(f"{kind}slot-*"):
         if (handle := _get_inherited(path)) is not None:
             held.callback(os.close, handle)
@@ -226,7 +226,7 @@ def _find_inherited_slot(folder: Path, kind: str, held: contextlib.ExitStack) ->
 
 
 def _get_inherited(path: Path) -> int | None:
-    """Return the handle of a file among those inherited by this program; children will not inherit it."""
+    """Return the inherited file handle of a lock file, if there is one, and stop children from inheriting it."""
     left = os.environ.get(HELD, "").split()
     for number in left:
         if number.isdecimal() and _is_there(int(number), path):
@@ -245,7 +245,7 @@ def _make_folder(runs: Path) -> Path:
 
 @contextlib.contextmanager
 def open_lock(path: Path) -> Iterator[int]:
-    """Open a file, or use the handle inherited by this program if there is one; closing it frees its lock."""
+    """Open a lock file, or reuse the handle that this process inherited; yield the handle, then close it."""
     with convert_os_errors(path):
         left = _get_inherited(path)
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644) if left is None else left

@@ -1,4 +1,4 @@
-"""The record of a run, `run.json`: readable by a person, complete without the process that wrote it."""
+"""The record of a run, `run.json`: human-readable, and complete without the process that wrote it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ Time = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?
 
 @dataclass(frozen=True)
 class Process:
-    """The process that trains: enough to distinguish it from another with a reused number."""
+    """The process that trains a run, identified by ID, start time and host, as process IDs are reused."""
 
     pid: Annotated[int, Meta(ge=0, le=2**31 - 1)]
     started: Seconds
@@ -92,7 +92,7 @@ class Position(TypedDict, total=False):
 
 
 class TunedThresholds(TypedDict, total=False):
-    """Thresholds of a multi-label task by label, chosen on validation, and the numbers that they change."""
+    """Tuned thresholds of a multi-label run by label, chosen on validation, with the metrics that they change."""
 
     thresholds: dict[str, Annotated[float, Meta(ge=0, le=1)]]
     metrics: Metrics
@@ -100,14 +100,14 @@ class TunedThresholds(TypedDict, total=False):
 
 
 class TunedYardstick(TypedDict, total=False):
-    """Tuned thresholds of the TF-IDF baseline."""
+    """Tuned thresholds of the multi-label TF-IDF baseline, with its metrics."""
 
     thresholds: dict[str, Annotated[float, Meta(ge=0, le=1)]]
     splits: Metrics
 
 
 class Yardstick(TypedDict, total=False):
-    """The TF-IDF baseline with logistic regression on the same data; see core.evaluation.baseline."""
+    """Results of the TF-IDF baseline with logistic regression on a run's data; see core.evaluation.baseline."""
 
     model: str
     C: Figure
@@ -121,7 +121,7 @@ class Yardstick(TypedDict, total=False):
 
 
 class Temperature(TypedDict, total=False):
-    """The calibration of a run's probabilities; see core.training.temperature."""
+    """The calibration of a run's probabilities by a temperature; see core.training.temperature."""
 
     value: Annotated[float, Meta(gt=0, le=1e6)]
     rows: Count
@@ -134,7 +134,7 @@ class Temperature(TypedDict, total=False):
 
 
 class TfidfMixture(TypedDict, total=False):
-    """TF-IDF mixed into the predictions of the network; see core.evaluation.ensemble."""
+    """The weights and metrics of TF-IDF mixed into a run's predictions; see core.evaluation.ensemble."""
 
     model: str
     weight: Annotated[float, Meta(ge=0, le=1)]
@@ -146,7 +146,7 @@ class TfidfMixture(TypedDict, total=False):
 
 
 class Timing(TypedDict, total=False):
-    """Milliseconds of one pass: median and quartiles; rows and tokens are the shape of the input."""
+    """Milliseconds of one forward pass (median and quartiles), and the rows and tokens of its input."""
 
     milliseconds: Figure
     low: Figure
@@ -156,7 +156,7 @@ class Timing(TypedDict, total=False):
 
 
 class Inference(Timing, total=False):
-    """The costs of predicting a batch; see core.evaluation.efficiency. Older runs know the batch alone."""
+    """The time and memory of predicting one text and a batch. Records of older runs have only the batch."""
 
     one: Timing
     memory: Count
@@ -167,7 +167,7 @@ class Inference(Timing, total=False):
 
 
 class WarmStart(TypedDict, total=False):
-    """The parts of a model that were copied from the run that it started from."""
+    """Which parts of a model were copied from the run that its training started from."""
 
     run: str
     numbers: Count
@@ -181,7 +181,7 @@ class WarmStart(TypedDict, total=False):
 
 
 class BackboneShare(TypedDict, total=False):
-    """The share of a model that is its backbone's; see core.runs.backbone_weights."""
+    """How much of a run's model is unchanged from its pretrained encoder; see core.runs.backbone_weights."""
 
     name: str
     digests: dict[str, str]
@@ -192,7 +192,7 @@ class BackboneShare(TypedDict, total=False):
 
 
 class IncludedExamples(TypedDict):
-    """Counter-examples that a training included."""
+    """The counter-examples that the training data of a run included."""
 
     rows: Count
     digest: str
@@ -200,7 +200,7 @@ class IncludedExamples(TypedDict):
 
 
 class MaskedWords(TypedDict, total=False):
-    """The results of the masked-word stage."""
+    """The loss and duration of pretraining with masked words."""
 
     loss: Figure
     """Mean cross-entropy of the last epoch over the places to be guessed."""
@@ -209,7 +209,7 @@ class MaskedWords(TypedDict, total=False):
 
 
 class Silhouette(TypedDict, total=False):
-    """The separation of the classes of a split; see core.evaluation.class_separability."""
+    """How well the classes of a split separate in the embeddings; see core.evaluation.class_separability."""
 
     rows: Count
     of: Count
@@ -253,7 +253,7 @@ Results = TypedDict(
 
 @dataclass(frozen=True)
 class RunRecord:
-    """The record of one run. `results` is filled when it is done; the other fields from the start or on the way."""
+    """The record of one training run: settings, status, progress, and `results` when it is done."""
 
     run: str
     preset: str
@@ -298,44 +298,44 @@ class RunRecord:
 
     @property
     def tuned_thresholds(self) -> dict[str, float] | None:
-        """Return by label the threshold chosen on validation; None where texts have one label."""
+        """Return the tuned threshold of each label, chosen on validation; None for single-label runs."""
         return self.results.get("tuned", {}).get("thresholds")
 
     @property
     def temperature(self) -> float:
-        """Return the temperature of its probabilities; 1 for older runs: unchanged."""
+        """Return the temperature that calibrates the run's probabilities; 1 (no change) for older runs."""
         return self.results.get("temperature", {}).get("value", 1.0)
 
     @property
     def scaling(self) -> Scaling:
-        """Return the temperature with the class prior of a run that was taught doubt."""
+        """Return the scaling of the run's logits: the temperature, and the class prior if one is used."""
         prior = self.results.get("temperature", {}).get("prior", {})
         return Scaling(self.temperature, tuple(prior[name] for name in self.classes) if prior else ())
 
     @property
     def answering(self) -> str:
-        """Return a text that changes with the calibration and mixture of its predictions, which are known last."""
+        """Return a cache key that changes with the calibration and TF-IDF mixture of the run's predictions."""
         prior = "".join(f" {share}" for share in self.scaling.prior)
         return f"{self.temperature} {self.mix_weight}{prior}"
 
     @property
     def mix_weight(self) -> float | None:
-        """Return the weight of its network, 0 to 1, if TF-IDF is mixed in; None otherwise."""
+        """Return the weight (0 to 1) of the run's network if TF-IDF is mixed in; None otherwise."""
         return self.results.get("mix", {}).get("weight")
 
     @property
     def mixture(self) -> str:
-        """Describe the TF-IDF mixture of its predictions; empty without one."""
+        """Describe the TF-IDF mixture of the run's predictions; empty if there is none."""
         return describe_mixture([self])
 
     @property
     def described(self) -> str:
-        """Return its preset and mixture: `vanilla mixed with TF-IDF, w = 0.60`."""
+        """Return the run's preset and TF-IDF mixture, as in `vanilla mixed with TF-IDF, w = 0.60`."""
         return f"{self.preset} {self.mixture}".rstrip()
 
     @property
     def foreign_reason(self) -> str:
-        """Explain why a run of another machine cannot be trained further here, and what to do; empty: it can."""
+        """Explain why an imported run cannot be trained further here, and what to do; empty if it can."""
         data, lexicons, teacher = self.config.data.name, self.config.text.lexicons, self.config.training.teacher
         backbone = self.config.model.backbone
         named = (data, *lexicons, teacher, backbone, self.config.data.examples)
@@ -357,18 +357,18 @@ class RunRecord:
 
     @property
     def unknown_fields(self) -> list[str]:
-        """Return the dotted names of fields of a newer version, unknown to this one."""
+        """Return the dotted names of record fields that a newer version wrote and this one does not know."""
         return list(flatten_tree(self.newer))
 
 
 def describe_mixture(records: Iterable[RunRecord]) -> str:
-    """Describe the mixture of runs that differ in their seeds: from the smallest weight to the largest."""
+    """Describe the TF-IDF mixture of runs that differ in their seeds, from the smallest weight to the largest."""
     weights = sorted({f"{record.mix_weight:.2f}" for record in records if record.mix_weight is not None})
     return f"mixed with TF-IDF, w = {' to '.join(dict.fromkeys((weights[0], weights[-1])))}" if weights else ""
 
 
 def refuse_tagged(record: RunRecord) -> None:
-    """Refuse a run that tags words, and name the commands for such runs; raises InputError."""
+    """Raise InputError for a run that tags words, and name the commands that support it."""
     if record.task == "tokens":
         raise InputError(
             f"run '{record.run}' gives each word a tag, and this is about labels of whole texts. What it can show: the "
@@ -377,13 +377,13 @@ def refuse_tagged(record: RunRecord) -> None:
 
 
 def refuse_passages(record: RunRecord) -> None:
-    """Refuse a run that reads pairs, which it cannot read passage by passage; raises InputError."""
+    """Raise InputError for a run that reads text pairs, which cannot be split into passages."""
     if record.pairs:
         raise InputError(f"--passage: run '{record.run}' reads two texts side by side, each as a whole")
 
 
 def update_intervals(results: Results) -> Results:
-    """Return results whose intervals follow today's methods (`core.evaluation.intervals.METHOD`).
+    """Return a run's results with intervals updated to the current methods (`core.evaluation.intervals.METHOD`).
 
     Records without a version have a percentile bootstrap for every metric. Shares are computed anew from their value
     and the rows of the split. What only the predictions could tell is left out: the calibration error, whose old

@@ -1,4 +1,4 @@
-"""The evaluation of a run on labelled rows: metrics with intervals, and caveats about these numbers."""
+"""The evaluation of a run on labelled rows: metrics with intervals, and warnings about these numbers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def build_report(
     lines: Mapping[str, CostThreshold] | None = None,
     on_progress: OnProgress = lambda what, share: None,
 ) -> dict[str, Any]:
-    """Measure a run on rows, as plain data; `lines` are the thresholds at cost ratios by class, for `compute_costs`.
+    """Evaluate a run on labelled rows, as plain data; `lines` are the thresholds by class for error costs.
 
     With `by`, a column of the rows, also for each of its values; InputError: there is no such column. `on_progress` is
     told what is done, and may raise to stop.
@@ -98,7 +98,7 @@ def build_report(
 
 
 def measure_predictions(record: RunRecord, labels: np.ndarray, probabilities: np.ndarray) -> dict[str, Any]:
-    """Return `metrics`, `intervals`, `left_out`, `per_class` and `confusion`.
+    """Return the metrics of predictions as `metrics`, `intervals`, `left_out`, `per_class` and `confusion`.
 
     Of several labels also `tuned`: the same at the thresholds that the run chose on its validation split, or None.
     `labels` are (n,) class numbers or (n, C) zeros and ones, `probabilities` (n, C).
@@ -120,13 +120,13 @@ def measure_predictions(record: RunRecord, labels: np.ndarray, probabilities: np
 
 
 def get_thresholds(record: RunRecord) -> tuple[np.ndarray | float, dict[str, float] | None]:
-    """Return the thresholds of a multi-label run, in class order and by label; else 0.5 and None."""
+    """Return the tuned thresholds of a multi-label run, in class order and by label; else 0.5 and None."""
     names = record.tuned_thresholds
     return (HALF, None) if names is None else (np.array([names.get(name, HALF) for name in record.classes]), names)
 
 
 def list_warnings(measured: Mapping[str, Any]) -> list[str]:
-    """List what a person must know before quoting these numbers, a sentence each."""
+    """List warnings about the numbers of an evaluation report, one sentence each."""
     found, cut = [], measured["truncated"]
     if measured["n"] < FEW:
         rows = plural(measured["n"], "row")
@@ -177,7 +177,7 @@ def _warn_of_training(measured: Mapping[str, Any]) -> Iterator[str]:
 def _describe_calibration(
     record: RunRecord, labels: np.ndarray, found: np.ndarray, measured: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Describe the temperature of a run: probability metrics with it and as trained, and changed predictions."""
+    """Describe a run's temperature: probability metrics with and without it, and the number of changed predictions."""
     trained = metrics.evaluate_unscaled(labels, found, record.task, record.scaling)
     told: dict[str, Any] = {
         "temperature": record.temperature,
@@ -220,7 +220,7 @@ def _compare_with_train(
 
 
 def _describe_mix(record: RunRecord, labels: np.ndarray, said: Predictions) -> dict[str, Any] | None:
-    """Describe the mixture of the predictions, with the metrics of `network` and `tfidf` alone; None: no mixture."""
+    """Describe the TF-IDF mixture of predictions, with metrics of `network` and `tfidf` alone; None: no mixture."""
     if said.parts is None:
         return None
     weight, parts = record.mix_weight, ensemble.evaluate_parts(said.parts, labels, record.task, ordered=record.ordered)
@@ -278,7 +278,7 @@ def _find_learned(loaded: LoadedRun) -> train_overlap.TrainingTexts | str:
 def _measure_baselines(
     record: RunRecord, trained: train_overlap.TrainingTexts | str, texts: list[str], labels: np.ndarray
 ) -> dict[str, Any]:
-    """Measure TF-IDF by preset, of several labels also `tuned` at its own thresholds; or say why not in `left_out`."""
+    """Return the metrics of the TF-IDF baselines on the same rows, by preset; `left_out` says why there are none."""
     if isinstance(trained, str):
         return {"left_out": trained}
     found = {}
@@ -299,7 +299,7 @@ def _measure_baselines(
 def _find_seen(
     loaded: LoadedRun, texts: list[str], reading: train_overlap.EncodedTexts, trained: train_overlap.TrainingTexts | str
 ) -> tuple[np.ndarray | str, tuple[str, ...]]:
-    """Find the rows that the run or an ancestor learned, (n,) bool or why not, and runs with unknown texts."""
+    """Return which rows (n,) the run or its ancestors trained on, or why unknown, and runs with unknown texts."""
     record = loaded.record
     known = trained if isinstance(trained, str) else train_overlap.find_overlap(reading, trained)
     if not record.lineage:
@@ -363,7 +363,7 @@ def _format_share(share: float) -> str:
 def measure_doubt(
     loaded: LoadedRun, texts: Sequence[str], trained: train_overlap.TrainingTexts | str
 ) -> dict[str, Any]:
-    """Count the made-up texts of unknown words that get the class prior, within `NEAR_PRIOR`.
+    """Measure how often made-up texts of unknown words are predicted with the class prior, within `NEAR_PRIOR`.
 
     Half of the words have letters of `texts`; `trained`, or why it is not there, gives the prior of a run that has none
     in its record. Returns `rows`, how many were asked; `near`, the share answered so; `prior` by class; `note`, the
@@ -392,7 +392,7 @@ def measure_doubt(
 
 
 def _get_doubt_prior(record: RunRecord, trained: train_overlap.TrainingTexts | str) -> Sequence[float] | None:
-    """Return the prior that a run should predict for unknown words: uniform for equal class weights; None: unknown."""
+    """Return the class prior that a run should predict for unknown words; None if the training data are missing."""
     classes = len(record.classes)
     if record.scaling.prior:
         return record.scaling.prior
@@ -403,7 +403,7 @@ def _get_doubt_prior(record: RunRecord, trained: train_overlap.TrainingTexts | s
 
 @dataclass(frozen=True)
 class CostThreshold:
-    """The threshold of a class for which one kind of error costs more than the other."""
+    """The decision threshold of a class when a false negative costs `ratio` times a false positive."""
 
     ratio: float
     """How many false positives a false negative is as bad as."""
@@ -412,7 +412,7 @@ class CostThreshold:
 
 
 def choose_thresholds(store: RunStore, record: RunRecord, ratios: Mapping[str, float]) -> dict[str, CostThreshold]:
-    """Choose for each class the cheapest threshold on validation, at its cost ratio of a false negative to a positive.
+    """Choose each class's cheapest threshold on validation, given its cost ratio of false negative to false positive.
 
     Raises InputError for no class of the run, a ratio that is no positive number, or if validation was not evaluated.
     """
@@ -433,7 +433,7 @@ def choose_thresholds(store: RunStore, record: RunRecord, ratios: Mapping[str, f
 def compute_costs(
     record: RunRecord, chosen: Mapping[str, CostThreshold], labels: np.ndarray, probabilities: np.ndarray
 ) -> dict[str, dict[str, Any]]:
-    """Compute `ratio`, `threshold`, its costs (`core.evaluation.costs.evaluate_threshold`) and those on `validation`.
+    """Return each class's `ratio`, `threshold` and error costs on labelled rows, and its costs on `validation`.
 
     `labels` are (n,) class numbers or (n, C) zeros and ones, `probabilities` (n, C).
     """
@@ -451,6 +451,6 @@ def compute_costs(
 def select_class(
     record: RunRecord, name: str, labels: np.ndarray, probabilities: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n,) booleans of class membership, and (n,) the predicted probability of the class."""
+    """Return for one class whether each row belongs to it, (n,) bool, and its predicted probability, (n,)."""
     number = record.classes.index(name)
     return labels[:, number] > 0 if labels.ndim == 2 else labels == number, probabilities[:, number]

@@ -1,4 +1,4 @@
-"""Results of a trained model on the splits of its data: files in `evaluation/<split>/`, and numbers for the record.
+"""Results of a trained model on the splits of its data: files in `evaluation/<split>/`, and numbers for `run.json`.
 
 predictions.parquet: row, text, label, predicted, a column `probability:CLASS` each, and the data's own further columns;
 of a multi-label task label and predicted name all labels, `label:CLASS` is 1 where the text has one; of a run without
@@ -48,7 +48,7 @@ ANSWERS = ("row", "label", "predicted")
 
 @dataclass(frozen=True)
 class EvaluatedSplit:
-    """One split with the predictions of the model."""
+    """One split of the data with the model's predictions, from which metrics are computed."""
 
     split: str
     frame: pd.DataFrame
@@ -61,33 +61,33 @@ class EvaluatedSplit:
 
     @functools.cached_property
     def labels(self) -> np.ndarray:
-        """Return (n,) int64, or (n, C) of a multi-label task."""
+        """Return the true class numbers of the split, (n,) int64, or (n, C) zeros and ones for multi-label."""
         return encode_targets(self.frame, len(self.classes), self.task)
 
     @functools.cached_property
     def metrics(self) -> dict[str, float]:
-        """Return every metric that is defined here; of a multi-label task at 0.5."""
+        """Return every metric that is defined on the split; multi-label predictions are cut at 0.5."""
         return evaluate(self.labels, self.predictions.probabilities, self.task, ordered=self.ordered)
 
     @functools.cached_property
     def as_trained(self) -> dict[str, float]:
-        """Return the metrics that read probabilities, without the temperature."""
+        """Return the probability metrics of the split without temperature scaling."""
         return evaluate_unscaled(self.labels, self.predictions.probabilities, self.task, self.scaling)
 
     @functools.cached_property
     def parts(self) -> dict[str, dict[str, float]]:
-        """Return the metrics of the parts of a mixture, `network` and `tfidf`; empty without one."""
+        """Return the metrics of `network` and `tfidf` alone on the split; empty if TF-IDF is not mixed in."""
         parts = self.predictions.parts
         return {} if parts is None else evaluate_parts(parts, self.labels, self.task, ordered=self.ordered)
 
     @functools.cached_property
     def intervals(self) -> dict[str, list[float]]:
-        """Return the interval of each metric."""
+        """Return the confidence interval of each metric on the split."""
         return compute_intervals(self.labels, self.predictions.probabilities, self.task, ordered=self.ordered)
 
     @functools.cached_property
     def tuned(self) -> tuple[dict[str, float], dict[str, list[float]]]:
-        """Return metrics and intervals at the tuned thresholds, limited to those that change."""
+        """Return the metrics and intervals that change at tuned thresholds; empty without thresholds."""
         if self.thresholds is None:
             return {}, {}
         given = self.labels, self.predictions.probabilities, self.task, self.thresholds
@@ -96,14 +96,14 @@ class EvaluatedSplit:
 
     @functools.cached_property
     def silhouette(self) -> dict[str, Any]:
-        """Return the separation of the classes in the embeddings, or the reason where it is undefined."""
+        """Return the silhouette of the classes in the split's embeddings, or the reason why it is undefined."""
         if self.task == "multi":
             return {"rows": 0, "of": len(self.frame), "left_out": scores.SEVERAL}
         return compute_silhouettes(self.predictions.pooled, self.labels, self.classes).summarize()
 
 
 def write_split(run: Path, evaluated: EvaluatedSplit, *, texts: bool = True, half: bool = False) -> None:
-    """Write the three files of a split, with `texts` or without; `half`: embeddings in half precision."""
+    """Write predictions, embeddings and metrics of a split into a run; `half`: embeddings in half precision."""
     folder = run / EVALUATION / evaluated.split
     with convert_os_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -124,7 +124,7 @@ def write_split(run: Path, evaluated: EvaluatedSplit, *, texts: bool = True, hal
 def build_prediction_table(
     frame: pd.DataFrame, probabilities: np.ndarray, classes: Sequence[str], task: Task = "single"
 ) -> pd.DataFrame:
-    """Return a row per text: its number, text, label and prediction by name, probabilities, the data's own columns.
+    """Return the prediction table of a split: row, text, label, predicted, probabilities, and the data's own columns.
 
     Of a multi-label task all labels with a comma between, those above 0.5 as predicted, and a 0/1 column each. A column
     of the data that has the name of one of ours is called `data:NAME`.
@@ -148,7 +148,7 @@ def build_prediction_table(
 
 
 def select_own_columns(frame: pd.DataFrame, ours: Collection[str]) -> dict[str, pd.Series]:
-    """Return the data's own columns for a prediction table, renamed where `ours` has the same name."""
+    """Return the data's own columns for a prediction table, renamed where a name in `ours` is the same."""
     return {
         f"data:{name}" if name in ours else str(name): column.map(_to_storable) if column.dtype == object else column
         for name, column in frame.items()
@@ -157,7 +157,7 @@ def select_own_columns(frame: pd.DataFrame, ours: Collection[str]) -> dict[str, 
 
 
 def drop_texts(table: pd.DataFrame) -> pd.DataFrame:
-    """Return only row, label, prediction and probabilities of a prediction table: other columns may hold texts too."""
+    """Return a prediction table without texts: only row, label, prediction and probabilities."""
     ours = [name for name in table if name in ANSWERS or str(name).startswith((LABEL, PROBABILITY))]
     return table[ours]
 
@@ -200,5 +200,5 @@ def _measure_multi_label(evaluated: EvaluatedSplit) -> dict[str, Any]:
 
 
 def _to_storable(value: Any) -> str:
-    """Convert mixed values to text that Parquet can hold: lone surrogates become a replacement mark."""
+    """Convert a value of a mixed column to text for Parquet; lone surrogates become a question mark."""
     return str(value).encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""Grouping of runs into models: those that differ only in seed and fold. Imports nothing heavy."""
+"""Grouping of runs into models: runs that differ only in seed and fold are one model. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Model:
 
     @property
     def runs(self) -> dict[tuple[int, int], RunRecord]:
-        """Return the runs by seed and fold; of a training that was only repeated the newest counts."""
+        """Return the runs of a model by (seed, fold); of repeated runs only the newest."""
         found: dict[tuple[int, int], RunRecord] = {}
         for record in self.records:
             found.setdefault(get_seed_fold(record), record)
@@ -41,28 +41,28 @@ class Model:
 
     @property
     def mixture(self) -> str:
-        """Describe the mixture of the predictions of its runs."""
+        """Describe the TF-IDF mixture of the predictions of a model's runs."""
         return describe_mixture(self.runs.values())
 
     @property
     def seeds(self) -> list[int]:
-        """Return its seeds in order."""
+        """Return the seeds of a model's runs, sorted."""
         return sorted({seed for seed, _ in self.runs})
 
     @property
     def folds(self) -> list[int]:
-        """Return its folds in order; empty without cross-validation."""
+        """Return the cross-validation folds of a model's runs, sorted; empty without cross-validation."""
         return sorted({fold for _, fold in self.runs} - {WHOLE})
 
 
 def get_seed_fold(record: RunRecord) -> tuple[int, int]:
-    """Return what may differ between runs of one model; the fold is `WHOLE` without cross-validation."""
+    """Return the seed and the fold of a run; the fold is `WHOLE` without cross-validation."""
     config = record.config
     return config.training.seed, config.data.fold if config.data.folds else WHOLE
 
 
 def group_runs(records: Iterable[RunRecord]) -> list[Model]:
-    """Group runs into models, in the order of each model's first run.
+    """Group runs that differ only in seed and fold into models, in the order of each model's first run.
 
     Only finished runs are folded, every other one stands alone: what it will be is not known. Runs differ in more than
     the seed if any other setting is another one, threads and device included, or if the rows are other ones.
@@ -108,7 +108,7 @@ def _find_duplicates(names: Iterable[str]) -> set[str]:
 
 
 def _name_with_settings(group: Sequence[RunRecord], groups: Sequence[Sequence[RunRecord]]) -> str:
-    """Name a preset with the settings that distinguish it from the others of the preset."""
+    """Name a group of runs by preset and the settings that distinguish it from other groups of that preset."""
     own = flatten_config(group[0].config)
     others = [
         flatten_config(each[0].config) for each in groups if each is not group and each[0].preset == group[0].preset

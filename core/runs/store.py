@@ -1,4 +1,4 @@
-"""Run directories: where they are, created, written atomically, and validated at reading.
+"""Run directories: where they are, how they are created, written atomically, and validated when read.
 
 Own runs are written to one folder. Starters are read from another and never changed; in a checkout it may be the same
 one, so a starter is recognised by its name, which no own run can have. Imports nothing heavy.
@@ -40,13 +40,13 @@ STARTER = "starter-"
 
 
 def get_runs_dir() -> Path:
-    """Return the folder of own runs: SENTISCOPE_RUNS, else `trained` in the working directory."""
+    """Return the folder of the user's runs: SENTISCOPE_RUNS, else `trained` in the working directory."""
     chosen = os.environ.get("SENTISCOPE_RUNS")
     return Path(chosen).expanduser().absolute() if chosen else Path.cwd() / "trained"
 
 
 def get_starters_dir() -> Path:
-    """Return the folder of starter runs: SENTISCOPE_STARTERS, else of the installation, `trained` in a checkout."""
+    """Return the folder of the starter runs: SENTISCOPE_STARTERS, the installed one, or `trained` in a checkout."""
     if chosen := os.environ.get("SENTISCOPE_STARTERS"):
         return Path(chosen).expanduser().absolute()
     package = Path(core.__file__).resolve().parent
@@ -55,17 +55,17 @@ def get_starters_dir() -> Path:
 
 
 def list_starters() -> list[Path]:
-    """Return the directories of all starter runs, by name."""
+    """List the directories of all starter runs, which come with Sentiscope, by name."""
     return sorted(path for path in get_starters_dir().glob(f"{STARTER}*") if path.is_dir())
 
 
 def is_starter(path: Path) -> bool:
-    """Return whether this is the directory of a starter run."""
+    """Return whether a path is the directory of a starter run, which comes with Sentiscope."""
     return path.name.startswith(STARTER) and path.parent.resolve() == get_starters_dir().resolve()
 
 
 def refuse_reserved(name: str) -> None:
-    """Refuse a name with the prefix of starter runs; raises InputError."""
+    """Raise InputError for a run name with the prefix that is reserved for starter runs."""
     if name.startswith(STARTER):
         raise InputError(f"'{name}': names that begin with '{STARTER}' are reserved for runs that come with Sentiscope")
 
@@ -75,10 +75,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
 class RunStore:
-    """All runs of one directory, and the starters. Holds no state: every call looks at the disk."""
+    """All runs in one folder, and the starter runs. Holds no state: every call reads the disk."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Open a folder, which need not exist yet; without `folder`: `get_runs_dir()`, and also the starter runs."""
+        """Open a folder of runs, which need not exist yet; without `folder`, the default one and the starter runs."""
         self.folder = get_runs_dir() if folder is None else folder
         self.starters = folder is None
 
@@ -92,7 +92,7 @@ class RunStore:
         exactly: bool = False,
         recipe: AppliedRecipe = NO_RECIPE,
     ) -> RunRecord:
-        """Create a queued run, of the sweep `parent` if any; a `name` that is in use gets a number appended.
+        """Create a queued run, of the sweep `parent` if given; a `name` that is taken gets a number appended.
 
         Without a name it has data, model, seed and time. `exactly` refuses one that is taken: whoever goes on with it
         by that name means this run. Raises InputError also for a name that only a starter can have, or without a letter
@@ -121,7 +121,7 @@ class RunStore:
         return record
 
     def get_path(self, run: str) -> Path:
-        """Return the directory of a run; RunNotFound: there is none, or no run can have the name."""
+        """Return the directory of a run; RunNotFound: there is none, or the name is not valid."""
         path = self._locate_run(run)
         if not _NAME.fullmatch(run) or not path.is_dir():
             raise RunNotFound(
@@ -130,7 +130,7 @@ class RunStore:
         return path
 
     def is_starter(self, run: str) -> bool:
-        """Return whether a run comes with Sentiscope and cannot be changed."""
+        """Return whether a run is a starter run, which comes with Sentiscope and cannot be changed."""
         return is_starter(self._locate_run(run))
 
     def _locate_run(self, run: str) -> Path:
@@ -155,14 +155,14 @@ class RunStore:
         return path
 
     def read(self, run: str) -> RunRecord:
-        """Read the current record of a run; one whose process has died counts as failed.
+        """Read the current record of a run; a running one whose process has died counts as failed.
 
         Raises RunNotFound, and RunDamaged with the file and the reason if its record cannot be read.
         """
         return _read_checked(self.get_path(run))
 
     def list(self) -> list[RunRecord]:
-        """List every run, newest first; a damaged one has status `damaged` and its reason, and default settings.
+        """List the records of all runs, newest first; a damaged run has status `damaged` and the reason.
 
         Of two runs of the same name the own one hides the starter.
         """
@@ -180,7 +180,7 @@ class RunStore:
         )
 
     def write(self, record: RunRecord) -> None:
-        """Replace the record of a run; if it cannot be written, the old one is kept.
+        """Replace the stored record of a run; if it cannot be written, the old one is kept.
 
         Raises RunNotFound, InputError for a starter run or a text that is too long, and StorageError.
         """
@@ -199,13 +199,13 @@ class RunStore:
         )
 
     def update(self, run: str, **changes: Any) -> RunRecord:
-        """Change fields of the record on disk; return the new record."""
+        """Change fields of a run's stored record; return the new record."""
         record = dataclasses.replace(_read_cached(self.get_writable_path(run)), **changes)
         self.write(record)
         return record
 
     def get_removable_path(self, run: str) -> Path:
-        """Return the directory of a run that may be deleted; InputError: it is being trained, or a starter run."""
+        """Return the directory of a run that may be deleted; InputError: it is in training, or a starter run."""
         path = self.get_writable_path(run)
         with contextlib.suppress(RunDamaged):
             record = _read_cached(path)
@@ -214,7 +214,7 @@ class RunStore:
         return path
 
     def remove(self, run: str) -> None:
-        """Delete a run with all its files; raises as `get_removable_path`."""
+        """Delete a run with all its files; InputError: it is in training, or a starter run."""
         path = self.get_removable_path(run)
         hidden = self.folder / f".removed-{run}-{os.getpid()}"
         with convert_os_errors(path):
@@ -222,29 +222,29 @@ class RunStore:
             shutil.rmtree(hidden)
 
     def is_cancel_requested(self, run: str) -> bool:
-        """Return whether this run was asked to stop."""
+        """Return whether a user asked this training run to stop."""
         return (self.folder / run / CANCEL).exists()
 
 
 def _list_directories(folder: Path) -> dict[str, str]:
-    """Return possible run directories, paths by name; as texts, which are much faster than Path objects here."""
+    """Return possible run directories as name → path, as strings, which are faster here than Path objects."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         return {entry.name: entry.path for entry in entries if _NAME.fullmatch(entry.name) and entry.is_dir()}
     return {}
 
 
 def get_own_process() -> Process:
-    """Return the calling process, as records name it."""
+    """Return the calling process, in the form that run records store."""
     return describe_process(os.getpid())
 
 
 def describe_process(pid: int) -> Process:
-    """Return a process of this machine, as records name it; raises psutil.NoSuchProcess."""
+    """Return a process of this machine in the form that run records store; raises psutil.NoSuchProcess."""
     return Process(pid, psutil.Process(pid).create_time(), socket.gethostname(), _count_ticks(pid))
 
 
 def _count_ticks(pid: int) -> int:
-    """Return the clock ticks from the start of the machine to that of a process; 0 if the system has no such number."""
+    """Return the start time of a process in clock ticks since boot; 0 if the system has no such number."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         about = Path(f"/proc/{pid}/stat").read_bytes()
         return int(about.rpartition(b")")[2].split()[19])  # the name in brackets may hold blanks and brackets
@@ -253,12 +253,12 @@ def _count_ticks(pid: int) -> int:
 
 @functools.cache
 def get_machine_id() -> str:
-    """Return an anonymous identifier of this machine, since runs are shared with others."""
+    """Return a hash that identifies this machine anonymously, since runs are shared with others."""
     return hash_value({"host": socket.gethostname()})
 
 
 def is_alive(process: Process | None) -> bool:
-    """Return whether the process works; a zombie does not, and one of another machine is assumed to."""
+    """Return whether a recorded process runs; a zombie does not, one of another machine is assumed to."""
     if process is None:
         return False
     if process.host != socket.gethostname():
@@ -275,7 +275,7 @@ def is_alive(process: Process | None) -> bool:
 
 
 def explain_resume(run: str) -> str:
-    """Return a hint on how to resume a run."""
+    """Return a hint with the command that resumes a run."""
     return f"`sentiscope train --resume {run}` continues it"
 
 
@@ -301,14 +301,14 @@ def _read_checked(path: Path | str) -> RunRecord:
 
 @dataclass(frozen=True)
 class _CachedRecord:
-    """The record in a file at one moment."""
+    """The record of a run as read at one time, with the version of its file."""
 
     version: tuple[int, int, int]
     found: RunRecord | str
 
     @property
     def size(self) -> int:
-        """Return the bytes of the file; of a damaged one only the reason is kept."""
+        """Return the bytes that a cached run record counts for; of a damaged one only the reason is kept."""
         return len(self.found) if isinstance(self.found, str) else self.version[1]
 
 
@@ -319,19 +319,19 @@ _KEPT_BYTES = 64 * 1024**2
 
 
 class _Memory:
-    """The records that this process has read, the oldest dropped first. Threads share it."""
+    """A thread-safe cache of the run records that this process has read; the oldest are dropped first."""
 
     def __init__(self) -> None:
         self._records: OrderedDict[str, _CachedRecord] = OrderedDict()
         self._bytes, self._lock = 0, threading.Lock()
 
     def get(self, file: str) -> _CachedRecord | None:
-        """Return the last known content of a file, if it is still cached."""
+        """Return the cached record of a run file; None if it is not cached."""
         with self._lock:
             return self._records.get(file)
 
     def keep(self, file: str, read: _CachedRecord) -> None:
-        """Cache a record, within the limits."""
+        """Cache the record of a run file, and drop the oldest records beyond the limits."""
         with self._lock:
             if before := self._records.pop(file, None):
                 self._bytes -= before.size
@@ -345,7 +345,7 @@ _MEMORY = _Memory()
 
 
 def _read_cached(path: Path | str) -> RunRecord:
-    """Return the checked record on disk, read again only when its file has changed: every writer replaces the file."""
+    """Return the validated record of a run directory, read from disk again only if its file changed."""
     file = f"{path}{os.sep}{RECORD}"
     try:
         about = os.stat(file)
@@ -403,11 +403,11 @@ def _make_damaged(path: Path, reason: str) -> RunRecord:
 
 
 def to_absolute(name: str) -> str:
-    """Return a path of data that holds from every working directory, for resuming a run; names are unchanged."""
+    """Return a data path as an absolute path, for resuming a run anywhere; names of data sets are unchanged."""
     path = Path(name).expanduser()
     return str(path.absolute()) if not is_registered(name) and path.exists() else name
 
 
 def make_slug(name: str) -> str:
-    """Make a directory name of any text: other characters become dashes; empty if no character is left."""
+    """Convert any text to a directory name: other characters become dashes; empty if none is left."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-_")[:100].strip(".-_")

@@ -1,4 +1,4 @@
-"""A sweep: one recorded plan (models × data × settings × seeds × folds) and the runs that follow from it.
+"""A sweep of training runs: one recorded plan (models × data × settings × seeds × folds) and its runs.
 
 `<runs>/.sweeps/NAME.json` is the plan, readable by a person. The same plan always gives the same members, so that the
 driver of a sweep only has to start those that are not done. Imports nothing heavy.
@@ -44,7 +44,7 @@ STATES: tuple[State, ...] = get_args(State)
 
 @dataclass(frozen=True)
 class Plan:
-    """The runs that a sweep trains. Values of settings are as typed at `--set`."""
+    """The plan of a sweep: which runs it trains. Values of settings are texts, as typed at `--set`."""
 
     name: str
     models: tuple[str, ...] = ("ndt-01-n3",)
@@ -80,7 +80,7 @@ class Plan:
 
     @property
     def cells(self) -> int:
-        """Count the combinations of model, data and grid."""
+        """Return the number of combinations of model, data and grid values in a sweep."""
         count = len(self.models) * len(self.data)
         for values in self.grid.values():
             count *= len(values)
@@ -89,7 +89,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Cell:
-    """One combination: a row of the table, whose members differ in seed and fold only."""
+    """One combination of model, data and grid values of a sweep; its runs differ only in seed and fold."""
 
     model: str
     data: str
@@ -99,7 +99,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Member:
-    """One run of a sweep."""
+    """One planned run of a sweep, with its name, seed, fold and settings."""
 
     run: str
     cell: Cell
@@ -111,7 +111,7 @@ class Member:
 
 
 def list_cells(plan: Plan) -> tuple[Cell, ...]:
-    """Return every combination, data set by data set, so that neighbours in a table can be compared."""
+    """Return all combinations of model, data and grid values of a sweep, data set by data set."""
     found = []
     files, settings = _shorten_names(plan.data, "/"), _shorten_names(tuple(plan.grid), ".")
     for data, model, *values in itertools.product(plan.data, plan.models, *plan.grid.values()):
@@ -124,13 +124,13 @@ def list_cells(plan: Plan) -> tuple[Cell, ...]:
 
 
 def _shorten_names(names: Sequence[str], mark: str) -> dict[str, str]:
-    """Shorten each name to its last part, or none where two have the same."""
+    """Shorten each name to the part after the last `mark`; keep all as they are if two would be the same."""
     last = {name: name.rpartition(mark)[2] for name in names}
     return last if len(set(last.values())) == len(names) else {name: name for name in names}
 
 
 def list_members(plan: Plan) -> tuple[Member, ...]:
-    """Return every run, all cells at the first seed and fold before any at the second, for early comparisons.
+    """Return all planned runs of a sweep: every combination at the first seed and fold, then at the next.
 
     Raises ConfigError, DataError or NotAvailable for a cell with no valid model, setting or backbone; the message names
     it.
@@ -146,7 +146,7 @@ def list_members(plan: Plan) -> tuple[Member, ...]:
 
 
 def _get_settings(plan: Plan, cell: Cell) -> dict[str, Any]:
-    """Return the settings of a cell, with the sizes of its backbone, which a recorded plan may lack."""
+    """Return the settings of one combination of a sweep, with the sizes of its pretrained encoder, if any."""
     given = {**plan.settings, **cell.grid}
     try:
         return add_backbone_sizes(cell.model, given, plan.recipe)
@@ -174,19 +174,19 @@ def _build_config(
 
 
 def get_folder(store: RunStore) -> Path:
-    """Return the folder of the plans in a directory of runs."""
+    """Return the folder that holds the plans of sweeps in a folder of runs."""
     return store.folder / FOLDER
 
 
 def get_path(store: RunStore, name: str, suffix: str = "json") -> Path:
-    """Return a file of a sweep; `name` cannot lead outside, InputError: no sweep can have it."""
+    """Return the path of a file of a sweep; InputError: the name is not valid."""
     if not _NAME.fullmatch(name):
         raise InputError(f"no sweep {name!r} in {get_folder(store)}; `sentiscope sweeps list` shows all")
     return get_folder(store) / f"{name}.{suffix}"
 
 
 def save(store: RunStore, plan: Plan) -> Plan:
-    """Record a plan; an existing one is kept, and must be the same.
+    """Store the plan of a sweep; an existing plan of this name is kept, and must be the same.
 
     Raises InputError if it is another one, or a run of another origin has a name of its runs; ConfigError if a cell is
     not valid.
@@ -214,12 +214,12 @@ def save(store: RunStore, plan: Plan) -> Plan:
 
 
 def is_planned(store: RunStore, name: str) -> bool:
-    """Return whether a sweep of this name has been planned."""
+    """Return whether a plan of a sweep with this name is stored."""
     return get_path(store, name).is_file()
 
 
 def read(store: RunStore, name: str) -> Plan:
-    """Read a recorded plan; InputError: there is none of this name, RunDamaged: it cannot be read."""
+    """Read the stored plan of a sweep; InputError: there is none of this name, RunDamaged: it is unreadable."""
     file = get_path(store, name)
     if not file.is_file():
         raise InputError(f"no sweep '{name}' in {get_folder(store)}; `sentiscope sweeps list` shows all")
@@ -238,7 +238,7 @@ def _find_different(known: Plan, wanted: Plan) -> str:
 
 
 def list_names(store: RunStore) -> list[str]:
-    """List every planned sweep, the newest first."""
+    """List the names of all stored sweeps, newest first."""
     if not get_folder(store).is_dir():
         return []
     files = [file for file in get_folder(store).glob("*.json") if _NAME.fullmatch(file.stem)]
@@ -246,7 +246,7 @@ def list_names(store: RunStore) -> list[str]:
 
 
 def remove(store: RunStore, name: str) -> int:
-    """Delete a sweep with its runs; return how many runs there were.
+    """Delete a sweep with all its runs; return how many runs were deleted.
 
     Raises InputError if there is no such sweep, or one of its runs is being trained.
     """
@@ -264,7 +264,7 @@ def remove(store: RunStore, name: str) -> int:
 def read_records(
     store: RunStore, runs: Sequence[Member], known: Mapping[str, RunRecord] | None = None
 ) -> list[RunRecord | None]:
-    """Return the record of each member, None where it has not begun; those in `known` are not read again."""
+    """Return the record of each run of a sweep, None if not begun; records in `known` are not read again."""
     return [(known or {}).get(member.run) or _read_record(store, member.run) for member in runs]
 
 
@@ -278,14 +278,14 @@ def _read_record(store: RunStore, run: str) -> RunRecord | None:
 
 
 def get_state(record: RunRecord | None) -> State:
-    """Return the state of a member."""
+    """Return the state of a sweep's run from its record: waiting if it has not started."""
     if record is None or (record.status == "queued" and not is_alive(record.process)):
         return "waiting"
     return "failed" if record.status == "damaged" else record.status
 
 
 def split_values(text: str) -> tuple[str, ...]:
-    """Split `a,b` into values to try; a value with a comma needs quotes: `"2,3","5"`."""
+    """Split a text like `a,b` into grid values to try; a value with a comma needs quotes: `"2,3","5"`."""
     import csv
 
     (values,) = csv.reader([text], skipinitialspace=True)
@@ -293,7 +293,7 @@ def split_values(text: str) -> tuple[str, ...]:
 
 
 def parse_grid(pairs: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Parse `["training.lr=1e-4,5e-4", …]`; ConfigError: one is no `name=value,…`, or a name occurs twice."""
+    """Parse grid options like `["training.lr=1e-4,5e-4"]` to name → values; ConfigError: malformed or repeated."""
     grid: dict[str, tuple[str, ...]] = {}
     for pair in pairs:
         name, equals, values = pair.partition("=")
@@ -307,7 +307,7 @@ def parse_grid(pairs: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
-    """Parse `3` as the seeds 0, 1, 2, and `4,7` (or `4,` for one) as these seeds; ConfigError: they are none."""
+    """Parse the option for seeds: `3` gives 0, 1, 2; `4,7` (or `4,`) gives these; ConfigError: not valid."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts or not all(part.isdecimal() for part in parts):
         raise ConfigError(f"--seeds {text!r}: a number of seeds such as 3, or the seeds themselves such as 0,1,2")

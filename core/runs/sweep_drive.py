@@ -1,4 +1,4 @@
-"""The driver of a sweep: starts its members one by one, reports progress, stops. Imports nothing heavy.
+"""The driver of a sweep, which starts its runs one by one, reports progress and stops. Imports nothing heavy.
 
 Members are ordinary runs in the ordinary queue. The driver holds the lock of the sweep, which the operating system
 frees when the driver dies; the members continue, and the next driver finds them.
@@ -31,7 +31,7 @@ Tell = Callable[[dict[str, Any]], None]
 
 @dataclass(frozen=True)
 class SweepState:
-    """The progress of a sweep."""
+    """The progress of a sweep: counts of runs by state, running shares, time left and failures."""
 
     name: str
     counts: dict[State, int]
@@ -42,17 +42,17 @@ class SweepState:
 
     @property
     def total(self) -> int:
-        """Count the runs of the sweep."""
+        """Return the number of runs of the sweep."""
         return sum(self.counts.values())
 
     @property
     def share(self) -> float:
-        """Return the share that is done, runs that train counted by their steps."""
+        """Return the finished share of the sweep, 0 to 1; running trainings count by their steps."""
         ended = sum(self.counts[each] for each in ENDED)
         return (ended + sum(share for _, share in self.running)) / self.total
 
     def to_event(self) -> dict[str, Any]:
-        """Return the state as a line of JSON."""
+        """Return the progress of the sweep as a JSON object for event output."""
         return {
             "kind": "sweep",
             "sweep": self.name,
@@ -71,7 +71,7 @@ def compute_progress(
     records: Sequence[RunRecord | None],
     measured: Sequence[RunRecord] = (),
 ) -> SweepState:
-    """Return the progress of the members; `measured` are further runs of this machine, for the estimate."""
+    """Compute the progress of a sweep from its runs' records; `measured` are other runs for time estimates."""
     states = [sweep.get_state(record) for record in records]
     found = [record for record in records if record is not None]
     training = tuple((record.run, _compute_share(record)) for record in found if record.status == "running")
@@ -94,7 +94,7 @@ def _compute_share(record: RunRecord) -> float:
 def _estimate_left(
     runs: Sequence[Member], records: Sequence[RunRecord | None], measured: Sequence[RunRecord]
 ) -> tuple[float, int]:
-    """Return the seconds of work until the last member ends, and the number of members without an estimate."""
+    """Estimate the remaining seconds of training in a sweep, and count the runs without an estimate."""
     times: dict[str, list[float]] = {}
     for member, record in zip(runs, records, strict=True):
         if record is not None and record.status == "done":
@@ -118,7 +118,7 @@ def _estimate_left(
 
 @contextlib.contextmanager
 def hold_sweep(store: RunStore, name: str, wait: float = 0.0) -> Iterator[bool]:
-    """Hold a sweep for this process; yield False where another one has it for longer than `wait` seconds."""
+    """Lock a sweep for this process; yield False if another process holds it longer than `wait` seconds."""
     with queue.open_lock(sweep.get_path(store, name, "lock")) as handle:
         until = time.monotonic() + wait
         while not (mine := queue.try_lock(handle)) and time.monotonic() < until:
@@ -137,7 +137,7 @@ def is_driven(store: RunStore, name: str) -> bool:
 def run_sweep(
     store: RunStore, plan: Plan, *, tell: Tell = lambda event: None, stopped: Callable[[], bool] = lambda: False
 ) -> SweepState:
-    """Start the unfinished members of a saved sweep and wait until all have ended, or until a stop is requested.
+    """Start the unfinished runs of a stored sweep, and wait until all have ended or a stop is requested.
 
     Each member is started once: one that fails now is left for the next call. `stopped` is asked about once a second;
     True cancels what trains and ends. Raises InputError if another process drives this sweep.
@@ -160,7 +160,7 @@ class _Driver:
         self.last: dict[str, Any] = {}
 
     def run(self, stopped: Callable[[], bool]) -> SweepState:
-        """Start members and report progress until all have ended or `stopped` says so."""
+        """Start the runs of a sweep and report progress until all have ended, or until `stopped()` is true."""
         while True:
             stopping = stopped()
             records = self._read_records()
@@ -192,7 +192,7 @@ class _Driver:
         return sorted(left, key=lambda pair: pair[1] is not None)
 
     def _start_next(self, records: Sequence[RunRecord | None]) -> bool:
-        """Start one more process if there is room; one more than may train, so that no slot is idle."""
+        """Start the next waiting run of the sweep if there is room; one more than may train is kept ready."""
         waiting = self._list_waiting(records)
         if not waiting or len(self._list_alive(records)) > queue.get_limit() or not self._has_room():
             return False
@@ -227,7 +227,7 @@ class _Driver:
 
 
 def read_progress(store: RunStore, plan: Plan) -> SweepState:
-    """Return the current progress of a sweep, or that of a plan that is not saved yet."""
+    """Return the current progress of a sweep, stored or only planned."""
     runs = sweep.list_members(plan)
     return compute_progress(plan, runs, sweep.read_records(store, runs), _list_finished(store))
 
@@ -239,7 +239,7 @@ def _list_finished(store: RunStore) -> list[RunRecord]:
 def watch(
     store: RunStore, plan: Plan, *, tell: Tell = lambda event: None, stopped: Callable[[], bool] = lambda: False
 ) -> SweepState:
-    """Report the progress of a sweep that another process drives, until that one ends or `stopped` says so."""
+    """Report the progress of a sweep that another process drives, until it ends or `stopped()` is true."""
     while True:
         going = is_driven(store, plan.name) and not stopped()
         found = read_progress(store, plan)
@@ -250,7 +250,7 @@ def watch(
 
 
 def start_driver(store: RunStore, name: str) -> None:
-    """Run the driver of a saved sweep in a process of its own, which outlives this one; return once it has begun.
+    """Start the driver of a stored sweep in a background process; return when it has begun.
 
     Raises InputError if a process drives it already, as many run as this server allows, or the new one ended at once.
     """
@@ -274,12 +274,12 @@ def start_driver(store: RunStore, name: str) -> None:
 
 
 def build_command(name: str) -> list[str]:
-    """Return the command line of the process that drives a sweep."""
+    """Return the command line of the background process that drives a sweep."""
     return background_jobs.build_command("sweep", name, "--json")
 
 
 def cancel(store: RunStore, name: str) -> int:
-    """Request a sweep to stop and return how many runs train: no further one is started, they save a checkpoint.
+    """Ask a sweep and its waiting and training runs to stop; return how many runs were asked.
 
     Raises InputError if there is no such sweep, or nothing of it waits or trains.
     """

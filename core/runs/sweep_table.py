@@ -1,4 +1,4 @@
-"""The table of a sweep: each cell's metrics on test as mean and deviation, next to TF-IDF on the same data."""
+"""The results table of a sweep: mean test metrics with deviations for each combination, next to TF-IDF."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ PARTS = ("difference", "low", "high", "p", "runs")
 
 @dataclass
 class SweepRow:
-    """One cell with its finished members."""
+    """One combination of model, data and grid values of a sweep, with its runs and their records."""
 
     cell: Cell
     members: list[tuple[Member, RunRecord | None]] = field(default_factory=list)
 
     @property
     def done(self) -> dict[Run, RunRecord]:
-        """Return finished members by seed and fold, in order."""
+        """Return the finished runs of this row of the sweep table, as (seed, fold) → record."""
         return {
             (member.seed, member.fold): record
             for member, record in self.members
@@ -42,7 +42,7 @@ class SweepRow:
         }
 
     def get_values(self, metric: str, read: Callable[[RunRecord, str], float | None]) -> dict[Run, float]:
-        """Return a metric of each finished member that has it."""
+        """Return a metric of each finished run in this row of the sweep table, as (seed, fold) → value."""
         found = {pair: read(record, metric) for pair, record in self.done.items()}
         return {pair: value for pair, value in found.items() if value is not None}
 
@@ -50,7 +50,7 @@ class SweepRow:
 def build_table(
     store: RunStore, plan: Plan, *, metrics: Sequence[str] = (), baseline: str = "", tests: bool = True
 ) -> dict[str, Any]:
-    """Return the cells as plain data; `baseline` is the label or model of the cell to compare with on the same data.
+    """Return the results of a sweep as plain data; `baseline` names the row that others are compared with.
 
     A difference, its p and its interval are of all runs that both cells have, paired by seed and fold
     (`core.evaluation.significance.compare_classifiers`); folds share training rows, so that p is somewhat too small.
@@ -96,7 +96,7 @@ def _label_ensemble(metric: str, metrics: Sequence[str]) -> str:
 
 
 def flatten_table(table: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a table as rows of single values with the same columns, for CSV."""
+    """Flatten the results table of a sweep to rows of single values with the same columns, for CSV."""
     found = []
     for row in table["rows"]:
         line = {"cell": row["label"], "model": row["model"], "data": row["data"], **row["grid"]}
@@ -183,7 +183,7 @@ def _summarize_values(values: Iterable[float]) -> dict[str, Any] | None:
 
 
 def _find_baseline(row: SweepRow, rows: Sequence[SweepRow], named: str) -> SweepRow | None:
-    """Return the cell to compare with: of the same data, and of several such of the same grid values."""
+    """Return the row of a sweep table that a row is compared with: same data and, if possible, same grid values."""
     found = [each for each in rows if named in (each.cell.label, each.cell.model) and each.cell.data == row.cell.data]
     same = [each for each in found if each.cell.grid == row.cell.grid]
     chosen = same or found
@@ -199,7 +199,7 @@ class _Compare:
         self.answers = functools.cache(self._read_answers)
 
     def compare_yardstick(self, row: SweepRow, names: Sequence[str]) -> dict[str, Any]:
-        """Compare each metric with that of TF-IDF with logistic regression on the same data."""
+        """Compare each metric of a row of the sweep table with that of TF-IDF on the same data."""
         sides = functools.partial(self._get_yardstick_pair, row)
         return {
             "versus_yardstick": self._compare_metrics(
@@ -208,7 +208,7 @@ class _Compare:
         }
 
     def compare_baseline(self, row: SweepRow, base: SweepRow | None, names: Sequence[str]) -> dict[str, Any]:
-        """Compare each metric with that of another cell."""
+        """Compare each metric of a row of the sweep table with that of the baseline row."""
         if base is None:
             return {"versus_baseline": {}}
         sides = functools.partial(self._get_row_pair, row, base)
@@ -232,7 +232,7 @@ class _Compare:
         return {name: each for name, each in found.items() if each}
 
     def measure_ensemble(self, row: SweepRow, names: Sequence[str]) -> dict[str, Any]:
-        """Measure the averaged probabilities of the seeds of a cell, fold by fold."""
+        """Compute the metrics of averaging the seeds' probabilities in a row of the sweep table, fold by fold."""
         folds: dict[int, list[str]] = {}
         for (_, fold), record in row.done.items():
             if self.tests and record.task != "tokens":
@@ -249,7 +249,7 @@ class _Compare:
     def _compute_difference(
         self, name: str, own: dict[Run, float], other: dict[Run, float], sides: Callable[[Run], Sides]
     ) -> dict[str, Any] | None:
-        """Return the mean difference of the runs that both have, with its interval."""
+        """Return the mean difference of a metric over runs with common seed and fold; None: no such runs."""
         common = [pair for pair in own if pair in other]
         if not common:
             return None

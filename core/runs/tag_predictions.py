@@ -1,4 +1,4 @@
-"""Tagging of texts word by word, and evaluation on labelled data."""
+"""Word tagging with a trained run: tags for new texts, and evaluation on labelled data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from core.training.history import replace_nonfinite
 
 
 def evaluate_tags(store: RunStore, run: str, wanted: DataRequest, of_texts: Mapping[str, Any]) -> dict[str, Any]:
-    """Measure span F1 and more on a split of its own data or of other tagged data; see `core.api.evaluation`.
+    """Evaluate a run that tags words on a split of its data or on other tagged data; see `core.api.evaluation`.
 
     `of_texts` are options that mean labels of texts, and must be empty.
     """
@@ -45,7 +45,7 @@ def evaluate_tags(store: RunStore, run: str, wanted: DataRequest, of_texts: Mapp
 def predict_tags(
     store: RunStore, run: str, texts: Sequence[str], *, file: Path | None, to: Path | None, of_texts: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Predict the tag of each word of texts; see `core.api.prediction`."""
+    """Predict the tag of each word of texts with a run; see `core.api.prediction`."""
     _refuse_text_options(run, of_texts)
     if file is not None and texts:
         raise InputError("give texts or --data, not both")
@@ -73,7 +73,7 @@ def predict_tags(
 
 
 def describe_tags(found: TaggedText) -> dict[str, Any]:
-    """Return `words`, `tags`, `probabilities` and `spans` as plain values."""
+    """Return the tagged words of a text as plain data: `words`, `tags`, `probabilities` and `spans`."""
     spans = [
         {
             "type": span.kind,

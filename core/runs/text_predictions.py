@@ -37,7 +37,7 @@ MISSING = "reads two texts: give the second with --pair (in Python: pair=, or se
 
 
 def check_pair(record: RunRecord, text: str, pair: str | None = None) -> str:
-    """Return both texts as one, or an unchanged text where a run reads single texts or the text is a pair already.
+    """Join a text and its pair for a run that reads pairs; return the text unchanged if nothing is to join.
 
     Raises InputError if the run reads pairs and there is no second text, or the other way round.
     """
@@ -53,7 +53,7 @@ def check_pair(record: RunRecord, text: str, pair: str | None = None) -> str:
 
 
 def build_answer(record: RunRecord, probabilities: Mapping[str, float]) -> dict[str, Any]:
-    """Return a label, or several at 0.5 and at the run's own thresholds, and the probabilities."""
+    """Return the predicted label (multi-label: all, at 0.5 and at tuned thresholds) and the probabilities."""
     if record.task == "single":
         return {"label": max(probabilities, key=lambda name: probabilities[name]), "probabilities": dict(probabilities)}
     limits = record.tuned_thresholds
@@ -64,7 +64,7 @@ def build_answer(record: RunRecord, probabilities: Mapping[str, float]) -> dict[
 
 
 def format_answer(prediction: dict[str, Any]) -> str:
-    """Format the label with its probability; of several all predicted ones, at the run's own thresholds if any."""
+    """Format the predicted label with its probability; multi-label: all predicted labels, thresholds tuned if any."""
     said = prediction.get("labels_tuned", prediction["labels"]) if "labels" in prediction else [prediction["label"]]
     return ", ".join(f"{label} {prediction['probabilities'][label]:.3f}" for label in said) or "none of them"
 
@@ -72,7 +72,7 @@ def format_answer(prediction: dict[str, Any]) -> str:
 def predict_file(
     run: str, file: Path, to: Path | None, settings: Mapping[str, Any], passage: int, tell: Tell, store: RunStore
 ) -> dict[str, Any]:
-    """Predict every row of a file; return a list, or write to another file row by row."""
+    """Predict every row of a file with a run; return a list, or write the predictions to the file `to`."""
     from core.runs.data_shift import FileSample
     from core.runs.load import load_run
 
@@ -125,7 +125,7 @@ def _parse_reading(settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def predict_edited(loaded: LoadedRun, texts: list[str], edit: str) -> list[dict[str, Any]]:
-    """Return a prediction of each text with internal changes, at positions that each text has."""
+    """Predict each text with changes inside the model at positions that every text has."""
     from core.models.trace import Intervention  # torch
 
     edits = [loaded.parse_edits(text, edit) for text in texts]
@@ -136,7 +136,7 @@ def predict_edited(loaded: LoadedRun, texts: list[str], edit: str) -> list[dict[
 
 
 def predict_passages(loaded: LoadedRun, texts: list[str], words: int, first: int = 0) -> list[dict[str, Any]]:
-    """Return a prediction of each text with those of its passages; every passage is read once."""
+    """Predict long texts as means over their passages; return each text's prediction with those of its passages."""
     read = loaded.predict_by_passage(texts, words)
     flat = [passage for own in read.cut for passage in own]
     found = list_predictions(loaded, texts, read.whole, first, words)
@@ -149,7 +149,7 @@ def predict_passages(loaded: LoadedRun, texts: list[str], words: int, first: int
 def list_predictions(
     loaded: LoadedRun, texts: list[str], found: Predictions, first: int = 0, passage: int = 0
 ) -> list[dict[str, Any]]:
-    """List the prediction of each text, numbered from `first`."""
+    """Return the predictions of texts as a list of plain records, numbered from `first`."""
     record, predictions, counts = loaded.record, [], _count_read(loaded, texts, passage)
     for row, (text, chances, (read, cut)) in enumerate(zip(texts, found.probabilities, counts, strict=True), first):
         probabilities = dict(zip(record.classes, map(float, chances), strict=True))
@@ -159,7 +159,7 @@ def list_predictions(
 
 
 def _count_read(loaded: LoadedRun, texts: Sequence[str], passage: int) -> list[tuple[int, int]]:
-    """Return for each text how many tokens are read and how many cut off, summed over its passages."""
+    """Return for each text the number of tokens that the model reads and that it cuts off."""
     parts = [split_passages(text, passage) if passage else [text] for text in texts]
     each = iter(loaded.tokenizer.count_read([part for own in parts for part in own]))
     counts = [[next(each) for _ in own] for own in parts]
@@ -188,7 +188,7 @@ def _write_predictions(
 
 
 def _build_columns(loaded: LoadedRun, texts: Sequence[str], passage: int) -> dict[str, pa.Array]:
-    """Return the predictions by column name; without texts, for their types."""
+    """Return predictions of texts as table columns by name; with no texts, empty columns of the right types."""
     record = loaded.record
     chances = loaded.predict(texts, passage=passage).probabilities.astype(np.float64)
     names = np.array(record.classes, dtype=object)

@@ -1,4 +1,4 @@
-"""Texts as a run's tokenizer reads them: whether the run was trained on them, and whether they are too long."""
+"""Texts as a run's tokenizer reads them: whether they were trained on, and whether they are too long."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VERSION = 1
 
 
 def load_trained_data(record: RunRecord) -> Dataset:
-    """Return the data of a run as it was trained, with the training rows left by limit, folds and renaming.
+    """Load the data of a run as it was trained, with the same limit, folds and renaming.
 
     Raises NotAvailable if they are not here, or no longer what they were.
     """
@@ -56,24 +56,24 @@ def _find_missing(record: RunRecord) -> list[str]:
 
 @dataclass(frozen=True)
 class TrainingTexts:
-    """The training data of a run, loaded only if the cache lacks the requested part."""
+    """The training texts of a run as hashes, with class shares, cached so that the data are rarely loaded."""
 
     record: RunRecord
     tokenizer: Tokenizer
 
     @cached_property
     def dataset(self) -> Dataset:
-        """Return the data set; raises as `load_trained_data`."""
+        """Return the data set that the run was trained on; NotAvailable: it is not here, or has changed."""
         return load_trained_data(self.record)
 
     @property
     def keys(self) -> np.ndarray:
-        """Return sorted uint64 digests of the training texts, normalised as for the tokenizer."""
+        """Return sorted uint64 hashes of the run's training texts, as its tokenizer reads them."""
         return self._kept[0]
 
     @property
     def prior(self) -> list[float]:
-        """Return the share of each class among the training rows; raises as `load_trained_data`."""
+        """Return the share of each class among the run's training rows; NotAvailable: the data are not here."""
         return list(map(float, self._kept[1]))
 
     @cached_property
@@ -96,13 +96,13 @@ class TrainingTexts:
 
 
 def _hash_keys(keys: Sequence[bytes]) -> np.ndarray:
-    """Return the first 64 bits of each key, (n,) uint64."""
+    """Return the first 64 bits of each text key as a number, (n,) uint64."""
     return np.array([int.from_bytes(key[:8], "little") for key in keys], np.uint64)
 
 
 @dataclass(frozen=True)
 class EncodedTexts:
-    """The input of a model for n texts, made by its tokenizer."""
+    """The token sequences of n texts as comparable keys, and whether each text is cut."""
 
     keys: list[bytes]
     """(n,): equal where the model sees the same token ids; texts are cut as it cuts them."""
@@ -111,7 +111,7 @@ class EncodedTexts:
 
 
 def encode_texts(tokenizer: Tokenizer, texts: Sequence[str]) -> EncodedTexts:
-    """Return the input of a model for texts.
+    """Return a key for each text, equal for texts with the same tokens, and whether the text is cut.
 
     Punctuation that is dropped, letter case that is folded and words outside the vocabulary make texts alike; so does
     an equal beginning of two long ones.
@@ -131,5 +131,5 @@ def encode_texts(tokenizer: Tokenizer, texts: Sequence[str]) -> EncodedTexts:
 
 
 def find_overlap(reading: EncodedTexts, learned: TrainingTexts) -> np.ndarray:
-    """Return which texts the model reads exactly like a training text, (n,) bool; raises as `load_trained_data`."""
+    """Return which texts have the same tokens as a training text, (n,) bool; NotAvailable: no training data."""
     return np.isin(_hash_keys(reading.keys), learned.keys)

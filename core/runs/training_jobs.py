@@ -1,4 +1,4 @@
-"""Runs as processes of this machine: start, cancel, find again, clean up. Imports nothing heavy."""
+"""Training runs as background processes: start, cancel, recover and clean up. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DYING_SECONDS = 5.0
 def submit(
     store: RunStore, config: RunConfig, preset: str, name: str = "", recipe: AppliedRecipe = NO_RECIPE
 ) -> RunRecord:
-    """Create a run and start its process, which waits in the queue until a slot is free; see `RunStore.create`.
+    """Create a run and start its training process, which waits in the queue until a slot is free.
 
     Raises InputError, and creates nothing, if as many wait as this server allows, its teacher is no finished run, or it
     cannot fit into this machine.
@@ -44,7 +44,7 @@ def submit(
 
 
 def start(store: RunStore, run: str) -> RunRecord:
-    """Start (again) the process of a run that no process trains; it outlives this one.
+    """Start or restart the training process of a run that has none; the process outlives this one.
 
     Raises InputError if the run is done or a starter, a living process has it, as many wait as this server allows, or
     it names files of another machine.
@@ -69,12 +69,12 @@ def start(store: RunStore, run: str) -> RunRecord:
 
 
 def build_command(run: str) -> list[str]:
-    """Return the command line of a run's process."""
+    """Return the command line of the process that trains a run."""
     return background_jobs.build_command("train", "--resume", run)
 
 
 def cancel(store: RunStore, run: str, *, keep: bool = True, insist: bool = False) -> RunRecord:
-    """Ask a run to stop; a training saves a checkpoint first, and can be resumed if that is to be kept.
+    """Ask a training run to stop; it saves a checkpoint first, and can be resumed if `keep` is true.
 
     With `insist`, end its process if it was asked `STUCK_SECONDS` ago and does not answer (`is_stuck`). Raises
     InputError if it neither waits nor runs, or its process is not this user's to end.
@@ -93,7 +93,7 @@ def cancel(store: RunStore, run: str, *, keep: bool = True, insist: bool = False
 
 
 def is_stuck(store: RunStore, record: RunRecord) -> bool:
-    """Return whether the process of a run on this machine has not stopped `STUCK_SECONDS` after the request."""
+    """Return whether a run's process on this machine ignores a request to stop for over `STUCK_SECONDS`."""
     with contextlib.suppress(OSError):
         asked = (store.get_path(record.run) / CANCEL).stat().st_mtime
         here = record.process is not None and record.process.host == get_own_process().host
@@ -102,7 +102,7 @@ def is_stuck(store: RunStore, record: RunRecord) -> bool:
 
 
 def _end_process(store: RunStore, record: RunRecord) -> RunRecord:
-    """End the process of a run that does not answer, and record the cancellation."""
+    """End the process of a run that ignores a request to stop, and record the run as cancelled."""
     if record.process is not None and is_alive(record.process):
         try:
             psutil.Process(record.process.pid).kill()
@@ -124,7 +124,7 @@ def _end_process(store: RunStore, record: RunRecord) -> RunRecord:
 
 
 def recover_runs(store: RunStore) -> list[RunRecord]:
-    """Clean up after a restart, start waiting runs whose process is gone, and mark those that died as failed.
+    """Clean up after a restart: start waiting runs whose process is gone, and mark those that died as failed.
 
     Returns the records that changed, oldest first.
     """
@@ -157,7 +157,7 @@ _CONTENT = re.compile(rb"[0-9a-f]{64}")
 
 
 def clear_leftovers(store: RunStore) -> None:
-    """Delete leftovers that no process needs any more; files that cannot be removed are skipped."""
+    """Delete leftover files in the folder of runs that no process needs; skip files that cannot be removed."""
     if not store.folder.is_dir():
         return
     with contextlib.suppress(OSError, SentiscopeError):
@@ -177,7 +177,7 @@ def _find_half_done(folder: Path) -> Iterator[Path]:
 
 
 def _find_unused(folder: Path) -> Iterator[Path]:
-    """Yield uploads that no run, sweep or choice names: by their fingerprint, so that a damaged record counts too."""
+    """Yield uploaded data files that no run, sweep or stored choice mentions by their hash."""
     uploads = [path for path in (folder / LIBRARY / FILES).glob("*") if _is_older(path, UNUSED_SECONDS)]
     if not uploads:
         return

@@ -1,4 +1,4 @@
-"""The parents of a training: the run that it starts from, with the settings it inherits, and its teacher."""
+"""The parents of a training: the run that it starts from, with inherited settings, and the teacher run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BODY = (
 
 
 def add_start_settings(settings: Mapping[str, Any], store: RunStore) -> dict[str, Any]:
-    """Add the settings of the run that a training starts from below those on top of a preset.
+    """Return settings extended by text and model settings of the run that a training starts from, if any.
 
     How texts are read and the body of the model are that run's, so that all it has learned fits; what sets the preset
     apart (components, terms, positions, pooling, head) is the preset's. Raises InputError if nothing can start from it.
@@ -44,14 +44,14 @@ def add_start_settings(settings: Mapping[str, Any], store: RunStore) -> dict[str
 
 @dataclass(frozen=True)
 class Start:
-    """A finished run that a training starts from."""
+    """A finished run that a training starts from, with its tokenizer extended for the new texts."""
 
     source: LoadedRun
     grown: GrownTokenizer
 
     @classmethod
     def from_run(cls, store: RunStore, run: str, texts: Sequence[str], config: TextConfig) -> Start:
-        """Return its model, and its tokenizer for these training texts.
+        """Load the run to start from, and extend its tokenizer by words of the new training texts.
 
         Raises InputError if it cannot be started from, ConfigError if the settings of how texts are read are not its
         own.
@@ -65,11 +65,11 @@ class Start:
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """Return the tokenizer of the training."""
+        """Return the extended tokenizer of a training that starts from another run."""
         return self.grown.tokenizer
 
     def copy_into(self, model: Model, classes: Sequence[str]) -> WarmStart:
-        """Copy the weights that fit into a fresh model; return a summary for the record."""
+        """Copy the weights of the start run that fit into a new model; return a summary for the run record."""
         from core.models.encoder import EncoderClassifier
         from core.models.warm_start import copy_weights
 
@@ -99,7 +99,7 @@ def _read_start_run(store: RunStore, run: str) -> RunRecord:
 
 
 def find_teacher(config: RunConfig, store: RunStore) -> RunRecord | None:
-    """Return the run that teaches, None if there is no teacher; ConfigError: there is no such finished run."""
+    """Return the teacher run of a training; None: no teacher, or TF-IDF. ConfigError: no such finished run."""
     name = config.training.teacher
     if name in ("", TFIDF):
         return None
@@ -113,7 +113,7 @@ def find_teacher(config: RunConfig, store: RunStore) -> RunRecord | None:
 
 
 def check_classes(run: RunRecord, classes: Sequence[str], task: Task) -> None:
-    """Refuse a teacher with another task or other classes; the order of its classes does not matter."""
+    """Raise ConfigError for a teacher run whose task or classes differ; the order of classes does not matter."""
     if run.task != task:
         kinds = {"single": "one label per text", "multi": "several labels per text"}
         raise ConfigError(f"training.teacher={run.run}: knows {kinds[run.task]}, and these data have {kinds[task]}")

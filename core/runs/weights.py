@@ -1,4 +1,4 @@
-"""A model's weights on disk: in full, in half precision, or as bytes with a scale for each row."""
+"""A model's weights on disk: in float32, in float16, or as int8 with a scale for each row."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LARGEST_HEADER = 16 * 1024**2
 
 
 def pack_weights(model: nn.Module, kept: Kept, without: Collection[str] = ()) -> bytes:
-    """Return the weights as a safetensors file, without the tensors that are named in `without`.
+    """Return the weights of a model as the bytes of a safetensors file, except the tensors named in `without`.
 
     float16: every tensor of floating point numbers. int8: those of two dimensions or more as bytes, row by row, the
     largest of a row being 127; the others as float16. What is rounded stays within half a step: 2^-11 of a number in
@@ -54,7 +54,7 @@ def _quantize_rows(tensor: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def unpack_weights(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the tensors that `pack_weights` has written, in the form of a model."""
+    """Convert stored tensors back to a model's weights; int8 tensors are multiplied by their scales."""
     return {
         name: tensor.float() * stored[name + SCALE].reshape(-1, *(1,) * (tensor.ndim - 1))
         if name + SCALE in stored
@@ -65,7 +65,7 @@ def unpack_weights(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def check_size(path: Path, numbers: int) -> None:
-    """Refuse a file that is too small for a model of so many numbers, at a byte or more each.
+    """Raise RunDamaged for a weight file with fewer bytes than the model has parameters.
 
     Nothing of the model need be made for it, so one that claims to be huge costs nothing; raises RunDamaged.
     """
@@ -84,7 +84,7 @@ def check_size(path: Path, numbers: int) -> None:
 
 
 def find_missing(model: nn.Module, path: Path) -> frozenset[str]:
-    """Return the names of the tensors of a model that its file does not hold.
+    """Return the names of a model's tensors that its weight file does not hold.
 
     Only the beginning of the file is read, so that a model which claims to be huge can be asked before it is made.
     Raises RunDamaged if the file cannot be read, or a tensor has another shape there or no place in the model.
@@ -105,7 +105,7 @@ def find_missing(model: nn.Module, path: Path) -> frozenset[str]:
 
 
 def read_weights(model: nn.Module, path: Path, without: Collection[str] = ()) -> None:
-    """Fill a model from its file, except for the tensors `without`, which it has already.
+    """Load a model's weights from its file, except the tensors in `without`, which are already loaded.
 
     Raises RunDamaged if the file is cut off, belongs to another model, or holds a number that is not finite.
     """

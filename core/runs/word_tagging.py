@@ -1,4 +1,4 @@
-"""Runs that give each word a tag: their training examples, predictions, metrics and files.
+"""Runs that give each word a tag: training examples, predictions, metrics and files.
 
 evaluation/<split>/tags.parquet: row, text (words with blanks between), label, predicted (a tag for each word) and
 probability (of the predicted tag; missing where no token of the word was read). evaluation/<split>/metrics.json: n,
@@ -51,7 +51,7 @@ TASK: Task = "tokens"
 
 
 def check_config(config: RunConfig) -> None:
-    """Refuse settings that cannot train on tagged words; ConfigError names the nearest valid choice."""
+    """Check that the settings can train a model that tags words; ConfigError names the nearest valid choice."""
     check_token_tagging(config.model)
     training = config.training
     of_texts = {
@@ -71,7 +71,7 @@ def check_config(config: RunConfig) -> None:
 
 
 def build_examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Examples:
-    """Return a split with the tag of each word at its first token, and `UNTAGGED` at all others."""
+    """Return a split as training examples: each word's tag at its first token, `UNTAGGED` elsewhere."""
     rows = dataset.splits[split]
     texts = rows["text"].tolist()
     tags = np.full((len(rows), max(1, tokenizer.max_length)), UNTAGGED, np.int64)
@@ -83,7 +83,7 @@ def build_examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Exampl
 
 
 def score_validation(classes: Sequence[str], labels: np.ndarray, logits: torch.Tensor) -> dict[str, float]:
-    """Measure a validation split while training: the words that are read."""
+    """Compute the tagging metrics of a validation split during training, over the words that the model reads."""
     said, known = logits.argmax(-1).numpy(), labels != UNTAGGED
     names = np.array(classes, dtype=object)
     return compute_metrics(
@@ -92,7 +92,7 @@ def score_validation(classes: Sequence[str], labels: np.ndarray, logits: torch.T
 
 
 def compute_metrics(scores: SpanScores) -> dict[str, float]:
-    """Return every metric of tagged words."""
+    """Compute every tagging metric (such as span F1) of sentences with true and predicted tags."""
     once = np.ones((1, len(scores)))
     return {name: float(metric.measure(scores, once)[0]) for name, metric in select_metrics(TASK).items()}
 
@@ -109,7 +109,7 @@ def compute_intervals(scores: SpanScores) -> dict[str, list[float]]:
 
 @dataclass(frozen=True)
 class TaggedText:
-    """The predicted tags of the words of a text."""
+    """The words of a text with the predicted probability of each tag."""
 
     words: list[str]
     chances: np.ndarray
@@ -118,14 +118,14 @@ class TaggedText:
 
     @cached_property
     def tags(self) -> list[str]:
-        """Return the most probable tag of each word; `O` of one that was not read."""
+        """Return the most probable tag of each word of the text; `O` for a word that the model did not read."""
         unread = np.isnan(self.chances[:, 0])
         best = np.where(unread, self.classes.index(OUTSIDE), np.nan_to_num(self.chances).argmax(1))
         return [self.classes[number] for number in best]
 
     @property
     def tag_probabilities(self) -> list[float | None]:
-        """Return the probability of each word's tag; None of one that was not read."""
+        """Return the probability of each word's predicted tag; None for a word that the model did not read."""
         best = np.nan_to_num(self.chances).max(1)
         return [None if np.isnan(row[0]) else float(chance) for row, chance in zip(self.chances, best, strict=True)]
 
@@ -133,7 +133,7 @@ class TaggedText:
 def tag_texts(
     model: Classifier, tokenizer: Tokenizer, texts: Sequence[str], classes: tuple[str, ...]
 ) -> list[TaggedText]:
-    """Return the predicted tags of each word of texts, in their order; words are separated by blanks."""
+    """Predict the tag of each word of texts, which are split at blanks; results keep the order of the texts."""
     texts = [" ".join(_WORD.findall(text)) for text in texts]
     tokens, places = build_token_table(tokenizer, texts), [find_first_tokens(tokenizer, text) for text in texts]
     chances: list[np.ndarray] = [np.empty(0)] * len(texts)
@@ -149,7 +149,7 @@ def tag_texts(
 
 @dataclass(frozen=True)
 class TaggedSplit:
-    """A split with the predicted tags of its words."""
+    """A split of tagged sentences with true and predicted tags, and the metrics on it."""
 
     split: str
     texts: list[str]
@@ -160,19 +160,19 @@ class TaggedSplit:
     def from_rows(
         cls, split: str, rows: pd.DataFrame, classes: tuple[str, ...], model: Classifier, tokenizer: Tokenizer
     ) -> TaggedSplit:
-        """Tag rows whose tags are numbers in `classes`."""
+        """Tag the sentences of a data split with a model; the rows' true tags are numbers in `classes`."""
         texts = rows["text"].tolist()
         labels = [[classes[number] for number in tags] for tags in rows["label"]]
         return cls(split, texts, labels, tag_texts(model, tokenizer, texts, classes))
 
     @cached_property
     def scores(self) -> SpanScores:
-        """Return the labels with the predictions."""
+        """Return the true and predicted tags of the split, ready for span metrics."""
         return SpanScores(self.labels, [each.tags for each in self.said])
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """Return the content of `metrics.json`."""
+        """Return the evaluation of a tagged split as plain data, the content of `metrics.json`."""
         ends = Counter(each.outcome for found in self.scores.found for each in found)
         return {
             "split": self.split,
@@ -186,7 +186,7 @@ class TaggedSplit:
         }
 
     def build_table(self) -> pd.DataFrame:
-        """Return the content of `tags.parquet`."""
+        """Return the true and predicted tags of a split as a table, the content of `tags.parquet`."""
         return pd.DataFrame(
             {
                 "row": np.arange(len(self.texts)),
@@ -198,7 +198,7 @@ class TaggedSplit:
         )
 
     def write(self, run: Path) -> None:
-        """Write both files of the split."""
+        """Write the tags table and the metrics of the split into a run directory."""
         folder = run / EVALUATION / self.split
         with convert_os_errors(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -209,7 +209,7 @@ class TaggedSplit:
 
 
 def read_tags(run: Path, split: str) -> pd.DataFrame:
-    """Read the table of a split, with lists of tags.
+    """Read the stored tags table of a split; its columns hold lists of tags and probabilities.
 
     Raises NotAvailable if the run has none of it, RunDamaged if it cannot be read, or a row has not one tag for each
     word.
@@ -235,12 +235,12 @@ NOWHERE = -1
 
 
 def split_words(text: str) -> list[str]:
-    """Split a tagged text at its blanks into words."""
+    """Split a tagged text into words at single blanks."""
     return text.split(" ")
 
 
 def find_first_tokens(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Return for each word of a text the position of its first token among those that are read, or `NOWHERE`.
+    """Return the position of each word's first token in the model's input; `NOWHERE` if the word has none there.
 
     Words are looked for in the normalised text, one after the other, so that any tokenizer with offsets will do.
     """

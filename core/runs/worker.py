@@ -1,4 +1,4 @@
-"""The life of a run's process: wait for a slot, work, and leave a record in every case.
+"""The main steps of a training process: wait for a slot, train and evaluate, and leave a record in every case.
 
 Imports nothing heavy: a process that waits in the queue costs no memory for torch.
 """
@@ -32,7 +32,7 @@ every row of the history, {"kind": "step" | "epoch", …}."""
 
 
 def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> RunRecord:
-    """Train and evaluate a run in this process, from the beginning or from its checkpoint; return the final record.
+    """Train and evaluate a run in this process, from the start or its checkpoint; return the final record.
 
     It is done or cancelled (by `training_jobs.cancel`, SIGTERM or Ctrl-C; it can be resumed). Raises InputError if it
     was done before or another process has it, and SentiscopeError if it failed; the record and the log say why.
@@ -42,7 +42,7 @@ def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> Ru
     with lock_run(folder, START_SECONDS), handle_stop_signals() as signalled:
 
         def is_stop_requested() -> bool:
-            """Return whether a signal or a person asked the run to stop."""
+            """Return whether a signal or a user asked this training run to stop."""
             return signalled.is_set() or store.is_cancel_requested(run)
 
         record = _record_process(store, run)
@@ -65,7 +65,7 @@ def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> Ru
 
 
 def clear_stop_request(folder: Path, run: str) -> str:
-    """Remove the request to stop, and the checkpoint if that was requested; return how to continue the run."""
+    """Delete a run's stop request, and its checkpoint if requested; return a hint on how to continue the run."""
     request = folder / CANCEL
     with contextlib.suppress(OSError):
         discard = request.is_file() and request.read_text() == DISCARD
@@ -77,7 +77,7 @@ def clear_stop_request(folder: Path, run: str) -> str:
 
 
 def _record_process(store: RunStore, run: str) -> RunRecord:
-    """Return the record with this process in it; a resumed run ignores an old request to cancel."""
+    """Record this process as the one that trains the run; a resumed run ignores an old stop request."""
     record = store.read(run)
     if record.status == "done":
         raise InputError(f"run '{run}' is done: there is nothing to resume")
@@ -109,7 +109,7 @@ def _explain_failure(error: Exception, run: str) -> str:
 
 @contextlib.contextmanager
 def handle_stop_signals() -> Iterator[threading.Event]:
-    """Yield an event that SIGTERM and Ctrl-C set; a second one ends the process at once. Main thread only."""
+    """Yield an event that SIGTERM and Ctrl-C set; a second signal ends the process. Main thread only."""
     signalled = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield signalled
@@ -117,7 +117,7 @@ def handle_stop_signals() -> Iterator[threading.Event]:
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def stop(number: int, frame: FrameType | None) -> None:
-        """Set the event, or exit at a second signal."""
+        """Set the stop event at the first signal, and exit at the second (signal handler)."""
         if signalled.is_set():
             os._exit(128 + number)
         signalled.set()

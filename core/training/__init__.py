@@ -1,1 +1,1 @@
-"""The training loop: batches, parameter groups, schedules, history, checkpoints."""
+"""Training of models: batches, parameter groups, learning-rate schedules, history and checkpoints."""

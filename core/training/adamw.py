@@ -1,4 +1,4 @@
-"""AdamW (Loshchilov and Hutter, 2019), bit-identical to `torch.optim.AdamW(fused=True)`; its state is by name.
+"""The AdamW optimiser (Loshchilov and Hutter, 2019), bit-identical to `torch.optim.AdamW(fused=True)`.
 
 Parameter groups are by role: lambda is never decayed; everything else is (NDT, section 3), or only matrices are.
 Every optimizer class of torch imports torch's compiler when it is created: that would delay each training by a second.
@@ -23,29 +23,29 @@ BETAS, EPSILON = (0.9, 0.999), 1e-8
 
 
 class AdamW:
-    """An AdamW optimizer for the groups of `group_parameters`."""
+    """An AdamW optimiser whose state is stored by parameter name, for the groups of `group_parameters`."""
 
     def __init__(self, groups: Sequence[Mapping[str, Any]]) -> None:
-        """Store `groups`, each with `names`, `params`, `weight_decay` and `rate`, a factor on the learning rate."""
+        """Create an AdamW optimiser from parameter groups: `names`, `params`, `weight_decay` and `rate`."""
         self.groups = groups
         self.moments: dict[str, dict[str, Tensor]] = {part: {} for part in MOMENTS}
         """Part → name → tensor, of the parameters that had a gradient so far."""
 
     def restore(self, moments: Mapping[str, Mapping[str, Tensor]]) -> None:
-        """Restore the moments of an earlier optimizer; raise KeyError if they lack a parameter."""
+        """Load the AdamW moments of a checkpoint; KeyError if a parameter is missing."""
         for group in self.groups:
             for name, parameter in zip(group["names"], group["params"], strict=True):
                 for part in MOMENTS:
                     self.moments[part][name] = moments[part][name].to(parameter.device)
 
     def zero_grad(self) -> None:
-        """Clear all gradients."""
+        """Set the gradients of all optimised parameters to None."""
         for group in self.groups:
             for parameter in group["params"]:
                 parameter.grad = None
 
     def step(self, lr: float) -> None:
-        """Update the parameters with learning rate `lr`; those without a gradient stay unchanged."""
+        """Update the parameters with AdamW at learning rate `lr`; those without a gradient stay unchanged."""
         for group in self.groups:
             pairs = zip(group["names"], group["params"], strict=True)
             learning = {name: parameter for name, parameter in pairs if parameter.grad is not None}
@@ -77,13 +77,13 @@ class AdamW:
 
 
 def freeze_layers(model: Model, config: TrainingConfig) -> None:
-    """Freeze the parameters below depth `config.frozen`, and unfreeze all others."""
+    """Freeze a model's parameters below layer depth `config.frozen`, and unfreeze all others."""
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(_get_depth(model, name) >= config.frozen)
 
 
 def group_parameters(model: Model, config: TrainingConfig) -> list[dict[str, Any]]:
-    """Return parameter groups for AdamW with the `names` of their parameters; each trainable one is in one group.
+    """Split a model's trainable parameters into groups for AdamW, by weight decay and learning-rate factor.
 
     `rate` is the factor on the learning rate: `lambda_lr` of what makes lambda, and `layer_decay` to the power of how
     far below the head a parameter stands (Howard and Ruder 2018; Clark et al. 2020).

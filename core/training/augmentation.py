@@ -17,7 +17,7 @@ from core.training.training_stage import Examples
 def append_joined(
     examples: Examples, texts: Sequence[str], tokenizer: Tokenizer, *, classes: int, share: float, seed: int
 ) -> Examples:
-    """Append a share of joined texts to the examples of `texts`, encoded by the same tokenizer.
+    """Append joined texts of one class to the training examples, as a share of the rows, with the same tokenizer.
 
     A joined text holds training texts of one class (of several labels: of one set of them) in random order, at most the
     tokenizer's `max_length` tokens. What is learned of it is the mean of what is learned of each, so that the model
@@ -37,7 +37,7 @@ def append_joined(
 
 
 def draw_groups(lengths: np.ndarray, kinds: np.ndarray, count: int, longest: int, seed: int) -> list[np.ndarray]:
-    """Draw the rows of each of `count` joined texts; the same arguments give the same rows.
+    """Draw which training rows form each of `count` joined texts; the same arguments give the same rows.
 
     `lengths` (n,) are the tokens of each row, `kinds` (n,) what the rows of one text have in common. The kind of a text
     is as frequent as its rows are. Its length is drawn evenly between two tokens and `longest`; rows of that kind
@@ -57,7 +57,7 @@ def draw_groups(lengths: np.ndarray, kinds: np.ndarray, count: int, longest: int
 def append_nonsense(
     examples: Examples, texts: Sequence[str], tokenizer: Tokenizer, *, classes: int, share: float, seed: int
 ) -> Examples:
-    """Append a share of made-up texts to the examples of `texts`, encoded by the same tokenizer.
+    """Append texts of made-up words to the training examples, as a share of the rows, with the class prior as target.
 
     Their target is the class prior (`core.training.temperature`). Where the loss weighs classes, it weighs this too.
     """
@@ -74,7 +74,7 @@ DIFFERENT = 5
 
 
 def generate_nonsense(texts: Iterable[str], count: int, seed: int) -> list[str]:
-    """Generate texts of 1 to 16 words: half from the letters a to z, half from all letters of the given texts."""
+    """Generate `count` texts of made-up words: half with the letters a to z, half with letters of the given texts."""
     known = sorted(letter for letter in set().union(*texts) if letter.isalpha())
     alphabets: Sequence[Sequence[str]] = [string.ascii_lowercase, known or string.ascii_lowercase]
     random = np.random.default_rng([seed, count])

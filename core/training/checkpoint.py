@@ -1,4 +1,4 @@
-"""Checkpoints of a training run: one safetensors file, with its scalars as JSON in the header."""
+"""Checkpoints of a training run: one safetensors file, with counters as JSON in the header."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ KINDS = {
 
 @dataclass
 class Progress:
-    """The progress of a training run, in scalars."""
+    """The progress of a training run as numbers for a checkpoint: steps, loss, best epoch and seconds."""
 
     step: Count = 0
     loss_sum: float = 0.0
@@ -48,7 +48,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """The complete state that the remaining training depends on."""
+    """The complete state of a training run, from which it can be resumed exactly."""
 
     progress: Progress
     groups: dict[str, Tensors]
@@ -56,7 +56,7 @@ class Checkpoint:
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
-    """Save a checkpoint in `folder`; it replaces the previous one when it is complete on disk."""
+    """Save a training checkpoint in `folder`; it replaces the previous one once it is complete on disk."""
     named = {f"{group}/{name}": each for group, tensors in checkpoint.groups.items() for name, each in tensors.items()}
     with convert_os_errors(folder):
         folder.mkdir(exist_ok=True)
@@ -66,7 +66,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def _serialize_tensors(tensors: Tensors, told: Mapping[str, str]) -> Iterator[bytes | memoryview]:
-    """Yield the parts of a safetensors file by tensor; the library's writer would hold the file in memory twice."""
+    """Yield the bytes of a safetensors file tensor by tensor, which needs less memory than the library's writer."""
     header: dict[str, Any] = {"__metadata__": dict(told)}
     end = 0
     for name, each in sorted(tensors.items(), key=_get_sort_key):
@@ -81,12 +81,12 @@ def _serialize_tensors(tensors: Tensors, told: Mapping[str, str]) -> Iterator[by
 
 
 def _get_sort_key(named: tuple[str, Tensor]) -> tuple[int, str]:
-    """Return a sort key that aligns every number at a multiple of its own size."""
+    """Return a sort key that stores tensors with wider numbers first, so that every number is aligned."""
     return -named[1].element_size(), named[0]
 
 
 def load_checkpoint(folder: Path) -> Checkpoint | None:
-    """Load the last complete checkpoint; return None if there is none; raise RunDamaged if it cannot be read."""
+    """Load the training checkpoint in a folder; return None if there is none; raise RunDamaged if it is unreadable."""
     path = folder / FILE
     if not path.exists():
         return None

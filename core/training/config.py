@@ -1,4 +1,4 @@
-"""Settings for training. Imports nothing heavy."""
+"""The settings of a training run. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ else:  # the names stand in the table of metrics alone
 
 
 def resolve_metric(metric: str, task: Task, *, ordered: bool = False) -> str:
-    """Return the validation metric, `auto` resolved; raise ConfigError if the task or its classes have none such."""
+    """Return the validation metric of a training, `auto` resolved; ConfigError: not defined for the task."""
     if metric == "auto":
         return UNASKED[task]
     if task in METRICS[metric].tasks and METRICS[metric].ordered and not ordered:
@@ -38,13 +38,13 @@ def resolve_metric(metric: str, task: Task, *, ordered: bool = False) -> str:
 
 
 def count_added_texts(rows: int, share: float) -> int:
-    """Return the number of texts that a share of rows adds; at least one if the share is above 0."""
+    """Return how many texts a share of the training rows adds; at least one if the share is above 0."""
     return max(1, round(share * rows)) if share else 0
 
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """The settings for training: AdamW (lambda without decay), warm-up, early stopping on a validation metric."""
+    """The settings of a training run: optimiser, schedule, early stopping, augmentation, precision and device."""
 
     epochs: int = setting(10, within=(1, 1_000_000))
     start: str = setting(

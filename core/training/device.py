@@ -16,7 +16,7 @@ from core.exceptions import ConfigError
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device of `training.device` (`auto`: CUDA, then MPS, then CPU); raise ConfigError if it is missing."""
+    """Return the torch device for the setting `training.device`; raise ConfigError if this machine lacks it."""
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
@@ -36,7 +36,7 @@ def choose_device(name: str) -> torch.device:
 
 
 def check_precision(precision: Literal["float32", "bfloat16"], device: torch.device) -> None:
-    """Refuse bfloat16 where it would be slower or is not known to work; the ConfigError says what to do."""
+    """Raise ConfigError if bfloat16 would be slower, or is not supported, on the device."""
     if precision == "float32":
         return
     if device.type == "cpu" and not has_native_bfloat16():
@@ -51,7 +51,7 @@ def check_precision(precision: Literal["float32", "bfloat16"], device: torch.dev
 
 
 def has_native_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
-    """Return whether Linux reports a CPU that multiplies bfloat16 matrices natively (AMX or AVX512-BF16)."""
+    """Return whether the CPU multiplies bfloat16 matrices natively (AMX or AVX512-BF16), as Linux reports."""
     try:
         flags = next(line for line in cpuinfo.read_text().splitlines() if line.startswith("flags")).split()
     except (OSError, StopIteration):
@@ -60,7 +60,7 @@ def has_native_bfloat16(cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
 
 
 def keep_freed_memory() -> None:
-    """Let glibc keep freed memory, as page faults of large tensors cost up to half the time.
+    """Configure glibc to keep freed memory, as page faults of large tensors cost up to half the time.
 
     Sets M_MMAP_THRESHOLD and M_TRIM_THRESHOLD (1.2 to 2 times faster explicit attention); the process stays at its peak
     size, so only training processes call this. Does nothing without glibc.
@@ -73,7 +73,7 @@ def keep_freed_memory() -> None:
 
 @contextlib.contextmanager
 def force_determinism(device: torch.device) -> Iterator[None]:
-    """Use deterministic kernels where a GPU has them, then restore the settings; do nothing on a CPU."""
+    """Use deterministic GPU kernels within a `with` block, then restore the settings; do nothing on a CPU."""
     if device.type == "cpu":
         yield
         return
@@ -91,7 +91,7 @@ def force_determinism(device: torch.device) -> Iterator[None]:
 
 
 def get_random_state(device: torch.device) -> dict[str, torch.Tensor]:
-    """Return the states of the random generators for dropout, on the CPU and on the device."""
+    """Return the random generator states that dropout uses, of the CPU and of the training device."""
     states = {"cpu": torch.get_rng_state()}
     if device.type == "cuda":
         states["cuda"] = torch.cuda.get_rng_state(device)
@@ -101,7 +101,7 @@ def get_random_state(device: torch.device) -> dict[str, torch.Tensor]:
 
 
 def restore_random_state(states: dict[str, torch.Tensor], device: torch.device) -> None:
-    """Restore the random generators; a state saved on another kind of device is ignored."""
+    """Restore saved random generator states; a state of another kind of device is ignored."""
     torch.set_rng_state(states["cpu"])
     if device.type == "cuda" and "cuda" in states:
         torch.cuda.set_rng_state(states["cuda"], device)

@@ -1,4 +1,4 @@
-"""The history of a training run: `history.jsonl`, one JSON object per line.
+"""The history of a training run, `history.jsonl`: losses, metrics and learned numbers, one JSON object per line.
 
 Every row has `kind`, `step` (updates done), `epoch` (from 0) and `seconds` (training time so far); a "step" also `loss`
 (of that update's batch, before it; null at step 0), `lr`, `grad_norm` (before clipping), an "epoch" `train_loss` (mean
@@ -58,22 +58,22 @@ _Row = TypedDict(
 
 @dataclass(frozen=True)
 class History:
-    """The readable rows of a history, in order."""
+    """The readable rows of a training history, in order, with a count of skipped lines."""
 
     rows: list[Row]
     skipped: int
     unreadable: str = ""
 
     def select_kind(self, kind: str) -> list[Row]:
-        """Return the rows of one kind, "step" or "epoch"."""
+        """Return the history rows of one kind, "step" or "epoch"."""
         return [row for row in self.rows if row["kind"] == kind]
 
 
 class HistoryWriter:
-    """A writer that appends rows and flushes each one, so that readers see them live and a kill loses none."""
+    """A writer of training history rows that flushes each row, so that readers see it at once."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file for appending; end a last line that a kill cut off, so that it does not damage a new row."""
+        """Open a training history for appending; complete a last line that a kill cut off."""
         self.path = path
         with convert_os_errors(path):
             self._stream: IO[bytes] = path.open("ab+")
@@ -83,7 +83,7 @@ class HistoryWriter:
                     self._stream.write(b"\n")
 
     def write(self, row: Row) -> None:
-        """Append one row; raise StorageError if the disk is full or the folder read-only."""
+        """Append one row to the training history; raise StorageError if it cannot be written."""
         with convert_os_errors(self.path):
             self._stream.write(_format_row(row).encode())
             self._stream.flush()
@@ -92,13 +92,13 @@ class HistoryWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Close the file; raise StorageError if the disk is full and unwritten bytes cannot be flushed."""
+        """Close the training history; raise StorageError if the disk is full and unwritten bytes cannot be flushed."""
         with convert_os_errors(self.path):
             self._stream.close()
 
 
 def read_history(path: Path) -> History:
-    """Read all readable rows; a missing file is an empty history, damaged lines are skipped and counted.
+    """Read the readable rows of a training history; a missing file has none, damaged lines are counted.
 
     A file that cannot be read at all has no rows and says why: the pages of other runs read it too.
     """
@@ -116,7 +116,7 @@ def read_history(path: Path) -> History:
 
 
 def truncate_history(path: Path, step: int) -> None:
-    """Remove all rows after `step` and damaged lines, as a resumed training run writes these rows again.
+    """Remove damaged lines and all rows after `step` from a training history, as a resumed run rewrites them.
 
     Raises RunDamaged where the history is there and cannot be read, so nothing of it may be overwritten.
     """
@@ -132,7 +132,7 @@ def _format_row(row: Row) -> str:
 
 
 def replace_nonfinite(value: Any) -> Any:
-    """Replace numbers that JSON cannot represent by None in plain data."""
+    """Replace infinite and NaN numbers in nested plain data by None, as JSON cannot hold them."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -152,7 +152,7 @@ def _parse_row(line: bytes) -> Row | None:
 
 
 def _keep_same_shape(rows: Iterator[Row]) -> Iterator[Row]:
-    """Yield rows whose learned numbers have the same layers, components and heads as in earlier rows."""
+    """Yield history rows whose learned numbers have the same layers, components and heads as in earlier rows."""
     known: dict[str, Any] = {}
     for row in rows:
         forms = {

@@ -1,4 +1,4 @@
-"""Linear classifiers, fitted by scikit-learn and chosen on validation: the TF-IDF and lexicon baselines."""
+"""Linear classifiers fitted by scikit-learn and tuned on validation: the TF-IDF and lexicon baselines."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ MOST_STEPS = 6
 
 @dataclass(frozen=True)
 class Columns:
-    """The weights of a linear classifier; probabilities are the softmax of x W + b, or a sigmoid per label."""
+    """The weights W and biases b of a linear classifier; its logits are x W + b."""
 
     weight: np.ndarray
     bias: np.ndarray
 
     def compute_logits(self, features: Features) -> np.ndarray:
-        """Compute the logits (n, C) of features (n, V)."""
+        """Compute the logits (n, C) of a linear classifier for features (n, V)."""
         return np.asarray(features @ self.weight) + self.bias
 
 
 @dataclass(frozen=True)
 class Solver:
-    """A kind of linear classifier, with its setting and the values to try."""
+    """A scikit-learn classifier, with the name of its tuned setting and the values to try."""
 
     setting: str
     values: tuple[float, ...]
@@ -61,7 +61,7 @@ class Solver:
 
 @dataclass(frozen=True)
 class BestClassifier:
-    """The classifier with the best value on validation; of equals among the first values, the weakest."""
+    """The linear classifier that scored best on validation, with its settings and score."""
 
     columns: Columns
     settings: dict[str, float]
@@ -73,7 +73,7 @@ class BestClassifier:
 def tune_solver(
     solver: Solver, features: Features, labels: np.ndarray, held: Features, held_labels: np.ndarray, *, classes: int
 ) -> BestClassifier:
-    """Fit the solver for several values of its setting, and keep the best on the validation split `held`.
+    """Fit a linear classifier for several values of its setting, and return the best on the validation split.
 
     While the best is the weakest or the strongest that was tried, the range grows by one value at that end, by
     `MOST_STEPS` values at most: the answer does not hang on where a list of values happens to end. Labels are (n,)
@@ -90,7 +90,7 @@ def tune_solver(
     fit = _fit_multiclass if labels.ndim == 1 else _fit_one_vs_rest
 
     def fit_and_score(value: float) -> BestClassifier:
-        """Fit with one value and score it."""
+        """Fit the linear classifier with one value of its setting, and score it on validation."""
         for estimator in estimators:
             estimator.set_params(**{solver.setting: value})
         columns = fit(solver, estimators, features, labels, classes)
@@ -139,7 +139,7 @@ def _fit_multiclass(
 def _fit_one_vs_rest(
     solver: Solver, estimators: list[Any], features: Features, labels: np.ndarray, classes: int
 ) -> Columns:
-    """Fit a classifier for each label; one that no or every training text has gets only a large bias."""
+    """Fit a classifier for each label of a multi-label task; a label that all or no texts have gets only a bias."""
     # Own: OneVsRestClassifier begins every fit anew, 7.1 s for four C on 987 texts with several labels in place of 3.2.
     weight, bias = np.zeros((features.shape[1], classes)), np.where(labels.all(0), -ABSENT, ABSENT)
     for label in np.flatnonzero(labels.any(0) & ~labels.all(0)):
@@ -187,7 +187,7 @@ def _read_coefficients(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _read_log_likelihood(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Read the weights of log P(class) + sum_g x_g log P(g | class), which is linear in x."""
+    """Read a naive Bayes classifier as a linear one: weights log P(n-gram | class) and biases log P(class)."""
     return estimator.feature_log_prob_.T, estimator.class_log_prior_
 
 
@@ -204,7 +204,7 @@ AT_ONCE = 1024
 
 @dataclass(frozen=True)
 class LinearFit:
-    """A fitted baseline; `settings` were chosen on validation, such as C, alpha or a scale."""
+    """A fitted TF-IDF or lexicon baseline: tokenizer, model, tuned settings and validation score."""
 
     tokenizer: Tokenizer
     model: Plain
@@ -224,7 +224,7 @@ def fit_linear(
     family: Family,
     chosen: float | None = None,
 ) -> LinearFit:
-    """Fit a baseline: n-grams and idf come from the training split, its setting from validation (or `chosen`).
+    """Fit a TF-IDF baseline: n-grams and idf from the training split, its setting tuned on validation or `chosen`.
 
     A pair is read as the rows of both texts, their difference and their product (`core.models.baselines.BagOfPairs`).
     Labels are (n,) int64 class numbers, or (n, C) zeros and ones; of `config` only the normaliser, `min_freq` (texts
@@ -245,7 +245,7 @@ def fit_linear(
 
 
 def _count_ngrams(tokenizer: Tokenizer, texts: Sequence[str]) -> list[csr_array]:
-    """Count the n-grams of texts, (n, size), for pairs in a matrix per text; texts are read in parts to save memory."""
+    """Count the n-grams of texts as a matrix (n, size), in parts to save memory; pairs give two matrices."""
     parts = [texts[start : start + AT_ONCE] for start in range(0, len(texts), AT_ONCE)] or [texts]
     found = []
     for part in parts:
@@ -261,7 +261,7 @@ def _split_pair(ids: list[int]) -> tuple[list[int], list[int]]:
 
 
 def build_features(rows: Sequence[csr_array]) -> csr_array:
-    """Return the TF-IDF rows of single texts unchanged; for pairs join a, b, |a − b| and a · b."""
+    """Return the TF-IDF features of texts unchanged; for pairs of rows a, b join a, b, |a − b| and a · b."""
     if len(rows) == 1:
         return rows[0]
     a, b = rows
@@ -269,7 +269,7 @@ def build_features(rows: Sequence[csr_array]) -> csr_array:
 
 
 def count_matrix(ids: Sequence[Sequence[int]], size: int) -> csr_array:
-    """Count how often each n-gram is in each text, (n, size) float64."""
+    """Count how often each n-gram is in each text, as a sparse matrix (n, size)."""
     table = TokenTable.from_ids(ids)
     places = table.offsets.astype(np.int32)  # the only ones that liblinear takes
     matrix = csr_array((np.ones(len(table.flat)), table.flat, places), shape=(len(table), size))
@@ -278,13 +278,13 @@ def count_matrix(ids: Sequence[Sequence[int]], size: int) -> csr_array:
 
 
 def compute_idf(counts: csr_array) -> np.ndarray:
-    """Compute scikit-learn's smooth idf, (size,): ln((1 + n) / (1 + documents with the n-gram)) + 1."""
+    """Compute the smooth idf of n-grams like scikit-learn, (size,): ln((1 + n) / (1 + document frequency)) + 1."""
     documents = np.bincount(counts.indices, minlength=counts.shape[1])
     return np.log((1 + counts.shape[0]) / (1 + documents)) + 1
 
 
 def balance_idf(counts: csr_array, idf: np.ndarray, characters: np.ndarray) -> np.ndarray:
-    """Scale the idf (size,) of character n-grams by one factor, so that they weigh as much as all other n-grams.
+    """Scale the idf (size,) of character n-grams by one factor, so that they weigh as much as word n-grams.
 
     A text has several times as many of them as words, and rows of length 1 would leave the words little. Weight is the
     sum of squares over the training texts.
@@ -295,7 +295,7 @@ def balance_idf(counts: csr_array, idf: np.ndarray, characters: np.ndarray) -> n
 
 
 def compute_tfidf(counts: csr_array, idf: np.ndarray) -> csr_array:
-    """Compute TF-IDF, (n, size): (1 + ln count) · idf, with rows of length 1."""
+    """Compute TF-IDF features (n, size) from n-gram counts: (1 + ln count) · idf, with rows of length 1."""
     # Own: scikit-learn's is no faster (8 to 9 ms) nor nearer to the truth (both 1e-16 off), and another order of sums
     # would change the 7th digit of every yardstick's loss.
     values = (1 + np.log(counts.data)) * idf[counts.indices]
@@ -306,7 +306,7 @@ def compute_tfidf(counts: csr_array, idf: np.ndarray) -> csr_array:
 
 
 def copy_weights(model: BagOfNgrams, idf: np.ndarray, columns: Columns) -> None:
-    """Copy fitted weights into the model; its rows are the n-grams, repeated four times for pairs."""
+    """Copy the idf and the fitted weights of a linear classifier into a TF-IDF model."""
     with torch.no_grad():
         model.get_buffer("idf").copy_(torch.from_numpy(idf))
         blocks = len(model.weight) // len(idf)
@@ -330,7 +330,7 @@ def fit_lexicon(
     *,
     classes: int,
 ) -> LinearFit:
-    """Fit a logistic regression on the sum or the mean of the valences, whichever is better on validation.
+    """Fit the lexicon baseline: logistic regression on the sum or the mean of a text's word valences.
 
     Labels are (n,) int64 class numbers, or (n, C) zeros and ones. Raises DataError as `tune_solver`.
     """

@@ -1,4 +1,4 @@
-"""The training loop: AdamW, a schedule, early stopping, checkpoints and a history."""
+"""The training loop with labels: AdamW, learning-rate schedule, early stopping, checkpoints and a history."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Score = Callable[[np.ndarray, Tensor], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a training run."""
+    """The result of a training: best epoch and its metric, steps and seconds."""
 
     best_epoch: int
     best: float | None
@@ -44,7 +44,7 @@ class Outcome:
 
 @dataclass
 class Training(TrainingStage):
-    """A training run; `run()` starts or resumes it and leaves `model` with the weights of its best epoch.
+    """The training of a model; `run()` starts or resumes it and leaves `model` with the weights of its best epoch.
 
     Repeatable to the bit for the same fields, machine and thread count, also when killed and resumed.
     """
@@ -83,7 +83,7 @@ class Training(TrainingStage):
         self.best_weights: dict[str, Tensor] = {}
 
     def run(self) -> Outcome:
-        """Train to the end.
+        """Train the model to the last epoch or early stopping; return the best epoch, steps and seconds.
 
         Raises Cancelled after a checkpoint is saved if `events.is_stop_requested()`, ConfigError if the validation
         metric is undefined, SentiscopeError if the loss is no longer finite, and StorageError.
@@ -136,11 +136,11 @@ class Training(TrainingStage):
         return float(self.loss.compute_divisor(self.targets[rows]))
 
     def _count_tokens(self, rows: np.ndarray) -> int:
-        """Return the divisor of the map similarity: the number of tokens in these texts, including class tokens."""
+        """Count the tokens of some training texts, by which the map similarity is weighted; 0 without that penalty."""
         return int(self.lengths[rows].sum()) + int(self.model.first) * len(rows) if self.config.diversity else 0
 
     def _compute_loss(self, rows: np.ndarray, weight: float, share: float) -> Tensor:
-        """Return the loss () of some texts of a batch; `weight` and `share` are its shares of weight and tokens."""
+        """Compute the loss () of a part of a batch; `weight` and `share` are its share of class weight and tokens."""
         width = self.max_length if self.config.batching == "fixed" else 0
         read = _pad_batch(self.training, rows, width)
         batch = forget_words(read, self.config.word_dropout, self.model.mark).to(self.device)
@@ -177,7 +177,7 @@ class Training(TrainingStage):
         self._log_row({**row, **read_gates(self.model, self.probe)}, epoch)
 
     def _predict_validation(self) -> Tensor:
-        """Predict the logits of the validation split, in its order: (n, C) or (n, L, C) float64, 0 where padded."""
+        """Predict the logits of the validation split in row order: (n, C), or (n, L, C) for tokens, float64."""
         self.model.eval()
         shape = self.validation.labels.shape if self.task == "tokens" else self.validation.labels.shape[:1]
         logits = torch.zeros(*shape, self.classes, dtype=torch.float64)
@@ -204,7 +204,7 @@ AT_ONCE = 8
 
 
 def read_learned_numbers(model: Any, probe: Batch) -> dict[str, Any]:
-    """Read learned numbers that are cheap to get: `lambda`, `lambda_heads` and `scalars`, if the model has them.
+    """Return a model's learned numbers for the history: `lambda`, `lambda_heads` and `scalars`, if it has them.
 
     `scalars`: by name (tau, strength, lexicon_gate, alpha, beta, gamma) a number per layer, or one for the whole model.
     """
@@ -213,7 +213,7 @@ def read_learned_numbers(model: Any, probe: Batch) -> dict[str, Any]:
 
 
 def read_gates(model: Any, probe: Batch) -> dict[str, Any]:
-    """Return the mean and standard deviation of each layer's `gates` on the probe; empty without gates."""
+    """Return the mean and standard deviation of each layer's key gates on probe texts; empty without gates."""
     if "gates" not in model.provides:
         return {}
     training = model.training
@@ -230,7 +230,7 @@ def read_gates(model: Any, probe: Batch) -> dict[str, Any]:
 
 
 def read_lambdas(model: Any, probe: Batch) -> dict[str, Any]:
-    """Return the model's current lambdas; input-dependent ones are averaged over the probe's tokens.
+    """Return a model's λ per layer and attention map; those that depend on the input are averaged over probe texts.
 
     `lambda`: per layer, per added component, a number; if it differs between heads also `lambda_heads`: per layer,
     component and head, `lambda` being the mean. Empty for a model without lambda.
@@ -248,7 +248,7 @@ def read_lambdas(model: Any, probe: Batch) -> dict[str, Any]:
 
 
 def _average_magnitudes(model: Any, probe: Batch) -> list[Tensor]:
-    """Average the coefficients' magnitudes over the real tokens of the probe, (N-1, H) per layer."""
+    """Average the magnitudes of map coefficients over the tokens of probe texts, (N-1, H) per layer."""
     training = model.training
     model.eval()
     trace = model(probe, trace=True).trace

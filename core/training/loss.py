@@ -1,4 +1,4 @@
-"""Loss functions and targets of training: for one label per text, several labels, or tags."""
+"""Loss functions and targets of training: for one label per text, several labels, or a tag per token."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Loss:
     """Share of the target that is spread evenly: over the C classes, or over yes and no of each label."""
 
     def __call__(self, logits: Tensor, targets: Tensor) -> Tensor:
-        """Return the mean loss of (B, C) logits for (B,) int64 class numbers or (B, C) probabilities.
+        """Return the mean loss of logits (B, C) for class numbers (B,) or target probabilities (B, C).
 
         Of a multi-label task those are the probabilities of each label, zeros and ones where they are known. A class
         number and its unit vector give the same. Of tokens (B, L, C) logits for (B, L) tag numbers or `UNTAGGED`.
@@ -52,7 +52,7 @@ class Loss:
         return loss / self.compute_divisor(targets)
 
     def compute_divisor(self, targets: Tensor) -> Tensor:
-        """Return the divisor () of the summed loss: the number of rows or tags, or their total class weight."""
+        """Return the number that the summed loss is divided by: rows, tags, or their total class weight."""
         if self.task == "tokens":
             return self._count_tagged(targets)
         if self.task == "multi" or (self.weights is None and targets.ndim == 1):
@@ -63,14 +63,14 @@ class Loss:
         return weights[targets].sum() if targets.ndim == 1 else (targets @ weights.to(targets.dtype)).sum()
 
     def _count_tagged(self, targets: Tensor) -> Tensor:
-        """Return the number () of tagged tokens, or their total weight; above 0 even for a batch without tags."""
+        """Return the number of tokens with a tag, or their total class weight; always above 0."""
         tagged = targets[targets != UNTAGGED]
         weights = torch.ones_like(tagged) if self.weights is None else self.weights.to(tagged.device)[tagged]
         return weights.sum().clamp(min=1e-9)
 
 
 def build_loss(config: TrainingConfig, labels: Tensor, *, classes: int, task: Task, device: torch.device) -> Loss:
-    """Build the loss for `config`, with class weights from the labels of all training rows.
+    """Build the training loss from settings, with class weights computed from the training labels.
 
     `class_weights=balanced` weighs class c by n / (C n_c), and 0 without rows; of a multi-label task a text with label
     c by (n - n_c) / n_c, so that both sides of each label weigh the same, and 1 without rows.
@@ -94,7 +94,7 @@ def _weigh_labels(labels: Tensor, classes: int) -> Tensor:
 
 
 def mix_targets(labels: np.ndarray, taught: np.ndarray, weight: float) -> np.ndarray:
-    """Mix labels and a teacher's probabilities (n, C) to targets, (n, C) float32: (1 - weight) and weight of each.
+    """Mix labels and a teacher's probabilities (n, C) to soft targets, (n, C) float32, with `weight` for the teacher.
 
     Cross-entropy is linear in its targets, so its loss is (1 - w) CE(labels) + w CE(teacher) (Hinton, Vinyals and Dean,
     2015, "Distilling the knowledge in a neural network", at temperature 1), for each label's sigmoid too.

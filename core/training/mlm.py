@@ -1,4 +1,4 @@
-"""Masked language modelling: an encoder learns to guess hidden words of its training texts, before the labels.
+"""Masked language modelling: pretraining of an encoder, which predicts masked words of the training texts.
 
 The objective of BERT (Devlin et al. 2019, section 3.1) without its second task: of 15 % of the tokens, 80 % are hidden,
 10 % replaced by a random one and 10 % left unchanged; the model predicts all of them.
@@ -34,14 +34,14 @@ HIDDEN, RANDOM = 0.8, 0.1
 
 
 class MaskedBatch(NamedTuple):
-    """A batch with masked words, and their positions."""
+    """A batch of texts with masked words, and a mask (B, L) of the words to predict."""
 
     batch: Batch
     places: Tensor
 
 
 def mask_words(batch: Batch, vocabulary: int, mark: int | None = None) -> MaskedBatch:
-    """Mask random words of a batch on the CPU (torch's generator), with polarities and n-grams; never the `mark`."""
+    """Mask random words of a batch, with their polarity and n-grams, but not the separator `mark` of a pair."""
     ids, first = batch.ids, FIRST if mark is None else FIRST + 1
     places = (torch.rand(ids.shape) < SHARE) & batch.keep & (ids >= first)
     fate = torch.rand(ids.shape)
@@ -57,7 +57,7 @@ def mask_words(batch: Batch, vocabulary: int, mark: int | None = None) -> Masked
 
 
 def forget_words(batch: Batch, share: float, mark: int | None = None) -> Batch:
-    """Replace each token by the unknown one with probability `share`; its polarity becomes neutral.
+    """Replace each token of a batch by the unknown token with probability `share` (word dropout).
 
     Its part of speech and character n-grams stay, and so does padding; a class token is put before the texts later.
     Drawn from torch's global generator on the CPU, where the batch has to be; nothing is drawn at 0. The `mark` between
@@ -76,7 +76,7 @@ def forget_words(batch: Batch, share: float, mark: int | None = None) -> Batch:
 
 
 class Guess(nn.Module):
-    """A head that scores every word (V) for a token's vector (d): one hidden layer, then the embedding matrix."""
+    """A prediction head for masked words: a hidden layer, then scores (n, V) by the word embeddings."""
 
     def __init__(self, width: int, vocabulary: int) -> None:
         super().__init__()
@@ -85,13 +85,13 @@ class Guess(nn.Module):
         self.bias = nn.Parameter(torch.zeros(vocabulary))
 
     def forward(self, vectors: Tensor, words: Tensor) -> Tensor:
-        """Score all words for vectors (n, d) with the embedding (V, d), (n, V)."""
+        """Score each word of the vocabulary for token vectors (n, d); `words` are the embeddings (V, d)."""
         return F.linear(self.norm(F.gelu(self.hidden(vectors))), words, self.bias)
 
 
 @dataclass
 class Masking(TrainingStage):
-    """The masked-word stage; `run()` trains `model` in place, bit-identical when resumed from a checkpoint."""
+    """The pretraining stage with masked words; `run()` trains `model` in place and can be resumed exactly."""
 
     model: EncoderClassifier
     tokens: TokenTable
@@ -117,7 +117,7 @@ class Masking(TrainingStage):
         self._prepare_start(groups, self.tokens.lengths, config.masked_epochs)
 
     def run(self) -> float:
-        """Train to the end and return the seconds; errors are those of `core.training.loop.Training.run`."""
+        """Run the masked-word pretraining to its end and return the seconds; raises as `core.training.loop`."""
         with force_determinism(self.device):
             self._start_or_resume()
             with HistoryWriter(self.history) as self.writer:
@@ -140,7 +140,7 @@ class Masking(TrainingStage):
         self._log_row({"kind": "epoch", "train_loss": self._pop_mean_loss()}, epoch)
 
     def _yield_losses(self, rows: np.ndarray) -> Iterator[Tensor]:
-        """Yield each portion's part of the mean cross-entropy over all masked words; 0 if there are none."""
+        """Yield the loss of each portion of a batch, as its part of the mean cross-entropy over all masked words."""
         whole = Batch.from_arrays(self.tokens.pad_rows(rows))
         masked = mask_words(whole, len(self.guess.bias), self.model.mark)
         every, begin = int(masked.places.sum()), 0

@@ -1,4 +1,4 @@
-"""Word vectors from cooccurrences: a truncated SVD of positive pointwise mutual information (PPMI).
+"""Word vectors from word cooccurrences: a truncated SVD of positive pointwise mutual information (PPMI).
 
 Levy, Goldberg and Dagan (2015), "Improving distributional similarity with lessons learned from word embeddings": a
 dynamic window, context distribution smoothing (section 3.2), and U S^p with p = 1/2 (section 3.3).
@@ -24,7 +24,7 @@ SMOOTHING = 0.75
 
 
 def sum_cooccurrences(tokens: TokenTable, size: int) -> csr_array:
-    """Sum 1 / distance of word pairs up to `WINDOW` apart, (size, size) float64, symmetric; unknown words have 0."""
+    """Count word pairs up to `WINDOW` apart, weighted by 1 / distance, as a sparse symmetric matrix (size, size)."""
     flat = tokens.flat.astype(np.int64)
     text = np.repeat(np.arange(len(tokens)), tokens.lengths)
     total = csr_array((size, size), dtype=np.float64)
@@ -37,7 +37,7 @@ def sum_cooccurrences(tokens: TokenTable, size: int) -> csr_array:
 
 
 def compute_ppmi(counts: csr_array) -> csr_array:
-    """Compute PPMI, max(0, ln(P(w, c) / (P(w) P(c)))), with P(c) proportional to the context's count ** 0.75."""
+    """Compute PPMI of cooccurrence counts: max(0, ln(P(w, c) / (P(w) P(c)))), P(c) smoothed by count ** 0.75."""
     seen = np.asarray(counts.sum(1)).ravel()
     smoothed = seen**SMOOTHING
     pairs = counts.tocoo()
@@ -48,7 +48,7 @@ def compute_ppmi(counts: csr_array) -> csr_array:
 
 
 def compute_word_vectors(tokens: TokenTable, *, size: int, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Compute word vectors, (size, width) float32: U √S with rows of length 1; and a mask (size,) bool.
+    """Compute PPMI word vectors (size, width) from tokenised texts, and a mask (size,) of words that have one.
 
     The latter says which entries have a vector; the others, special ones and words that stand in no company, have
     zeros, and so have further columns where there are fewer words. `seed` is of the vector that the decomposition
@@ -74,7 +74,7 @@ def _compute_svd(rows: csr_array, width: int, seed: int) -> tuple[np.ndarray, np
 
 
 def place_vectors(model: Model, vectors: np.ndarray, known: np.ndarray) -> None:
-    """Replace random rows of the embedding by vectors scaled to the same length; other rows stay random."""
+    """Copy known word vectors into a model's embedding, scaled to the length of its random rows."""
     weight = model.get_parameter("embedding.weight")
     long = math.sqrt(weight.shape[1]) / model.scale  # of a row drawn from N(0, 1/scale²)
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Temperature scaling: calibration of a run's probabilities by one number.
+"""Temperature scaling: calibration of a run's probabilities by a single number.
 
 Guo et al. 2017, 4.2, divide the logits by it, which shrinks towards equal classes. For a run trained with made-up words
 it shrinks towards the class prior, so that it does not undo that training: z becomes c + (z - c) / T, where c is the
@@ -25,14 +25,14 @@ LARGEST = 1000.0
 
 
 def compute_class_prior(labels: np.ndarray, classes: int) -> tuple[float, ...]:
-    """Return the add-one smoothed share of each class or label, from (n,) class numbers or (n, C) zeros and ones."""
+    """Compute the smoothed share of each class or label, from class numbers (n,) or zeros and ones (n, C)."""
     several = labels.ndim == 2
     counts = labels.sum(0) if several else np.bincount(labels, minlength=classes)
     return tuple(((counts + 1) / (len(labels) + (2 if several else classes))).tolist())
 
 
 def fit_scaling(logits: np.ndarray, labels: np.ndarray, prior: Sequence[float] = ()) -> Scaling:
-    """Fit the scaling of a run on its validation split; T = 1 for fewer than `LEAST` rows."""
+    """Fit the temperature of a run on its validation logits; it stays 1 for fewer than `LEAST` rows."""
     found = 1.0
     if len(labels) >= LEAST:
         try:
@@ -43,7 +43,7 @@ def fit_scaling(logits: np.ndarray, labels: np.ndarray, prior: Sequence[float] =
 
 
 def fit_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[float] = ()) -> float:
-    """Fit the T in [1 / `LARGEST`, `LARGEST`] for which c + (z - c) / T has the lowest cross-entropy.
+    """Fit the temperature T for which c + (z - c) / T has the lowest cross-entropy; z: logits, c: prior logits.
 
     z are the logits (n, C), c those of the prior (C,), 0 without one; labels are (n,) class numbers, or (n, C) zeros
     and ones with one temperature for all sigmoids. It is convex in 1 / T. As in Platt scaling (1999) a label counts as
@@ -70,7 +70,7 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[floa
     away = logits - centre
 
     def cross_entropy(log_temperature: float) -> float:
-        """Compute the smoothed cross-entropy at a temperature."""
+        """Compute the smoothed cross-entropy of the scaled logits at a log-temperature."""
         cooled = centre + away / np.exp(log_temperature)
         if labels.ndim == 1:
             return -float((smooth * scipy.special.log_softmax(cooled, 1)).sum(1).mean())
@@ -83,7 +83,7 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[floa
 
 
 def as_trained(probabilities: np.ndarray, scaling: Scaling, task: Task) -> np.ndarray:
-    """Return the unscaled probabilities (T = 1) from a run's scaled ones (n, C), float64."""
+    """Return a run's probabilities (n, C) without temperature scaling, computed back from the scaled ones."""
     given, temperature = np.asarray(probabilities, np.float64), scaling.temperature
     if temperature == 1:
         return given

@@ -1,4 +1,4 @@
-"""The base class of training stages: batches, scheduled updates, checkpoints and a history."""
+"""The base class of training stages (masked words, labels): batches, scheduled updates, checkpoints and history."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ POOL = 50
 
 @dataclass(frozen=True)
 class Examples:
-    """A tokenised split with its labels and targets."""
+    """The tokenised texts of a split with their labels and training targets."""
 
     tokens: TokenTable
     """n rows; behind them may stand more, of which only `targets` says what is to be learned."""
@@ -38,13 +38,13 @@ class Examples:
     """(all rows, C) float32: probabilities that are learned in place of the labels; None: the labels."""
 
     def get_targets(self, classes: int) -> np.ndarray:
-        """Return the targets, (all rows, C) float32; without targets the labels as probabilities."""
+        """Return the target probabilities (all rows, C) float32 of the training texts; by default their labels."""
         if self.targets is not None:
             return self.targets
         return np.eye(classes, dtype=np.float32)[self.labels] if self.labels.ndim == 1 else self.labels
 
     def append_texts(self, tokens: TokenTable, targets: np.ndarray, classes: int) -> Examples:
-        """Append texts with their targets (further, C)."""
+        """Append texts with their target probabilities (further, C) to the training examples."""
         tokens = self.tokens.append_table(tokens)
         return replace(
             self, tokens=tokens, targets=np.concatenate([self.get_targets(classes), targets]).astype(np.float32)
@@ -54,7 +54,7 @@ class Examples:
 def plan_batches(
     lengths: np.ndarray, *, batch_size: int, seed: int, epoch: int, batching: Literal["length", "fixed"] = "length"
 ) -> list[np.ndarray]:
-    """Return the batches of one epoch as arrays of row numbers; deterministic, with every row once.
+    """Plan the batches of one epoch as arrays of row numbers; deterministic, and each row occurs once.
 
     fixed: rows in random order. length: the random order is cut into pools of 50 batches, each pool sorted by length
     and cut into batches, and the batches are put in random order.
@@ -80,24 +80,24 @@ Tensors = dict[str, Tensor]
 
 
 class Events:
-    """Callbacks of a training run; the methods of this base class do nothing."""
+    """Callbacks that a training run calls; the methods of this base class do nothing."""
 
     def is_stop_requested(self) -> bool:
-        """Return whether the training should save and stop; called before each update."""
+        """Return whether training should save a checkpoint and stop; called before each update."""
         return False
 
     def on_row(self, row: Row) -> None:
-        """Handle a row that was written to the history."""
+        """Receive a new row of the training history (callback)."""
 
     def on_best(self, model: nn.Module) -> None:
-        """Handle a new best epoch, which just ended; `model` has its weights."""
+        """Receive the model of a new best epoch, which just ended (callback)."""
 
     def on_checkpoint(self, progress: Progress, steps: int) -> None:
-        """Handle a checkpoint that was saved; `steps` are the updates in total, without early stopping."""
+        """Receive the progress at a saved checkpoint; `steps` is the planned total number of updates (callback)."""
 
 
 class TrainingStage(ABC):
-    """A training stage: epochs of AdamW, bit-reproducible even if it is killed and resumed.
+    """A training stage of AdamW epochs, reproducible to the bit even if it is killed and resumed.
 
     The global generator (dropout) is seeded or restored here, and the batches depend on (seed, epoch) only.
     """
@@ -110,7 +110,7 @@ class TrainingStage(ABC):
     writer: HistoryWriter
 
     def _prepare_start(self, groups: Sequence[Mapping[str, Any]], lengths: np.ndarray, epochs: int) -> None:
-        """Prepare the first step; `groups` are those of AdamW, `lengths` (n,) the tokens of each text."""
+        """Set up optimiser and step counts for AdamW parameter `groups` and text `lengths` (n,) in tokens."""
         self.parameters = [parameter for group in groups for parameter in group["params"]]
         self.optimizer = AdamW(groups)
         self.lengths = lengths
@@ -121,26 +121,26 @@ class TrainingStage(ABC):
 
     @abstractmethod
     def _get_module(self) -> nn.Module:
-        """Return the module to train."""
+        """Return the torch module that this stage trains."""
 
     @abstractmethod
     def _yield_losses(self, rows: np.ndarray) -> Iterator[Tensor]:
-        """Yield each portion's part () of the mean loss of a batch; portions are computed lazily."""
+        """Yield the loss of each portion of a batch, as its part of the mean loss; portions are computed lazily."""
 
     @abstractmethod
     def _end_epoch(self, epoch: int) -> None:
-        """Complete an epoch after its last batch."""
+        """Finish an epoch after its last batch: log it, and validate where the stage does so."""
 
     @abstractmethod
     def _collect_state(self) -> dict[str, Tensors]:
-        """Return the tensors of a checkpoint, except random states and moments of AdamW."""
+        """Return the stage's tensors for a checkpoint, except random states and AdamW's moments."""
 
     @abstractmethod
     def _restore_state(self, groups: Mapping[str, Tensors]) -> None:
-        """Restore the tensors that `_collect_state` returned."""
+        """Restore the stage's tensors from a checkpoint, as `_collect_state` returned them."""
 
     def _collect_fields(self) -> Row:
-        """Return additional fields for every row of the history."""
+        """Return fields, such as learned numbers, that are added to every row of the training history."""
         return {}
 
     def _start_or_resume(self) -> None:
@@ -246,7 +246,7 @@ def _run_backward(loss: Tensor) -> float:
 def compute_lr_factor(
     step: int, *, steps: int, warmup: float, schedule: Literal["cosine", "linear", "constant"]
 ) -> float:
-    """Return the factor on the learning rate for update number `step` (from 0) of `steps` updates.
+    """Return the learning-rate factor of an update: warm-up, then a cosine, linear or constant schedule.
 
     With w = round(warmup * steps) warm-up updates it is (step + 1) / (w + 1) for step < w. After them, with the
     progress t = (step - w) / (steps - w): cosine (1 + cos(pi t)) / 2, linear 1 - t, constant 1. Update w has factor 1;
