@@ -1,4 +1,4 @@
-"""The reader that all pages share; Streamlit's caches keep its results for all visitors."""
+"""The reader of runs and data sets that all dashboard pages share, cached by Streamlit for all visitors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class StreamlitMemo(Memo):
-    """Memo with one Streamlit cache per reading; keys are digests, so typed text is never part of a key."""
+    """A cache of reader results with one Streamlit cache per method; keys are digests, so no typed text is in a key."""
 
     shared = True
 
@@ -41,7 +41,7 @@ class StreamlitMemo(Memo):
         self.caches: dict[str, Cache] = {}
 
     def get_or_read(self, how: CachePolicy, key: Callable[[], Key], read: Callable[[], Found]) -> Found:
-        """Return the result that is kept under a key, or read it now."""
+        """Return the result that is cached under a key, or call `read` and cache its result."""
         digest = hashlib.sha256(repr(key()).encode("utf-8", "surrogatepass")).hexdigest()
         cached = self.caches.get(how.name) or self.caches.setdefault(how.name, _make_cache(how))
         return cast(Found, cached(digest, read))
@@ -49,7 +49,7 @@ class StreamlitMemo(Memo):
 
 def _make_cache(how: CachePolicy) -> Cache:
     def read_uncached(key: str, _read: Callable[[], Any]) -> Any:
-        """Read the result of a key that is not cached."""
+        """Compute the result of a reader method whose key is not in Streamlit's cache."""
         return _read()
 
     read_uncached.__qualname__ = how.name  # Streamlit tells caches apart by it
@@ -59,7 +59,7 @@ def _make_cache(how: CachePolicy) -> Cache:
 
 
 class PageReader(Reader):
-    """Reader of the pages that also caches drawn figures, details of rows and tags found by a thread."""
+    """The reader of the dashboard pages, which also caches drawn figures, details of rows and error tags."""
 
     def _make_drawing_key(self, figure: Figure[Any], source: Source, look: Look) -> Key:
         files, runs = (RECORD, HISTORY, WEIGHTS, PREDICTIONS, TAGS), [source.record, *source.others]
@@ -68,7 +68,7 @@ class PageReader(Reader):
 
     @cache_result(256, _make_drawing_key)
     def draw_figure(self, figure: Figure[Shape], source: Source, look: Look) -> tuple[Shape, Drawing]:
-        """Draw a figure of one run; return its shape and drawing. NotAvailable: the run has nothing of the kind."""
+        """Draw a figure of one run; return its data and its drawing. NotAvailable: the run lacks that data."""
         shape = figure.read_data(source)
         drawing = figure.draw(shape, look)
         return shape, SerializedChart(drawing) if isinstance(drawing, go.Figure) else drawing
@@ -79,14 +79,14 @@ class PageReader(Reader):
 
     @cache_result(64, _make_details_key)
     def read_details(self, shown: RowSelection, keys: Sequence[str]) -> dict[str, Detail]:
-        """Return the words of rows with their pushes, and the nearest training texts; RunDamaged: no model."""
+        """Return word attributions and nearest training texts of some rows; RunDamaged: the model cannot be read."""
         from dashboard.figures.error_list import read_details
 
         run = shown.table.record.run
         return read_details(self.load_model(run) if self.has_weights(run) else None, shown, keys)
 
     def find_tags(self, record: RunRecord, split: str, patience: float) -> bool:
-        """Find the tags of a split, waiting so many seconds; return whether all are there, or raise why not."""
+        """Find the error tags of a split in a thread; after `patience` seconds return whether all are found."""
         known = self.read_tagged_rows(record, split)
         if not known.whole:
             known.finding.start_and_wait(lambda tell: self._find_tags(known), patience)
@@ -96,7 +96,7 @@ class PageReader(Reader):
         record = known.table.record
 
         def prepare_tags() -> None:
-            """Prepare phrases, groups and nearest training texts."""
+            """Prepare the phrase index, row groups and nearest training texts that the error tags of a split need."""
             _ = known.table.phrases, known.groups
             pooled = None
             if self.has_weights(record.run) and "pooled" in list_capabilities(record.config.model):
@@ -120,12 +120,12 @@ data = PageReader(memo=StreamlitMemo())
 
 @st.cache_resource
 def freeze_once() -> None:
-    """Exclude everything imported so far from garbage collection, which makes full collections short."""
+    """Exclude all objects that exist so far from garbage collection, which makes full collections short."""
     gc.collect()
     gc.freeze()
 
 
 @st.cache_resource
 def recover_runs_once() -> None:
-    """Find waiting and dead runs again after a restart of the server."""
+    """Recover waiting and interrupted training runs, once after a restart of the server."""
     training_jobs.recover_runs(data.store())

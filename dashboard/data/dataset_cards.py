@@ -1,4 +1,4 @@
-"""Data cards, which are stored on disk next to the runs."""
+"""Data cards (counts of words, lengths and repeated texts of a data set), stored on disk next to the runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AT_ONCE = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class DataCard(Analysis[dict[str, Any]]):
-    """The data card without the yardsticks."""
+    """A background analysis that computes the data card of a data set, without its baseline scores."""
 
     data: Dataset = field(repr=False)
     text: TextConfig
@@ -44,33 +44,33 @@ class DataCard(Analysis[dict[str, Any]]):
 
     @classmethod
     def from_dataset(cls, data: Dataset, text: TextConfig) -> DataCard:
-        """Return the card of data that are read in this way."""
+        """Return the data card analysis of a data set that is tokenised with certain text settings."""
         made = {"version": core.__version__, "yardstick": VERSION}
         key = hash_value({**made, "data": data.fingerprint, "classes": data.classes, "text": text})
         return cls(access.get_library_folder() / "cards", f"card-{key}", RunStore(), data, text)
 
     @property
     def shape(self) -> Any:
-        """Return the type of a card."""
+        """Return the schema type that a stored data card is validated with."""
         return labelled.card.Card
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Return the command that computes it, for named data."""
+        """Return the arguments of the `sentiscope` command that computes the data card of a data set."""
         return "data", "card", "--no-yardstick", "--", self.data.name
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """Count words, lengths and repeats of the data."""
+        """Count words, text lengths and repeated texts of a data set for its data card."""
         return labelled.card.build_card(self.data, self.text)
 
 
 def is_quick(data: Dataset) -> bool:
-    """Return whether the card of a data set takes only a few seconds."""
+    """Return whether a data set is small enough for its data card to take only a few seconds."""
     return sum(int(rows["text"].str.len().sum()) for rows in data.splits.values()) <= AT_ONCE
 
 
 def get_counts(config: RunConfig) -> Counts | None:
-    """Return the counts of a run's data; None where this server does not hold them in memory."""
+    """Return row, class and token counts of a run's data set; None if the server does not hold the data in memory."""
     held = reader.get_loaded_dataset(replace(config.data, limit=0, examples=""))
     if held is None:
         return None

@@ -1,4 +1,4 @@
-"""Everything that figures and pages read, each reading declared once; independent of Streamlit.
+"""A reader that loads and caches everything that figures and pages show; independent of Streamlit.
 
 A `Reader` has a store and a memory. The command line's keeps nothing; that of the dashboard (`dashboard.data`) keeps
 what was read for all visitors until a file that it depends on changes.
@@ -11,4 +11,4 @@ from dashboard.reader.errors import ErrorReader
 
 
 class Reader(ErrorReader, DatasetReader):
-    """The reader of runs and data sets for figures and pages."""
+    """A reader of runs, models and data sets, for figures and pages."""

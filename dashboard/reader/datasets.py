@@ -1,4 +1,4 @@
-"""Readings of data sets, their tokenizers, and files before they become a data set."""
+"""Cached reading of data sets and their tokenizers, and inspection of data files before they are imported."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ _held: WeakValueDictionary[tuple[DataConfig, str], Dataset] = WeakValueDictionar
 
 
 class DatasetReader(RunReader):
-    """Reader of data sets; DataError or InputError: they cannot be used."""
+    """A reader of data sets; DataError or InputError if a data set cannot be used."""
 
     @cache_result(4, lambda self, config: (config, _read_folder_version(config.name)))
     def load_dataset(self, config: DataConfig) -> Dataset:
-        """Load a data set, once for all visitors; NotAvailable: it cannot be read here."""
+        """Load a data set, once for all visitors; NotAvailable if it cannot be read on this machine."""
         _held[config, _read_folder_version(config.name)] = found = labelled.load.load_dataset(config)
         return found
 
     def get_loaded_dataset(self, config: DataConfig) -> Dataset | None:
-        """Return a data set that is still in memory; None otherwise, and nothing is read."""
+        """Return a data set if it is still in memory, without reading any file; None otherwise."""
         return _held.get((config, _read_folder_version(config.name)))
 
     @cache_result(16, lambda self, data: (data.fingerprint, data.classes), spinner="Comparing the splits")
     def compare_splits(self, data: Dataset) -> list[dict[str, Any]]:
-        """Compare validation and test with training (`core.evaluation.split_differences`)."""
+        """Compare the texts and labels of validation and test with training (`core.evaluation.split_differences`)."""
         return evaluation.split_differences.compare_dataset(data)
 
     def _make_data_key(self, record: RunRecord, split: str) -> Key:
@@ -53,7 +53,7 @@ class DatasetReader(RunReader):
 
     @cache_result(64, _make_data_key, spinner="Comparing with training")
     def compare_split(self, record: RunRecord, split: str) -> dict[str, Any] | None:
-        """Compare a split of a run's data with training; None: the data are not here."""
+        """Compare a split of a run's data with its training split; None if the data set is not on this machine."""
         try:
             return runs.data_shift.compare_run_split(record, split)
         except NotAvailable:
@@ -66,12 +66,12 @@ class DatasetReader(RunReader):
 
     @cache_result(64, _make_lineage_key, spinner="Counting the rows that were learned", copied=True)
     def describe_removed_rows(self, config: RunConfig) -> tuple[str, ...]:
-        """Say which rows of validation and test a training would leave out, as its parents learned from them."""
+        """Describe validation and test rows that a training run would leave out: its parent runs learned them."""
         return runs.lineage.describe_removed(self.store(), config)
 
     @cache_result(8, lambda self, data, text: (data.fingerprint, text))
     def fit_tokenizer(self, data: Dataset, text: TextConfig) -> Tokenizer:
-        """Return the tokenizer that a training run on this data would fit."""
+        """Return the tokenizer that a training run would fit on this data set."""
         from core.text.tokenizer_factory import fit_tokenizer
 
         return fit_tokenizer(data.splits["train"]["text"].tolist(), text)
@@ -81,7 +81,7 @@ class DatasetReader(RunReader):
 
     @cache_result(32, _make_upload_key, copied=True)
     def inspect_upload(self, name: str, content: bytes, config: DataConfig) -> FileReport:
-        """Inspect an uploaded file before it is stored; the name in `config` is not used."""
+        """Inspect an uploaded data file before it is stored, read with the settings of `config`, name ignored."""
         with tempfile.TemporaryDirectory(prefix="sentiscope-") as folder:
             path = Path(folder) / uploads.make_safe_name(name)
             path.write_bytes(content)
@@ -89,7 +89,7 @@ class DatasetReader(RunReader):
 
     @cache_result(32, lambda self, path, config: (path, get_file_version(path), config), copied=True)
     def inspect_path(self, path: Path, config: DataConfig) -> FileReport:
-        """Inspect a file of this machine; arguments as `inspect_upload`."""
+        """Inspect a data file on this machine; `config` as for `inspect_upload`."""
         return _inspect_file(path, config)
 
     def _make_labels_key(self, record: RunRecord, name: str, *asked: object) -> Key:
@@ -100,7 +100,7 @@ class DatasetReader(RunReader):
     def match_labels(
         self, record: RunRecord, name: str, split: str, settings: tuple[tuple[str, Any], ...]
     ) -> DatasetLabels:
-        """Return the labels of other data, read with `settings`, and the class of a run that each would mean."""
+        """Return the labels of another data set, read with `settings`, and the run's class that each maps to."""
         return runs.evaluation_data.list_labels(
             record, runs.evaluation_data.DataRequest(name, split, settings=dict(settings))
         )
@@ -111,7 +111,7 @@ def _inspect_file(path: Path, config: DataConfig) -> FileReport:
 
 
 def _read_folder_version(name: str) -> str:
-    """Return a text that changes when a file of a named data set, folder or file does."""
+    """Return a cache key that changes when a file of a data set changes, given its name, folder or file."""
     path = labelled.availability.find_local_folder(name) or Path(name).expanduser()
     if not path.is_dir():
         return get_file_version(path)

@@ -1,4 +1,4 @@
-"""Readings of a split's sentences: rows with tags, selections, annotations and saved slices."""
+"""Cached reading of a split's predictions for error analysis: error tags, selected rows, annotations and slices."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NOTICED = 10
 
 @dataclass(frozen=True)
 class DropoutStatus:
-    """Files of a run's uncertainty under dropout, or why it cannot be measured."""
+    """The stored MC-dropout uncertainty of a run, or the reason why it cannot be measured."""
 
     why: str
     """Why nothing can; empty: it can."""
@@ -42,13 +42,13 @@ class DropoutStatus:
 
 
 class ErrorReader(ModelReader):
-    """Reader of rows, selections, codes and slices of splits.
+    """A reader of predictions, selected rows, annotation codes and saved slices of splits.
 
     RunDamaged where the predictions, or what was kept, cannot be read. `author` sees some of the codes; None: all.
     """
 
     def make_tags_key(self, record: RunRecord, split: str) -> Key:
-        """Return the versions that the tagged rows of a split depend on: predictions, model, other sources of tags."""
+        """Return the cache key of a split's error tags: versions of predictions, weights and other sources."""
         about = self.make_split_key(record, split, WEIGHTS)
         if not about[2]:  # no predictions: whoever reads the rows says why
             return about
@@ -57,7 +57,7 @@ class ErrorReader(ModelReader):
 
     @cache_result(8, make_tags_key)
     def read_tagged_rows(self, record: RunRecord, split: str) -> SplitFacts:
-        """Return the rows of a split with their tags, as far as these have been found."""
+        """Return the rows of a split with the error tags that have been found so far."""
         from dashboard.figures.row_selection import make_facts
 
         return make_facts(self.store(), record, split)
@@ -71,27 +71,27 @@ class ErrorReader(ModelReader):
         )
 
     def list_other_models(self, record: RunRecord, split: str) -> list[str]:
-        """List the finished runs of other models that were evaluated on the same rows, the best first."""
+        """List the finished runs of other models that were evaluated on the same rows as a run, best first."""
         return error_analysis.tags.select_models(
             record, error_analysis.tags.find_peers(self.store(), record, split, self.list_runs()), split
         )
 
     @cache_result(32, lambda self, record, split: self.make_split_key(record, split, WEIGHTS))
     def check_dropout(self, record: RunRecord, split: str) -> DropoutStatus:
-        """Return whether a run can be evaluated with dropout on, and the files of that result."""
+        """Return whether a run can be evaluated with dropout on, and the files of the MC-dropout result."""
         why = error_analysis.mc_dropout.explain_unavailable(self.store(), record)
         return DropoutStatus(
             why, None if why else error_analysis.mc_dropout.DropoutUncertainty.from_run(self.store(), record, split)
         )
 
     def read_table(self, record: RunRecord, split: str) -> PredictionTable:
-        """Return the predictions of a split."""
+        """Return the table of predictions of a split."""
         return self.read_tagged_rows(record, split).table
 
     def select_tagged_rows(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
     ) -> RowSelection:
-        """Return the rows of a split that a link selects, with all tags if no visitor waits.
+        """Return the rows of a split that a link selects; finds all error tags first unless visitors share this reader.
 
         `against` is another run for the tag of different answers. InputError: a rule is not understood, or the
         sentences are not kept any more; StorageError: codes cannot be read.
@@ -107,11 +107,11 @@ class ErrorReader(ModelReader):
         return apply_query(known.add_peer_run(against), select, self.store(), seen)
 
     def open_codebook(self, record: RunRecord) -> Codes:
-        """Return the codebook of a run's data set and its annotations; every access reads the disk."""
+        """Return the codebook and annotations of a run's data set; each access reads the disk."""
         return error_analysis.codebook.Codes(self.store().folder, error_analysis.codebook.get_data_name(record))
 
     def read_annotations(self, record: RunRecord, author: str | None = None) -> Annotations:
-        """Return the annotations of the rows of a run's data that an author may see; None: all."""
+        """Return the annotations of a run's data set that `author` may see; None: all annotations."""
         codes = self.open_codebook(record)
         return self._read_annotations(codes, codes.version, author)
 
@@ -124,14 +124,14 @@ class ErrorReader(ModelReader):
         )
 
     def read_visible_codes(self, record: RunRecord, author: str | None) -> Annotations:
-        """Return the visible annotations; none if they cannot be read, which the page Errors reports."""
+        """Return the annotations that `author` may see; none if their file cannot be read (the Errors page says so)."""
         try:
             return self.read_annotations(record, author)
         except StorageError:
             return error_analysis.row_annotations.NOTHING
 
     def read_codes_version(self, run: str) -> str:
-        """Return a text that changes with the codes, draws and slices of a run's data."""
+        """Return a cache key that changes with the annotation codes, samples and slices of a run's data set."""
         record = self.store().read(run)
         return f"{self.open_codebook(record).version} {error_analysis.slices.get_version(self.store(), record)}"
 
@@ -140,7 +140,7 @@ class ErrorReader(ModelReader):
 
     @cache_result(16, _make_rows_key)
     def find_common_training(self, shown: RowSelection) -> SharedNeighbors:
-        """Return the training sentences nearest to selected ones in the space of the head; NotAvailable: none here."""
+        """Return the training sentences nearest to selected rows in the space of the head; NotAvailable: none."""
         table = shown.table
         space = self.read_space(
             table.record, self.get_map_files(table.record.run, table.split, ProjectionConfig("pca"))
@@ -154,23 +154,23 @@ class ErrorReader(ModelReader):
 
     @cache_result(32, _make_slices_key)
     def list_slices(self, record: RunRecord) -> list[Slice]:
-        """Return the saved slices of the data of a run, by name."""
+        """Return the saved slices (named selections of rows) of a run's data set."""
         return error_analysis.slices.read_slices(self.store(), record)
 
     def read_slices_version(self, record: RunRecord) -> str:
-        """Return a text that changes with the slices of a run's data, and with the codes that they ask for."""
+        """Return a cache key that changes with the slices of a run's data set and annotation codes they use."""
         coded = any(each.uses_codes for each in self.list_slices(record))
         return error_analysis.slices.get_version(self.store(), record) + (
             self.open_codebook(record).version if coded else ""
         )
 
     def measure_slices(self, record: RunRecord, split: str, author: str | None = None) -> list[dict[str, Any]]:
-        """Measure the saved slices of the data of a run on a split."""
+        """Compute a run's metrics on each saved slice (named selection of rows) of a split."""
         known = functools.cache(lambda: self.read_tagged_rows(record, split))
         return [self._measure_slice(known, record, split, one, author) for one in self.list_slices(record)]
 
     def measure_split(self, record: RunRecord, split: str) -> dict[str, Any]:
-        """Measure all sentences of a split as if they were a slice."""
+        """Compute a run's metrics on all sentences of a split, in the form of a slice's metrics."""
         return self._measure_slice(
             lambda: self.read_tagged_rows(record, split), record, split, error_analysis.slices.WHOLE, None
         )
@@ -188,7 +188,7 @@ class ErrorReader(ModelReader):
         return error_analysis.slices.report_slice(self.store(), there.table, there.tagged, one, seen)
 
     def add_slices(self, sides: ComparisonData, author: str | None = None) -> ComparisonData:
-        """Add the rows of each saved slice to compared runs; InputError: no slice can compare them."""
+        """Add the rows of each saved slice to a comparison of runs; InputError if no slice can be compared."""
         record = sides.sides[0].model.records[0]
         kept = self.list_slices(record)
         return error_analysis.slices.add_slices(
@@ -201,7 +201,7 @@ class ErrorReader(ModelReader):
 
     @cache_result(32, _make_group_key)
     def read_picked(self, digest: str) -> PickedRows:
-        """Return sentences that were picked one by one; InputError: they are no longer stored."""
+        """Return a stored selection of sentences that a person picked one by one; InputError: no longer stored."""
         return error_analysis.selection.read_picked(self.store(), digest)
 
     def _make_selection_key(self, record: RunRecord, selection: Selection, split: str, author: str | None) -> Key:
@@ -212,13 +212,13 @@ class ErrorReader(ModelReader):
     def select_rows(
         self, record: RunRecord, selection: Selection, split: str, author: str | None = None
     ) -> SelectedRows:
-        """Return the selected rows of a split; raises as `select_tagged_rows`."""
+        """Return the rows of a split that match a parsed selection; raises as `select_tagged_rows`."""
         known = self.read_tagged_rows(record, split)
         seen = self.read_annotations(record, author) if _has_code_rules(selection.rules) else None
         return error_analysis.selection.select_rows(selection, known.table, known.tagged, self.store(), seen)
 
     def read_result(self, analysis: type[SplitAnalysis[Found]], record: RunRecord, split: str) -> Found | None:
-        """Return the result of an analysis of a split; None: it has not been computed."""
+        """Return the stored result of an analysis of a split; None if it has not been computed."""
         return self._read_result(analysis.from_run(self.store(), record, split))
 
     @cache_result(16, lambda self, files: (files, get_file_version(files.get_path("json"))))

@@ -1,4 +1,4 @@
-"""Caching of readings: each reading declares its rule, and the memo of its reader applies it."""
+"""Caching of reader methods: each method declares a caching rule, and the reader's cache applies it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TELL = "tell"
 
 @dataclass(frozen=True)
 class CachePolicy:
-    """The caching rule of one reading."""
+    """The caching rule of one reader method: number of results, lifetime, and whether each caller gets a copy."""
 
     name: str
     entries: int
@@ -34,31 +34,31 @@ class CachePolicy:
 
 
 class Memo:
-    """The cache of a reader; this one keeps nothing, so every reading reads the disk."""
+    """The cache of a reader; this default stores nothing, so that every call reads the disk."""
 
     shared = False
     """Whether many visitors read at once and none should wait for long."""
 
     def get_or_read(self, how: CachePolicy, key: Callable[[], Key], read: Callable[[], Found]) -> Found:
-        """Return the cached result of a key, or read it now."""
+        """Return the result that is cached under a key, or call `read` to compute it."""
         return read()
 
 
 def cache_result(
     entries: int, key: Callable[..., Key], *, spinner: str = "", copied: bool = False, seconds: float | None = None
 ) -> Callable[[Reading[Given, Found]], Reading[Given, Found]]:
-    """Cache a reading in the memo of its object by a rule (`CachePolicy`); `key` takes its arguments without `tell`."""
+    """Return a decorator that caches a reader method; `key` is called with the method's arguments except `tell`."""
 
     def wrap_method(read: Reading[Given, Found]) -> Reading[Given, Found]:
-        """Wrap a reading."""
+        """Wrap a reader method so that its results are cached."""
         how, signature = CachePolicy(read.__name__, entries, spinner, copied, seconds), inspect.signature(read)
 
         @functools.wraps(read)
         def read_cached(self: Any, /, *args: Given.args, **kwargs: Given.kwargs) -> Found:
-            """Return the cached result, or read it."""
+            """Return the cached result of a reader method, or call the method."""
 
             def make_key() -> Key:
-                """Build the key from the arguments."""
+                """Build the cache key of a call from the arguments of the reader method."""
                 asked = signature.bind(self, *args, **kwargs)
                 asked.apply_defaults()
                 asked.arguments.pop(TELL, None)

@@ -1,4 +1,4 @@
-"""Readings of loaded models: predictions, attributions, ablations, λ curves and counterfactuals of texts."""
+"""Cached use of loaded models: predictions, attributions, ablations, λ curves and counterfactuals of texts."""
 
 from __future__ import annotations
 
@@ -54,24 +54,24 @@ Wanted = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """Model computations that a page waits for; a thread runs them once for all visitors."""
+    """A request for slow model computations that a page waits for; one thread runs them for all visitors."""
 
     wanted: tuple[Wanted, ...]
     known: BackgroundThread[Any]
     steps: Callable[[OnProgress], Iterator[Any]]
 
     def wait(self, patience: float | None = None) -> BackgroundThread[Any]:
-        """Start the computations if needed and wait up to `patience` seconds; None: until they end."""
+        """Start the requested model computations if needed and wait up to `patience` seconds; None: until they end."""
         self.known.start_and_wait(self.steps, patience)
         return self.known
 
 
 class ModelReader(RunReader):
-    """Reader of models; RunDamaged: weights or tokenizer cannot be read, InputError: it cannot be asked so."""
+    """A reader of models; RunDamaged if weights or tokenizer cannot be read, InputError if a request does not fit."""
 
     @cache_result(6, RunReader.make_model_key, spinner="Loading the model")
     def load_model(self, run: str, *, tags: bool = False) -> LoadedRun:
-        """Load a model that all visitors share and nothing changes; interventions are arguments."""
+        """Load a run's model once for all visitors; nothing changes it, since interventions are passed as arguments."""
         import torch
 
         if self.memo.shared:
@@ -79,25 +79,25 @@ class ModelReader(RunReader):
         return run_files.load.load_run(self.store(), run, tags=tags)
 
     def tag_words(self, record: RunRecord, text: str) -> TaggedText:
-        """Tag each word of a text."""
+        """Predict a tag for each word of a text with the model of a run."""
         loaded = self.load_model(record.run, tags=True)
         return run_files.word_tagging.tag_texts(loaded.model, loaded.tokenizer, [text], record.classes)[0]
 
     @cache_result(48, RunReader.make_model_key)
     def inspect_text(self, run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:
-        """Read one text with a model, as trained or with changes; return its predictions and internals."""
+        """Run a model on one text, as trained or with model edits; return its predictions and internals."""
         return self.load_model(run).inspect(text, edits.to_intervention(), unmixed=edits.unmixed)
 
     @cache_result(24, RunReader.make_model_key)
     def predict_passages(self, run: str, text: str, words: int) -> PassagePredictions:
-        """Predict a text passage by passage."""
+        """Predict a long text passage by passage, with `words` words per passage."""
         return self.load_model(run).predict_by_passage([text], words)
 
     @cache_result(24, RunReader.make_model_key)
     def trace_steps(
         self, run: str, text: str, layer: int | None, head: int | None, component: int | None, edits: Edits = UNCHANGED
     ) -> ForwardStages:
-        """Return the forward pass as stages; layer and head from 1, component from 0; NotAvailable: no token."""
+        """Return the forward pass of a text as stages; layer, head from 1, component from 0; NotAvailable: no token."""
         loaded = self.load_model(run)
         return loaded.trace_steps(text, layer, head, component, edits.to_intervention(), unmixed=edits.unmixed)
 
@@ -105,7 +105,7 @@ class ModelReader(RunReader):
     def pushed(
         self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = ignore_progress
     ) -> AttributedWords:
-        """Return the effect of each word on the log-odds of a class, as the run was trained or with changes."""
+        """Return the effect of deleting each word on the log-odds of a class, for the model as trained or as edited."""
         from core.text.word_spans import compute_shares
         from dashboard.figures.heatmap_table import AttributedWords
 
@@ -121,7 +121,7 @@ class ModelReader(RunReader):
     def parts(
         self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = ignore_progress
     ) -> AblationEffects:
-        """Return the effect of each part of the model on the log-odds of a class, as trained or besides changes."""
+        """Return the ablation effect of each model part on the log-odds of a class, as trained or as edited."""
         return (
             self.load_model(run)
             .copy_with_progress(tell)
@@ -132,7 +132,7 @@ class ModelReader(RunReader):
     def lambdas(
         self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = ignore_progress
     ) -> LambdaCurves:
-        """Return the effect of each λ on the log-odds of a class, all else as trained or as changed."""
+        """Return the log-odds of a class as a function of each λ, for the model as trained or as edited."""
         return (
             self.load_model(run)
             .copy_with_progress(tell)
@@ -143,19 +143,19 @@ class ModelReader(RunReader):
     def patches(
         self, run: str, text: str, donor: str, target: str, edits: Edits, tell: OnProgress = ignore_progress
     ) -> Patches:
-        """Patch activations of a donor with as many tokens into a text, one place at a time; return the effects."""
+        """Return the effect of patching each activation of an equally long donor text into a text, in turn."""
         loaded = self.load_model(run).copy_with_progress(tell)
         return loaded.patch(text, donor, target, edits.to_intervention(), unmixed=edits.unmixed)
 
     def each_method(
         self, run: str, text: str, target: str, edits: Edits, named: Sequence[str], tell: OnProgress = ignore_progress
     ) -> Iterator[Methods]:
-        """Yield the effect of each word by these methods, one method more with each step."""
+        """Yield the attributions of a text's words by the named methods, with one method more at each step."""
         loaded = self.load_model(run).copy_with_progress(tell)
         return loaded.compare_methods(text, target, edits.to_intervention(), unmixed=edits.unmixed, named=named)
 
     def compare_methods(self, run: str, text: str, target: str, edits: Edits, named: Sequence[str]) -> Methods:
-        """Return the effect of each word by these methods, as far as they can explain the model."""
+        """Return the attributions of a text's words by all named methods that can explain the model."""
         known = self.request_all(("each_method", run, text, target, edits, tuple(named))).wait()
         assert known.found is not None  # the page shows what was stopped by itself
         found: Methods = known.found
@@ -165,14 +165,14 @@ class ModelReader(RunReader):
     def reach(
         self, run: str, steps: Sequence[FilledTemplate], target: str, tell: OnProgress = ignore_progress
     ) -> TemplatePredictions:
-        """Predict a template with more and more words put in."""
+        """Predict a sentence template that is filled with more and more words."""
         return self.load_model(run).copy_with_progress(tell).predict_template(tuple(steps), target)
 
     def request_all(self, *wanted: Wanted) -> ModelRequest:
-        """Request several computations, which run one after the other."""
+        """Request several model computations, to run one after the other in one thread."""
 
         def run_steps(tell: OnProgress) -> Iterator[Any]:
-            """Yield the results in order."""
+            """Yield the results of the requested model computations in order."""
             for name, *about in wanted:
                 tell(name, None)
                 found = getattr(self, name)(*about, tell=tell)
@@ -185,7 +185,7 @@ class ModelReader(RunReader):
         return BackgroundThread()
 
     def read_faithfulness(self, record: RunRecord) -> Belief | None:
-        """Return the faithfulness of a run's explanations; None: it is not measured, or cannot be read."""
+        """Return the faithfulness of a run's explanations; None if it was not measured or cannot be read."""
         store = self.store()
         with contextlib.suppress(RunDamaged):
             folders = (
@@ -200,14 +200,14 @@ class ModelReader(RunReader):
         return None
 
     def search_counterfactual(self, run: str, text: str, target: str, edits: Edits) -> Iterator[Search]:
-        """Search for the smallest change of a text that changes its prediction; each iteration is one step."""
+        """Search for the smallest change of a text that changes its prediction; yield the search after each step."""
         return self.load_model(run).find_counterfactual(
             text, target, intervene=edits.to_intervention(), unmixed=edits.unmixed
         )
 
     @cache_result(8, lambda self, file: (file, get_file_version(Path(file)) if file else ""))
     def read_suite(self, file: str) -> Suite:
-        """Read the suite of a file, or ours where none is named; DataError: it cannot be read."""
+        """Read a behavioural test suite from a file, the built-in one if `file` is empty; DataError: unreadable."""
         return behavioral_tests.suite_reader.read_suite(file)
 
     def _make_suite_key(self, run: str, asked: Suite, sides: Mapping[str, str]) -> Key:
@@ -215,16 +215,16 @@ class ModelReader(RunReader):
 
     @cache_result(32, _make_suite_key)
     def make_suite_job(self, run: str, asked: Suite, sides: Mapping[str, str]) -> SuiteAnswers:
-        """Return the job of asking a run a suite; `sides` by class, where a person says what it means."""
+        """Return the job that predicts a test suite with a run; `sides` maps classes to a polarity set by the user."""
         return SuiteAnswers.from_suite(self.store(), run, asked, dict(sides))
 
     @cache_result(32, _make_suite_key, spinner="Asking the model")
     def judge_suite(self, run: str, asked: Suite, sides: Mapping[str, str]) -> SuiteResult:
-        """Return the judged answers of a run to a suite, which are computed if they are not stored."""
+        """Return a run's judged predictions on a behavioural test suite; computes them if they are not stored."""
         return self.make_suite_job(run, asked, sides).judge()
 
     def judge_default_suite(self, record: RunRecord) -> SuiteResult:
-        """Return the answers of a run to the suite that comes with Sentiscope; NotAvailable: it has not been asked."""
+        """Return a run's stored results on the built-in behavioural test suite; NotAvailable if it was not tested."""
         try:
             asked = SuiteAnswers.from_suite(
                 self.store(), record.run, behavioral_tests.suite_reader.load_builtin_suite()
@@ -236,11 +236,11 @@ class ModelReader(RunReader):
             raise NotAvailable(str(error)) from error
 
     def list_examples(self) -> list[CounterExample]:
-        """List the class's counter-examples, the last first; every call reads the disk."""
+        """List the counter-examples that people have submitted, newest first; every call reads the disk."""
         return error_analysis.counter_examples.read_examples(self.store().folder)
 
     def predict_examples(self, run: str, rows: Sequence[CounterExample]) -> list[ExamplePrediction]:
-        """Predict counter-examples with a run; NotAvailable: it has no weights."""
+        """Predict counter-examples with the model of a run; NotAvailable if the run has no weights."""
         if not self.has_weights(run):
             raise NotAvailable("it has no weights, so no sentence can be read")
         return self._predict_examples(run, rows)
@@ -252,7 +252,7 @@ class ModelReader(RunReader):
         return error_analysis.counter_examples.predict_examples(self.load_model(run), rows)
 
     def list_embedded_splits(self, run: str) -> list[str]:
-        """List the evaluated splits whose embeddings are kept."""
+        """List the evaluated splits of a run whose embeddings are stored."""
         folder = self.store().get_path(run) / EVALUATION
         return [split for split in self.list_splits(run) if (folder / split / EMBEDDINGS).is_file()]
 
@@ -260,7 +260,7 @@ class ModelReader(RunReader):
         256, lambda self, run, *asked: (self.make_key(run, asked[0], EMBEDDINGS, PREDICTIONS), asked), copied=True
     )
     def get_map_files(self, run: str, split: str, config: ProjectionConfig) -> MapFiles:
-        """Return the files of a map of this split, computed or not; InputError: the split has no embeddings."""
+        """Return the files of an embedding map of a split, even if not computed yet; InputError without embeddings."""
         return MapFiles.from_run(self.store(), run, split, config)
 
     def _make_map_key(self, record: RunRecord, files: MapFiles) -> Key:
@@ -272,7 +272,7 @@ class ModelReader(RunReader):
 
     @cache_result(16, _make_map_key)
     def read_projection(self, record: RunRecord, files: MapFiles) -> Projection | None:
-        """Return a PCA map at once, any other only if it has been computed; InputError: too few embeddings."""
+        """Return an embedding map: PCA is computed at once, others must be stored; InputError: too few embeddings."""
         if files.config.method != "pca":
             return files.read()
         with contextlib.suppress(NotAvailable):
@@ -281,27 +281,27 @@ class ModelReader(RunReader):
 
     @cache_result(4, _make_map_key)
     def read_space(self, record: RunRecord, files: MapFiles) -> Space:
-        """Return the vectors that a map is made from; NotAvailable: the layers of the model have not been read."""
+        """Return the vectors that an embedding map is made from; NotAvailable if the layers were not computed."""
         return files.read_space(record.classes)
 
     @cache_result(64, lambda self, run, split: self.make_key(run, split, PREDICTIONS, WEIGHTS, TOKENIZER), copied=True)
     def get_layer_files(self, run: str, split: str) -> LayerFiles:
-        """Return the files of a split's layers, computed or not; NotAvailable: the model has none, or no weights."""
+        """Return the files of a split's layer analysis, computed or not; NotAvailable: no layers or no weights."""
         return LayerFiles.from_run(self.store(), run, split)
 
     def read_separability(self, record: RunRecord, split: str) -> Layers | None:
-        """Return how separable the classes are at each stage of a model; None: unknown; raises as their files do."""
+        """Return how well each model stage separates the classes of a split; None if it was not computed."""
         return self.get_layer_files(record.run, split).read()
 
     @cache_result(
         128, lambda self, record, files, text: self.make_model_key(record.run, files.config.space, text), copied=True
     )
     def embed_text(self, record: RunRecord, files: MapFiles, text: str) -> Floats:
-        """Return the vector, (d,), of a typed text in the space of a map."""
+        """Return the vector (d,) of a typed text in the space of an embedding map."""
         return self.load_model(record.run).compute_vector(text, files.config.space)
 
     def place_text(self, record: RunRecord, files: MapFiles, made: Projection, text: str) -> Floats:
-        """Return the place of a typed text: exact for PCA, else among its nearest neighbours in the original space."""
+        """Return the position of a typed text in an embedding map: exact for PCA, else among its nearest neighbours."""
         asked, here = self.embed_text(record, files, text), self.read_space(record, files)
         if files.config.method == "pca":
             return fit_pca(here.vectors, files.config.dimensions).transform(asked[None])[0]
@@ -311,5 +311,5 @@ class ModelReader(RunReader):
         8, lambda self, record, split: self.make_split_key(record, split, EMBEDDINGS), spinner="Looking for groups"
     )
     def find_groups(self, record: RunRecord, split: str) -> tuple[PredictionTable, FoundGroups]:
-        """Return the groups of a split in embedding space, with its table; NotAvailable: no embeddings are kept."""
+        """Return a split's prediction table and its clusters in embedding space; NotAvailable: no embeddings."""
         return error_analysis.clusters.find_clusters(self.store(), record.run, split)

@@ -1,4 +1,4 @@
-"""Readings of runs on disk: training curves, predictions and costs, of one run or several."""
+"""Cached reading of runs on disk: training curves, predictions and costs, of one run or several."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _testing = threading.Lock()
 
 @dataclass
 class ModelTies:
-    """Groups of a board's models that tests cannot tell apart; empty until a first visitor has tested them."""
+    """The models of a leaderboard that significance tests cannot tell apart; empty until the tests have run."""
 
     groups: list[list[int]] | None = None
     """Places of the models that were measured; None before it has been tested."""
@@ -49,56 +49,56 @@ class ModelTies:
 
 
 class RunReader:
-    """Reader of the files of runs; RunDamaged: predictions cannot be read."""
+    """A reader of the files of runs; RunDamaged if predictions cannot be read."""
 
     def __init__(self, store: RunStore | None = None, memo: Memo | None = None) -> None:
-        """Read the runs of a store, by default the usual one, looked up at each call; without memo cache nothing."""
+        """Set up a reader for a store of runs (default: looked up at each call) and a cache (default: none)."""
         self._store, self.memo = store, memo or Memo()
 
     def store(self) -> RunStore:
-        """Return the store of the runs."""
+        """Return the store (folder on disk) from which the reader reads its runs."""
         return RunStore() if self._store is None else self._store
 
     def list_runs(self) -> list[RunRecord]:
-        """List all runs as they are on disk now, newest first."""
+        """List all runs that are on disk now, newest first."""
         return self.store().list()
 
     def list_loadable_runs(self) -> list[RunRecord]:
-        """List the runs whose models can be asked about whole texts, newest first."""
+        """List the runs whose models can predict whole texts, newest first."""
         return [record for record in self.list_runs() if record.task != "tokens" and self.has_weights(record.run)]
 
     def has_weights(self, run: str) -> bool:
-        """Return whether a run has weights, so that its model can be asked."""
+        """Return whether a run has stored weights, so that its model can predict."""
         return (self.store().get_path(run) / WEIGHTS).is_file()
 
     def has_checkpoint(self, run: str) -> bool:
-        """Return whether a training run that ended early can be resumed."""
+        """Return whether a run has a training checkpoint, so that a stopped training can be resumed."""
         return (self.store().get_path(run) / CHECKPOINT).is_dir()
 
     def list_splits(self, run: str) -> list[str]:
-        """List the splits with predictions, in the order train, validation, test, others."""
+        """List a run's splits that have predictions, in the order train, validation, test, others."""
         there = self.store().get_path(run) / EVALUATION
         found = [path.parent.name for name in (PREDICTIONS, TAGS) for path in there.glob(f"*/{name}")]
         return sorted(found, key=lambda split: (ORDER.get(split, 3), split))
 
     def explain_no_texts(self, record: RunRecord) -> str:
-        """Say why the texts of a run cannot be shown here, and what to do; empty: they can."""
+        """Explain why the texts of a run cannot be shown here, and what to do; empty if they can."""
         return explain_lacking_texts(self.store().get_path(record.run), record)
 
     def make_key(self, run: str, split: str, *names: str) -> Key:
-        """Return the folder of a run, one of its splits or none, and the versions of files of either."""
+        """Return a cache key from the versions of some files of a run, or of one of its splits."""
         return make_folder_key(self.store().get_path(run), split, *names)
 
     def make_split_key(self, record: RunRecord, split: str, *names: str) -> Key:
-        """Return the version of the predictions of a split, and of further files."""
+        """Return a cache key from the versions of a split's predictions and of further files."""
         return *self.make_key(record.run, split, PREDICTIONS, *names), record.classes
 
     def make_model_key(self, run: str, *asked: object) -> Key:
-        """Return the cache key of a request to a model: store, run, fingerprint of the weights, arguments."""
+        """Return the cache key of a model computation: store, run, hash of the weights, and arguments."""
         return str(self.store().get_path(run).parent), run, self.hash_weights(run), *asked
 
     def hash_weights(self, run: str) -> str:
-        """Return the fingerprint that a model's results are cached under; empty if the run has no weights."""
+        """Return the hash of a model's weights, used in cache keys; empty if the run has no weights."""
         path = self.store().get_path(run) / WEIGHTS
         # How it answers is known last, when the weights have long been read by somebody who could not wait.
         return f"{self._hash_file(path)} {self.store().read(run).answering}" if path.is_file() else ""
@@ -117,7 +117,7 @@ class RunReader:
 
     @cache_result(1024, _make_history_key)
     def read_curves(self, record: RunRecord) -> tuple[Curves, int]:
-        """Return the curves of a training so far, and the number of damaged lines that were left out."""
+        """Return the training curves of a run so far, and the number of damaged log lines that were skipped."""
         history, chosen, progress = self._read_history(record), record.config.training, record.progress
         steps, rows = int(progress.get("steps") or 0), int(progress.get("rows", {}).get("validation") or 0)
         metric = lines.choose_metric(chosen.metric, record.task, ordered=record.ordered)
@@ -125,7 +125,7 @@ class RunReader:
 
     @cache_result(64, _make_history_key)
     def read_learned_scalars(self, record: RunRecord) -> dict[str, list[NumberLine]]:
-        """Return the course of every learned number but lambda over training, by its sign."""
+        """Return the training history of every learned scalar except λ, as symbol → lines over epochs."""
         history, steps = self._read_history(record), int(record.progress.get("steps") or 0)
         return lines.build_number_lines(
             history, lines.compute_epoch_steps(history, record.config.training.epochs, steps)
@@ -133,26 +133,26 @@ class RunReader:
 
     @cache_result(64, _make_history_key)
     def read_head_lambdas(self, record: RunRecord) -> dict[Place, tuple[Line, ...]]:
-        """Return the lambda of each head over training, where heads have their own."""
+        """Return the λ of each attention head over training, for models whose heads have separate λ."""
         return lines.build_head_lines(self._read_history(record))
 
     def read_predictions(self, record: RunRecord, split: str) -> pd.DataFrame:
-        """Read the file with the predictions of a split."""
+        """Read the file with a run's predictions on a split."""
         return read_predictions(self.store().get_path(record.run) / EVALUATION / split / PREDICTIONS)
 
     @cache_result(16, make_split_key)
     def make_report(self, record: RunRecord, split: str) -> decisions.SplitPredictions:
-        """Return the answers of a run to a split."""
+        """Return a run's predictions and true labels on a split."""
         return decisions.parse_predictions(self.read_predictions(record, split), record.classes)
 
     @cache_result(8, make_split_key)
     def read_points(self, record: RunRecord, split: str) -> pd.DataFrame:
-        """Return a row for each text of a split, with its predictions."""
+        """Return a table with a row for each text of a split, with its predictions."""
         return decisions.build_points_table(self.read_predictions(record, split), record.classes)
 
     @cache_result(8, lambda self, record, split: self.make_key(record.run, split, TAGS))
     def read_tags(self, record: RunRecord, split: str) -> pd.DataFrame:
-        """Read the predicted word tags of a split (`core.runs.word_tagging`); NotAvailable: it has none."""
+        """Read the predicted word tags of a split (`core.runs.word_tagging`); NotAvailable if there are none."""
         return run_files.word_tagging.read_tags(self.store().get_path(record.run), split)
 
     def _make_sides_key(self, runs: Sequence[str], split: str, *asked: object) -> Key:
@@ -160,7 +160,7 @@ class RunReader:
 
     @cache_result(8, _make_sides_key)
     def align_predictions(self, runs: Sequence[str], split: str) -> ComparisonData:
-        """Return the predictions of several runs on the rows that all share; InputError: they share none."""
+        """Return the predictions of several runs on the rows that all runs share; InputError if there are none."""
         return run_files.comparison_data.read_comparison_data(self.store(), runs, split=split)
 
     @cache_result(64, _make_sides_key, spinner="Comparing the runs")
@@ -172,12 +172,12 @@ class RunReader:
         1024, lambda self, record: (*self.make_key(record.run, "", RECORD), costs.get_version(self.store(), record.run))
     )
     def read_efficiency(self, record: RunRecord) -> Efficiency:
-        """Return the costs of a run, as far as they are known on this machine."""
+        """Return the costs of a run (size, time, speed, memory), as far as they are known on this machine."""
         return costs.read_efficiency(self.store(), record)
 
     @cache_result(256, lambda self, record: self.make_key(record.run, TEST, METRICS), copied=True)
     def count_test_rows(self, record: RunRecord) -> int:
-        """Return the number of test texts that a run was measured on; 0 where it was not."""
+        """Return the number of test texts that a run was evaluated on; 0 if it was not."""
         try:
             found = json_store.read_tree(self.store().get_path(record.run) / EVALUATION / TEST / METRICS)
         except (FileNotFoundError, RunDamaged):
@@ -190,7 +190,7 @@ class RunReader:
 
     @cache_result(16, _make_records_key)
     def build_boards(self, records: Sequence[RunRecord], metric: str) -> list[Board]:
-        """Return every data set with its models, ordered by a metric."""
+        """Return a leaderboard for each data set, its models ordered by a metric."""
         from dashboard.figures.leaderboard import list_boards
 
         return list_boards(records, metric)
@@ -203,7 +203,7 @@ class RunReader:
     def draw_models_table(
         self, board: Board, groups: Sequence[Sequence[str]], ticked: Sequence[str], look: Look
     ) -> Component:
-        """Draw the table of a board's models, whose rows can be ticked and picked."""
+        """Draw the table of a leaderboard's models, with rows that can be ticked and selected."""
         from dashboard.figures.interval_drawing import build_component
         from dashboard.figures.leaderboard import build_models_table
 
@@ -221,11 +221,11 @@ class RunReader:
 
     @cache_result(64, _make_ties_key)
     def get_ties(self, board: Board) -> ModelTies:
-        """Return the ties of a board as far as they are known; `test_ties` computes them."""
+        """Return the groups of tied models on a leaderboard, as far as known; `test_ties` computes them."""
         return ModelTies()
 
     def test_ties(self, board: Board) -> None:
-        """Test every pair of a board's models, which takes seconds for many, and store the result in `get_ties`."""
+        """Test every pair of models on a leaderboard for significance, which may take seconds, and store the ties."""
         with _testing:
             found, models = self.get_ties(board), _list_runs(board)
             if found.groups is not None:
@@ -243,14 +243,14 @@ class RunReader:
     def build_sweep_table(
         self, plan: Plan, version: str, metrics: tuple[str, ...] = (), baseline: str = "", *, tests: bool = True
     ) -> dict[str, Any]:
-        """Return the table of a sweep; `version` changes when a member ends; InputError: no such baseline."""
+        """Return the result table of a sweep; `version` changes when a run of it ends; InputError: no such baseline."""
         store = self.store()
         plan = sweep.read(store, plan.name)
         return run_files.sweep_table.build_table(store, plan, metrics=metrics, baseline=baseline, tests=tests)
 
 
 def make_folder_key(folder: Path, split: str, *names: str) -> Key:
-    """Return a folder of a run, one of its splits or none, and the versions of files of either."""
+    """Return a cache key from a run folder and the versions of some files of the run or of one of its splits."""
     if not split:
         return str(folder), *(get_file_version(folder / name) for name in names)
     inside = f"{EVALUATION}/{split}"

@@ -1,1 +1,1 @@
-"""A run, a comparison or a coded session as one HTML file that opens without a network."""
+"""Reports: a run, a comparison or a coding session as one HTML file that opens without a network."""

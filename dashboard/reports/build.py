@@ -1,4 +1,4 @@
-"""Assembly of a report: its sections, the figures in each, and the HTML file.
+"""The assembly of a report as one HTML file, with its sections, figures and data.
 
 Data and plotly.js are packed into it, so that no text of theirs is read as markup; the policy allows only scripts with
 a listed digest, and no requests.
@@ -55,7 +55,7 @@ from dashboard.reports.report_sections import (
 
 @dataclass(frozen=True)
 class ReportContents:
-    """The contents of a report."""
+    """The contents of an HTML report: title, facts, sections, data and table of predictions."""
 
     title: str
     facts: Sequence[str]
@@ -68,7 +68,7 @@ class ReportContents:
 
 
 def write_html(told: ReportContents) -> str:
-    """Write the HTML document of a report."""
+    """Write the contents of a report as an HTML document."""
     found, plotly = told.found, get_plotlyjs()
     data = {"charts": found.charts, "components": found.components, "numbers": found.numbers, "rows": told.rows}
     script = f"{_wrap_scripts(found.scripts)}\n{read_asset('report.js')}"
@@ -110,13 +110,13 @@ def _write_foot(told: ReportContents) -> str:
 
 
 def _pack_bytes(name: str, content: bytes) -> str:
-    """Pack bytes into a block that no browser runs or reads as markup."""
+    """Return bytes compressed in an HTML block that no browser runs or reads as markup."""
     zipped = base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
     return f'<script type="application/octet-stream" id="packed-{name}">{zipped}</script>'
 
 
 def _wrap_scripts(names: Sequence[str]) -> str:
-    """Return the scripts of our components as functions by name."""
+    """Return JavaScript that maps each component's name to a function made from its script."""
     parts = [
         f"{json.dumps(name)}: (() => {{\n{to_draw_script(read_asset(f'{name}.js'))}\nreturn draw;\n}})()"
         for name in names
@@ -125,7 +125,7 @@ def _wrap_scripts(names: Sequence[str]) -> str:
 
 
 def _write_policy(runs: Sequence[str], found: ReportData) -> str:
-    """Write a content security policy that forbids to fetch anything and to run scripts other than ours."""
+    """Write the content security policy of a report: no requests, and no scripts other than the listed ones."""
     scripts = [f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in runs]
     traces = [trace for chart in found.charts.values() for trace in chart["light"]["data"]]
     if any(trace.get("type") in ("scattergl", "scatter3d") for trace in traces):
@@ -169,7 +169,7 @@ UNTOLD = (
 
 @dataclass(frozen=True)
 class BuiltReport:
-    """A report as HTML, with a summary of its contents."""
+    """A finished report as HTML, with a summary of its contents."""
 
     markup: str
     about: dict[str, Any]
@@ -184,7 +184,7 @@ def report(
     store: RunStore | None = None,
     on_progress: OnProgress | None = None,
 ) -> dict[str, Any]:
-    """Write the report to a file; arguments, result and errors as `core.api.report`."""
+    """Write a report on some runs to a file; arguments, result and errors as `core.api.report`."""
     names = list(dict.fromkeys(runs))
     file = Path(output) if output else Path(f"sentiscope-report-{'-'.join(names)[:120]}.html")
     if file.expanduser().exists():
@@ -206,7 +206,7 @@ def build_report(
     store: RunStore | None = None,
     on_progress: OnProgress | None = None,
 ) -> BuiltReport:
-    """Build the report as text; arguments and errors as `core.api.report`.
+    """Build a report on some runs as HTML text; arguments and errors as `core.api.report`.
 
     `author` may see their own codes, None all; `no_paths`, for a visitor of a server: no path of its files is told.
     """
@@ -230,7 +230,7 @@ def build_report(
 
 
 class _Parts(ABC):
-    """Base of both kinds of report, which collects figures section by section."""
+    """The base class of a report on one run and a report on several, which collects figures section by section."""
 
     kind = title = ""
     many = 0  # figures that are looked for
@@ -251,20 +251,20 @@ class _Parts(ABC):
         self._done = 0
 
     def make_source(self, split: str) -> Source:
-        """Return the source of the figures."""
+        """Return the source (runs, split, reader) that the figures of a report are drawn from."""
         return Source(self.record, self.reading, others=self.records[1:], split=split)
 
     @abstractmethod
     def build_sections(self) -> Iterator[Section]:
-        """Yield the sections in order."""
+        """Yield the sections of a report in order."""
 
     def build_cards(self, record: RunRecord, name: str = "card") -> tuple[Section, Section]:
-        """Return the card and the settings of a run."""
+        """Return two report sections of a run: its run card and its settings."""
         told = replace(record, config=remove_paths(record.config)) if self.no_paths else record
         return write_run_card(told, self.reading.store(), name), write_settings(told)
 
     def draw_figures(self, names: Sequence[str], source: Source, prefix: str = "") -> str:
-        """Draw the figures that the run has."""
+        """Draw those of the named figures that the run has data for, as HTML; progress is reported for each."""
         parts = []
         for name in names:
             self._done += 1
@@ -273,7 +273,7 @@ class _Parts(ABC):
         return arrange_figures(parts)
 
     def assemble_report(self, again: str) -> BuiltReport:
-        """Build the report and its summary."""
+        """Assemble the HTML of a report and the summary of its contents."""
         sections = []
         for section in self.build_sections():
             self.tell(section.title, None)
@@ -296,7 +296,7 @@ class _Parts(ABC):
         return BuiltReport(made, about)
 
     def list_predictions(self, columns: list[dict[str, Any]], kept: report_table.KeptRows) -> Section:
-        """Return the table of predictions."""
+        """Return the report section with the table of predictions, and keep its columns for the report's script."""
         file, n = f"sentiscope-{self.record.run}-{self.split}", len(kept.places)
         self.rows = {"columns": columns, "n": n, "file": file}
         words = "Search, choose and sort; the CSV has the rows that are left, in their order."
@@ -308,7 +308,7 @@ class _Parts(ABC):
 
 
 class _Run(_Parts):
-    """A report of one run, or of a coding session of it."""
+    """A report on one run, or on one coding session of a run."""
 
     many = sum(len(list_page_figures(pages, LIST)) + len(more) for _, _, pages, more in PARTS)
 
@@ -319,7 +319,7 @@ class _Run(_Parts):
         self.facts = [self.record.described, *self.facts, seed, *([f"codes {self.codes}"] if self.codes else [])]
 
     def build_sections(self) -> Iterator[Section]:
-        """Yield results first and the run card last; of a coding session the codes come first."""
+        """Yield the report sections of a run: results first, run card last; codes first for a coding session."""
         chosen = read_session(self.reading, self.record, self.codes, self.table)
         codes = write_codes_section(chosen, self.table, told=self.told)
         if self.codes and codes:
@@ -338,7 +338,7 @@ class _Run(_Parts):
         yield write_data_card(self.record, self.table, self.found, no_paths=self.no_paths)
 
     def _drop_figures(self, names: Sequence[str]) -> None:
-        """Leave out figures of errors where there are none."""
+        """Remove the named error figures from a report if the run has no errors, and note why."""
         for name in names:
             self.found.charts.pop(name, None)
             self.found.components.pop(name, None)
@@ -382,14 +382,14 @@ class _Comparison(_Parts):
         self.many = len(list_page_figures(("compare",))) + len(OF_EACH) * len(self.records)
 
     def make_source(self, split: str) -> Source:
-        """Return the source of the figures; InputError: too many models."""
+        """Return the source that the figures of a comparison are drawn from; InputError: too many models."""
         source = super().make_source(split)
         if len(source.sides.sides) > MOST:
             raise InputError(f"{len(source.sides.sides)} models: at most {MOST} can be told apart; name fewer runs")
         return super().make_source(source.sides.split)  # a split that all were evaluated on
 
     def build_sections(self) -> Iterator[Section]:
-        """Yield the comparison first, then a section for each run."""
+        """Yield the report sections of a comparison: first the comparison itself, then one section for each run."""
         pairs = PAIRS.read_data(self.source)
         told = write_paragraph(pairs.summary, "told") + (write_paragraph(pairs.closest) if pairs.closest else "")
         models, names = len(self.source.sides.sides), list_page_figures(("compare",))

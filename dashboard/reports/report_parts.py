@@ -1,4 +1,4 @@
-"""Parts of a report: figures of the pages in both themes, sections, small tables and lists."""
+"""Parts of a report as HTML: dashboard figures in light and dark, sections, small tables and lists."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ HEIGHT, HALF, WIDEST, MOST_COLUMNS = 380, 470, 2, 5
 
 @dataclass
 class ReportData:
-    """Data that the parts of a report collect for its script."""
+    """The charts, components and tables of a report, collected for the script in its HTML file."""
 
     charts: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By id: as Plotly draws it in light, what differs in dark, and what Plotly may do."""
@@ -44,13 +44,13 @@ class ReportData:
 
     @property
     def scripts(self) -> list[str]:
-        """Return the names of the components that the script of the report draws."""
+        """Return the names of the JavaScript components that the script of a report draws."""
         return sorted({each["name"] for each in self.components.values()})
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with the markup below it."""
+    """A section of a report: a heading with the HTML below it."""
 
     name: str  # of its place in a link
     title: str
@@ -62,22 +62,22 @@ class Section:
 
     @property
     def note(self) -> str:
-        """Return the note behind the heading: how much the section holds."""
+        """Return the text behind a section's heading: the number of items in the section, such as `1 194 sentences`."""
         return f"{count(self.n)} {self.of}"
 
 
 def write_paragraph(words: str, kind: str = "") -> str:
-    """Write words of any origin as a paragraph."""
+    """Write plain text as an HTML paragraph, with its characters escaped."""
     return write_node(make_node("p", words, **({"class_": kind} if kind else {})))
 
 
 def write_notice(title: str, words: str) -> str:
-    """Write something that a reader must know before the figures."""
+    """Write an HTML box with a notice that a reader must see before the figures."""
     return write_node(make_node("div", make_node("b", title), make_node("p", words), class_="finding"))
 
 
 def write_facts(pairs: Mapping[str, str]) -> str:
-    """List names and values, those that are empty left out."""
+    """Write names and values as an HTML definition list, without those that have an empty value."""
     parts = [part for name, value in pairs.items() if value for part in (make_node("dt", name), make_node("dd", value))]
     return write_node(make_node("dl", *parts))
 
@@ -85,7 +85,7 @@ def write_facts(pairs: Mapping[str, str]) -> str:
 def write_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Node]], numbers: Sequence[str] = ()
 ) -> str:
-    """Write a small table; columns of `numbers` are aligned right, the first cell heads its row."""
+    """Write a small HTML table; `numbers` names the right-aligned columns, the first cell of a row is its heading."""
     side = [{"class_": "number"} if name in numbers else {} for name in columns]
     head = [make_node("th", name, scope="col", **each) for name, each in zip(columns, side, strict=True)]
     body = [
@@ -101,24 +101,24 @@ def _make_cell(content: str | Node, side: dict[str, str]) -> Node:
 
 
 def arrange_figures(figures: Sequence[str]) -> str:
-    """Arrange figures side by side where there is room; return nothing if there are none."""
+    """Wrap the HTML of figures to place figures side by side where there is room; empty without figures."""
     there = "".join(figures)
     return f'<div class="figures">{there}</div>' if there else ""
 
 
 def fold_markup(summary: str, markup: str) -> str:
-    """Write markup that is opened on demand."""
+    """Wrap HTML in a block that the reader can unfold."""
     return f"<details><summary>{write_node(summary)}</summary>{markup}</details>"
 
 
 def list_page_figures(pages: Sequence[str], without: Iterable[str] = ()) -> list[str]:
-    """Return one name for every figure of some pages; a figure with variants has that of the first."""
+    """List names of the figures on some dashboard pages, one per figure: that of its first variant."""
     names = {figure.name: name for name, (figure, _) in reversed(FIGURES.items())}
     return [names[figure.name] for figure in ALL if figure.page in pages and figure.name not in without]
 
 
 def write_figure(name: str, source: Source, found: ReportData, prefix: str = "") -> str:
-    """Write a figure by its name in `sentiscope figures`; if this run has none, note why in `found`.
+    """Write a figure as HTML, by its name in `sentiscope figures`; if the run has none, note why in `found`.
 
     Of a map it is the best that has been computed. `prefix` begins its id, where a report has it of several runs.
     """
@@ -142,7 +142,7 @@ def write_figure(name: str, source: Source, found: ReportData, prefix: str = "")
 def write_shape(
     figure: Figure[Any], shape: Any, found: ReportData, name: str, note: str = "", *, numbers: bool = True
 ) -> str:
-    """Write a shape of a figure: heading, drawing, how to read it, how it is computed, its numbers as a file."""
+    """Write a figure as HTML: title, drawing, how to read it, how it is computed, and its numbers as CSV."""
     title, reading, how = (figure.resolve_text(words, shape) for words in (figure.title, figure.reading, figure.how))
     note = note or figure.resolve_text(figure.note, shape)
     alt = figure.write_alt_text(shape, note, reading)
@@ -162,7 +162,7 @@ def write_shape(
 
 
 def _is_wide(drawing: Drawing) -> bool:
-    """Return whether a drawing needs the whole width: it has many panels, or is high."""
+    """Return whether a drawing needs the full page width: it has many panels or columns, or is high."""
     if isinstance(drawing, go.Figure):
         panels = sum(str(name).startswith("xaxis") for name in drawing.layout.to_plotly_json())
         return panels > WIDEST or (drawing.layout.height or 0) > HALF
@@ -172,7 +172,7 @@ def _is_wide(drawing: Drawing) -> bool:
 
 
 def _write_drawing(light: Drawing, dark: Drawing, found: ReportData, name: str, alt: str, title: str) -> str:
-    """Write what the figure shows: a place for a chart, a table, or a component."""
+    """Write the HTML of a figure's drawing: a placeholder for a chart or component, or a table."""
     if isinstance(light, go.Figure) and isinstance(dark, go.Figure):
         if (bars := _count_points(light, "bar")) > MOST_BARS:
             return write_node(make_node("p", f"{count(bars)} bars are too many for a file; their numbers stand below."))
@@ -200,12 +200,12 @@ def _write_drawing(light: Drawing, dark: Drawing, found: ReportData, name: str, 
 
 
 def wrap_table(table: str, title: str) -> str:
-    """Wrap a table so that it scrolls where the page is narrower, by keyboard too."""
+    """Wrap an HTML table so that it can be scrolled, also by keyboard, where the page is narrower."""
     return f'<div class="table" tabindex="0" role="group" aria-label="{write_node(title)}">{table}</div>'
 
 
 def _serialize_chart(figure: go.Figure) -> dict[str, Any]:
-    """Return the chart as plain data; few points are drawn as vectors."""
+    """Return a Plotly chart as plain data; a chart with few points is drawn as vector graphics."""
     words: dict[str, Any] = json.loads(figure.to_json())
     for trace in words["data"]:
         if trace.get("type") == "scattergl" and _count_points(figure) <= SVG_POINTS:
@@ -228,12 +228,12 @@ def _make_downloads(figure: Figure[Any], shape: Any, found: ReportData, name: st
 
 
 def strip_markdown(markdown: str) -> str:
-    """Remove the marks of markdown from our own sentences."""
+    """Remove Markdown marks from a text of the program."""
     return markdown.replace("**", "").replace("`", "").replace("*", "")
 
 
 def compute_difference(first: Any, second: Any) -> dict[str, Any] | None:
-    """Return the change that makes `second` of `first`: `{"=": value}` or `{"in": {key or number: difference}}`.
+    """Return the change from `first` to `second`, as `{"=": value}` or `{"in": {key or number: difference}}`.
 
     None: nothing differs. The script of a report reads it.
     """

@@ -1,4 +1,4 @@
-"""Reader of a report, which reads each file of a run once; without texts if the run keeps none."""
+"""A reader for reports, which reads each file of a run once, and hides texts if the run stores none."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _OURS = ("label", "predicted")
 
 
 class ReportReader(Reader):
-    """Reader of one report, which reads the rows of a split once."""
+    """A reader for one report, which reads the rows of each split only once."""
 
     def __init__(self, store: RunStore, author: str | None = None, *, told: bool = True) -> None:
-        """Read the runs of a folder.
+        """Set up a reader for a report from a store of runs, an author and the permission to show texts.
 
         Args:
             store: where they live.
@@ -52,7 +52,7 @@ class ReportReader(Reader):
         self._chosen: dict[tuple[str, str, str, str], RowSelection] = {}
 
     def read_tagged_rows(self, record: RunRecord, split: str) -> SplitFacts:
-        """Return the rows of a split with their tags."""
+        """Return the rows of a split with all their error tags."""
         name = record.run, split
         if name not in self._known:
             table = read_table(self.store(), *name)
@@ -66,7 +66,7 @@ class ReportReader(Reader):
     def select_tagged_rows(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
     ) -> RowSelection:
-        """Return the selected rows of a split with all tags, including that of answers that differ from `against`."""
+        """Return the rows of a split that a link selects, with all error tags; `against`: the run to compare with."""
         name = record.run, split, select, against
         if name not in self._chosen:
             known = self.read_tagged_rows(record, split).add_peer_run(against)
@@ -74,17 +74,17 @@ class ReportReader(Reader):
         return self._chosen[name]
 
     def read_annotations(self, record: RunRecord, author: str | None = None) -> Annotations:
-        """Return the annotations that this report may show, whichever author is named."""
+        """Return the annotations that the report's author may see, whichever author is passed."""
         return super().read_annotations(record, self._author)
 
     def align_predictions(self, runs: Sequence[str], split: str) -> ComparisonData:
-        """Return the predictions of several runs, matched by their texts, and without texts that may not be shown."""
+        """Return several runs' predictions on shared rows, without texts if a report may not show them."""
         found = super().align_predictions(runs, split)
         if self.told:
             return found
 
         def remove_texts(answers: Answers) -> Answers:
-            """Remove texts and own columns from predictions."""
+            """Remove the texts and the data's own columns from the predictions of a run."""
             return replace(answers, texts=_make_placeholders(len(answers)), columns=answers.columns.iloc[:, :0])
 
         bare = (
@@ -94,7 +94,7 @@ class ReportReader(Reader):
         return replace(found, sides=tuple(bare))
 
     def read_predictions(self, record: RunRecord, split: str) -> pd.DataFrame:
-        """Read the predictions of a split, without texts and own columns if these may not be shown."""
+        """Read the predictions of a split, without texts and the data's own columns if a report may not show them."""
         found = super().read_predictions(record, split)
         if self.told:
             return found
@@ -105,10 +105,10 @@ class ReportReader(Reader):
 
 
 def can_show_texts(record: RunRecord) -> bool:
-    """Return whether texts of the run's data may appear in a file that is given away."""
+    """Return whether the texts of a run's data set may appear in a file that is given to others."""
     return record.config.data.texts
 
 
 def _make_placeholders(rows: int) -> list[str]:
-    """Return placeholders for texts."""
+    """Return placeholder texts such as `sentence 3`, one for each row."""
     return [f"sentence {row}" for row in range(rows)]

@@ -1,4 +1,4 @@
-"""Report sections about a run: run card, settings and data card; codebook, codes and annotators."""
+"""Report sections about a run: run card, settings and data card; codebook, annotation codes and annotators."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ MOST_CLASSES = 12  # classes that a line names
 
 
 def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Section:
-    """Write the run card: which model this is, how it was trained, and how to train it again."""
+    """Write the run card section of a report: the model, how it was trained, and how to train it again."""
     config = record.config
     known = {
         "Run": record.run,
@@ -85,7 +85,7 @@ def _shorten_names(names: tuple[str, ...]) -> str:
 
 
 def write_settings(record: RunRecord) -> Section:
-    """List every setting, starting with those that differ from the preset."""
+    """Write the settings section of a report: every setting of a run, first those that differ from the preset."""
     values = flatten_config(record.config)
     try:
         usual: Mapping[str, Any] = flatten_config(compose(record.preset))
@@ -110,7 +110,7 @@ def _format_value(value: Any) -> str:
 def write_data_card(
     record: RunRecord, judged: PredictionTable, found: ReportData, *, no_paths: bool = False
 ) -> Section:
-    """Describe the data that a run was trained and judged on: counts, shares and names; with `no_paths` no path."""
+    """Write the data card section of a report: counts, shares and names of a run's data; with `no_paths` no path."""
     try:
         dataset = runs.train_overlap.load_trained_data(record)
     except NotAvailable as error:
@@ -145,7 +145,7 @@ def _write_absent_data(record: RunRecord, judged: PredictionTable, why: str) -> 
 
 
 def _write_counts(record: RunRecord, dataset: Dataset, found: ReportData) -> str:
-    """Write the splits and classes of a data set as the page Data shows them."""
+    """Write the figures of a data set's splits and classes as HTML, as on the Data page."""
     if sum(int(rows["text"].str.len().sum()) for rows in dataset.splits.values()) > AT_ONCE:
         rows = [(split, count(len(frame))) for split, frame in dataset.splits.items()]
         words = "Lengths and repeats are not counted in a report of so many texts; the page Data shows them."
@@ -167,7 +167,7 @@ EXAMPLES = 3  # coded sentences that stand with a code
 
 @dataclass(frozen=True)
 class Session:
-    """A coding session: sentences with their annotations."""
+    """A coding session: the sentences that annotators coded together, with their annotations."""
 
     coded: Annotations
     keys: tuple[str, ...]
@@ -180,7 +180,7 @@ class Session:
 
 
 def read_session(reading: ReportReader, record: RunRecord, named: str, table: PredictionTable) -> Session:
-    """Return the coding session of a name from `sentiscope codes list`; empty: the codes of the errors.
+    """Return the coding session named as in `sentiscope codes list`; empty name: the annotation codes of the errors.
 
     Raises:
         InputError: there is none of this name among the sentences of the split.
@@ -209,7 +209,7 @@ def read_session(reading: ReportReader, record: RunRecord, named: str, table: Pr
 
 
 def write_codes_section(found: Session, shown: PredictionTable, *, told: bool) -> Section | None:
-    """Write the section of codes, with or without texts; None: there is neither a code nor a note."""
+    """Write the report section on annotation codes, with or without texts; None if there are no codes or notes."""
     if not found.coded.book and not any(found.coded.notes.get(key) for key in found.keys):
         return None
     counted = compute_rates(found.coded, found.keys, found.known, by_codes=found.by_codes)
@@ -256,7 +256,7 @@ def _write_authors(found: Session) -> str:
 
 
 def _write_kappa(found: Session) -> str:
-    """Write κ of every two annotators who have coded some of the same sentences."""
+    """Write an HTML table of Cohen's κ for each pair of annotators who coded some of the same sentences."""
     rows = []
     for first, second in combinations(found.coded.authors, 2):
         pair = compare_authors(found.coded, first, second, found.keys)

@@ -1,4 +1,4 @@
-"""The predictions of a split as columns that the script of a report shows, searches, filters and writes as CSV."""
+"""The table of predictions in a report, as columns that its script shows, searches, filters and writes as CSV."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ MOST_ROWS, MOST_BYTES = 25_000, 5_000_000
 
 @dataclass(frozen=True)
 class KeptRows:
-    """The rows that a report holds."""
+    """The rows of a prediction table that a report contains, at most a limited number."""
 
     places: np.ndarray  # (m,) of the table, rising
     of: int  # rows of the table
 
     @property
     def whole(self) -> bool:
-        """Return whether the report holds all rows."""
+        """Return whether a report contains all rows of the prediction table."""
         return len(self.places) == self.of
 
 
 def select_rows(wrong: np.ndarray, sizes: Sequence[int] | np.ndarray, coded: np.ndarray | None = None) -> KeptRows:
-    """Choose the rows that a report holds within its limits: all coded rows, then errors first."""
+    """Select the prediction rows that fit into a report: all rows with annotation codes, then errors, then others."""
     given = np.zeros(len(wrong), bool) if coded is None else coded
     order = np.argsort(np.select([given, wrong], [0, 1], 2), kind="stable")
     place = np.arange(len(order))
@@ -43,35 +43,35 @@ def select_rows(wrong: np.ndarray, sizes: Sequence[int] | np.ndarray, coded: np.
 
 
 def measure_rows(table: PredictionTable) -> np.ndarray:
-    """Return (n,) bytes of each row's text and own columns."""
+    """Return (n,) the bytes that the text and the data's own columns take in each row."""
     written = [table.texts, *(map(str, table.frame[name]) for name in table.own)]
     return np.array([[len(cell.encode("utf-8", "replace")) for cell in column] for column in written]).sum(0)
 
 
 def make_text_column(label: str, values: Iterable[Any], **more: Any) -> dict[str, Any]:
-    """Return a column of text, which can be searched."""
+    """Return a searchable text column for the prediction table of a report."""
     return {"label": label, "kind": "text", "values": ["" if each is None else str(each) for each in values], **more}
 
 
 def hide_in_print(column: dict[str, Any]) -> dict[str, Any]:
-    """Mark a column as one that is not printed."""
+    """Return a column of the prediction table, marked to be left out when a report is printed."""
     return {**column, "aside": True}
 
 
 def make_number_column(label: str, values: Any, places: int = 3) -> dict[str, Any]:
-    """Return a column of numbers; missing and infinite ones are left empty."""
+    """Return a number column for the prediction table of a report; missing and infinite values are left empty."""
     plain = [round(each, places + 2) if math.isfinite(each) else None for each in np.asarray(values, float).tolist()]
     return {"label": label, "kind": "number", "places": places, "values": plain}
 
 
 def make_choice_column(label: str, values: Iterable[Any], order: Sequence[str] = (), **more: Any) -> dict[str, Any]:
-    """Return a column with one of few words in each row, as numbers of `options`."""
+    """Return a column with one of a few words in each row, stored as indices into `options`."""
     column = make_set_column(label, [[str(each)] for each in values], order)
     return column | {"kind": "choice", "values": [place for (place,) in column["values"]], **more}
 
 
 def make_set_column(label: str, values: Sequence[Sequence[str]], order: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a column with some of few words in each row, as numbers of `options`."""
+    """Return a column with any number of a few words in each row, stored as indices into `options`."""
     there = {name for each in values for name in each}
     options = list(dict.fromkeys((*(name for name in order if name in there), *sorted(there))))
     place = {name: at for at, name in enumerate(options)}
@@ -81,7 +81,7 @@ def make_set_column(label: str, values: Sequence[Sequence[str]], order: Sequence
 def list_run_columns(
     table: PredictionTable, places: np.ndarray, tags: Mapping[str, np.ndarray], *, told: bool
 ) -> list[dict[str, Any]]:
-    """Return the columns of a run's rows, with `tags` by name, and with texts and keys where these may be shown."""
+    """Return the columns of a run's rows for the prediction table of a report, on request with texts and keys."""
     frame, classes = table.frame.iloc[places], list(table.classes)
     columns = _list_text_columns(frame, told=told)
     wrong = ["wrong" if each else "right" for each in frame["wrong"].tolist()]
@@ -128,7 +128,7 @@ def _make_own_column(name: str, column: pd.Series) -> dict[str, Any]:
 
 
 def list_code_columns(coded: Annotations, keys: Sequence[str], *, told: bool) -> list[dict[str, Any]]:
-    """Return the columns of codes and notes, these with their authors; none if there are no annotations."""
+    """Return the columns of annotation codes and of notes with authors; an empty list without annotations."""
     codes = [coded.get_codes(key) for key in keys]
     notes = [coded.notes.get(key, {}) for key in keys]
     columns = []
@@ -146,7 +146,7 @@ def _join_notes(said: Mapping[str, str]) -> str:
 def list_model_columns(
     tables: Mapping[str, PredictionTable], places: np.ndarray, *, told: bool
 ) -> list[dict[str, Any]]:
-    """Return the columns of several runs on the same rows: which are right, and what each predicts."""
+    """Return the columns of several runs on the same rows: which runs are right, and what each predicts."""
     first = next(iter(tables.values()))
     frame, classes = first.frame.iloc[places], list(first.classes)
     columns = _list_text_columns(frame, told=told)
