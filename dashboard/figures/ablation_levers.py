@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from core.formatting import format_subscript, number, signed
-from core.interpret.edits import LARGEST, STRONGEST, Editable, Edits, get_text_editable
+from core.interpret.model_edits import LARGEST, STRONGEST, Editable, Edits, get_text_editable
 from core.interpret.trace_summary import LearnedLambdas, get_learned_lambdas
 from core.runs.record import RunRecord
 from core.text.graphemes import clip_text
@@ -31,7 +31,7 @@ from dashboard.figures.word_attributions import TOWARDS, get_target_class, make_
 if TYPE_CHECKING:
     from core.interpret.ablation import AblationEffects, PartEffect
     from core.interpret.lambda_response import LambdaCurve, LambdaCurves
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 ZERO, MEAN = "zero", "mean"
 WAYS = [

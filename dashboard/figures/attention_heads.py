@@ -10,7 +10,7 @@ import numpy as np
 
 from core.exceptions import NotAvailable
 from core.formatting import count, whole_percent
-from core.interpret.edits import UNCHANGED, Edits
+from core.interpret.model_edits import UNCHANGED, Edits
 from dashboard.figures.attention import (
     SCALES,
     Floats,
@@ -28,7 +28,7 @@ from dashboard.figures.source import Option, Source, ValueRange
 from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 
 def read_attention(source: Source) -> SentenceView:

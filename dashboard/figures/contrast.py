@@ -21,7 +21,7 @@ from dashboard.figures.theme import Look
 from dashboard.figures.word_attributions import TOWARDS, WORDS, WordView, get_target_class
 
 if TYPE_CHECKING:
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 Pair = tuple[int | None, int | None]
 OTHER_TEXT = Option(

@@ -18,7 +18,7 @@ from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, blend_colors, choose_text_color
 
 if TYPE_CHECKING:
-    from core.interpret.stages import ForwardStage, ForwardStages, StageMatrix
+    from core.interpret.forward_stages import ForwardStage, ForwardStages, StageMatrix
 
 DRAWN = 16  # tokens of a long text that are drawn, the first; all are computed
 DIMENSIONS = 8  # numbers of a vector that are drawn, the first

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
 from core.formatting import format_subscript, number, signed
-from core.interpret.edits import Edits
+from core.interpret.model_edits import Edits
 from dashboard.figures.attention_heads import read_attention
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure

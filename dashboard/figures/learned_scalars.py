@@ -16,7 +16,7 @@ from dashboard.figures.figure import Figure
 from dashboard.figures.training_log import NUMBERS, NumberLine
 
 if TYPE_CHECKING:
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 NEUTRAL_TOKENS = "neutral tokens"
 

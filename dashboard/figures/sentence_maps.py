@@ -11,16 +11,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.formatting import count, number, signed
-from core.interpret.edits import UNCHANGED, Edits
+from core.interpret.model_edits import UNCHANGED, Edits
 from core.interpret.trace_summary import average_attention
 from core.runs.record import RunRecord
 from dashboard.figures.attention import MapRow, build_component_rows
 
 if TYPE_CHECKING:
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 CLASS_TOKEN = "[CLS]"
-"""As in core.interpret.sentence_view, which needs torch and so cannot be imported here; a test compares the two."""
+"""As in core.interpret.sentence_inspection, which needs torch, so it is not imported; a test compares the two."""
 MASKED = "A single sentence needs no padding; in a batch, padded places weigh exactly 0."
 READ = "This model reads padding as text; this one leaves no place to fill."
 WINDOW = 40  # tokens of a head view: more lines than these would be a ball of wool

@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.exceptions import InputError, NotAvailable
-from core.interpret.edits import UNCHANGED, Edits
+from core.interpret.model_edits import UNCHANGED, Edits
 from core.runs.record import RunRecord
 from core.text.graphemes import quote_text
 
 if TYPE_CHECKING:
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
     from core.runs.comparison_data import ComparisonData
     from dashboard.figures.decisions import SplitPredictions
     from dashboard.reader import Reader

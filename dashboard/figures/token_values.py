@@ -33,7 +33,7 @@ from dashboard.figures.theme import (
 )
 
 if TYPE_CHECKING:
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 Floats = NDArray[np.floating]
 NAMED = 48  # tokens whose words fit below the cells

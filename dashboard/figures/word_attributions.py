@@ -22,7 +22,7 @@ from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import LIGHT, Look, Tokens, blend_colors, color_classes
 
 if TYPE_CHECKING:
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 SHOWN, BRIEFLY = 60, 24
 """Words of a long text that are shown, on a projector fewer: those that push most."""
