@@ -96,7 +96,7 @@ STEP = 0.01  # of a slider
 
 
 def describe_lambda(shown: Levers, at: int, component: int) -> Cells:
-    """Return the slider of one λ as plain data for the browser; it stands above its attention map's column."""
+    """Return the slider of one λ as plain data for the browser, shown above the column of its attention map."""
     own, now = shown.learned.values[at][component - 1], shown.edits.get_lambda(at, component)
     mean = " on average" if shown.learned.varies else ""
     found = shown.curves.curves if shown.curves else ()

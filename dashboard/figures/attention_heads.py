@@ -87,7 +87,7 @@ SCALE = Option(
 
 
 def get_layer(source: Source) -> int:
-    """Return the number of the chosen layer, from 0; −1 where there is no layer to choose."""
+    """Return the number of the chosen layer, from 0; −1 if there is none to choose."""
     return int(source.get_choice(LAYER)) - 1
 
 

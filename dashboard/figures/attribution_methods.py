@@ -84,7 +84,7 @@ class MethodComparison:
 
 
 def list_methods(source: Source) -> tuple[str, ...]:
-    """Return the names of the chosen attribution methods, some of which a model may lack."""
+    """Return the names of the chosen attribution methods; a model may lack some."""
     return tuple(NAMES) if source.get_choice(EXTENT) == ALL else QUICK_METHODS
 
 

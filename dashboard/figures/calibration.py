@@ -191,7 +191,7 @@ class CostCurves:
 
     @property
     def split(self) -> str:
-        """Return the name of the split that the page shows."""
+        """Return the name of the split that the cost figure is about."""
         return next(reversed(self.curves))
 
     @property

@@ -140,7 +140,7 @@ SILHOUETTES = Figure(
 
 @dataclass(frozen=True)
 class Depths:
-    """Class separation of a split at every stage of a run's model, from the embedding to the head."""
+    """Class separation of a split at every stage of a model, from the embedding to the classification head."""
 
     layers: Layers
     chosen: str = HEAD  # the stage of the map
@@ -156,7 +156,7 @@ def read_depths(source: Source) -> Depths:
 
 
 def draw_depths(shown: Depths, look: Look) -> go.Figure:
-    """Draw neighbour purity and silhouette by model stage, from the embedding to the head, with chance purity."""
+    """Draw neighbour purity and silhouette by model stage, embedding to classification head, with chance purity."""
     t, stages = look.tokens, shown.layers.stages
     names, places = [each.name for each in stages], list(range(len(stages)))
     figure = go.Figure(layout={"template": build_template(look)})

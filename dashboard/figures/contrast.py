@@ -34,7 +34,7 @@ OTHER_TEXT = Option(
 
 
 def read_sentence(source: Source) -> SentenceView:
-    """Return the forward pass of a source's text, even of an empty one."""
+    """Return the forward pass of the chosen text in a run's model, even of an empty text."""
     return source.reader.inspect_text(source.record.run, source.text, source.edits)
 
 

@@ -95,7 +95,7 @@ class SplitShift:
 
     @property
     def sentence(self) -> str:
-        """Describe in a sentence how well a word classifier tells a split from the training data (AUC)."""
+        """Describe in a sentence how well a word classifier separates a split from the training data (AUC)."""
         if self.found["left_out"]:
             return f"Nothing is told: {self.found['left_out']}."
         auc, split = self.found["auc"], self.split

@@ -59,7 +59,7 @@ class Filters:
 
 
 def list_options(folder: Path, hub: bool) -> list[DatasetOption]:
-    """Return the data sets to choose from: first those that open here (built-in, own files, local copies, hub)."""
+    """Return the data sets to choose from: those that open here (built-in, own, local, hub), then all others."""
     scales = [
         DatasetOption(name, {"data.name": BUILT_IN, "data.classes": classes}) for name, classes in CLASSES_OF.items()
     ]

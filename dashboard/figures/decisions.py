@@ -263,7 +263,7 @@ def draw_dotted_line(figure: Panels, y: tuple[float, float], look: Look) -> None
 
 
 def draw_threshold_ring(figure: Panels, at: tuple[float, float], hover: str, look: Look, **more: Any) -> None:
-    """Draw a ring on a curve at the decision threshold; `hover` tells its values."""
+    """Draw a ring on a curve at the decision threshold; `hover` is the text with its values."""
     edge = {"width": look.scale_size(3), "color": look.tokens.ink}
     figure.add_scatter(
         x=[at[0]],

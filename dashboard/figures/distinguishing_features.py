@@ -135,7 +135,7 @@ def build_columns_table(shown: SelectionFeatures) -> IntervalTable:
         return TextCell(row["name"], small=row["value"])
 
     def mark_share(row: Mapping[str, Any]) -> Mark:
-        """Mark a feature's share of the selected rows against its share of all other rows, on an axis."""
+        """Mark how frequent a column value or error tag is in the selected rows and in all others, on an axis."""
         share, rest = row["share"], row["rest_share"]
         said = f"{number(share, 2)} of the selection, {number(rest, 2)} of the rest"
         return Mark(share, min(share, rest), max(share, rest), not is_significant(row), reference=rest, said=said)

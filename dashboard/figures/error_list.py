@@ -237,7 +237,7 @@ def describe_empty_list(shown: RowSelection) -> tuple[str, str, str]:
 
 
 def find_other_rules(shown: RowSelection) -> dict[str, np.ndarray]:
-    """Return the selected rules except `wrong`, with row masks, if rows remain without that one; else none."""
+    """Return the selected filter rules except `wrong`, with row masks, if rows remain without `wrong`; else none."""
     if not any(str(clause) == WRONG for clause in shown.clauses):
         return {}
     others = {str(clause): has for clause, has in zip(shown.clauses, shown.masks, strict=True) if str(clause) != WRONG}
@@ -384,7 +384,7 @@ def count_codes(
 def _find_peer_author(
     coded: Annotations, author: str, authors: Sequence[str], keys: Sequence[str]
 ) -> dict[str, Any] | None:
-    """Return the agreement of an annotator with the one who shares most rows; None if nobody shares any."""
+    """Return the agreement of an annotator with the one who shares most rows; None if they share no rows."""
     if author not in authors:
         return None
     found = [compare_authors(coded, author, other, keys) for other in authors if other != author]

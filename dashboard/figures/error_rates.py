@@ -36,7 +36,7 @@ class ErrorRates:
 
     @property
     def shown(self) -> Sequence[Mapping[str, Any]]:
-        """Return the table rows with most excess errors and the selected one, then tags that follow from errors."""
+        """Return the error rates to show: most excess errors first, then the tags that are consequences of errors."""
         first = [row for row in self.rows if row["n"] and not _is_consequence(row)]
         causes = [row for place, row in enumerate(first) if place < SHOWN or row["tag"] == self.picked]
         return [*causes, *(row for row in self.rows if row["n"] and _is_consequence(row))]
@@ -55,7 +55,7 @@ def count_errors(of: RowSelection) -> ErrorRates:
 
 
 def _is_consequence(row: Mapping[str, Any]) -> bool:
-    """Tell whether an error tag is no cause of errors, but their effect or true of them by definition."""
+    """Tell whether an error tag is no cause of errors, but their effect or true by definition."""
     return row["tag"].removeprefix(f"{TAG}=") in BY_DEFINITION | CONSEQUENCES
 
 

@@ -39,7 +39,7 @@ ORDER = Option(
 
 
 def select_rows(source: Source) -> RowSelection:
-    """Select the rows of a source that its filter matches; NotAvailable: no split, InputError: a wrong rule."""
+    """Select the rows of a split that the chosen filter matches; NotAvailable: no split, InputError: a wrong rule."""
     if not source.split:
         raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
     same = (each.run for each in source.others if each.data_fingerprint == source.record.data_fingerprint)
@@ -197,7 +197,7 @@ def draw_filter(analysis: RowSelection, look: Look, splits: Sequence[str] = ()) 
 def _add_uncoded_option(
     word: dict[str, Any], facet: Facet, clauses: Sequence[Clause], masks: Sequence[np.ndarray]
 ) -> set[Clause]:
-    """Add an option for noted rows without a code to a filter part; return its rules if it is chosen."""
+    """Add a filter option for rows with a note but no annotation code; return its rules if it is chosen."""
     own = [Clause(name) for name in NOT_YET.split(";")]
     left = np.logical_and.reduce([option.has for option in facet.options if option.clause in own])
     for clause, mask in zip(clauses, masks, strict=True):

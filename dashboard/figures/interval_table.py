@@ -119,7 +119,7 @@ class IntervalRow:
 
 @dataclass(frozen=True)
 class Marks:
-    """Table with intervals as it is drawn; at most about a hundred rows."""
+    """Interval table with all its cells, ready to draw; at most about a hundred rows."""
 
     label: str
     columns: tuple[IntervalColumn, ...]
@@ -219,7 +219,7 @@ def _get_value(entry: Any, value: Value) -> Any:
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """Table column that is declared once: how it is drawn, and what it is in the CSV."""
+    """Declaration of a table column: how it is drawn, and what it is in the CSV."""
 
     csv: Mapping[str, Value]
     column: IntervalColumn | None = None
@@ -228,20 +228,20 @@ class ColumnSpec:
 
 
 def name(key: str, title: str, cell: Value, width: str = "", **csv: Value) -> ColumnSpec:
-    """Declare a table column with the name of a row or another text, on the left."""
+    """Define a table column with the name of a row or another text, on the left."""
     return ColumnSpec(csv, IntervalColumn(key, title, width), lambda entry: _get_value(entry, cell))
 
 
 def text(
     key: str, title: str, cell: Value, width: str, *, soft: bool = False, opt: bool = False, **csv: Value
 ) -> ColumnSpec:
-    """Declare a table column of numbers that are formatted by `cell`, on the right."""
+    """Define a table column of numbers that are formatted by `cell`, on the right."""
     column = IntervalColumn(key, title, width, number=True, soft=soft, opt=opt)
     return ColumnSpec(csv, column, lambda entry: _get_value(entry, cell))
 
 
 def count(key: str, title: str, value: Value, width: str, *, soft: bool = False, csv: str = "") -> ColumnSpec:
-    """Declare a table column of counts, called `csv` or else by its key in the CSV."""
+    """Define a table column of counts, called `csv` or else by its key in the CSV."""
     column = IntervalColumn(key, title, width, number=True, soft=soft)
     return ColumnSpec({csv or key: value}, column, lambda entry: count_words(_get_value(entry, value)))
 
@@ -254,12 +254,12 @@ def interval(
     width: str = "",
     **csv: Value,
 ) -> ColumnSpec:
-    """Declare a table column of values with their intervals on one axis, made from all marks."""
+    """Define a table column of values with their intervals on one axis, made from all marks."""
     return ColumnSpec(csv, IntervalColumn(key, title, width), mark, axis)
 
 
 def make_csv_columns(*keys: str, **csv: Value) -> ColumnSpec:
-    """Declare table columns that only the CSV has; `keys` keep their own name there."""
+    """Define table columns that only the CSV has; `keys` keep their own name there."""
     return ColumnSpec({key: key for key in keys} | csv)
 
 
@@ -279,7 +279,7 @@ class IntervalTable:
 
     @property
     def marks(self) -> Marks:
-        """Return an interval table in the form that is drawn."""
+        """Return an interval table with all its cells, ready to draw."""
         entries, columns = self.rows if self.shown is None else self.shown, []
         drawn = [(each, each.column) for each in self.columns if each.column]
         cells = {column.key: list(map(each.cell, entries)) for each, column in drawn}

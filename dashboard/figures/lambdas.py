@@ -32,7 +32,7 @@ At = Mapping[str, int]  # row and column of a panel, as Plotly names them
 
 @dataclass(frozen=True)
 class Track:
-    """Training run in the figure of λ over epochs, with its curves."""
+    """One training run in a figure of λ over epochs, with its curves."""
 
     run: str
     seed: int

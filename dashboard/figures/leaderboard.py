@@ -182,7 +182,7 @@ def _as_number(value: Any) -> float | None:
 
 
 def list_board_metrics(records: Iterable[RunRecord]) -> dict[str, str]:
-    """Return the metrics that can order a leaderboard, title → name; first the usual ones, with an empty name."""
+    """Return the metrics that can order a leaderboard, title → name; first the usual one (with an empty name)."""
     tasks: set[Task] = {record.task for record in records if record.status == "done"} or {"single"}
     first = " or ".join(format_title(USUAL[task][0]) for task in USUAL if task in tasks)
     found = {name for record in records for name in get_nested(record.results, "metrics", TEST) or {}}

@@ -179,7 +179,7 @@ _AXIS = partial(make_axis, zero=0.0, signed=True)
 
 
 def _build_csv(tests: Sequence[Test]) -> ColumnSpec:
-    """Declare the CSV columns of model pair tests: all fields, then the interval's ends, the verdict last."""
+    """Define the CSV columns of model pair tests: all fields, then the interval's ends, the verdict last."""
     keys = [key for key in tests[0] if key != "interval"]
     return columns.make_csv_columns(*keys, low="interval.0", high="interval.1", verdict=describe_pair)
 

@@ -1,4 +1,4 @@
-"""Several labels per text: the scores of each label, and the effect of a threshold of its own."""
+"""Multi-label runs: scores of each label, and the effect of each label's own threshold."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def pick_thresholds(record: RunRecord, choice: str) -> Floats:
 
 
 def apply_thresholds(report: SplitPredictions, decision: Decision, used: Floats) -> SplitPredictions:
-    """Return a report with labels predicted at thresholds (C,), and the probability of a decision about one label."""
+    """Return predictions with labels decided at thresholds (C,), and the probability of one label's decision."""
     predicted = report.probabilities > used
     names = join_class_names(predicted, report.classes)
     chance = decision.probabilities[np.arange(len(predicted)), decision.predicted]
@@ -109,7 +109,7 @@ def build_metric_table(record: RunRecord, split: str) -> pd.DataFrame:
 
 
 def _find_metric(record: RunRecord, split: str, name: str, choice: str) -> Measurement:
-    """Return a metric and its interval at the chosen thresholds; the same for both if it depends on none."""
+    """Return a recorded metric and its interval: at tuned thresholds if chosen and recorded, else at 0.5."""
     tuned = find_metric(record.results.get("tuned"), split, name)
     return tuned if choice == TUNED and tuned[0] is not None else find_metric(record.results, split, name)
 

@@ -68,7 +68,7 @@ class TemplateQuery(NamedTuple):
 
 
 def prepare_query(source: Source, insert: str = FILLER) -> TemplateQuery:
-    """Fill a source's negation template; NotAvailable: no placeholder or class, InputError: it cannot be filled."""
+    """Fill the chosen negation template; NotAvailable: no placeholder or class, InputError: it cannot be filled."""
     if PLACE not in TEMPLATES.get(source.text, source.text):
         raise NotAvailable(f"no place is marked with {PLACE} in the text; `not good` is one of ours")
     filled, target = fill_template(source.text, insert), str(source.get_choice(OF))

@@ -28,7 +28,7 @@ _READS: dict[Family, str] = {
 
 
 def describe_baseline(family: Family, lacks: str) -> str:
-    """Describe how a baseline model reads a text, and what it lacks for a page."""
+    """Describe how a baseline model reads a text, and which part a page needs that the model lacks."""
     return f"{_READS[family]}, without {lacks}."
 
 
@@ -37,7 +37,7 @@ LINKED = 6  # runs of a preset that are named; the others stand on Overview
 
 
 class Sizes(NamedTuple):
-    """Vocabulary size and number of classes for which a model's parameters are counted, and their origin."""
+    """Vocabulary size and number of classes for counting a model's parameters, and where they come from."""
 
     vocabulary: int
     classes: int

@@ -41,7 +41,7 @@ class SplitFacts:
         self._beside: dict[str, SplitFacts] = {}
 
     def add_peer_run(self, run: str) -> SplitFacts:
-        """Add a tag for what another run predicts otherwise; no run or no tags yet: itself. InputError: other rows."""
+        """Add a tag of rows that another run predicts differently, once tags exist; InputError: it has other rows."""
         if not run or not self.whole:
             return self
         if run not in self._beside:
@@ -57,7 +57,7 @@ class SplitFacts:
         return self._beside[run]
 
     def compute_once(self, name: str, make: Callable[[], Found]) -> Found:
-        """Return a cached value that is the same for every selection of rows, computed when first needed."""
+        """Return a cached value about a split's rows that no selection changes, computed when first needed."""
         if name not in self._once:
             self._once[name] = make()
         found: Found = self._once[name]

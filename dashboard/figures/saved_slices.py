@@ -33,12 +33,12 @@ class SavedSlices:
 
     @property
     def first(self) -> str:
-        """Return the name of the metric in a slice report that is the share of correct sentences."""
+        """Return the metric name under which a slice report has the share of correct sentences."""
         return next(iter(self.whole["metrics"]))
 
     @property
     def second(self) -> str:
-        """Return the name of the metric in a slice report that is macro F1."""
+        """Return the metric name under which a slice report has macro F1."""
         return next(name for name in self.whole["metrics"] if name.endswith("f1_macro"))
 
 

@@ -90,7 +90,7 @@ class Option:
         return number
 
     def make_cache_key(self, source: Source) -> str:
-        """Return the cache key of drawings with the chosen value of this option."""
+        """Return the cache key of drawings with the chosen value of a figure's option."""
         return f"{self.name}={source.get_choice(self)}{'' if self.version is None else self.version(source)}"
 
     def describe_choice(self, source: Source) -> str:
@@ -149,7 +149,7 @@ class Source:
 
     @property
     def edits(self) -> Edits:
-        """Return the user's edits inside the model that apply when it reads the text."""
+        """Return the user's edits inside the model for the forward pass of the text."""
         self.used.add(EDIT)
         return self._edits
 
@@ -167,7 +167,7 @@ class Source:
         return other
 
     def read_once(self, read: Callable[[Source], Found]) -> Found:
-        """Return what a function reads from this data source; several figures share the cached result."""
+        """Return the cached result of a function that reads from a data source; several figures share it."""
         if read not in self._once:
             self._once[read] = read(self)
         found: Found = self._once[read]
@@ -204,5 +204,5 @@ class Source:
 
     @property
     def quoted(self) -> str:
-        """Return the beginning of the source's text in quotation marks."""
+        """Return the beginning of the chosen text in quotation marks."""
         return quote_text(self.text, LONGEST)

@@ -122,7 +122,7 @@ FEW = 4  # with fewer rows cells are large, and the names of rows stand upright
 
 
 def find_cell(first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> tuple[int, int] | None:
-    """Return the matrix cell that holds exactly these rows (k,); None: of several cells, or not all of one.
+    """Return the matrix cell that holds exactly the given rows (k,); None: of several cells, or not all of one.
 
     `first` and `second` are (n,): the row and the column of the matrix of each sentence; below 0: in none.
     """

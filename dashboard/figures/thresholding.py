@@ -45,14 +45,14 @@ def get_class(source: Source) -> str:
 
 
 def get_class_scores(report: SplitPredictions, name: str) -> tuple[NDArray[np.bool_], Floats]:
-    """Return which rows belong to a class (n,), and their predicted probability of it (n,)."""
+    """Return each row's membership in a class (n,), and its predicted probability of that class (n,)."""
     number = report.classes.index(name)
     own = report.labels[:, number] > 0 if report.labels.ndim == 2 else report.labels == number
     return own, report.probabilities[:, number]
 
 
 def _find_cheapest(source: Source) -> float:
-    """Return the decision threshold with the lowest cost on validation; NotAvailable: this was not evaluated."""
+    """Return the threshold with the lowest cost on validation; NotAvailable: validation was not evaluated."""
     if VALIDATION not in source.splits:
         raise NotAvailable("a threshold at a cost ratio is chosen on validation, which was not evaluated")
     report = source.reader.make_report(source.record, VALIDATION)
@@ -124,12 +124,12 @@ def get_slider(source: Source) -> Option:
 
 
 def read_decision(source: Source) -> Decision:
-    """Compute the predictions of a source's split at the chosen decision threshold."""
+    """Compute a run's predictions on a split at the chosen decision threshold."""
     return decide_report(source, source.report)
 
 
 def decide_report(source: Source, report: SplitPredictions) -> Decision:
-    """Compute the predictions of a report, such as a calibrated one, at the chosen decision threshold."""
+    """Compute the predictions of a report with other probabilities at the chosen decision threshold."""
     threshold = float(source.get_choice(get_slider(source)))
     rule: Any = source.get_choice(RULE) if list_rules(source) else ANSWER
     if source.record.task == "multi":

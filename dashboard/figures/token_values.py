@@ -1,4 +1,4 @@
-"""Values of tokens, or token pairs, besides attention maps: gates, λ, polarity, lexicons, attention support."""
+"""Values of tokens, or token pairs, besides attention maps: gates, λ, polarity, lexicons, which tokens see which."""
 
 from __future__ import annotations
 
@@ -86,12 +86,12 @@ def build_polarity_rows(view: SentenceView) -> list[TokenRow]:
 
 
 def build_branch_rows(view: SentenceView) -> list[TokenRow]:
-    """Return each token's mean over channels of the head's convolutions, a row for each width."""
+    """Return each token's mean output of the classification head's convolutions, a row for each width."""
     return [TokenRow(f"{width} tokens wide", values.mean(-1)) for width, values in view.branches.items()]
 
 
 def read_head_attention(view: SentenceView) -> list[TokenRow]:
-    """Return the attention that each token receives from the model's head, mean over readers and heads."""
+    """Return the attention that each token receives in the classification head, mean over readers and heads."""
     if view.head_maps is None or not view.tokens:  # of no readers there is no mean
         return []
     return [TokenRow("is read", np.average(view.head_maps.mean(0), axis=0, weights=view.places))]

@@ -79,7 +79,7 @@ def describe_recipe(found: AppliedRecipe, given: Mapping[str, Any]) -> str:
 
 
 def write_command(data: str, model: str, settings: Mapping[str, Any], name: str, recipe: str = "") -> str:
-    """Return the command that starts the same training run."""
+    """Return the command line that starts the planned training run."""
     listed = {key: value for key, value in settings.items() if key not in (*NOT_LISTED, EXAMPLES)}
     pairs = [f"--set={key}={value}" for key, value in listed.items()]
     along = [f"--add={NAME}"] if settings.get(EXAMPLES) else []

@@ -73,7 +73,7 @@ class WordView:
 
 
 def find_positive_class(record: RunRecord) -> str:
-    """Return the positive one of a run's two classes: by its name, else the second."""
+    """Return the positive class of a two-class run: by its name, else the second."""
     colours = color_classes(LIGHT, record.classes, ordered=record.ordered)
     return record.classes[colours.index(LIGHT.plus) if LIGHT.plus in colours else 1]
 
@@ -221,7 +221,7 @@ def _draw_words(shown: WordView, look: Look) -> Component:
 def _list_items(
     shown: WordView, read: NDArray[np.float64] | None, top: float, ramps: Ramps, t: Tokens, most_words: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield the words with the largest attributions, and between two of them the number of folded words."""
+    """Yield the words with the largest attributions, and between such words the number of folded ones."""
     found, pushes, belongs = shown.pushed.found, shown.pushes, shown.pushed.belongs
     kept = set(np.argsort(-np.abs(pushes), kind="stable")[:most_words].tolist())
     most, deepest = int(np.abs(pushes).argmax()) if len(pushes) else -1, np.abs(read).max() if read is not None else 1.0
