@@ -131,7 +131,7 @@ class HeadMaps:
 
     @property
     def cancelled(self) -> Floats | None:
-        """Return by head the share of attention weight that its maps cancel by subtraction; None: nothing cancels."""
+        """Return for each head the share of attention weight that its maps cancel out; None: nothing cancels."""
         taken = self.view.measure_cancellation(self.layer)
         return None if taken is None or taken.max() < NOTHING_TAKEN else taken
 

@@ -189,7 +189,7 @@ def _drop_outliers(spans: Sequence[Span], leaves_out: str) -> Sequence[Span]:
 
 
 def _choose_step(rough: float) -> float:
-    """Return the smallest axis step of 1, 2, 2.5 or 5 times a power of ten that is not below `rough`."""
+    """Return the smallest axis step of 1, 2, 2.5 or 5 times a power of ten that is not below a rough step."""
     power: float = 10.0 ** math.floor(math.log10(rough))
     return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * (1 - 1e-9))
 

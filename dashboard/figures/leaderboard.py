@@ -147,7 +147,7 @@ def _build_board(name: str, metric: str, records: Sequence[RunRecord]) -> Board:
 
 
 def _choose_metric(metric: str, task: Task) -> str:
-    """Return the given metric if a task has it, else the nearest one that it has."""
+    """Return the given metric if it suits a task, else the nearest metric that does."""
     if metric and task not in get_metric(metric).tasks:
         metric = METRICS[metric.removeprefix(TUNED)].nearest
     return metric if metric in list_metrics() and task in get_metric(metric).tasks else USUAL[task][0]

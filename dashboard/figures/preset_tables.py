@@ -28,7 +28,7 @@ _READS: dict[Family, str] = {
 
 
 def describe_baseline(family: Family, lacks: str) -> str:
-    """Describe how a baseline model reads a text, and which part a page needs that the model lacks."""
+    """Describe how a baseline model reads a text, and what it lacks for a page, such as attention."""
     return f"{_READS[family]}, without {lacks}."
 
 
