@@ -16,7 +16,7 @@ from plotly.offline import get_plotlyjs
 
 from core import runs as run_files
 from core.exceptions import InputError, NotAvailable
-from core.interpret.edits import UNCHANGED, Edits
+from core.interpret.model_edits import UNCHANGED, Edits
 from core.runs.store import RunStore
 from core.table_format import format_csv
 from dashboard.figures.drawing import Drawing, add_title, write_fragment

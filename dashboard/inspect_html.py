@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.exceptions import InputError
-from core.interpret.sentence_view import SentenceView, explain_missing_maps, name_padding
+from core.interpret.sentence_inspection import SentenceView, explain_missing_maps, name_padding
 from core.interpret.trace_summary import warn_unknown
 from core.runs.record import RunRecord
 from dashboard.figures.attention_heads import COEFFICIENTS, HEADS, LayerCoefficients, build_layer_maps

@@ -62,7 +62,7 @@ LAG = 100  # values of `AT` that are remembered
 ORDER = "order"
 BACK = "back"  # the page where the selection was made
 SILENT = "silent"  # how a part is ablated (`dashboard.figures.ablation_levers`)
-EDIT = "edit"  # changes inside the model (`core.interpret.edits`)
+EDIT = "edit"  # changes inside the model (`core.interpret.model_edits`)
 
 # Session keys of codes.
 AUTHOR = "author"  # the annotator; not in the link, which others open too

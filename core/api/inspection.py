@@ -29,7 +29,7 @@ def pair(first: str, second: str) -> str:
 
 def open_text(
     run: str, text: str, store: RunStore | None, edit: str, intervene: Intervention | None
-) -> tuple[runs.load.LoadedRun, interpret.edits.Edits, Intervention | None]:
+) -> tuple[runs.load.LoadedRun, interpret.model_edits.Edits, Intervention | None]:
     """Load a run and parse the model edits for a text; return both, and the edits as an intervention on the model."""
     loaded = runs.load.load_run(store or RunStore(), run)
     check_pair(loaded.record, text)
@@ -39,7 +39,7 @@ def open_text(
     return loaded, edits, intervene or edits.to_intervention()
 
 
-def describe_text(run: str, text: str, edits: interpret.edits.Edits) -> dict[str, Any]:
+def describe_text(run: str, text: str, edits: interpret.model_edits.Edits) -> dict[str, Any]:
     """Return the result fields that every command on one text begins with: run, text and model edits."""
     return {"run": run, "text": text, "edit": edits.encode_line()}
 
@@ -51,10 +51,10 @@ def collect_fields(found: Any) -> dict[str, Any]:
 
 def sentence(
     run: str, text: str, store: RunStore | None = None, *, edit: str = "", intervene: Intervention | None = None
-) -> interpret.sentence_view.SentenceView:
+) -> interpret.sentence_inspection.SentenceView:
     """Return one text as a run reads it: tokens, probabilities and everything inside the model, as arrays.
 
-    `edit` changes the model, as in the link of a page: `h1.2,l2c1:0.5` (`core.interpret.edits`). `intervene` is a
+    `edit` changes the model, as in the link of a page: `h1.2,l2c1:0.5` (`core.interpret.model_edits`). `intervene` is a
     `core.models.trace.Intervention`, for changes that `edit` cannot express; only `mix.0` of `edit` may go with it.
     """
     loaded, edits, change = open_text(run, text, store, edit, intervene)
@@ -71,7 +71,7 @@ def inspect(
 
     Returns:
         `run`, `text`, `edit`, `read_as`, `tokens`, `unknown`, `note`, `prediction`, everything inside the model
-        (`core.interpret.sentence_view.to_json_data`), and `mix`: None, or the `weight` of the network in the mixture
+        (`core.interpret.sentence_inspection.to_json_data`), and `mix`: None, or the network's `weight` in the mixture
         with TF-IDF (1 without TF-IDF) and the probabilities of `network`, `tfidf` and their `mixture` before the
         temperature; `parts` has these in words.
     """
@@ -92,7 +92,7 @@ def inspect(
         "truncated": view.truncated,
         "prediction": said,
         "mix": None if view.mix is None else {**dataclasses.asdict(view.mix), "parts": view.mix.parts},
-        **interpret.sentence_view.to_json_data(view),
+        **interpret.sentence_inspection.to_json_data(view),
     }
 
 
@@ -140,7 +140,7 @@ def steps(
     }
 
 
-def _describe_matrix(matrix: interpret.stages.StageMatrix) -> dict[str, Any]:
+def _describe_matrix(matrix: interpret.forward_stages.StageMatrix) -> dict[str, Any]:
     rows = [
         [*(None if value == -math.inf else value for value in numbers), *words]
         for numbers, words in zip(matrix.values.tolist(), matrix.words or ((),) * len(matrix.rows), strict=True)

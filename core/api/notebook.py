@@ -56,7 +56,7 @@ def render_runs(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"<div>{_render_table(rows) or 'no runs yet'}</div>"
 
 
-def render_sentence(view: interpret.sentence_view.SentenceView, answer: str) -> str:
+def render_sentence(view: interpret.sentence_inspection.SentenceView, answer: str) -> str:
     """Render a sentence as HTML: its prediction, probabilities as bars, the mean attention map of the last layer."""
     chances = "".join(
         f"<tr><th scope=row>{escape(name)}</th><td>{value:.3f}</td>"
@@ -70,14 +70,14 @@ def render_sentence(view: interpret.sentence_view.SentenceView, answer: str) -> 
     )
 
 
-def _render_mixture(view: interpret.sentence_view.SentenceView) -> str:
+def _render_mixture(view: interpret.sentence_inspection.SentenceView) -> str:
     """Render the parts of a prediction that mixes network and TF-IDF, as an HTML table; empty without a mixture."""
     parts = view.mix.parts if view.mix else {}
     return _render_table([{"": part, **{name: f"{p:.3f}" for name, p in said.items()}} for part, said in parts.items()])
 
 
-def _render_mean_map(view: interpret.sentence_view.SentenceView) -> str:
-    if why := interpret.sentence_view.explain_missing_maps(view):
+def _render_mean_map(view: interpret.sentence_inspection.SentenceView) -> str:
+    if why := interpret.sentence_inspection.explain_missing_maps(view):
         return f"<p>{why}</p>"
     if not 0 < len(view.tokens) <= LONGEST_MAP:
         return f"<p>No map of {len(view.tokens)} tokens here; <code>figure()</code> draws long ones.</p>"
@@ -104,7 +104,7 @@ def _render_table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _render_map_table(
-    view: interpret.sentence_view.SentenceView, weights: np.ndarray, caption: str, full: float
+    view: interpret.sentence_inspection.SentenceView, weights: np.ndarray, caption: str, full: float
 ) -> str:
     """Render an attention map (L, L) as an HTML table, a row per query; the weight `full` gets the darkest colour."""
     head = "".join(f'<th scope="col">{escape(token)}</th>' for token in view.tokens)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from core.interpret.sentence_view import MixView, SentenceView
+    from core.interpret.sentence_inspection import MixView, SentenceView
     from core.models.trace import Intervention
 
 Given = ParamSpec("Given")
@@ -233,7 +233,7 @@ class Sentence:
 
     run: Run
     view: SentenceView
-    """All that is inside, also what has no name here: see `core.interpret.sentence_view`."""
+    """All that is inside, also what has no name here: see `core.interpret.sentence_inspection`."""
     prediction: dict[str, Any]
     """`label` and `probabilities` by class; of several labels `labels` at 0.5 and `labels_tuned`."""
 

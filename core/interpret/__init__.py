@@ -9,13 +9,13 @@ from core.lazy_imports import make_getattr
 if TYPE_CHECKING:
     from core.interpret import (
         faithfulness,
-        edits,
+        model_edits,
         attribution,
         counterfactual,
         attribution_math,
-        sentence_view,
+        sentence_inspection,
         batched_attribution,
-        stages,
+        forward_stages,
         negation_templates,
         trace_summary,
     )

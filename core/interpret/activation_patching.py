@@ -17,7 +17,7 @@ from core.formatting import count
 from core.interpret.attribution_math import compute_log_odds
 from core.interpret.explain_context import ExplainContext
 from core.interpret.gradients import TOKENS
-from core.interpret.sentence_view import CLASS_TOKEN
+from core.interpret.sentence_inspection import CLASS_TOKEN
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention
 from core.text.token_table import to_batch

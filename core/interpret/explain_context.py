@@ -15,7 +15,7 @@ from core.exceptions import InputError
 from core.formatting import count
 from core.interpret.background_thread import OnProgress, ignore_progress
 from core.interpret.gradients import Target
-from core.interpret.sentence_view import SentenceView
+from core.interpret.sentence_inspection import SentenceView
 from core.interpret.trace_summary import warn_unknown
 from core.models.builder import Model
 from core.models.trace import Intervene, Intervention

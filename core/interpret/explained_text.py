@@ -17,7 +17,7 @@ from core.interpret import attribution_math
 from core.interpret.attribution_math import RankTest, compare_ranks
 from core.interpret.explain_context import ExplainContext
 from core.interpret.gradients import REFERENCE, Asked, Embeds, compute_input_gradient, integrate_gradients
-from core.interpret.sentence_view import SentenceView
+from core.interpret.sentence_inspection import SentenceView
 from core.interpret.trace_summary import average_attention
 from core.models.trace import Batch, Intervention
 from core.text.token_table import to_batch

@@ -14,8 +14,7 @@ from core.formatting import count, number
 from core.interpret.cell_formulas import Array, Dot, Largest, Rule, Sum, to_float64
 from core.interpret.encoder_stages import copy_to_float64, stack_windows, yield_encoder_stages
 from core.interpret.explain_context import ExplainContext
-from core.interpret.sentence_view import CLASS_TOKEN, LAST_TOKEN, PADDING
-from core.interpret.stages import (
+from core.interpret.forward_stages import (
     ONE,
     ForwardStage,
     ForwardStages,
@@ -25,6 +24,7 @@ from core.interpret.stages import (
     name_dimensions,
     yield_classifier,
 )
+from core.interpret.sentence_inspection import CLASS_TOKEN, LAST_TOKEN, PADDING
 from core.models.activation_record import Record
 from core.models.baselines import BagOfNgrams, BagOfPairs, BiLSTM, ConvolutionClassifier, LexiconClassifier, Plain
 from core.models.encoder import EncoderClassifier

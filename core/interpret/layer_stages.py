@@ -26,7 +26,7 @@ from core.interpret.cell_formulas import (
     make_sum_rule,
     to_float64,
 )
-from core.interpret.stages import ForwardStage, StageMatrix, name_dimensions
+from core.interpret.forward_stages import ForwardStage, StageMatrix, name_dimensions
 from core.models.activation_record import Record
 from core.models.encoder import Layer
 from core.models.feedforward import FeedForward, SwiGLU

@@ -12,7 +12,7 @@ from core.models.attention_config import LAMBDA_RANGES, AttentionConfig
 if TYPE_CHECKING:
     import numpy as np
 
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 else:
     from core.lazy_imports import numpy as np
 

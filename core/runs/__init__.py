@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from core.runs import (
         labeled_predictions,
         archive,
-        backbone_modules,
+        backbone_builder,
         comparison,
         data_shift,
         pipeline,

@@ -96,7 +96,7 @@ class BackboneRecord:
 
         if not isinstance(tokenizer, PretrainedTokenizer):
             raise RunDamaged(f"{self.name}: the tokenizer of this run is not that of a backbone")
-        from core.runs.backbone_modules import split_backbone
+        from core.runs.backbone_builder import split_backbone
 
         return split_backbone(self.architecture, dropout, tokenizer, folder)
 

@@ -23,14 +23,14 @@ from core.interpret.activation_patching import Patches, patch_activations
 from core.interpret.attribution import Explanation, Methods, explain_by_methods, explain_text
 from core.interpret.background_thread import OnProgress, choose_batch_size, ignore_progress
 from core.interpret.counterfactual import MOST_READINGS, Search, search_flip
-from core.interpret.edits import UNCHANGED as NO_EDITS
-from core.interpret.edits import Edits, get_text_editable
 from core.interpret.explain_context import UNCHANGED, ExplainContext
 from core.interpret.forward_pass import compute_stages
+from core.interpret.forward_stages import ForwardStages
 from core.interpret.lambda_response import LambdaCurves, compute_lambda_curves
+from core.interpret.model_edits import UNCHANGED as NO_EDITS
+from core.interpret.model_edits import Edits, get_text_editable
 from core.interpret.negation_templates import FilledTemplate, TemplatePredictions, predict_template
-from core.interpret.sentence_view import SentenceView, inspect_text
-from core.interpret.stages import ForwardStages
+from core.interpret.sentence_inspection import SentenceView, inspect_text
 from core.models.builder import Model, build_model
 from core.models.capabilities import HEAD, list_spaces
 from core.models.config import ModelConfig

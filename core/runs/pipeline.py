@@ -36,7 +36,7 @@ from core.models.builder import Model, build_model
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch
 from core.runs import distillation, queue, word_tagging
-from core.runs.backbone_modules import read_tokenizer
+from core.runs.backbone_builder import read_tokenizer
 from core.runs.backbone_weights import list_frozen, resolve_backbone, summarize_backbone
 from core.runs.cost_estimate import check_fits, get_free_memory
 from core.runs.data_shift import compare_run_split

@@ -1,1 +1,1 @@
-"""Figures by topic: what a run has is shaped, drawn and worded here, for pages, exports and notebooks. No Streamlit."""
+"""Figures by topic: a run's results are shaped, drawn and worded here for pages, exports, notebooks. No Streamlit."""

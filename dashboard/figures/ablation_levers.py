@@ -1,4 +1,4 @@
-"""Ablation of parts: how an answer changes when a head, a component, a gate or a lexicon is switched off.
+"""Ablation of model parts: how a prediction changes if a head, attention map, gate or lexicon is switched off.
 
 Silent means that a part outputs zero, or its mean over the tokens at every token: a switch, and `silent` in the link.
 On a page each cell is also a lever: a click silences its part. The slider of a λ is above the column that it weights,
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from core.formatting import format_subscript, number, signed
-from core.interpret.edits import LARGEST, STRONGEST, Editable, Edits, get_text_editable
+from core.interpret.model_edits import LARGEST, STRONGEST, Editable, Edits, get_text_editable
 from core.interpret.trace_summary import LearnedLambdas, get_learned_lambdas
 from core.runs.record import RunRecord
 from core.text.graphemes import clip_text
@@ -31,7 +31,7 @@ from dashboard.figures.word_attributions import TOWARDS, get_target_class, make_
 if TYPE_CHECKING:
     from core.interpret.ablation import AblationEffects, PartEffect
     from core.interpret.lambda_response import LambdaCurve, LambdaCurves
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 ZERO, MEAN = "zero", "mean"
 WAYS = [
@@ -51,7 +51,7 @@ SILENT = Option(
 
 @dataclass(frozen=True, eq=False)
 class Levers:
-    """The ablation effects of a model's parts on one text, and the current edits."""
+    """Ablation effects of a model's parts on one text, with the current edits inside the model."""
 
     record: RunRecord
     trained: SentenceView
@@ -66,12 +66,12 @@ class Levers:
     mean: bool  # a silent part says its mean, in place of nothing
 
     def get_effect(self, part: PartEffect) -> float:
-        """Return what the log-odds lose when a part falls silent."""
+        """Return how far the log-odds fall when a model part is ablated (to zero or to its mean, as chosen)."""
         return part.mean if self.mean else part.zero
 
 
 def read_levers(source: Source) -> Levers:
-    """Read the ablation effects of a text's parts; NotAvailable: the model or the text has no maps."""
+    """Read the ablation effects of a model's parts on a text; NotAvailable: no attention maps of it."""
     view, record, edits = read_attention(source), source.record, source.edits
     of = record.run, source.text, get_target_class(source)
     trained = source.reader.inspect_text(record.run, source.text)
@@ -96,7 +96,7 @@ STEP = 0.01  # of a slider
 
 
 def describe_lambda(shown: Levers, at: int, component: int) -> Cells:
-    """Describe the slider of a λ above the column that it weighs."""
+    """Return the slider of one λ as plain data for the browser, shown above the column of its attention map."""
     own, now = shown.learned.values[at][component - 1], shown.edits.get_lambda(at, component)
     mean = " on average" if shown.learned.varies else ""
     found = shown.curves.curves if shown.curves else ()
@@ -114,7 +114,7 @@ def describe_lambda(shown: Levers, at: int, component: int) -> Cells:
 
 
 def describe_factors(shown: Levers) -> Iterator[Cells]:
-    """Describe the sliders of factors: on every λ that is not set by hand, and on what a lexicon adds."""
+    """Yield the sliders that scale every λ not set by hand, and the lexicon's term, as plain data."""
     if shown.curves:
         about, value = "factor on every λ that is not set by hand, trained at 1", shown.edits.factor
         yield {
@@ -143,7 +143,7 @@ def _describe_curve(shown: Levers, curve: LambdaCurve) -> Cells:
 
 
 def describe_gate(shown: Levers, token: int, word: str) -> Cells:
-    """Describe the slider of the gate of a token in the layer that the page looks into."""
+    """Return the slider of one token's gate in the chosen layer, as plain data for the browser."""
     at = shown.layer
     own, now = (view.layers[at].gates for view in (shown.trained, shown.view))
     assert own is not None and now is not None
@@ -170,7 +170,7 @@ def _index_parts(parts: AblationEffects | None) -> dict[Place, PartEffect]:
 
 
 class _Painter:
-    """Writes and colours pushes; all cells share one scale."""
+    """Writer of coloured table cells for ablation effects, all on one colour scale."""
 
     def __init__(self, shown: Levers, tokens: Tokens) -> None:
         self.shown, self.tokens, self.digits = shown, tokens, 2 if shown.allowed.heads <= LONG - 2 else 1
@@ -191,7 +191,7 @@ class _Painter:
         token: int | None = None,
         silent: Sequence[str] = (),
     ) -> list[Cells]:
-        """Return the cell of a part at a place (from 0); nothing where the core has not computed it.
+        """Return the table cell of a model part's ablation effect, in a list; empty if it was not computed.
 
         `keys` is what the link calls it, `silent` what the link says when it is, if that is more. `how` is written in
         place of its push while it is silent; empty: it speaks.
@@ -224,7 +224,7 @@ class _Painter:
 
 
 def _describe_silence(place: Any, off: Container[Any], level: Container[Any]) -> str:
-    """Return the word that replaces the push of a silent part; empty: the part is not silent."""
+    """Return how a model part is ablated: `off`, at its mean, or an empty text if it is not ablated."""
     return "off" if place in off else MEAN if place in level else ""
 
 
@@ -339,7 +339,7 @@ def _build_gate_grid(shown: Levers, paint: _Painter) -> Cells:
 
 
 def build_part_table(shown: Levers) -> pd.DataFrame:
-    """Return a row for each part, counted as on the page: components from 0, all else from 1."""
+    """Return a row for each model part with its ablation effect; attention maps count from 0, all else from 1."""
     trained = shown.before.parts if shown.before else (None,) * len(shown.parts.parts)
     rows = [
         {

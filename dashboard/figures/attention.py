@@ -1,4 +1,4 @@
-"""Attention maps of one sentence side by side, and the weight of each component."""
+"""Attention maps of one sentence as heat maps side by side, and the coefficients of the maps in their sum."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STRIPES = 48  # at most about so many across a map: more would be a grey of thei
 
 
 def draw_stripes(away: NDArray[np.bool_]) -> str:
-    """Draw diagonals through the cells (rows, columns) that are taken away, as an SVG path in units of cells.
+    """Return an SVG path of diagonal stripes over the cells where a boolean matrix is true, in units of cells.
 
     Neighbours along a diagonal share one line, so that a map that is negative throughout costs no more than its edges.
     """
@@ -35,7 +35,7 @@ def draw_stripes(away: NDArray[np.bool_]) -> str:
 
 
 def make_hatching(away: NDArray[np.bool_], axis: str, width: float, look: Look) -> dict[str, Any] | None:
-    """Return a Plotly shape over a heat map with the axes `x{axis}` and `y{axis}`; None where nothing is taken away."""
+    """Return a Plotly shape that hatches marked heat map cells on the axes `x{axis}`, `y{axis}`; None: no marks."""
     path = draw_stripes(away)
     line = {"color": look.tokens.paper, "width": look.scale_size(width)}
     return {"type": "path", "path": path, "xref": f"x{axis}", "yref": f"y{axis}", "line": line} if path else None
@@ -46,7 +46,7 @@ Floats = NDArray[np.floating]
 
 @dataclass(frozen=True, eq=False)  # two arrays are not equal or unequal as a whole
 class MapRow:
-    """One row of the grid: the signed weights (H, L, L) of all heads under one name; rows of a map are readers."""
+    """One row of a grid of attention maps: signed weights (H, L, L) of all heads; the map's rows are reading tokens."""
 
     name: str
     weights: Floats
@@ -65,7 +65,7 @@ SCALES = {
 
 
 def scale_row(row: MapRow, scale: str) -> MapRow:
-    """Return the row of maps on one of `SCALES`; what stays 0 stays 0.
+    """Convert attention weights to one of `SCALES`: absolute, per row, or against uniform attention.
 
     Against uniform, 0 is what an even spread of the row's own sum would give: weight × tokens − 1 for a plain softmax,
     whose rows sum to 1, and weight × tokens − λ for a map that enters with λ. A column that stands for many places is
@@ -86,12 +86,12 @@ MOST = 256  # cells of a drawn map along one side; a longer text is shown in blo
 
 
 def get_block_size(length: int) -> int:
-    """Return how many tokens share a cell of a drawn map."""
+    """Return how many tokens share one cell when the attention map of a long text is drawn."""
     return -(-length // MOST)
 
 
 def _pool_blocks(weights: Floats, size: int) -> Floats:
-    """Reduce (L, L) to (L/size, L/size): the strongest weight of each block."""
+    """Pool an attention map (L, L) to (L/size, L/size), keeping the strongest weight of each block."""
     if size == 1:
         return weights
     lacking = -len(weights) % size
@@ -104,7 +104,7 @@ DUST = 1e-5  # below this share of the largest weight a difference is rounding
 
 
 def find_top_weight(rows: Sequence[MapRow]) -> float:
-    """Return the weight of the strongest colour: the 98.5th percentile of |weight| over all maps that are shown.
+    """Return the attention weight drawn in the strongest colour: the 98.5th percentile of |weight| over all maps.
 
     A fixed 0 to 1 makes long sentences look blank; one scale for each map makes noise look like signal. Where nearly
     all weights are 0 but for rounding, it is the largest.
@@ -117,12 +117,12 @@ def find_top_weight(rows: Sequence[MapRow]) -> float:
 
 
 def name_coefficients(components: int, subtracts: bool) -> list[str]:
-    """Return the coefficients as written in the sum: `λ₁`, `λ₂` …; `−λ₁` where a model subtracts."""
+    """Return the names of the coefficients in the sum of attention maps: `λ₁`, `λ₂` …; `−λ₁` if subtracted."""
     return [f"{'−' if subtracts else ''}λ{format_subscript(i)}" for i in range(1, components)]
 
 
 def build_component_rows(components: Floats, coefficients: Floats, combined: Floats, subtracts: bool) -> list[MapRow]:
-    """Return the contribution of each component (coefficient times map), and their sum.
+    """Return each attention map times its coefficient as a row of a grid, and their sum as the last row.
 
     Components are (N, H, L, L) maps after softmax, coefficients (N, H, L) with their signs, one for each reading token,
     `combined` is (H, L, L); `subtracts`: the model writes its sum with a minus (differential attention).
@@ -136,7 +136,7 @@ def build_component_rows(components: Floats, coefficients: Floats, combined: Flo
 
 
 def name_maps(components: int, subtracts: bool) -> list[str]:
-    """Return the maps as written in the sum: `A₀`, `λ₁A₁` …."""
+    """Return the names of the attention maps as terms of their sum: `A₀`, `λ₁A₁` …."""
     named = enumerate(name_coefficients(components, subtracts), start=1)
     return [f"A{format_subscript(0)}", *(f"{name}A{format_subscript(i)}" for i, name in named)]
 
@@ -155,7 +155,7 @@ def draw_map_grid(
     numbered: bool = True,
     worded: bool = False,
 ) -> go.Figure:
-    """Draw all maps (H, L, L) on one scale: rows as given, heads as columns; negative weights are hatched.
+    """Draw a grid of attention maps (H, L, L) on one scale, heads as columns; negative weights are hatched.
 
     Args:
         rows: At least one.
@@ -220,14 +220,14 @@ SPELT = 6
 
 
 def _place_panel(index: int, count: int) -> list[float]:
-    """Return the place of one of `count` panels along an axis, with gaps between them."""
+    """Return the start and end (0 to 1) of one of `count` panels along an axis, with gaps between panels."""
     gap = 0.03
     width = (1 - gap * (count - 1)) / count
     return [index * (width + gap), min(1.0, index * (width + gap) + width)]
 
 
 def _label_heads(row: MapRow, r: int, h: int, axis: str, look: Look) -> list[dict[str, Any]]:
-    """Write the head's number above the first row, and `off` in the map of a head that is."""
+    """Return the texts on one head's attention map: its number above the first row, `off` if it is ablated."""
     panel = {"xref": f"x{axis} domain", "yref": f"y{axis} domain"}
     font = {"color": look.tokens.ink, "size": look.scale_size(15)}
     said = f"head {h + 1}" if h == 0 or len(row.weights) <= SPELT else str(h + 1)
@@ -258,7 +258,7 @@ def _make_colorbar(top: float, signed: bool, label: str, look: Look) -> dict[str
 
 
 def draw_coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> go.Figure:
-    """Draw the weight c of every further component in this sentence: a dot for each value among heads and tokens.
+    """Draw the coefficients of the further attention maps in a sentence: a dot for each value of a head and token.
 
     What adds attention is solid, what takes it away dashed and hollow.
     """

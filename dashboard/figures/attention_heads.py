@@ -1,4 +1,4 @@
-"""Attention maps of a text, head by head, with the options that choose them; the weights of the components."""
+"""Attention maps of a text by head, the options that select them, and the coefficients of the maps in their sum."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from core.exceptions import NotAvailable
 from core.formatting import count, whole_percent
-from core.interpret.edits import UNCHANGED, Edits
+from core.interpret.model_edits import UNCHANGED, Edits
 from dashboard.figures.attention import (
     SCALES,
     Floats,
@@ -28,11 +28,11 @@ from dashboard.figures.source import Option, Source, ValueRange
 from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 
 def read_attention(source: Source) -> SentenceView:
-    """Read a text with maps; NotAvailable: the model has no attention, or the text is too long for maps."""
+    """Read the attention maps of a text; NotAvailable: the model has no attention, or the text is too long for maps."""
     view = source.view
     if not view.layers:
         raise NotAvailable(f"{source.record.preset} has no attention to look into")
@@ -87,12 +87,12 @@ SCALE = Option(
 
 
 def get_layer(source: Source) -> int:
-    """Return the chosen layer, from 0; −1 where there is none."""
+    """Return the number of the chosen layer, from 0; −1 if there is none to choose."""
     return int(source.get_choice(LAYER)) - 1
 
 
 def get_map(source: Source) -> MapRow | None:
-    """Return the chosen map of the chosen layer, as absolute weights; None where the text or the model has none."""
+    """Return the chosen attention map of the chosen layer, in absolute weights; None: the text or model has none."""
     names = _list_maps(source)
     if not names:
         return None
@@ -102,7 +102,7 @@ def get_map(source: Source) -> MapRow | None:
 
 @dataclass(frozen=True)
 class HeadMaps:
-    """The maps of a text that are shown."""
+    """Attention maps of a text that are drawn, with the chosen layer, map and scale."""
 
     view: SentenceView
     rows: Sequence[MapRow]  # the grid, row by row
@@ -114,30 +114,30 @@ class HeadMaps:
 
     @property
     def top(self) -> float:
-        """Return the |weight| that gets full colour in all of the maps."""
+        """Return the |weight| that gets full colour in all drawn attention maps."""
         return find_top_weight(self.rows)
 
     @property
     def sign(self) -> str:
-        """Explain the pattern of a negative weight; empty where none is below zero."""
+        """Explain the pattern that marks negative attention weights; empty if no weight is negative."""
         if not any((row.weights < 0).any() for row in self.rows):
             return ""
         return f" Hatched or dashed: {BELOW.get(self.scale, AWAY)}."
 
     @property
     def setting(self) -> str:
-        """Describe the chosen layer, map and scale."""
+        """Describe the chosen layer, attention map and scale in words."""
         return f"layer {self.layer + 1}, {self.map.name}, {self.scale}"
 
     @property
     def cancelled(self) -> Floats | None:
-        """Return the share of its weight that each head's components cancel; None where nothing is taken away."""
+        """Return for each head the share of attention weight that its maps cancel out; None: nothing cancels."""
         taken = self.view.measure_cancellation(self.layer)
         return None if taken is None or taken.max() < NOTHING_TAKEN else taken
 
 
 def read_head_maps(source: Source) -> HeadMaps:
-    """Read the chosen maps; NotAvailable: the text or the model has none."""
+    """Read the chosen attention maps of a text; NotAvailable: the text or the model has none."""
     shown, minus = _read_layer_maps(source), has_subtraction(source.record)
     if source.get_choice(GRID) == OF_LAYER:
         return shown
@@ -156,7 +156,7 @@ def _read_layer_maps(source: Source) -> HeadMaps:
 def build_layer_maps(
     view: SentenceView, layer: int, minus: bool, edits: Edits = UNCHANGED, which: int = -1, scale: str = "absolute"
 ) -> HeadMaps:
-    """Return all maps of one layer, counted from 0; `which` is the chosen one."""
+    """Return all attention maps of one layer (from 0) for drawing; `which` is the index of the chosen map."""
     rows = [scale_row(row, scale) for row in build_map_rows(view, layer, minus, edits)]
     return HeadMaps(view, rows, rows[which], layer, scale, by_layer=True)
 
@@ -192,14 +192,14 @@ HEADS = Figure(
 
 @dataclass(frozen=True)
 class LayerCoefficients:
-    """The coefficients of each layer, (N, H, L)."""
+    """Coefficients of the attention maps in each layer, as arrays (N, H, L)."""
 
     layers: Sequence[np.ndarray]
     minus: bool  # the model takes its second map away
 
 
 def read_coefficients(source: Source) -> LayerCoefficients:
-    """Read the weights of the components in the sum; NotAvailable: there is one component only."""
+    """Read each layer's coefficients of the attention maps; NotAvailable: its heads have one map each."""
     layers = [each.coefficients for each in read_attention(source).layers]
     if len(layers[0]) < 2:
         raise NotAvailable("its heads have one map each, so there is nothing to weigh")
@@ -221,7 +221,7 @@ COEFFICIENTS = Figure(
 
 @dataclass(frozen=True)
 class CombinedMaps:
-    """The combined maps that weight the values in each layer."""
+    """Combined attention map of each layer (the sum of its maps), which weights the value vectors."""
 
     view: SentenceView
     rows: Sequence[MapRow]
@@ -230,7 +230,7 @@ class CombinedMaps:
 
 
 def read_combined_maps(source: Source) -> CombinedMaps:
-    """Read the sum of the components in each layer."""
+    """Read the combined attention map of each layer, the sum of its maps."""
     view = read_attention(source)
     rows = build_combined_rows(view, has_subtraction(source.record), source.edits)
     return CombinedMaps(view, rows, find_top_weight(rows), source.record.run)
@@ -264,14 +264,14 @@ FROM = Option(
 
 @dataclass(frozen=True)
 class Lines:
-    """The chosen map of every head, of a window where the text is long."""
+    """Chosen attention map of every head, drawn as lines between tokens; of a long text only a window."""
 
     shown: HeadMaps
     first: int  # token with which the window begins, from 0
 
     @property
     def window(self) -> str:
-        """Say which tokens the window holds; empty where it holds all."""
+        """Say which tokens of a long text are drawn as lines; empty if all are drawn."""
         length = len(self.shown.view.tokens)
         if length <= WINDOW:
             return ""

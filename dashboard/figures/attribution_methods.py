@@ -1,4 +1,4 @@
-"""The words of a text by several attribution methods side by side, and attention compared with deletion."""
+"""Word attributions of a text by several methods side by side, and attention compared with deletion."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ EXTENT = Option(
 
 @dataclass(frozen=True, eq=False)
 class MethodComparison:
-    """The words of a text by several attribution methods."""
+    """Attributions of a text's words by several methods."""
 
     record: RunRecord
     methods: Methods
@@ -67,29 +67,29 @@ class MethodComparison:
 
     @property
     def first(self) -> Explanation:
-        """Return the explanation by deletion, which every model has."""
+        """Return the word attributions by deletion, which every model has."""
         return self.methods.by["deletion"]
 
     @property
     def shown(self) -> list[int]:
-        """Return the places of the words that are shown, of a long text those that push most."""
+        """Return the positions of the words in the figure; of a long text, those with the largest attributions."""
         return sorted(np.argsort(-np.abs(self.first.pushes), kind="stable")[:SHOWN].tolist())
 
     @property
     def agreed(self) -> str:
-        """Tell whether attention and deletion agree; empty where there is no attention."""
+        """Describe whether word attributions by attention and by deletion agree; empty without attention."""
         test = self.first.tests.get("attention")
         said = "" if test is None else test.describe("attention", "deletion")
         return f"{said[:1].upper()}{said[1:]}. " * bool(said)
 
 
 def list_methods(source: Source) -> tuple[str, ...]:
-    """List the chosen methods; a model may have fewer."""
+    """Return the names of the chosen attribution methods; a model may lack some."""
     return tuple(NAMES) if source.get_choice(EXTENT) == ALL else QUICK_METHODS
 
 
 def compare_methods(source: Source) -> MethodComparison:
-    """Explain a text by the chosen methods; NotAvailable: the model knows no word of it."""
+    """Compute word attributions of a text by the chosen methods; NotAvailable: the model knows no word of it."""
     assert source.view.tokens
     found = source.reader.compare_methods(
         source.record.run, source.text, get_target_class(source), source.edits, list_methods(source)
@@ -98,7 +98,7 @@ def compare_methods(source: Source) -> MethodComparison:
 
 
 def list_checks(shown: MethodComparison) -> list[str]:
-    """List the errors of the methods, as far as known, and why others are missing."""
+    """Return sentences on the known errors of the attribution methods, and on why some methods are missing."""
     lines = []
     for name, found in shown.methods.by.items():
         if whole := found.completeness:
@@ -140,7 +140,7 @@ def _draw_cells(method: str, found: Explanation, ramps: Ramps, t: Tokens) -> Ite
 
 
 def build_methods_table(shown: MethodComparison) -> pd.DataFrame:
-    """Return a row for each word: its place in the text as typed, and its number by each method."""
+    """Return a row for each word of a text: its position in the typed text, and its attribution by each method."""
     columns: dict[str, Any] = {
         name: [getattr(word, name) for word in shown.first.words] for name in ("word", "start", "end")
     }
@@ -170,7 +170,7 @@ METHODS = Figure(
 
 
 def compare_attention(source: Source) -> MethodComparison:
-    """Explain a text of two words or more in a model with attention; NotAvailable: any other."""
+    """Compute attributions to compare attention with deletion; NotAvailable: no attention, or only one word."""
     found = compare_methods(source)
     if len(found.first.words) < 2:
         raise NotAvailable("the text has one word: there is nothing to compare")
@@ -180,7 +180,7 @@ def compare_attention(source: Source) -> MethodComparison:
 
 
 def describe_top_words(shown: MethodComparison) -> str:
-    """Write which word has the most attention and which has the largest effect."""
+    """Describe which word has the most attention and which has the largest effect when deleted."""
     most, words = shown.methods.most, shown.first.words
     if most is None:
         return ""

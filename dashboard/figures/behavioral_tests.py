@@ -1,4 +1,4 @@
-"""Failure rates by capability and run, a sentence that sums them up, and the cases that a run fails."""
+"""Behavioural tests: failure rates by capability and run, a summary sentence, and the cases that a run fails."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SHARES = Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"), band=(0.0, TOLERATE
 
 @dataclass(frozen=True)
 class BehaviorResults:
-    """Results of behavioural tests of several runs, and the run that the page is about."""
+    """Behavioural test results of several runs, and the run that the page is about."""
 
     judged: Mapping[str, SuiteResult]
     """By run."""
@@ -37,17 +37,17 @@ class BehaviorResults:
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """Return the report of `core.behavioral_tests.report`."""
+        """Return the behavioural test report of all runs (`core.behavioral_tests.report`)."""
         return build_report(list(self.judged.values()))
 
     @property
     def runs(self) -> list[str]:
-        """Return the runs, that of the page first."""
+        """Return the names of the tested runs, the page's own run first."""
         return sorted(self.judged, key=lambda name: name != self.run)
 
     @property
     def capabilities(self) -> list[Mapping[str, Any]]:
-        """Return the capabilities, highest failure rate of the page's run first; those that it cannot be asked last."""
+        """Return the tested capabilities, the highest failure rate of the page's run first, those without one last."""
         return sorted(self.report["capabilities"], key=lambda each: -_get_rate(each["rates"][self.run]))
 
 
@@ -56,7 +56,7 @@ def _get_rate(rate: Mapping[str, Any]) -> float:
 
 
 def join_names(names: Sequence[str]) -> str:
-    """List names: `a, b and c`; of more than three, how many more."""
+    """Join names as `a, b and c`; of more than three, name three and count the others."""
     first, more = list(names[:NAMED]), len(names) - NAMED
     if more > 0:
         return f"{', '.join(first)} and {count(more)} more"
@@ -64,7 +64,7 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def summarize_rates(behaved: BehaviorResults) -> tuple[str, str]:
-    """Summarise the failure rates in a sentence, with the evidence in a second text."""
+    """Summarise behavioural failure rates in one sentence, and return the evidence as a second text."""
     run = behaved.run
     asked = [each for each in behaved.capabilities if each["rates"][run]["n"]]
     kinds = {
@@ -84,7 +84,7 @@ def summarize_rates(behaved: BehaviorResults) -> tuple[str, str]:
 
 
 def _describe_differences(behaved: BehaviorResults) -> list[str]:
-    """Say where the run and each of the others differ beyond chance."""
+    """Return a sentence for each other run: the capabilities on which its failure rate differs beyond chance."""
     found = []
     for other in behaved.runs[1:]:
         pair = {behaved.run, other}
@@ -96,7 +96,7 @@ def _describe_differences(behaved: BehaviorResults) -> list[str]:
 
 
 def count_contrast_sets(behaved: BehaviorResults) -> str:
-    """Count the fully correct contrast sets of each run, in words; empty without any."""
+    """Describe how many contrast sets each run answers fully correctly; empty if the tests have none."""
     sets = {name: [0, 0] for name in behaved.runs}
     for each in behaved.report["capabilities"]:
         for name, rate in each["rates"].items():
@@ -109,7 +109,7 @@ def count_contrast_sets(behaved: BehaviorResults) -> str:
 
 
 def build_rates_marks(behaved: BehaviorResults, tokens: Tokens) -> Marks:
-    """Return a row for each capability, which unfolds to its tests; marks and numbers of each run."""
+    """Build the interval table of failure rates by run, a row per capability that unfolds to its tests."""
     columns = [
         IntervalColumn("capability", "Capability", "15rem"),
         IntervalColumn("must", "the answer …", "11rem", soft=True, opt=True),
@@ -154,7 +154,7 @@ def _build_cells(
 
 
 def build_rates_table(behaved: BehaviorResults) -> pd.DataFrame:
-    """Return a row for each test and each capability of each run."""
+    """Return failure rates as a table, a row for each capability or behavioural test and each run."""
     rows = []
     for each in behaved.capabilities:
         for test in (None, *each["tests"]):
@@ -199,7 +199,7 @@ TO = " → "
 
 @dataclass(frozen=True)
 class FailingCases:
-    """Cases of a capability, or of one of its tests, that a run fails."""
+    """Test cases that a run fails, of one capability or of one behavioural test."""
 
     behaved: BehaviorResults
     name: str
@@ -209,12 +209,12 @@ class FailingCases:
 
     @property
     def single(self) -> bool:
-        """Tell whether every case is one text with an expected answer, so that one probability says it."""
+        """Tell whether every failing case is a single text with an expected answer, so one probability describes it."""
         return all(test.kind == "minimum" for test, _ in self.cases)
 
 
 def collect_failures(behaved: BehaviorResults, picked: str, run: str) -> FailingCases:
-    """Collect the cases of a picked row that a run fails."""
+    """Collect the behavioural test cases that a run fails in the selected table row (capability or test)."""
     kind, _, name = picked.partition(" ")
     judged = behaved.judged[run]
     tests = [test for test in judged.suite.tests if name == (test.capability if kind == "capability" else test.name)]
@@ -224,7 +224,7 @@ def collect_failures(behaved: BehaviorResults, picked: str, run: str) -> Failing
 
 
 def build_failures_table(found: FailingCases) -> pd.DataFrame:
-    """Return a row for each case: the texts, the test, the expectation, and the answer of every run.
+    """Return a row for each failing test case: its texts, test, expectation, and each run's prediction.
 
     A column for each run holds the probability of what is expected, or, where texts are compared, the answers to them
     with their probabilities. `text` is the one to look into: the last.
@@ -256,7 +256,7 @@ def _sum_expected(answer: SuitePrediction, case: SuiteCase) -> float:
 
 
 def _write_answer(answer: SuitePrediction, case: SuiteCase) -> str:
-    """Write the probability of the expected answer; without an expectation, the answer with its own."""
+    """Write the probability of a test case's expected answer; if none is expected, the predicted label and its own."""
     if case.expected:
         return number(_sum_expected(answer, case), 2)
     chance = answer.probabilities.get(answer.side, 0.0) if answer.side else 0.0

@@ -1,4 +1,4 @@
-"""Calibration of probabilities, and the cost of errors at every threshold."""
+"""Calibration of predicted probabilities, and the cost of errors at every decision threshold."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from dashboard.figures.theme import Look, blend_colors
 
 @dataclass(frozen=True)
 class Bin:
-    """Rows whose probability lies in one tenth: the mean probability and the observed share."""
+    """Calibration bin: rows with a probability in one tenth, their mean probability and the observed share."""
 
     low: float
     high: float
@@ -49,7 +49,7 @@ class Bin:
 
 
 def compute_bins(decision: Decision) -> list[Bin]:
-    """Compute the bins that hold a row: mean probability, and observed share with its 95 % interval."""
+    """Compute the calibration bins that hold rows: mean probability, observed share with its 95 % interval."""
     happened = decision.correct if decision.positive is None else decision.labels == decision.positive
     places = np.minimum((decision.score * BINS).astype(int), BINS - 1)
     bins = []
@@ -62,13 +62,13 @@ def compute_bins(decision: Decision) -> list[Bin]:
 
 
 def build_bin_table(bins: Sequence[Bin]) -> pd.DataFrame:
-    """Return the bins as a table."""
+    """Return calibration bins as a table: bounds, n, mean probability, observed share and its interval."""
     columns = ["from", "to", "n", "claimed", "true", "low", "high"]
     return pd.DataFrame([(b.low, b.high, b.n, b.claimed, b.true, *b.interval) for b in bins], columns=columns)
 
 
 def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Look) -> go.Figure:
-    """Draw the observed share in each bin of the probability, as bars with n; the diagonal would be perfect."""
+    """Draw a calibration plot: the observed share in each probability bin as bars; the diagonal would be perfect."""
     t = look.tokens
     figure = Panels(look, [[""]], height=400)
     figure.add_bar(
@@ -102,7 +102,7 @@ def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Lo
 
 @dataclass(frozen=True)
 class Reliability:
-    """A decision whose probabilities are compared with the observed outcomes."""
+    """Calibration of a run's decisions: binned probabilities compared with the observed outcomes."""
 
     decision: Decision
     bins: Sequence[Bin]
@@ -176,7 +176,7 @@ THRESHOLDS = np.linspace(0, 1, 101)
 
 @dataclass(frozen=True)
 class CostCurves:
-    """The cost of errors on a class over all thresholds, and at the chosen one."""
+    """Cost of errors on one class at all decision thresholds, and at the chosen threshold."""
 
     name: str
     ratio: float
@@ -191,12 +191,12 @@ class CostCurves:
 
     @property
     def split(self) -> str:
-        """Return the split of the page."""
+        """Return the name of the split that the cost figure is about."""
         return next(reversed(self.curves))
 
     @property
     def baseline_cost(self) -> float:
-        """Return the cost of predicting the class always, or never, whichever is cheaper."""
+        """Return the cost per sentence of predicting the class always or never, whichever is lower."""
         curve = self.curves[self.split]
         return float(min(curve[0], curve[-1]))
 
@@ -260,7 +260,7 @@ def _write_interval(ends: Sequence[float] | None) -> str:
 
 
 def build_cost_table(costs: CostCurves) -> pd.DataFrame:
-    """Return the cost per sentence of each split at each threshold."""
+    """Return the cost of errors per sentence of each split at each decision threshold, as a table."""
     return pd.DataFrame({"threshold": THRESHOLDS, **costs.curves})
 
 

@@ -1,4 +1,4 @@
-"""Class separation: silhouettes of a map, and silhouettes and purity layer by layer."""
+"""Class separation: silhouettes of an embedding map, and silhouettes and neighbour purity layer by layer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dashboard.figures.theme import Look, build_template, color_classes, spread_
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Silhouettes of one space, by class."""
+    """Silhouettes of the sentences by class, in embedding space or on its map."""
 
     title: str
     overall: float
@@ -37,7 +37,7 @@ class Spectrum:
 def group_silhouettes(
     made: Projection, points: pd.DataFrame, classes: Sequence[str], config: ProjectionConfig, width: int
 ) -> tuple[list[Spectrum], list[int]]:
-    """Return the silhouettes by class in both spaces, and the positions of the classes that occur."""
+    """Return silhouettes by class, in embedding space and on the map, and the indices of the classes that occur."""
     labels = points["label"].to_numpy()[made.quality.rows]
     there = [number for number, name in enumerate(classes) if (labels == name).any()]
     both = {
@@ -56,7 +56,7 @@ def group_silhouettes(
 
 
 def build_silhouette_table(spaces: Sequence[Spectrum]) -> pd.DataFrame:
-    """Return the means of the silhouette plot, those of all sentences last."""
+    """Return the mean silhouette of each class, and last of all sentences, as a table."""
     rows = [(space.title, name, len(own), float(own.mean())) for space in spaces for name, own in space.classes]
     rows += [(space.title, "all", sum(len(own) for _, own in space.classes), space.overall) for space in spaces]
     return pd.DataFrame(rows, columns=["space", "class", "n", "silhouette"])
@@ -96,7 +96,7 @@ def draw_silhouettes(spaces: Sequence[Spectrum], colours: Sequence[str], look: L
 
 @dataclass(frozen=True)
 class MapSilhouettes:
-    """Silhouettes of a map in both spaces."""
+    """Silhouettes of the sentences of an embedding map, in embedding space and on the map."""
 
     shown: SentenceMap
     spaces: list[Spectrum]
@@ -104,7 +104,7 @@ class MapSilhouettes:
 
 
 def read_silhouettes(source: Source) -> MapSilhouettes:
-    """Read how well the classes of a map are separated; NotAvailable: no map, or nothing to compare on it."""
+    """Read how well the classes on an embedding map are separated; NotAvailable: no map, or no silhouettes."""
     shown = source.read_once(read_map)
     if reason := shown.made.quality.reason:
         raise NotAvailable(f"it compares a class with the nearest other one, and {reason}")
@@ -140,14 +140,14 @@ SILHOUETTES = Figure(
 
 @dataclass(frozen=True)
 class Depths:
-    """Class separation at every stage of a run on a split."""
+    """Class separation of a split at every stage of a model, from the embedding to the classification head."""
 
     layers: Layers
     chosen: str = HEAD  # the stage of the map
 
 
 def read_depths(source: Source) -> Depths:
-    """Read the class separation at every stage; NotAvailable: there are no layers, or they were not computed."""
+    """Read the class separation at every model stage; NotAvailable: it was not computed, or there are no layers."""
     found = source.reader.read_separability(source.record, source.evaluated)
     if found is None:
         command = f"sentiscope layers {source.record.run} --split {source.split}"
@@ -156,7 +156,7 @@ def read_depths(source: Source) -> Depths:
 
 
 def draw_depths(shown: Depths, look: Look) -> go.Figure:
-    """Draw purity and silhouette from the embedding to the head, with the purity by chance."""
+    """Draw neighbour purity and silhouette by model stage, embedding to classification head, with chance purity."""
     t, stages = look.tokens, shown.layers.stages
     names, places = [each.name for each in stages], list(range(len(stages)))
     figure = go.Figure(layout={"template": build_template(look)})
@@ -198,7 +198,7 @@ def draw_depths(shown: Depths, look: Look) -> go.Figure:
 
 
 def build_depths_table(shown: Depths) -> pd.DataFrame:
-    """Return the numbers of every stage."""
+    """Return the class separation at every model stage as a table: width, silhouette, neighbour purity."""
     rows = [(each.name, each.width, each.silhouette, each.purity) for each in shown.layers.stages]
     table = pd.DataFrame(rows, columns=["stage", "width", "silhouette", "purity"])
     return table.assign(n=len(shown.layers.rows), purity_by_chance=shown.layers.chance)

@@ -1,4 +1,4 @@
-"""Several models compared: ROC curves, calibration, λ by layer, and accuracy against cost."""
+"""Curves of several models compared: ROC, calibration, λ by layer, and score against cost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CLASS = Option(
 
 
 def _iterate_decisions(source: Source) -> Iterator[tuple[str, Decision]]:
-    """Yield each model with the decisions of its first run about the class at 0.5."""
+    """Yield each model's name with its first run's decisions about the chosen class at threshold 0.5."""
     number = source.record.classes.index(str(source.get_choice(CLASS)))
     names = (f"not {source.record.classes[number]}", source.record.classes[number])
     for side in source.sides.sides:
@@ -54,13 +54,13 @@ def _iterate_decisions(source: Source) -> Iterator[tuple[str, Decision]]:
 
 
 def label_model(source: Source, side: ModelPredictions) -> str:
-    """Return the letter and the name of a model."""
+    """Return the letter (A, B …) that a comparison gives a model, and the model's name."""
     return f"{get_letter(source, side)} {side.name}"
 
 
 @dataclass(frozen=True)
 class Rankings:
-    """A ROC curve for each model."""
+    """ROC curves of several models for one class."""
 
     curves: Sequence[ClassCurve]
     about: str
@@ -92,7 +92,7 @@ ROC = Figure(
 
 @dataclass(frozen=True)
 class Reliabilities:
-    """The calibration bins of each model."""
+    """Calibration bins of several models for one class."""
 
     models: Sequence[tuple[str, Sequence[Bin]]]
     about: str
@@ -106,7 +106,7 @@ def _read_reliabilities(source: Source) -> Reliabilities:
 
 
 def draw_reliabilities(shape: Reliabilities, look: Look) -> go.Figure:
-    """Draw the observed share against the claimed probability, a line for each model."""
+    """Draw calibration curves: the observed share against the predicted probability, a line for each model."""
     figure = Panels(look, [[""]], height=400)
     draw_dotted_line(figure, (0, 1), look)
     for place, (name, bins) in enumerate(shape.models):
@@ -161,7 +161,7 @@ def _read_lambdas(source: Source) -> Lambdas:
 
 
 def draw_lambdas(shape: Lambdas, look: Look) -> go.Figure:
-    """Draw λ over the layers: a colour for each model, a symbol for each component."""
+    """Draw λ by layer for several models: a colour for each model, a symbol for each attention map."""
     t = look.tokens
     figure = Panels(look, [[""]], height=340)
     layers = max(len(learned) for _, _, learned in shape)
@@ -229,7 +229,7 @@ BEYOND = 1.1  # by which factor an axis goes on beyond its points
 
 @dataclass(frozen=True)
 class Point:
-    """One model, or another run on these data."""
+    """Score and costs of one compared model, or of another run on the same data."""
 
     name: str
     value: float
@@ -242,20 +242,20 @@ class Point:
 
 @dataclass(frozen=True)
 class CostComparison:
-    """Accuracy and costs of several models."""
+    """Score and costs (such as time per text) of several models."""
 
     points: Sequence[Point]
     metric: str
 
     @property
     def panels(self) -> list[str]:
-        """Return the costs that at least two of the compared models are known to have."""
+        """Return the cost measures that are known for at least two of the compared models."""
         known = [point.costs for point in self.points if point.place is not None]
         return [name for name in COSTS if sum(costs.get(name, 0) > 0 for costs in known) >= FEWEST]
 
     @property
     def best(self) -> dict[str, list[Point]]:
-        """Return for each cost the models that no other beats in both, cheapest first."""
+        """Return for each cost measure the models that no other beats in both cost and score, cheapest first."""
         sign = 1 if get_metric(self.metric).better == "higher" else -1
         found: dict[str, list[Point]] = {name: [] for name in self.panels}
         for name, front in found.items():
@@ -291,7 +291,7 @@ def _get_costs(known: Efficiency) -> dict[str, float]:
 
 
 def draw_costs(shape: CostComparison, look: Look) -> go.Figure:
-    """Draw a panel for each cost; a line joins the models that no other beats in both."""
+    """Draw models' scores against each cost measure; a line joins those that no other beats in both."""
     t, names = look.tokens, shape.panels
     columns = min(2, len(names))
     rows = math.ceil(len(names) / 2)
@@ -321,7 +321,7 @@ def draw_costs(shape: CostComparison, look: Look) -> go.Figure:
 
 
 def compute_log_ticks(values: Sequence[float]) -> list[float]:
-    """Return round numbers along a logarithmic axis, at most `MOST_TICKS`: as fine a series as that leaves."""
+    """Return at most `MOST_TICKS` round tick values for a logarithmic axis, as dense as that limit allows."""
     low, high = min(values) / BEYOND, max(values) * BEYOND
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for digits in SERIES:
@@ -366,7 +366,7 @@ def _format_amount(value: float) -> str:
 
 
 def build_costs_table(shape: CostComparison) -> pd.DataFrame:
-    """Return a row for each point."""
+    """Return a row for each model in a cost comparison: its score with interval, and its costs."""
     rows = [
         {"model": point.name, "compared": point.place is not None, shape.metric: point.value}
         | {"low": point.low, "high": point.high}

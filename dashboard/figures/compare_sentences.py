@@ -37,7 +37,7 @@ WHO = Option(
 
 @dataclass(frozen=True, eq=False)
 class ModelMap:
-    """The attention map of a sentence in one model."""
+    """Attention map of one sentence in one of several compared models, with the predicted label."""
 
     name: str
     answer: str
@@ -90,7 +90,7 @@ SHADE = {True: 0.32, False: 0.45}
 
 @dataclass(frozen=True, eq=False)
 class AgreementMatrix:
-    """The answers of two runs to n sentences; one run of each model."""
+    """Predictions of two models (one run each) for the same n sentences, as an agreement matrix."""
 
     names: tuple[str, str]
     letters: tuple[str, str]
@@ -109,30 +109,30 @@ class AgreementMatrix:
 
     @property
     def about_right(self) -> bool:
-        """Tell whether its cells count right and wrong answers, and not classes."""
+        """Tell whether the agreement matrix counts right and wrong predictions rather than predicted classes."""
         return self.kinds == RIGHTS
 
     @property
     def has_known_answers(self) -> bool:
-        """Tell whether cell and label determine both answers: cells of classes, or two classes in all."""
+        """Tell whether a matrix cell and the true label determine both models' predictions."""
         return not self.about_right or (len(self.answers[0].record.classes) == 2 and self.answers[0].labels.ndim == 1)
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """Count sentences in (K, K): rows are the first model, columns the second."""
+        """Return sentence counts of the agreement matrix (K, K): rows are the first model, columns the second."""
         size = len(self.kinds)
         return np.bincount(self.first * size + self.second, minlength=size**2).reshape(size, size)
 
     def find_rows(self, one: int, other: int) -> NDArray[np.int64]:
-        """Return the sentences of a cell."""
+        """Return the row numbers of the sentences in one cell of the agreement matrix."""
         return np.flatnonzero((self.first == one) & (self.second == other))
 
     def describe_cell(self, one: int, other: int) -> str:
-        """Describe a cell in words."""
+        """Describe a cell of the agreement matrix in words, such as `A right, B wrong`."""
         return f"{self.letters[0]} {self.kinds[one]}, {self.letters[1]} {self.kinds[other]}"
 
     def write_cell_note(self, one: int, other: int) -> str:
-        """Write the line below the count of a cell."""
+        """Write the note below the count in a cell of the agreement matrix, such as `both right`."""
         a, b = self.letters
         if self.about_right:
             return (("both right", f"only {a} right"), (f"only {b} right", "both wrong"))[one][other]
@@ -151,7 +151,7 @@ CELLS = Option(
 
 
 def read_matrix(source: Source) -> AgreementMatrix:
-    """Read the answers of the chosen pair; of several seeds, of the first pair of runs."""
+    """Read two chosen models' predictions as an agreement matrix; of several seeds, the first matching runs."""
     sides = get_pair(source)
     run, one, other = next(iter(match_runs(*sides)))
     answers = sides[0].answers[one], sides[1].answers[other]
@@ -176,7 +176,7 @@ def read_matrix(source: Source) -> AgreementMatrix:
 
 
 def draw_matrix(shape: AgreementMatrix, look: Look) -> go.Figure:
-    """Draw the matrix; a cell carries `customdata = [row, column]`."""
+    """Draw the agreement matrix of two models as bars; each cell carries `customdata = [row, column]`."""
     rows, columns = ([f"{letter} {escape_text(kind)}" for kind in shape.kinds] for letter in shape.letters)
     return draw_bar_matrix(
         look,
@@ -192,7 +192,7 @@ def draw_matrix(shape: AgreementMatrix, look: Look) -> go.Figure:
 
 
 def _color_cell(shape: AgreementMatrix, one: int, other: int, look: Look) -> str:
-    """Colour a cell: right alone in its model's colour, both right grey, both wrong magenta; answers by count."""
+    """Return a matrix cell's colour: one model right its own, both right grey, both wrong magenta; classes by count."""
     t, share = look.tokens, SHADE[look.dark]
     if shape.about_right:
         alone = [(get_model_color(look, place), share) for place in shape.colours]
@@ -206,13 +206,13 @@ def _color_cell(shape: AgreementMatrix, one: int, other: int, look: Look) -> str
 
 
 def build_cell_table(shape: AgreementMatrix, rows: NDArray[np.int64]) -> pd.DataFrame:
-    """Return these sentences: text, label, and the answer of each model with its probability."""
+    """Return a table of sentences by row number: text, label, and each model's prediction with its probability."""
     first = shape.answers[0]
     classes, several = first.record.classes, first.labels.ndim == 2
     texts = [first.texts[row] for row in rows]
 
     def name_labels(labels: np.ndarray) -> list[str]:
-        """Return the labels of the rows by name."""
+        """Return the class names of the true or predicted labels of the listed sentences."""
         return join_class_names(labels[rows], classes) if several else [classes[number] for number in labels[rows]]
 
     found = {"text": texts, "label": name_labels(first.labels)}
@@ -225,7 +225,7 @@ def build_cell_table(shape: AgreementMatrix, rows: NDArray[np.int64]) -> pd.Data
 
 
 def build_counts_table(shape: AgreementMatrix) -> pd.DataFrame:
-    """Return the matrix as a table that a screen reader can walk through."""
+    """Return the counts of two models' agreement matrix as a table for screen readers."""
     columns = {f"{shape.letters[1]} {name}": shape.counts[:, place] for place, name in enumerate(shape.kinds)}
     return pd.DataFrame({"": [f"{shape.letters[0]} {name}" for name in shape.kinds], **columns})
 
@@ -252,5 +252,5 @@ MATRIX = Figure(
 
 
 def find_one_right(shape: AgreementMatrix) -> NDArray[np.int64]:
-    """Find the sentences that exactly one of the two gets right."""
+    """Return the row numbers of the sentences that exactly one of two models predicts correctly."""
     return np.flatnonzero(shape.right[0] != shape.right[1])

@@ -1,4 +1,4 @@
-"""Confusion matrix, and confidence of right and wrong answers."""
+"""Confusion matrix, and confidence of right and wrong predictions."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from dashboard.figures.theme import Look, blend_colors
 
 
 def build_confusion_table(classes: Sequence[str], counts: Integers, head: str = "is") -> pd.DataFrame:
-    """Return the matrix as a table that a screen reader can walk through; `head`: what its rows are called."""
+    """Return a confusion matrix as a table for screen readers; `head` is the heading of the true classes."""
     return pd.DataFrame({head: classes, **{f"predicted {name}": counts[:, i] for i, name in enumerate(classes)}})
 
 
 def count_outcomes(decision: Decision) -> tuple[Integers, Integers]:
-    """Count right and wrong answers in each of `BARS` equal bins of the probability."""
+    """Count right and wrong predictions in each of `BARS` equal bins of the probability."""
     places = np.minimum((decision.score * BARS).astype(int), BARS - 1)
     right = np.bincount(places[decision.correct], minlength=BARS)
     return right, np.bincount(places[~decision.correct], minlength=BARS)
@@ -36,7 +36,7 @@ def count_outcomes(decision: Decision) -> tuple[Integers, Integers]:
 def draw_confidence(
     right: NDArray[np.int64], wrong: NDArray[np.int64], threshold: float, score: str, look: Look
 ) -> go.Figure:
-    """Draw how many right (grey) and wrong (magenta) answers lie in each of `BARS` equal bins of the probability."""
+    """Draw how many right (grey) and wrong (magenta) predictions lie in each of `BARS` equal probability bins."""
     t = look.tokens
     figure = Panels(look, [[""]], height=400)
     middles = [(place + 0.5) / BARS for place in range(BARS)]
@@ -58,7 +58,7 @@ def draw_confidence(
 def draw_confusion(
     counts: NDArray[np.int64], classes: Sequence[str], look: Look, *, normalised: bool = False
 ) -> go.Figure:
-    """Draw the matrix as bars, which select over their whole area; `customdata = [true, predicted]` label numbers."""
+    """Draw a confusion matrix as bars, clickable anywhere; `customdata = [true, predicted]` holds label numbers."""
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     strengths = shares if normalised else counts / max(int(counts.sum(1).max(initial=0)), 1)
     names = [escape_text(name) for name in classes]
@@ -80,7 +80,7 @@ def _write_cell(cell: int, share: float, normalised: bool) -> str:
 
 
 def _color_cell(share: float, correct: bool, look: Look) -> str:
-    """Colour a cell: grey if correct, magenta by strength for an error, always light enough to read ink on it."""
+    """Return a confusion matrix cell's colour: grey if correct, magenta by share if not, always readable."""
     t = look.tokens
     if correct:
         return blend_colors(t.paper, t.right, 0.08 + 0.3 * share)
@@ -99,14 +99,14 @@ CELLS = Option(
 
 @dataclass(frozen=True)
 class ConfusionMatrix:
-    """The confusion matrix of a decision; `shares`: the share of the row is the large number in a cell."""
+    """Confusion matrix of a run's decisions; `shares`: cells show the share of the row as the large number."""
 
     decision: Decision
     shares: bool
 
 
 def read_matrix(source: Source) -> ConfusionMatrix:
-    """Read the confusion matrix at the chosen threshold."""
+    """Read the confusion matrix of a run at the chosen decision threshold."""
     return ConfusionMatrix(source.read_once(thresholding.read_decision), source.get_choice(CELLS) == "shares")
 
 

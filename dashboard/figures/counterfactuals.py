@@ -1,4 +1,4 @@
-"""Counterfactuals: the smallest changes that flip an answer, and the counter-examples that were kept."""
+"""Counterfactuals: smallest text edits that flip a prediction, and the saved counter-examples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class SearchSession:
-    """A visitor's search, which advances a slice at a time, so that it can be watched and stopped."""
+    """A user's counterfactual search, which runs in short slices so that it can be watched and stopped."""
 
     def __init__(self, asked: tuple[object, ...], states: Iterator[Search]) -> None:
         self.asked = asked
@@ -35,7 +35,7 @@ class SearchSession:
         self._states = states
 
     def advance(self, seconds: float) -> None:
-        """Search for about so many seconds; a step takes a few tenths of a second on a large model."""
+        """Continue a counterfactual search for about `seconds`; one step of a large model takes tenths of a second."""
         until = monotonic() + seconds
         while self.running and monotonic() < until:
             found = next(self._states, None)
@@ -43,17 +43,17 @@ class SearchSession:
             self.found = found or self.found
 
     def stop(self) -> None:
-        """Stop the search; its results stay."""
+        """Stop a counterfactual search and keep its results."""
         self.running, self.stopped = False, True
 
     @property
     def flips(self) -> list[Flip]:
-        """Return the smallest flip so far, and others of its size."""
+        """Return the smallest edit found so far that flips the prediction, and others of the same size."""
         return [*([self.found.flip] if self.found.flip else ()), *self.found.also]
 
 
 def write_progress(search: SearchSession) -> str:
-    """Write how far a search is."""
+    """Describe the progress of a counterfactual search: texts read so far, and the best result."""
     found = search.found
     best = "no other answer yet"
     if found.flip:
@@ -62,7 +62,7 @@ def write_progress(search: SearchSession) -> str:
 
 
 def write_verdict(search: SearchSession) -> tuple[str, str]:
-    """Write the result of a finished search: a heading and a sentence."""
+    """Return a heading and a sentence about the result of a finished counterfactual search."""
     found, flips = search.found, search.flips
     read = f"Texts read: {count(found.readings)}."
     early = f"The search was stopped. {read}" if search.stopped else read
@@ -80,7 +80,7 @@ def write_verdict(search: SearchSession) -> tuple[str, str]:
 
 
 def describe_moves(allowed: AllowedMoves) -> str:
-    """Describe the set of moves."""
+    """Describe which words a counterfactual search may delete or replace, and how many at most."""
     return (
         f"Moves: of {plural(allowed.words, 'word')} up to {allowed.deletions_at_most} deleted, or up to "
         f"{allowed.replacements_at_most} deleted or replaced; "
@@ -89,7 +89,7 @@ def describe_moves(allowed: AllowedMoves) -> str:
 
 
 def list_replacements(allowed: AllowedMoves) -> list[str]:
-    """List the possible replacements of each word."""
+    """Return each word's possible replacements in a counterfactual search, as `word → a, b`."""
     return [
         f"{word} → {', '.join(str(move.instead) for move in moves)}"
         for (_, word), moves in groupby(allowed.replacements, key=lambda move: (move.start, move.word))
@@ -97,7 +97,7 @@ def list_replacements(allowed: AllowedMoves) -> list[str]:
 
 
 def mark_moves(text: str, moves: Sequence[Move]) -> str:
-    """Mark moves in the text: deleted words struck, new ones underlined behind those that they replace."""
+    """Return a text as HTML with counterfactual edits: deleted words struck through, new words underlined behind."""
     shown, at = [], 0
     for move in moves:
         shown.append(f"{escape(text[at : move.start])}<del>{escape(move.word)}</del>")
@@ -108,13 +108,13 @@ def mark_moves(text: str, moves: Sequence[Move]) -> str:
 
 
 def write_moves(moves: Sequence[Move]) -> str:
-    """Describe the moves in words."""
+    """Describe counterfactual edits in words: which word is deleted, and which is replaced by what."""
     instead = ("deleted" if move.instead is None else f"replaced by {quote_text(move.instead)}" for move in moves)
     return ", ".join(f"{quote_text(move.word)} {what}" for move, what in zip(moves, instead, strict=True))
 
 
 def build_flip_table(search: SearchSession) -> pd.DataFrame:
-    """Return a row for the text and for each flip."""
+    """Return a row for the original text and for each counterfactual: text, edits, log-odds, probabilities."""
     found = search.found
     states: list[tuple[Search | Flip, str]] = [(found, ""), *((flip, write_moves(flip.moves)) for flip in search.flips)]
     rows = [
@@ -138,7 +138,7 @@ DAY = len("2026-01-31")
 
 @dataclass(frozen=True)
 class ClassList:
-    """The counter-examples of the class that are shown, the last first, with the answers of each run."""
+    """Saved counter-examples that the page shows, the newest first, with each run's predictions."""
 
     rows: Sequence[CounterExample]
     said: Mapping[str, Sequence[ExamplePrediction]]
@@ -147,13 +147,13 @@ class ClassList:
 
     @property
     def breaking(self) -> tuple[int, int]:
-        """Count the examples that the chosen run gets wrong today, and those that have one of its classes."""
+        """Return how many counter-examples the chosen run predicts wrongly, and how many have one of its classes."""
         known = [each.breaks for each in self.said.get(self.run, ()) if each.breaks is not None]
         return sum(known), len(known)
 
 
 def build_examples_table(shown: ClassList) -> pd.DataFrame:
-    """Return the list as it can be trained on, with each run's answer and its probability of the label."""
+    """Return counter-examples as a table for training, with each run's prediction and probability of the label."""
     table = build_table(shown.rows)
     for run, said in shown.said.items():
         table[f"{run} says"] = [each.predicted for each in said]
@@ -162,7 +162,7 @@ def build_examples_table(shown: ClassList) -> pd.DataFrame:
 
 
 def get_page_link(link: str) -> str:
-    """Return the link of a counter-example if it leads to a page of the dashboard, else empty: somebody typed it.
+    """Return the link typed with a counter-example if it leads to a page of the dashboard, else an empty text.
 
     It is given relative to the pages, whatever machine it was kept on.
     """

@@ -1,4 +1,4 @@
-"""Quality of the data: likely label errors, shift between a split and training, and further analyses."""
+"""Data quality: likely label errors, shift between a split and the training data, and further analyses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ COLUMNS = {
 
 
 def read_label_errors(source: Source) -> Mapping[str, Any]:
-    """Read the likely label errors (`core.error_analysis.label_errors`); NotAvailable: they were not computed."""
+    """Read a split's likely label errors (`core.error_analysis.label_errors`); NotAvailable: they were not computed."""
     return read_analysis(
         source, LabelErrors, "looked for doubtful labels", f"errors {source.record.run} --label-errors"
     )
@@ -49,7 +49,7 @@ def _count_likely(found: Mapping[str, Any]) -> str:
 
 
 def build_conflicts_table(found: Mapping[str, Any]) -> pd.DataFrame:
-    """Return texts that occur in the data with several labels."""
+    """Return the texts that occur in the data with several different labels, as a table."""
     said = [
         (each["text"], ", ".join(f"{name} {number}" for name, number in each["labels"].items()))
         for each in found["conflicts"]
@@ -87,7 +87,7 @@ WORDS_SHOWN = 12  # words of either side; the CSV has all that are listed
 
 @dataclass(frozen=True)
 class SplitShift:
-    """The shift between training and a split."""
+    """Distribution shift between the training data and a split."""
 
     found: Mapping[str, Any]  # as `core.error_analysis.dataset_shift.compare_with_training` gives it
     split: str
@@ -95,7 +95,7 @@ class SplitShift:
 
     @property
     def sentence(self) -> str:
-        """Describe the AUC in a sentence."""
+        """Describe in a sentence how well a word classifier separates a split from the training data (AUC)."""
         if self.found["left_out"]:
             return f"Nothing is told: {self.found['left_out']}."
         auc, split = self.found["auc"], self.split
@@ -109,7 +109,7 @@ class SplitShift:
 def read_analysis(
     source: Source, analysis: type[SplitAnalysis[Found]], asked: str = "asked for it", command: str = ""
 ) -> Found:
-    """Read the result of an analysis of a split; NotAvailable: it was not computed, which `command` does."""
+    """Read an analysis result of a split; NotAvailable: it was not computed, with the `command` that does it."""
     found = source.reader.read_result(analysis, source.record, source.evaluated)
     if found is None:
         command = command or f"{analysis.name} {source.record.run} --split {source.split}"
@@ -118,13 +118,13 @@ def read_analysis(
 
 
 def read_shift(source: Source) -> SplitShift:
-    """Read the shift between training and the split; NotAvailable: it was not computed."""
+    """Read the distribution shift between the training data and a split; NotAvailable: it was not computed."""
     found = read_analysis(source, DatasetShift, f"compared {source.split} with training")
     return SplitShift(found, source.split)
 
 
 def build_shift_table(shown: SplitShift) -> pd.DataFrame:
-    """Return a row for each measure: AUC, words of a text, unknown words, the share of each class."""
+    """Return a row for each shift measure: AUC, words per text, unknown words, and the share of each class."""
     found = shown.found
     rows = [(each["name"], each, each["p"]) for each in found["measures"]]
     rows += [(f"share of {each['class']}", each, each["p_holm"]) for each in found["balance"]]
@@ -154,7 +154,7 @@ def _mark_odds(each: Mapping[str, Any]) -> Mark:
 
 
 def build_words_table(shown: SplitShift) -> IntervalTable:
-    """Build a table with a row for each word or phrase, those of the split first."""
+    """Build the interval table of words and phrases more frequent in a split or, below, in training."""
     found = shown.found["words"]
     sides = [[each for each in found if (each["log_odds"] > 0) is more][:WORDS_SHOWN] for more in (True, False)]
     return IntervalTable(
@@ -212,7 +212,7 @@ SHIFT_WORDS: Figure[SplitShift] = make_interval_figure(
 
 
 def make_analysis_figure(analysis: type[SplitAnalysis[dict[str, Any]]]) -> Figure[dict[str, Any]]:
-    """Build the figure of an analysis without one of its own: `rows` as a table, other numbers as its note."""
+    """Build the default figure of an analysis result: `rows` as a table, and other numbers as its note."""
     offer: Any = analysis.offer
     return Figure(
         analysis.name,

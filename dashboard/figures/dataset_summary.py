@@ -1,4 +1,4 @@
-"""A data set before any training: its splits, classes, lengths and baseline, as tables and charts."""
+"""Summary of a data set before any training: splits, classes, lengths and baseline, as tables and charts."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ NAMED = 6  # more classes than this share one colour: seven are too many to dist
 
 
 def format_percent(share: float) -> str:
-    """Write a share as `12.3 %`; a share above 0 is never `0.0 %`."""
+    """Format a share as `12.3 %`; a share above 0 is never shown as `0.0 %`."""
     if 0 < share < 0.0005:
         return "< 0.1 %"
     return "0 %" if share == 0 else f"{100 * share:.1f} %"
 
 
 def build_split_table(card: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a row for each split: size, lengths in tokens, and the shares that are unknown, cut or repeated."""
+    """Return a row for each split of a data set: size, token lengths, how much is unknown, truncated or repeated."""
     repeats, rows = card["repeats"], []
     read = repeats["as_read"]
     for name, split in card["splits"].items():
@@ -62,7 +62,7 @@ def build_split_table(card: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def explain_as_read(card: Mapping[str, Any]) -> str:
-    """Explain the columns of texts that are equal as read, with the settings by which they were read."""
+    """Explain which texts the tokenizer cannot tell apart, with the settings that decide it."""
     known = card["repeats"]["as_read"]["settings"]
     marks = [word for name, word in _MARKS.items() if known.get(name)]
     unit = "words and marks" if known["tokenizer"] == "word" else "characters"
@@ -71,10 +71,10 @@ def explain_as_read(card: Mapping[str, Any]) -> str:
 
 
 def format_split_table(table: pd.DataFrame) -> pd.DataFrame:
-    """Return `build_split_table` as a person reads it: nothing where nothing can be."""
+    """Return a data set's split table with numbers formatted for reading; missing values are empty."""
 
     def write_cell(name: str, cell: Any) -> str:
-        """Write a cell; empty where there is no value."""
+        """Format a value of the split table as a percentage or a count; empty if it is missing."""
         if pd.isna(cell):
             return ""
         return (
@@ -86,7 +86,7 @@ def format_split_table(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def get_class_shares(card: Mapping[str, Any]) -> dict[str, dict[str, tuple[int, float]]]:
-    """Return split → class → rows and share."""
+    """Return the size and share of each class by split, as split → class → (rows, share)."""
     return {
         name: {label: (found["rows"], found["share"]) for label, found in split["classes"].items()}
         for name, split in card["splits"].items()
@@ -94,13 +94,13 @@ def get_class_shares(card: Mapping[str, Any]) -> dict[str, dict[str, tuple[int, 
 
 
 def build_class_table(card: Mapping[str, Any]) -> pd.DataFrame:
-    """Return rows and share of each class in each split."""
+    """Return a table of the row count and share of each class in each split."""
     parts = ((split, *each) for split, found in get_class_shares(card).items() for each in found.items())
     return pd.DataFrame([(*each, *own) for *each, own in parts], columns=["split", "class", "rows", "share"])
 
 
 def build_length_table(card: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the length histogram of every split; its last bin also holds everything longer."""
+    """Return the text length histogram of every split; the last bin also holds all longer texts."""
     parts = []
     for name, split in card["splits"].items():
         edges, rows = split["tokens"]["histogram"]["edges"], split["tokens"]["histogram"]["rows"]
@@ -109,7 +109,7 @@ def build_length_table(card: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def build_phenomena_table(card: Mapping[str, Any], yardstick: Mapping[str, Any] | None) -> pd.DataFrame:
-    """Return the rows of each phenomenon in each split, with TF-IDF's accuracy; empty: none is named."""
+    """Return row counts of each linguistic phenomenon by split, with TF-IDF's accuracy; empty: none is annotated."""
     counts = {name: split["phenomena"] for name, split in card["splits"].items() if "phenomena" in split}
     if not counts:
         return pd.DataFrame()
@@ -125,7 +125,7 @@ READS = {"yardstick": "words", "yardstick_chars": "words and their parts"}
 
 
 def build_baseline_table(yardsticks: Mapping[str, Any], rows: Mapping[str, int]) -> pd.DataFrame:
-    """Return the scores of TF-IDF with logistic regression on every split but train, one baseline after the other.
+    """Return the scores of the baselines (TF-IDF with logistic regression) on every split but train.
 
     With several labels per text it has no accuracy but F1 at the thresholds tuned on validation, and AUPR.
     """
@@ -144,7 +144,7 @@ def build_baseline_table(yardsticks: Mapping[str, Any], rows: Mapping[str, int])
 
 
 def build_cardinality_table(card: Mapping[str, Any]) -> pd.DataFrame:
-    """Return how many texts of each split have no, one, two … labels, and the mean; empty where each has one."""
+    """Return how many texts of each split have 0, 1, 2 … labels, and the mean; empty for single-label data."""
     splits = {name: split["labels"] for name, split in card["splits"].items() if "labels" in split}
     if not splits:
         return pd.DataFrame()
@@ -158,7 +158,7 @@ def build_cardinality_table(card: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def build_scores_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.DataFrame:
-    """Return scores (`core.data.card.get_model_scores`), a row for each model, with 95 % intervals over the rows."""
+    """Return a row for each model with its recorded scores on a data set, with 95 % intervals over the rows."""
     found = []
     for name, model in known["models"].items():
         row = {"Model": name, "Seeds": str(model.get("seeds", 1)), "Epochs": str(model.get("epochs", ""))}
@@ -178,7 +178,7 @@ def build_scores_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.
 
 
 def build_phenomena_scores(known: Mapping[str, Any], split: str = TEST) -> pd.DataFrame:
-    """Return accuracy by phenomenon, a column for each measured model; the lowest of TF-IDF first."""
+    """Return accuracy by linguistic phenomenon, a column for each measured model; lowest for TF-IDF first."""
     models = {name: model["splits"].get(split, {}).get("phenomena") for name, model in known["models"].items()}
     table = pd.DataFrame({name: found for name, found in models.items() if found})
     return table.sort_values(table.columns[0]).rename_axis("phenomenon").reset_index()
@@ -239,7 +239,7 @@ CARDINALITY = Figure[Mapping[str, Any]](
 
 @dataclass(frozen=True)
 class Balance:
-    """The classes of each split."""
+    """Class balance of each split of a data set: rows and share of each class."""
 
     shares: Mapping[str, Mapping[str, tuple[int, float]]]  # split → class → rows and share
     multi: bool = False  # whether a text may have several labels
@@ -247,7 +247,7 @@ class Balance:
 
 
 def draw_classes(balance: Balance, look: Look) -> go.Figure:
-    """Draw a panel for each split, a bar for each class."""
+    """Draw the class balance of a data set: a panel for each split, a bar for each class."""
     t, splits = look.tokens, balance.shares
     classes = list(next(iter(splits.values())))
     names = [escape_text(clip_text(name, 22)) for name in classes]  # as an axis can hold it
@@ -300,7 +300,7 @@ CLASSES = Figure[Balance](
 
 @dataclass(frozen=True)
 class LengthHistogram:
-    """The text lengths of a split."""
+    """Histogram of the text lengths in a split."""
 
     split: str
     about: Mapping[str, Any]  # what the card of the data set says of it
@@ -308,7 +308,7 @@ class LengthHistogram:
 
 
 def draw_lengths(shown: LengthHistogram, look: Look) -> go.Figure:
-    """Draw a histogram of lengths, and the length at which the model stops reading."""
+    """Draw a histogram of text lengths in tokens, and the length at which the model stops reading."""
     t, tokens = look.tokens, shown.about["tokens"]
     edges, rows = tokens["histogram"]["edges"], tokens["histogram"]["rows"]
     bins = list(itertools.pairwise(edges))
@@ -356,7 +356,7 @@ LENGTHS = Figure[LengthHistogram](
 
 @dataclass(frozen=True)
 class RecordedScores:
-    """The recorded scores of models on exactly this content, with their date and number of texts."""
+    """Recorded scores of several models on exactly the same data, with their date and number of texts."""
 
     table: pd.DataFrame  # that of `build_phenomena_scores`: the first model is the yardstick
     date: str
@@ -364,7 +364,7 @@ class RecordedScores:
 
 
 def draw_phenomena(shown: RecordedScores, look: Look) -> go.Figure:
-    """Draw the accuracy of several models on each phenomenon; the yardstick as a ring, the first row on top."""
+    """Draw the accuracy of several models on each linguistic phenomenon; the baseline as a ring, first row on top."""
     t, table = look.tokens, shown.table
     names = [escape_text(name) for name in table["phenomenon"]]
     figure = Panels(look, [[""]], height=90 + 30 * len(names))

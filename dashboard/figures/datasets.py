@@ -1,4 +1,4 @@
-"""The data sets that can be chosen here, and one data set as tables: its splits, its rows, a text and its tokens."""
+"""Data sets that can be chosen here, and one data set as tables: its splits, its rows, a text and its tokens."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SHOWN_TOKENS = 400
 
 @dataclass(frozen=True)
 class DatasetOption:
-    """One entry of the list of data sets."""
+    """One entry of the list of data sets to choose from."""
 
     id: str  # what the list shows and a link carries
     settings: dict[str, Any]
@@ -40,7 +40,7 @@ class DatasetOption:
 
 @dataclass(frozen=True)
 class Piece:
-    """One token of a text, and whether the model knows and reads it."""
+    """Token of a text, and whether the model knows it and reads it (or it is cut off)."""
 
     token: str
     id: int
@@ -50,7 +50,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Filters:
-    """Which rows of a data set are asked for; empty: any."""
+    """Filter on a data set's rows by split, label, phenomenon or text; an empty field matches every row."""
 
     split: str = ""
     label: str = ""
@@ -59,7 +59,7 @@ class Filters:
 
 
 def list_options(folder: Path, hub: bool) -> list[DatasetOption]:
-    """List first what can be opened here: built-in, own files, local copies, the hub; then how to get the rest."""
+    """Return the data sets to choose from: those that open here (built-in, own, local, hub), then all others."""
     scales = [
         DatasetOption(name, {"data.name": BUILT_IN, "data.classes": classes}) for name, classes in CLASSES_OF.items()
     ]
@@ -76,7 +76,7 @@ def list_options(folder: Path, hub: bool) -> list[DatasetOption]:
 
 
 def find_option(name: str, known: Sequence[DatasetOption], allowed: AllowedPaths) -> DatasetOption:
-    """Return the option of that name (with +: several), or one for a path of a file or folder; InputError: neither."""
+    """Return the data set of a name (several with +) or of a file or folder path; InputError: it is neither."""
     found = next((option for option in known if option.id == name), None)
     if found is not None:
         return found
@@ -89,7 +89,7 @@ def find_option(name: str, known: Sequence[DatasetOption], allowed: AllowedPaths
 
 
 def build_catalog_table(hub: bool) -> pd.DataFrame:
-    """Return every named data set: whether it can be opened here, where it is given out, how its files are laid out."""
+    """Return a table of all named data sets: whether each opens here, where to get it, how its files are laid out."""
     rows = [
         {
             "Name": source.name,
@@ -106,7 +106,7 @@ def build_catalog_table(hub: bool) -> pd.DataFrame:
 
 
 def filter_rows(dataset: Dataset, filters: Filters) -> pd.DataFrame:
-    """Return the rows that are asked for, with their split and the name of their class.
+    """Return the rows of a data set that match a filter, with their split and class name.
 
     The words are looked for as they are, in upper or lower case, never as a pattern.
     """
@@ -133,13 +133,13 @@ def filter_rows(dataset: Dataset, filters: Filters) -> pd.DataFrame:
 
 
 def list_phenomena(dataset: Dataset) -> list[str]:
-    """List the phenomena that the training split names, by alphabet."""
+    """Return the linguistic phenomena that the training split names, in alphabetical order."""
     rows = dataset.splits[TRAIN]
     return sorted(map(str, rows["phenomenon"].dropna().unique())) if "phenomenon" in rows else []
 
 
 def trace_preparation(text: str, tokenizer: Tokenizer) -> tuple[list[tuple[str, str]], list[Piece]]:
-    """Return each step that changes a text, as (name, text after it), and all its tokens, even if they are cut off."""
+    """Return each preparation step of a text as (name, text after it), and all its tokens, even truncated ones."""
     whole = copy.copy(tokenizer)
     whole.max_length = 0  # reads to the end
     encoding = whole.encode(text)

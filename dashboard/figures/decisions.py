@@ -1,4 +1,4 @@
-"""Predictions of a run on a split: its report, a table of its texts, and its decisions at a threshold."""
+"""Predictions of a run on a split: the report, a table of its texts, and decisions at a threshold."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class SplitPredictions:
-    """The saved predictions of a run on one split."""
+    """Saved predictions of a run on one split: texts, true labels and class probabilities."""
 
     classes: tuple[str, ...]
     examples: pd.DataFrame
@@ -43,7 +43,7 @@ class SplitPredictions:
 
 
 def parse_predictions(saved: pd.DataFrame, classes: tuple[str, ...]) -> SplitPredictions:
-    """Return the report of one split; RunDamaged: a column or a class is missing.
+    """Convert a split's saved predictions to a report; RunDamaged: a column or a class is missing.
 
     Args:
         saved: The split's predictions.parquet: text, label and predicted by name, a `probability:CLASS` column each;
@@ -61,12 +61,12 @@ def parse_predictions(saved: pd.DataFrame, classes: tuple[str, ...]) -> SplitPre
 
 
 def compute_confidence(probabilities: Floats, *, multi: bool) -> Floats:
-    """Return (n,) the probability of each answer: of the top class, or of exactly the labels above 0.5."""
+    """Return each prediction's probability (n,): of the top class, or of exactly the labels above 0.5."""
     return np.maximum(probabilities, 1 - probabilities).prod(1) if multi else probabilities.max(1)
 
 
 def _get_true_labels(saved: pd.DataFrame, classes: Sequence[str]) -> Integers:
-    """Return (n,) positions or (n, C) zeros and ones; KeyError, ValueError: predictions of other classes."""
+    """Return true labels as class indices (n,) or 0/1 (n, C); KeyError, ValueError: predictions of other classes."""
     if not classes:
         raise ValueError("there are none")
     bits = [f"{LABEL}{name}" for name in classes]
@@ -82,7 +82,7 @@ COLUMN = "column:"
 
 
 def build_points_table(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
-    """Return text, label, predicted, probability (of the predicted) and phenomenon of each sentence of a split.
+    """Return a table of a split's predictions: text, label, predicted, its probability, and phenomenon.
 
     With several labels per text also 0/1 columns `label:CLASS` and `predicted:CLASS` (at 0.5) each. The data's own
     columns are `column:NAME`. RunDamaged: a column is missing.
@@ -103,7 +103,7 @@ ANSWER = "top answer"
 
 @dataclass(frozen=True)
 class Decision:
-    """The answers at a threshold, over the rows that get one."""
+    """Predictions at a decision threshold, over the rows that get one."""
 
     classes: tuple[str, ...]
     """The answers: those of the model, or "not X" and X where one class stands against the rest."""
@@ -121,27 +121,27 @@ class Decision:
 
     @property
     def correct(self) -> NDArray[np.bool_]:
-        """Return (n,) booleans."""
+        """Return whether each row is predicted correctly, as booleans (n,)."""
         return self.labels == self.predicted
 
     @property
     def score(self) -> Floats:
-        """Return (n,) the probability that the threshold is compared with."""
+        """Return each row's probability that is compared with the decision threshold, (n,)."""
         return self.probabilities.max(1, initial=0) if self.positive is None else self.probabilities[:, self.positive]
 
     @property
     def score_name(self) -> str:
-        """Name that probability."""
+        """Return the name of the probability that is compared with the threshold, such as `P(positive)`."""
         return "P(predicted)" if self.positive is None else f"P({self.classes[self.positive]})"
 
     @cached_property
     def counts(self) -> Integers:
-        """Count answers in (C, C): rows true, columns predicted."""
+        """Return the confusion matrix (C, C) of the decisions: rows are true classes, columns predicted ones."""
         return np.array(compute_confusion(self.labels, self.predicted, len(self.classes)), np.int64)
 
     @property
     def accuracy(self) -> tuple[float, float, float]:
-        """Return the share of right answers and its 95 % interval."""
+        """Return the accuracy of the decisions and its 95 % interval."""
         hits, n = int(self.correct.sum()), len(self.rows)
         return (hits / n if n else float("nan"), *compute_wilson(hits, n))
 
@@ -149,7 +149,7 @@ class Decision:
 def apply_threshold(
     labels: Integers, probabilities: Floats, classes: Sequence[str], rule: str, threshold: float
 ) -> Decision:
-    """Decide at a threshold.
+    """Compute the predictions that follow from probabilities and a decision threshold.
 
     Args:
         labels: (n,).
@@ -176,7 +176,7 @@ def apply_threshold(
 
 
 def get_bands(report: SplitPredictions, decision: Decision, number: int) -> Bands | None:
-    """Return the confidence bands of a class's curves; cached, as a threshold only moves along them."""
+    """Return the cached confidence bands of a class's ROC and precision-recall curves; None: too few rows."""
     least = decision.threshold if len(decision.rows) < decision.total else 0.0
     key = decision.classes[number], least
     if key not in report.kept:
@@ -185,17 +185,17 @@ def get_bands(report: SplitPredictions, decision: Decision, number: int) -> Band
 
 
 def list_drawn_classes(decision: Decision) -> list[int]:
-    """Return the positions of the classes whose ranking is drawn."""
+    """Return the indices of the classes whose ROC and precision-recall curves are drawn."""
     return list(range(len(decision.classes))) if decision.positive is None else [decision.positive]
 
 
 def compute_share(part: float, whole: float) -> float:
-    """Divide a part by a whole; NaN of nothing."""
+    """Divide a part by a whole; NaN if the whole is 0."""
     return float(part / whole) if whole else float("nan")
 
 
 def compute_rates(decision: Decision, number: int) -> tuple[float, float, float]:
-    """Return false positive rate, recall and precision of a class at the threshold."""
+    """Return false positive rate, recall and precision of one class at the decision threshold."""
     counts = decision.counts
     hits, own, predicted = counts[number, number], counts[number].sum(), counts[:, number].sum()
     return compute_share(predicted - hits, counts.sum() - own), compute_share(hits, own), compute_share(hits, predicted)
@@ -205,7 +205,7 @@ PARTS = ("Precision", "Recall", "F1")
 
 
 def build_class_metrics(decision: Decision) -> pd.DataFrame:
-    """Return precision, recall and F1 of each class, each with the ends of its 95 % interval, and n."""
+    """Return precision, recall and F1 of each class with their 95 % intervals, and its number of rows."""
     import pandas as pd  # the head of the first page does without it
 
     rows, every = [], range(len(decision.classes))
@@ -223,12 +223,12 @@ def build_class_metrics(decision: Decision) -> pd.DataFrame:
 
 
 def write_sample_size(decision: Decision) -> str:
-    """Write the number of texts behind the figures of a decision."""
+    """Write the number of texts that a figure is based on, such as `n = 500`."""
     return f"n = {count(len(decision.rows))}"
 
 
 def name_small_samples(sizes: Mapping[str, int]) -> str:
-    """Name what rests on fewer than `FEW` sentences; empty if nothing does."""
+    """Name the parts of a figure that rest on fewer than `FEW` sentences, with their sizes; empty if none does."""
     small = [f"{name} on {n}" for name, n in sizes.items() if n < FEW]
     return f"{', '.join(small[:4])}{f' and {len(small) - 4} more' if len(small) > 4 else ''}" if small else ""
 
@@ -239,12 +239,12 @@ BINS, BARS, TICKS = 10, 20, [0, 0.25, 0.5, 0.75, 1]
 
 
 def draw_threshold_line(figure: Panels, threshold: float, look: Look) -> None:
-    """Draw where the threshold lies on an axis of probabilities."""
+    """Draw the decision threshold as a vertical line on an axis of probabilities."""
     figure.add_vline(x=threshold, line={"color": look.tokens.ink, "width": look.scale_size(1.6)})
 
 
 def decide_label(report: SplitPredictions, label: str, threshold: float) -> Decision:
-    """Decide about one label against the rest at a threshold."""
+    """Return the predictions of one label against the rest at a threshold, in a multi-label run."""
     number = report.classes.index(label)
     chance = report.probabilities[:, number]
     pair = np.stack([1 - chance, chance], 1)
@@ -252,18 +252,18 @@ def decide_label(report: SplitPredictions, label: str, threshold: float) -> Deci
 
 
 def find_top_label(report: SplitPredictions) -> str:
-    """Return the most frequent label of the split."""
+    """Return the most frequent label of a split with several labels per text."""
     return report.classes[int(report.labels.sum(0).argmax())]
 
 
 def draw_dotted_line(figure: Panels, y: tuple[float, float], look: Look) -> None:
-    """Draw a reference line from 0 to 1: the diagonal, or the level without a model."""
+    """Draw a dotted reference line from x = 0 to 1: the diagonal, or the level of guessing."""
     line = {"color": look.tokens.right, "width": look.scale_size(1.2), "dash": "dot"}
     figure.add_scatter(x=(0, 1), y=y, mode="lines", line=line, hoverinfo="skip")
 
 
 def draw_threshold_ring(figure: Panels, at: tuple[float, float], hover: str, look: Look, **more: Any) -> None:
-    """Draw where the threshold lies on a curve; `hover` says its values."""
+    """Draw a ring on a curve at the decision threshold; `hover` is the text with its values."""
     edge = {"width": look.scale_size(3), "color": look.tokens.ink}
     figure.add_scatter(
         x=[at[0]],

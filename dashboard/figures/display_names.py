@@ -1,4 +1,4 @@
-"""Names of data and classes on pages and figures: as a person wrote them, and never the path of a server."""
+"""Names of data sets and classes for display: as a person wrote them, never a path on the server."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def escape_text(text: str) -> str:
 
 
 def get_data_name(name: str) -> str:
-    """Return a known name unchanged, and of a path the last part."""
+    """Return a data set's name for display: a known name unchanged, and of a file path the last part."""
     return Path(name).name or name
 
 
 def strip_store(name: str, store: Path) -> str:
-    """Return the setting `data.name`; for an uploaded file its name instead of its path on the server.
+    """Return the setting `data.name` for display; for an uploaded file its name, not its path on the server.
 
     The path of an uploaded file is known only to the server; its owner knows the file by its own name.
     """

@@ -1,4 +1,4 @@
-"""Words, columns and tags that are more frequent in a selection, and word clouds of each outcome."""
+"""Words, columns and error tags that are more frequent in selected rows, and word clouds of prediction outcomes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WORDS_SHOWN = 12
 
 @dataclass(frozen=True, eq=False)
 class OverrepresentedWords:
-    """The words that a selection has more often."""
+    """Words and phrases that are more frequent in the selected rows than in the rest of the split."""
 
     analysis: RowSelection
     found: Sequence[Keyword]
@@ -39,14 +39,14 @@ class OverrepresentedWords:
 
 
 def compare_words(of: RowSelection) -> OverrepresentedWords:
-    """Compare the words of the selected rows with all others."""
+    """Find the words that are more frequent in the selected rows than in all other rows of the split."""
     rules = {str(clause) for clause in of.clauses}
     found = of.table.phrases.find_keywords(of.rows)
     return OverrepresentedWords(of, found, next((rule for each in found if (rule := get_rule(each)) in rules), ""))
 
 
 def get_rule(each: Keyword) -> str:
-    """Return the rule that selects the sentences with a phrase."""
+    """Return the filter rule that selects the sentences with a given phrase."""
     return str(Clause(WORD, "=", each.words))
 
 
@@ -57,7 +57,7 @@ def _mark_odds(each: Keyword) -> Mark:
 
 
 def build_words_table(shown: OverrepresentedWords) -> IntervalTable:
-    """Build a table with a row for each phrase."""
+    """Build the interval table of words and phrases that are more frequent in the selected rows."""
     return IntervalTable(
         "Words and phrases that the selection has more often",
         (
@@ -103,39 +103,39 @@ ALPHA = 0.05
 
 @dataclass(frozen=True, eq=False)
 class SelectionFeatures:
-    """The features that distinguish a selection, as `core.error_analysis.facets.rank_features` gives them."""
+    """Columns and error tags that distinguish the selected rows (`core.error_analysis.facets.rank_features`)."""
 
     analysis: RowSelection
     found: Sequence[Mapping[str, Any]]
 
     def find_rule(self, row: Mapping[str, Any]) -> str:
-        """Return the rule that selects the rows with a feature; empty: no rule can."""
+        """Return the filter rule that selects the rows with a column value or error tag; empty: no rule can."""
         name, label = ("tag", name_tag(row["name"])) if row["kind"] == "tag" else (row["name"], row["value"])
         options = (option for facet in self.analysis.facets if facet.name == name for option in facet.options)
         return next((str(option.clause) for option in options if option.label == label), "")
 
 
 def compare_features(of: RowSelection) -> SelectionFeatures:
-    """Compare columns and tags of the selected rows with all others; NotAvailable: the tags are still being found."""
+    """Compare columns and error tags of the selected rows with all others; NotAvailable: tags are being computed."""
     known = list_clause_names(of.clauses) | CONSEQUENCES
     return SelectionFeatures(of, rank_features(of.table, of.tags, of.rows, known, of.known.groups))
 
 
 def build_columns_table(shown: SelectionFeatures) -> IntervalTable:
-    """Build a table with a row for each column and tag."""
+    """Build the interval table of columns and error tags that distinguish the selected rows."""
 
     def is_significant(row: Mapping[str, Any]) -> bool:
-        """Tell whether a feature is significant after Holm's correction."""
+        """Tell whether a column value or error tag differs significantly in the selection (Holm's correction)."""
         return row["p_holm"] is not None and row["p_holm"] < ALPHA
 
     def write_name(row: Mapping[str, Any]) -> TextCell:
-        """Write the name of a column or tag, with its value."""
+        """Write the table cell with the name of a column or error tag, and its value."""
         if row["kind"] == "tag":
             return write_tag(row["name"], "" if row["value"] == YES else row["value"])
         return TextCell(row["name"], small=row["value"])
 
     def mark_share(row: Mapping[str, Any]) -> Mark:
-        """Mark the share of the selection against that of the rest."""
+        """Mark how frequent a column value or error tag is in the selected rows and in all others, on an axis."""
         share, rest = row["share"], row["rest_share"]
         said = f"{number(share, 2)} of the selection, {number(rest, 2)} of the rest"
         return Mark(share, min(share, rest), max(share, rest), not is_significant(row), reference=rest, said=said)
@@ -208,7 +208,7 @@ OF_CLASS = Option(
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Words that the sentences of each outcome of a class have more often, the surest first."""
+    """Words that are more frequent in each outcome of a class (such as false positives), the most certain first."""
 
     analysis: RowSelection
     of: str
@@ -216,24 +216,24 @@ class Outcomes:
     sizes: Mapping[str, int]
 
     def make_id(self, outcome: str, words: str) -> str:
-        """Return the ID by which a word of an outcome is picked."""
+        """Return the ID by which a word in the word cloud of a prediction outcome is selected."""
         return f"{outcome}: {words}"
 
     @property
     def picked(self) -> str:
-        """Return the ID of the word of an outcome whose rules are the whole selection; empty: none."""
+        """Return the ID of the word-cloud word whose filter rules are exactly the selection; empty: none."""
         rules = {str(clause) for clause in self.analysis.clauses}
         each = ((outcome, one.words) for outcome, found in self.found.items() for one in found)
         return next((self.make_id(*one) for one in each if set(self.list_rules(*one)) == rules), "")
 
     def list_rules(self, outcome: str, words: str) -> list[str]:
-        """Return the rules that select the sentences of a word of an outcome."""
+        """Return the filter rules that select the sentences of a prediction outcome that contain a word."""
         true, said = OUTCOMES[outcome]
         return [f"true{'' if true else '!'}={self.of}", f"predicted{'' if said else '!'}={self.of}", f"word={words}"]
 
 
 def find_outcomes(of: RowSelection, name: str) -> Outcomes:
-    """Find the words of each outcome of a class, over all sentences of the split."""
+    """Find the words that are more frequent in each prediction outcome of a class, over a whole split."""
     at = of.table.classes.index(name)
     true, said = of.table.true[:, at], of.table.said[:, at]
     rows = {each: (true == is_so) & (said == is_said) for each, (is_so, is_said) in OUTCOMES.items()}
@@ -245,7 +245,7 @@ def find_outcomes(of: RowSelection, name: str) -> Outcomes:
 
 
 def scale_words(found: Mapping[str, Sequence[Keyword]]) -> dict[str, list[float]]:
-    """Scale each word in rem, linear in its log-odds; the largest of all outcomes is largest."""
+    """Return the font size of each word in rem, linear in its log-odds; the largest of all outcomes is largest."""
     top = max((each.log_odds for some in found.values() for each in some), default=1.0)
     return {
         name: [SMALLEST + (LARGEST - SMALLEST) * each.log_odds / top for each in some] for name, some in found.items()
@@ -253,12 +253,12 @@ def scale_words(found: Mapping[str, Sequence[Keyword]]) -> dict[str, list[float]
 
 
 def arrange_words(places: Sequence[int]) -> list[int]:
-    """Arrange places, the largest word first, so that it is in the middle and the others alternate at either side."""
+    """Order words for a word cloud: the largest in the middle, the others alternating on either side."""
     return [*reversed(places[1::2]), *places[::2]]
 
 
 def build_cloud_table(shown: Outcomes) -> pd.DataFrame:
-    """Return a row for each word of each outcome."""
+    """Return a row for each word in the word cloud of each prediction outcome."""
     rows = [{"outcome": name, **each._asdict()} for name, found in shown.found.items() for each in found]
     return pd.DataFrame(rows, columns=["outcome", *Keyword._fields])
 

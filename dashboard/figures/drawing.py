@@ -1,4 +1,4 @@
-"""Kinds of drawings: a Plotly chart, a table, or one of our own components.
+"""Kinds of drawings: a Plotly chart, a table, or one of the dashboard's own browser components.
 
 Each shows itself in a notebook, and can be written into a document that opens without a network.
 """
@@ -27,13 +27,13 @@ EMPTY = frozenset({"col", "br"})  # tags that have no end
 
 
 def make_node(tag: str, *children: Node | None, **attributes: str) -> Node:
-    """Return a node; of the names of attributes a final `_` is left away and each other `_` is a dash."""
+    """Return an HTML node; in attribute names a final `_` is dropped, and any other `_` becomes a dash."""
     named = {name.rstrip("_").replace("_", "-"): value for name, value in attributes.items()}
     return [tag, named, *(child for child in children if child is not None)]
 
 
 def write_node(node: Node) -> str:
-    """Write the node as HTML."""
+    """Write a node tree (tag, attributes, children) as HTML."""
     if isinstance(node, str):
         return escape(node)
     tag, attributes, *children = node
@@ -49,31 +49,31 @@ _TITLE_PAD = {"t": 14, "l": 12, "b": 24}
 
 @cache
 def read_asset(name: str) -> str:
-    """Read a constant of the dashboard: a style sheet or script in `assets/`."""
+    """Read a style sheet or script of the dashboard from `assets/`, cached."""
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
 def to_draw_script(script: str) -> str:
-    """Convert the module of one of our components to a script that defines the function `draw`."""
+    """Convert a browser component's JavaScript module to a script that defines the function `draw`."""
     return script.replace("export default", "const draw =")
 
 
 class SerializedChart(go.Figure):
-    """A chart that is serialised for the browser once and shown many times."""
+    """Plotly chart that is serialised for the browser once and shown many times."""
 
     def __init__(self, drawn: go.Figure) -> None:
         super().__init__()
         self.__dict__["_words"] = drawn.to_dict()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the serialised chart, which a caller must not change."""
+        """Return the serialised Plotly chart, which callers must not change."""
         words: dict[str, Any] = self.__dict__["_words"]
         return words
 
 
 @dataclass(frozen=True)
 class TableColumn:
-    """The heading and the format of a column."""
+    """Heading and format of a column in a plain table."""
 
     label: str = ""  # empty: its name in the table
     help: str = ""
@@ -85,7 +85,7 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class DataTable:
-    """Numbers to be read; `columns` by name, only those that need a heading or format of their own."""
+    """Plain table for reading; `columns` holds those that need a heading or format of their own, by name."""
 
     rows: pd.DataFrame
     columns: Mapping[str, TableColumn] = field(default_factory=dict)
@@ -93,11 +93,11 @@ class DataTable:
     title: str = ""  # above it where it stands alone
 
     def get_column(self, name: str) -> TableColumn:
-        """Return the heading and the format of a column."""
+        """Return the heading and format of a table column by its name."""
         return self.columns.get(name, TableColumn())
 
     def to_html(self) -> str:
-        """Write the table as HTML without a style of its own; texts of people are escaped."""
+        """Write a table as HTML without a style of its own; texts are escaped."""
         names = [str(name) for name in self.rows]
         columns = [(self.get_column(name), self._get_alignment(name)) for name in names]
         head = "".join(
@@ -137,7 +137,7 @@ def _format_cell(value: Any, decimals: int | None) -> str:
 
 @dataclass(frozen=True)
 class Component:
-    """A drawing by one of our components: its script and style lie in `assets/` under its name.
+    """Drawing by one of the dashboard's browser components, with its script and style in `assets/` under its name.
 
     The script is a module whose default export takes `data` and `parentElement`, which holds an element of the class
     `name`. It sets what a person wrote as text only. Exported files and notebooks run the same script.
@@ -152,21 +152,21 @@ class Component:
 
     @property
     def script(self) -> str:
-        """Return the script as a module."""
+        """Return the JavaScript module that draws a browser component."""
         return read_asset(f"{self.name}.js")
 
     @property
     def style(self) -> str:
-        """Return the style of what the script draws; it may use the variables of Streamlit's theme."""
+        """Return the style sheet of a browser component; it may use the variables of Streamlit's theme."""
         return read_asset(f"{self.name}.css")
 
     @property
     def root(self) -> str:
-        """Return the element that the script fills."""
+        """Return the empty HTML element that a browser component's script fills."""
         return f'<div class="{self.name}"></div>'
 
     def to_html(self, place: str) -> str:
-        """Write it as markup that draws itself; `place` is the id of its element, once in a document."""
+        """Write a browser component as HTML that draws itself; `place` is the id of its element in the document."""
         t = self.look.tokens
         theme = {"font": SANS, "text-color": t.ink, "background-color": t.paper}
         colours = "".join(f"--st-{name}:{value};" for name, value in (theme | {"primary-color": t.accent}).items())
@@ -191,7 +191,7 @@ Drawing: TypeAlias = go.Figure | DataTable | Component
 
 
 def add_title(drawing: Drawing, words: str) -> Drawing:
-    """Return the drawing with a heading, for use outside a page."""
+    """Return a drawing with a heading added, for use outside a page."""
     if not isinstance(drawing, go.Figure):
         return replace(drawing, title=words)
     drawing.update_layout(title={"text": words, "x": 0, "yref": "container", "automargin": True, "pad": _TITLE_PAD})
@@ -199,7 +199,7 @@ def add_title(drawing: Drawing, words: str) -> Drawing:
 
 
 def write_fragment(drawing: Drawing, name: str, *, plotly: bool) -> str:
-    """Write a drawing as a part of an HTML document.
+    """Write a drawing (chart, table or component) as a part of an HTML document.
 
     Args:
         drawing: What is drawn.

@@ -1,4 +1,4 @@
-"""Groups of sentences that are close in embedding space, with their words, sizes and errors, as a table of marks."""
+"""Clusters of sentences in embedding space, with their words, sizes and error rates, as an interval table."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from dashboard.figures.source import Source
 
 @dataclass(frozen=True, eq=False)
 class EmbeddingClusters:
-    """The groups of a split in embedding space."""
+    """Clusters of a split's sentences in embedding space."""
 
     table: PredictionTable
     found: FoundGroups
     picked: str = ""  # the name of the one that is selected
 
     def get_places(self, name: str) -> np.ndarray:
-        """Return (k,) rows of the group of a name; empty where there is none."""
+        """Return the row numbers (k,) of the sentences in a named embedding cluster; empty: no such name."""
         every = {each.name: each.places for each in self.found.groups} | {NONE: self.found.none}
         return every.get(name, np.empty(0, np.int64))
 
     def describe_group(self, name: str) -> str:
-        """Describe a group for the bar of the selection."""
+        """Describe an embedding cluster in words, for the bar that names the selected rows."""
         return ("of no group" if name == NONE else f"the group “{name}”") + " in embedding space"
 
 
 def read_groups(source: Source) -> EmbeddingClusters:
-    """Read the groups of a source; NotAvailable: there is no space, or too few sentences."""
+    """Read the embedding clusters of a split; NotAvailable: no sentence vectors, or too few sentences."""
     found = EmbeddingClusters(*source.reader.find_groups(source.record, source.evaluated))
     if found.found.reason:
         raise NotAvailable(found.found.reason)
@@ -47,7 +47,7 @@ def read_groups(source: Source) -> EmbeddingClusters:
 
 
 def build_groups_table(shown: EmbeddingClusters) -> IntervalTable:
-    """Build a table with a row for each group, the largest first, and one for the sentences in none."""
+    """Build the interval table of embedding clusters, the largest first; last the sentences in no cluster."""
     wrong, rows, total = shown.table.wrong, [], len(shown.found.rows)
     overall = float(wrong[shown.found.rows].mean()) if total else 0.0
     words = {each.name: ", ".join(word.words for word in each.words) for each in shown.found.groups}
@@ -59,7 +59,7 @@ def build_groups_table(shown: EmbeddingClusters) -> IntervalTable:
         rows.append(about | {"rate": errors / n if n else None, "low": low, "high": high})
 
     def mark_rate(row: Mapping[str, Any]) -> Mark:
-        """Mark the error rate of a group with its interval."""
+        """Mark the error rate of an embedding cluster with its interval, on an axis."""
         rate, low, high = (100 * row[key] for key in ("rate", "low", "high"))
         said = f"{number(rate, 1)} % wrong ({number(low, 1)} to {number(high, 1)} %)"
         return Mark(rate, low, high, tie=row["low"] <= overall <= row["high"], said=said)

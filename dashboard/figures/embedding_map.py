@@ -1,4 +1,4 @@
-"""A map of sentences as a chart: its points, the density behind them, and the markers upon them."""
+"""Embedding map as a chart: sentences as points, their density, and markers on them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MOSTLY = 0.5
 
 @dataclass(frozen=True)
 class PointGroup:
-    """Points that share a colour."""
+    """Points of an embedding map that share a colour."""
 
     name: str
     points: NDArray[np.integer]  # positions on the map
@@ -48,7 +48,7 @@ class PointGroup:
 
 @dataclass(frozen=True)
 class Shades:
-    """One value for each point instead of groups."""
+    """Numeric value for each point of an embedding map, shown as a colour scale."""
 
     title: str
     values: Floats
@@ -57,7 +57,7 @@ class Shades:
 
 
 def list_colorings(points: pd.DataFrame) -> list[str]:
-    """List what the points can be coloured by."""
+    """Return what the points of an embedding map can be coloured by, such as label, confidence or a data column."""
     bits = [f"{OF}{name.removeprefix(LABEL)}" for name in map(str, points) if name.startswith(LABEL)]
     first = [*bits, *(way for way in COLOURS if way not in ("label", "prediction"))] if bits else list(COLOURS)
     return [*first, *([PHENOMENON] if PHENOMENON in points else []), *_find_own_columns(points), GROUP]
@@ -66,7 +66,7 @@ def list_colorings(points: pd.DataFrame) -> list[str]:
 def color_points(
     points: pd.DataFrame, way: str, classes: Sequence[str], tokens: Tokens, *, ordered: bool = False
 ) -> list[PointGroup] | Shades:
-    """Colour the placed `points`, in the order of the map, as groups or shades."""
+    """Colour the points of an embedding map, as groups with a colour each or by values on a colour scale."""
     if way.startswith(OF):
         return _group_by_label(points, way.removeprefix(OF), tokens)
     if way == "confidence":
@@ -93,7 +93,7 @@ def color_points(
 
 
 def color_groups(rows: NDArray[np.integer], found: FoundGroups | None, tokens: Tokens) -> list[PointGroup]:
-    """Return the largest groups in colour, all others and what belongs to none in grey behind them."""
+    """Return the largest embedding clusters in colour; all other points are grey, behind them."""
     at = [(each.name, np.flatnonzero(np.isin(rows, each.places))) for each in (found.groups if found else ())]
     here = [(name, places) for name, places in at if len(places)]
     others = np.concatenate([np.empty(0, np.int64), *(places for _, places in here[KINDS:])])
@@ -103,7 +103,7 @@ def color_groups(rows: NDArray[np.integer], found: FoundGroups | None, tokens: T
 
 
 def _color_parts(parts: Sequence[tuple[str, NDArray[np.integer]]], tokens: Tokens) -> list[PointGroup]:
-    """Return the first `KINDS` of named positions, each in a colour of its own."""
+    """Return the first `KINDS` named groups of map points, each in its own colour."""
     return [
         PointGroup(name, places, colour, front=True)
         for (name, places), colour in zip(parts[:KINDS], tokens.categories, strict=False)
@@ -111,7 +111,7 @@ def _color_parts(parts: Sequence[tuple[str, NDArray[np.integer]]], tokens: Token
 
 
 def _group_by_label(points: pd.DataFrame, label: str, tokens: Tokens) -> list[PointGroup]:
-    """Group the sentences by a label, found or missed at 0.5, in front of all others."""
+    """Group map points by one label: missed and found (at 0.5) in front, wrongly predicted and all others behind."""
     has = points[f"{LABEL}{label}"].to_numpy() != 0
     found = points[f"{PREDICTED}{label}"].to_numpy(bool)
     return [
@@ -123,7 +123,7 @@ def _group_by_label(points: pd.DataFrame, label: str, tokens: Tokens) -> list[Po
 
 
 def _find_own_columns(points: pd.DataFrame) -> dict[str, pd.Series]:
-    """Find the data's own columns that colours can show, by the name of the way: numbers, or mostly a few kinds."""
+    """Return the data columns that can colour a map, by option name: numbers, or mostly a few distinct values."""
     found = {}
     for name in map(str, points):
         column = points[name]
@@ -138,7 +138,7 @@ def _find_own_columns(points: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 def _parse_column(column: pd.Series) -> pd.Series:
-    """Read a column of a file, where everything is text: its numbers, or its times in quarters; else itself.
+    """Parse a text column of a data file: as numbers, as times in quarters, else unchanged.
 
     Whole numbers of which no two are alike are names of rows.
     """
@@ -158,7 +158,7 @@ def _parse_column(column: pd.Series) -> pd.Series:
 
 
 def _group_kinds(column: pd.Series, tokens: Tokens) -> list[PointGroup]:
-    """Group the most frequent kinds in colour, all others together in grey behind them."""
+    """Group map points by a column's most frequent values in colour; all others are grey, behind them."""
     order = list(column.value_counts().index[:KINDS])
     groups = _color_parts([(kind, np.flatnonzero(column == kind)) for kind in order], tokens)
     rest = np.flatnonzero(~column.isin(order))
@@ -174,7 +174,7 @@ HELD = (0.1, 0.9, 0.2)
 
 @dataclass(frozen=True)
 class PlacedSentence:
-    """The typed sentence on the map."""
+    """The user's typed sentence, with its position on an embedding map."""
 
     place: Floats
     text: str
@@ -182,7 +182,7 @@ class PlacedSentence:
 
 @dataclass(frozen=True)
 class MapOverlays:
-    """The markers and the density that are drawn besides the points; rows are those of the split."""
+    """Markers and density drawn on an embedding map besides its points; rows are row numbers of the split."""
 
     marked: Sequence[int] = ()  # selected; all others fade
     found: Sequence[int] = ()  # that contain what was searched: a ring each, above all
@@ -208,7 +208,7 @@ def draw_map(
     look: Look,
     upon: MapOverlays = PLAIN,
 ) -> go.Figure:
-    """Draw the map of points at places (m, 2 or 3); they carry `customdata` = their row of the split.
+    """Draw an embedding map of points (m, 2 or 3); each carries its row of the split as `customdata`.
 
     Args:
         places: (m, k).
@@ -259,7 +259,7 @@ def draw_map(
 
 
 def _add_markers(figure: go.Figure, places: Floats, *, fades: float = 0, **trace: Any) -> None:
-    """Add markers (m, 2 or 3); all in one layer of a flat map, since another would hide them."""
+    """Add markers (m, 2 or 3) to an embedding map; those of a flat map share a layer, since another would hide them."""
     if places.shape[1] == 3:
         x, y, z = places.T
         figure.add_scatter3d(x=x, y=y, z=z, mode="markers", **trace)
@@ -278,7 +278,7 @@ def _format_name(name: str, n: int, look: Look) -> str:
 
 
 def _draw_density(figure: go.Figure, density: Density, look: Look) -> None:
-    """Draw lines that enclose equal shares of the points; they differ in lightness only."""
+    """Draw density contours of an embedding map, which enclose equal shares of its points."""
     t, (start, end, step) = look.tokens, HELD
     figure.add_contour(
         x=density.x,
@@ -297,7 +297,7 @@ def _draw_density(figure: go.Figure, density: Density, look: Look) -> None:
 def _draw_markers(
     figure: go.Figure, places: Floats, rows: NDArray[np.integer], shown: Sequence[str], upon: MapOverlays, look: Look
 ) -> None:
-    """Draw open markers around points, in front of all others, each kind with its own shape."""
+    """Draw open markers around map points (such as search matches) in front, a shape for each kind."""
     t, place = look.tokens, {row: at for at, row in enumerate(rows.tolist())}
     kinds = (
         (f"with “{upon.wanted}”", upon.found, "circle-open", t.ink, 10),

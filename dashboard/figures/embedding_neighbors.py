@@ -1,4 +1,4 @@
-"""Nearest sentences in embedding space: of the split, and of the training data for a selection."""
+"""Nearest sentences in embedding space: of a split, and of the training data."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ AT = Option(
 
 @dataclass(frozen=True, eq=False)
 class NearestSentences:
-    """The sentences that are near to one sentence, or to several."""
+    """Sentences that are nearest to one sentence, or to several, in embedding space."""
 
     of: str  # what it says, or which they are
     row: int | None  # its row of the split; None: it is typed, or they are several
@@ -43,7 +43,7 @@ class NearestSentences:
 
 
 def find_nearest(source: Source) -> NearestSentences:
-    """Find the neighbours of a source's text, else of its chosen row, else of its selection.
+    """Find the sentences nearest to a typed text, else to the chosen row, else to the selected rows.
 
     NotAvailable: no sentence, no space, or unread layers; InputError: an unknown key, or a wrong selection.
     """
@@ -65,7 +65,7 @@ def find_nearest(source: Source) -> NearestSentences:
 
 
 def find_shared_nearest(source: Source, places: np.ndarray | Sequence[int], said: str) -> NearestSentences:
-    """Find the sentences that are near to most of several; NotAvailable: fewer than two of them have a vector."""
+    """Find sentences that are near to most of several given ones; NotAvailable: fewer than two have a vector."""
     files = source.reader.get_map_files(source.record.run, source.split, read_map_config(source))
     space = source.reader.read_space(source.record, files)
     n = int(np.isin(space.rows, places).sum())
@@ -126,14 +126,14 @@ TRAINING_COLUMNS = {
 
 @dataclass(frozen=True)
 class TrainingNeighbors:
-    """The training sentences that are near to a selection."""
+    """Training sentences that are near to the selected sentences in embedding space."""
 
     common: SharedNeighbors
     said: str  # what is selected
 
 
 def find_training_neighbors(source: Source) -> TrainingNeighbors:
-    """Find those of the selection; NotAvailable: fewer than two sentences, or the training texts are not here."""
+    """Find training sentences near the selected ones; NotAvailable: fewer than two selected, or no training texts."""
     shown = select_rows(source)
     if len(shown.places) < LEAST:
         raise NotAvailable("two sentences or more are needed: --with select=RULES")
@@ -141,7 +141,7 @@ def find_training_neighbors(source: Source) -> TrainingNeighbors:
 
 
 def describe_labels(shown: TrainingNeighbors) -> str:
-    """Describe how often the training neighbours have the true label, and the predicted one."""
+    """Describe how often the nearest training sentences have the true label, and the predicted one."""
     found = shown.common
     of = f"Of the {found.each} nearest training sentences of each, {whole_percent(found.true)} have its true label"
     return f"{of} and {whole_percent(found.said)} what the run says of it."

@@ -1,4 +1,4 @@
-"""Maps of sentences in embedding space, and measures of how far a map can be trusted."""
+"""Embedding maps of sentences, and measures of how far a map can be trusted."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ WORDS = 70  # characters of a sentence that are shown when it is pointed at
 
 
 def write_hover_texts(points: pd.DataFrame) -> list[str]:
-    """Return the beginning of each sentence and its prediction; nothing where there are too many."""
+    """Return hover texts of map points: the sentence's beginning and prediction; empty if there are too many."""
     if len(points) > HOVERED:
         return []
     return [
@@ -57,7 +57,7 @@ def write_hover_texts(points: pd.DataFrame) -> list[str]:
 
 
 def name_axes(made: Projection, config: ProjectionConfig) -> list[str]:
-    """Return the meaning of each axis; nothing where a direction means nothing."""
+    """Return the axis titles of an embedding map: PCA components with variance, else empty titles."""
     if not made.explained:
         return [""] * config.dimensions
     of = "of the variance" if config.dimensions == 2 else ""  # in space there is no room for it
@@ -65,12 +65,12 @@ def name_axes(made: Projection, config: ProjectionConfig) -> list[str]:
 
 
 def name_map(config: ProjectionConfig) -> str:
-    """Return the name of a map, such as `t-SNE, 2-D`."""
+    """Return the name of an embedding map by its settings, such as `t-SNE, 2-D`."""
     return f"{NAMES[config.method]}, {config.dimensions}-D"
 
 
 def compute_map_stats(made: Projection, config: ProjectionConfig, width: int) -> list[Stat]:
-    """Return the numbers that show how far the map can be trusted."""
+    """Return the numbers that show how far an embedding map can be trusted, such as the variance shown."""
     quality, n = made.quality, len(made.quality.rows)
     stats = []
     if not quality.reason:
@@ -84,7 +84,7 @@ def compute_map_stats(made: Projection, config: ProjectionConfig, width: int) ->
 
 
 def build_point_table(made: Projection, points: pd.DataFrame) -> pd.DataFrame:
-    """Return the map as a table: row, coordinates, silhouettes where measured, and the columns of the points."""
+    """Return an embedding map as a table: row, coordinates, silhouettes if measured, and data on each point."""
     axes = {name: made.places[:, i] for i, name in enumerate("xyz"[: made.places.shape[1]])}
     table = pd.DataFrame({"row": made.rows, **axes})
     if not made.quality.reason:
@@ -168,7 +168,7 @@ FIND = Option(
 
 @dataclass(frozen=True)
 class SentenceMap:
-    """The sentences of a split on a map."""
+    """Sentences of a split on an embedding map, with its colouring, search and markers."""
 
     files: MapFiles
     made: Projection
@@ -191,17 +191,17 @@ class SentenceMap:
 
     @property
     def found_rows(self) -> tuple[int, ...]:
-        """Return the rows of the split on the map whose texts contain what was searched."""
+        """Return the row numbers of the sentences on a map that contain the searched text."""
         return tuple(self.made.rows[find_matches(self.placed, self.find)].tolist())
 
     @property
     def config(self) -> ProjectionConfig:
-        """Return the settings of the map."""
+        """Return the projection settings of an embedding map."""
         return self.files.config
 
 
 def find_matches(points: pd.DataFrame, find: str) -> np.ndarray:
-    """Return (n,) bool: the sentences that a rule `text~` selects; none where nothing is searched."""
+    """Return a mask (n,) of the map points whose text contains the searched one; all False without a search."""
     if not find.strip():
         return np.zeros(len(points), bool)
     found: np.ndarray = points["text"].str.casefold().str.contains(find.strip().casefold(), regex=False).to_numpy(bool)
@@ -209,7 +209,7 @@ def find_matches(points: pd.DataFrame, find: str) -> np.ndarray:
 
 
 def read_map_config(source: Source) -> ProjectionConfig:
-    """Return the map as chosen; PCA places all texts, so that their number does not matter."""
+    """Return the chosen settings of an embedding map; for PCA the number of texts is fixed."""
     method, dimensions = BY_NAME[str(source.get_choice(METHOD))], DIMENSIONS_BY_NAME[str(source.get_choice(DIMENSIONS))]
     rows = ROWS if method == "pca" else int(source.get_choice(SENTENCES))
     space = str(source.get_choice(SPACE))
@@ -217,7 +217,7 @@ def read_map_config(source: Source) -> ProjectionConfig:
 
 
 def read_map(source: Source) -> SentenceMap:
-    """Read a map: PCA is computed, others must be stored; NotAvailable: not yet, or it cannot be of this run."""
+    """Read an embedding map (PCA is computed, others are stored); NotAvailable: not stored, or not possible."""
     record, reader, config = source.record, source.reader, read_map_config(source)
     if "pooled" not in list_capabilities(record.config.model):
         raise NotAvailable(f"{record.preset} makes no vector of a sentence")

@@ -1,4 +1,4 @@
-"""The selected sentences in their order, the details of the open one, and their codes."""
+"""List of the selected sentences in reading order, details of the open one, and annotation codes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ NEAREST = 2  # training texts that are shown, by words and by the model each
 
 @dataclass(frozen=True)
 class Detail:
-    """The details of a row that is open: pushes of its words, and nearest training texts."""
+    """Details of an open sentence: attributions of its words, and nearest training texts."""
 
     pushed: DeletionAttribution | None
     near: Sequence[TrainingNeighbor] = ()
@@ -56,7 +56,7 @@ class Detail:
 
 @dataclass(frozen=True)
 class Coding:
-    """The codes of an author for the rows with keys."""
+    """Annotation codes that one annotator has given to the listed rows, and the state of their editing."""
 
     coded: Annotations
     author: str
@@ -72,7 +72,7 @@ class Coding:
 
 @dataclass(frozen=True, eq=False)
 class SentenceList:
-    """The list of selected sentences, and the open one."""
+    """List of the selected sentences, with the one that is open."""
 
     analysis: RowSelection
     at: str = ""
@@ -90,7 +90,7 @@ class SentenceList:
 
     @property
     def start(self) -> int:
-        """Count the selected rows before the first that is sent."""
+        """Return how many selected rows come before the first row that is sent to the browser."""
         places, middle = self.analysis.places, self.around
         if len(places) <= SENT:
             return 0
@@ -101,12 +101,12 @@ class SentenceList:
 
     @property
     def shown(self) -> np.ndarray:
-        """Return (m,) places of the rows that are sent, the open one among them unless others are asked for."""
+        """Return the row numbers (m,) sent to the browser, among them the open row unless others are asked for."""
         return self.analysis.places[self.start : self.start + SENT]
 
 
 def choose_target(record: RunRecord, said: str, missed: str = "", invented: str = "") -> str:
-    """Return the class whose log-odds are explained in a row: of two the positive one, of more the predicted one.
+    """Return the class that a row's attributions explain: the positive one of two, else the predicted one.
 
     Of several labels the first one that is missed, else the first that is invented; empty: the likeliest.
     """
@@ -116,7 +116,7 @@ def choose_target(record: RunRecord, said: str, missed: str = "", invented: str 
 
 
 def choose_targets(shown: RowSelection, places: Sequence[int]) -> list[str]:
-    """Return the class whose log-odds are explained for each row."""
+    """Return for each row the class whose log-odds its word attributions explain."""
     record, frame = shown.table.record, shown.table.frame
     said: list[str] = frame["predicted"].tolist()
     wrong: list[list[str]] = [frame[name].tolist() if name in frame else [""] * len(frame) for name in SEVERAL]
@@ -124,7 +124,7 @@ def choose_targets(shown: RowSelection, places: Sequence[int]) -> list[str]:
 
 
 def read_details(loaded: LoadedRun | None, shown: RowSelection, keys: Sequence[str]) -> dict[str, Detail]:
-    """Return details of rows by their keys: the pushes of the words, and the nearest training texts."""
+    """Return the details of rows by row key: word attributions, and nearest training texts."""
     from core.interpret import batched_attribution  # torch
 
     place = {key: at for at, key in enumerate(shown.known.keys)}
@@ -223,7 +223,7 @@ def _list_orders(shown: RowSelection) -> list[tuple[str, str]]:
 
 
 def describe_empty_list(shown: RowSelection) -> tuple[str, str, str]:
-    """Write the title and text of an empty list, and a button to the least sure rows; empty: there is no button."""
+    """Return the title, text and button label shown when no sentence is listed; empty label: no button."""
     if (group := shown.selected.group) and group.texts:
         title = f"{count(len(group.texts))} sentences that are none of {shown.table.split}"
         return title, "They stand below; Sentence in the bar opens the one that is looked at.", ""
@@ -237,7 +237,7 @@ def describe_empty_list(shown: RowSelection) -> tuple[str, str, str]:
 
 
 def find_other_rules(shown: RowSelection) -> dict[str, np.ndarray]:
-    """Return the rules other than `wrong` with their rows, if they leave some rows without it; else none."""
+    """Return the selected filter rules except `wrong`, with row masks, if rows remain without `wrong`; else none."""
     if not any(str(clause) == WRONG for clause in shown.clauses):
         return {}
     others = {str(clause): has for clause, has in zip(shown.clauses, shown.masks, strict=True) if str(clause) != WRONG}
@@ -273,7 +273,7 @@ def _build_rows(shown: RowSelection, places: np.ndarray) -> list[dict[str, Any]]
 def _list_probabilities(
     chances: np.ndarray, classes: Sequence[str], pair: Sequence[str], *, several: bool
 ) -> list[tuple[str, float]]:
-    """Return the classes that the bar names with their probabilities, in their order, and the sum of all others."""
+    """Return the classes named in a probability bar with their probabilities, and the sum of all others."""
     order = np.argsort(-chances, kind="stable")
     if several:
         return [(classes[at], float(chances[at])) for at in order[: 2 * LIKELIEST]]
@@ -286,7 +286,7 @@ def _list_probabilities(
 
 
 def _color_name(colour: str, t: Tokens) -> str:
-    """Colour a name by its side only, and always readably."""
+    """Return a readable text colour for a class name of the positive or negative side; empty for others."""
     return t.plus if colour in t.plus_scale else t.minus if colour in t.minus_scale else ""
 
 
@@ -313,7 +313,7 @@ def _build_words(pushed: DeletionAttribution, record: RunRecord, t: Tokens) -> d
 
 
 def build_sentences_table(reading: SentenceList, coded: Annotations | None = None) -> pd.DataFrame:
-    """List every selected row in order, with own columns, 0/1 for each tag, and codes and notes where there are any."""
+    """Return the selected rows in order as a table: data columns, 0/1 for each tag, and any codes and notes."""
     shown = reading.analysis
     coded = shown.coded if coded is None else coded
     tags = {f"tag:{name}": has[shown.places].astype(int) for name, has in shown.known.found_tags.items()}
@@ -361,7 +361,7 @@ ABOUT_CODES = (
 
 @dataclass(frozen=True)
 class CodesShape:
-    """Rates of codes (`core.error_analysis.code_prevalence`), and the author's agreement with another author."""
+    """Frequency of annotation codes (`core.error_analysis.code_prevalence`), and agreement of two annotators."""
 
     found: dict[str, Any]
     pair: dict[str, Any] | None
@@ -372,7 +372,7 @@ class CodesShape:
 def count_codes(
     coded: Annotations, author: str, keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False
 ) -> CodesShape:
-    """Count the codes of a selection."""
+    """Count the annotation codes of rows, and measure agreement with another annotator."""
     authors = coded.authors
     counted = coded.select_author(author) if author in authors else coded
     about = {code.name: code.definition for code in coded.book}
@@ -384,7 +384,7 @@ def count_codes(
 def _find_peer_author(
     coded: Annotations, author: str, authors: Sequence[str], keys: Sequence[str]
 ) -> dict[str, Any] | None:
-    """Find the author who shares most rows with this one, and their agreement."""
+    """Return the agreement of an annotator with the one who shares most rows; None if they share no rows."""
     if author not in authors:
         return None
     found = [compare_authors(coded, author, other, keys) for other in authors if other != author]
@@ -392,7 +392,7 @@ def _find_peer_author(
 
 
 def describe_coding(shape: CodesShape) -> str:
-    """Tell the progress, and how far two authors agree."""
+    """Describe the progress of annotation, and how far two annotators agree (κ)."""
     said = [str(shape.found["said"]).removesuffix(".")]
     if (pair := shape.pair) and pair["kappa"] is not None:
         low, high = pair["interval"]
@@ -402,22 +402,22 @@ def describe_coding(shape: CodesShape) -> str:
 
 
 def build_codes_table(shape: CodesShape) -> IntervalTable:
-    """Build a table with a row for each code, the most frequent first."""
+    """Build the interval table of annotation codes, the most frequent first."""
 
     def write_code(row: Mapping[str, Any]) -> TextCell:
-        """Write the name of a code with its key."""
+        """Write the table cell with the name of an annotation code and the key that sets it."""
         return TextCell(row["code"], str(row["place"] or ""), title=shape.definitions[row["code"]])
 
     def write_count(row: Mapping[str, Any]) -> str:
-        """Write the count of a code."""
+        """Write how many rows have an annotation code."""
         return count(row["n"] if row["hits"] is None else row["hits"])  # of the rows that the share is of
 
     def write_share(row: Mapping[str, Any]) -> str:
-        """Write the share of a code; empty where it is not known."""
+        """Write the share of rows with an annotation code; empty if it is unknown."""
         return "" if row["share"] is None else f"{row['share']:.2f}"
 
     def mark_share(row: Mapping[str, Any]) -> Mark:
-        """Mark the share of a code with its interval."""
+        """Mark the share of rows with an annotation code and its interval, on an axis."""
         return Mark(row["share"], *(row["interval"] or (None, None)))
 
     drawn = [columns.name("code", "Code", write_code), columns.text("n", "n", write_count, "3rem")]

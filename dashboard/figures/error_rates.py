@@ -1,4 +1,4 @@
-"""Error rates by tag and column, slices found by search, and what to do next."""
+"""Error rates by tag and column, slices with many errors found by search, and suggested next steps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FRACTIONS = {-4: "1/16", -3: "⅛", -2: "¼", -1: "½", 0: "1", 1: "2", 2: "4",
 
 @dataclass(frozen=True, eq=False)
 class ErrorRates:
-    """Every tag and value of a column with the errors among its rows."""
+    """Error counts and risk ratios of the rows with each error tag or column value."""
 
     analysis: RowSelection
     rows: Sequence[Mapping[str, Any]]
@@ -36,31 +36,31 @@ class ErrorRates:
 
     @property
     def shown(self) -> Sequence[Mapping[str, Any]]:
-        """Return the rows with the most excess errors, and the picked one; last those that no error comes from."""
+        """Return the error rates to show: most excess errors first, then the tags that are consequences of errors."""
         first = [row for row in self.rows if row["n"] and not _is_consequence(row)]
         causes = [row for place, row in enumerate(first) if place < SHOWN or row["tag"] == self.picked]
         return [*causes, *(row for row in self.rows if row["n"] and _is_consequence(row))]
 
     @property
     def has_only_counts(self) -> bool:
-        """Tell whether there are counts only."""
+        """Tell whether the error table has only counts and no risk ratios."""
         return all(row["ratio"] is None for row in self.rows)
 
 
 def count_errors(of: RowSelection) -> ErrorRates:
-    """Count the errors by tag and column value over the whole split; NotAvailable: tags are still being found."""
+    """Count errors by tag and column value over the whole split; NotAvailable: tags are being computed."""
     tags, rules = of.tags, {str(clause) for clause in of.clauses}
     rows = of.known.compute_once("risks", lambda: collect_rates(of.known.facets, tags, of.table.wrong))
     return ErrorRates(of, rows, next((row["tag"] for row in rows if row["tag"] in rules), ""))
 
 
 def _is_consequence(row: Mapping[str, Any]) -> bool:
-    """Tell whether a tag follows from errors, as their effect or by definition."""
+    """Tell whether an error tag is no cause of errors, but their effect or true by definition."""
     return row["tag"].removeprefix(f"{TAG}=") in BY_DEFINITION | CONSEQUENCES
 
 
 def build_ratio_axis(marks: Sequence[Mark]) -> Axis:
-    """Return an axis of risk ratios: doublings to both sides of 1, as far as intervals reach."""
+    """Return a log axis of risk ratios: doublings on both sides of 1, as far as the intervals reach."""
     ends = [end for mark in marks for end in (mark.low, mark.high) if end is not None]
     low, high = math.floor(min([-1.0, *ends])), math.ceil(max([1.0, *ends]))
     ticks = tuple(float(tick) for tick in range(low, high + 1))
@@ -68,7 +68,7 @@ def build_ratio_axis(marks: Sequence[Mark]) -> Axis:
 
 
 def mark_ratio(row: Mapping[str, Any]) -> Mark:
-    """Return a risk ratio with its interval on that axis."""
+    """Mark a risk ratio with its interval on a log axis; empty without an interval."""
     if row["ratio_interval"] is None:
         return Mark()
     most = math.log2(FARTHEST)
@@ -89,18 +89,18 @@ def _clip_log(ratio: float | None, most: float) -> float:
 
 
 def name_rule(rule: str) -> str:
-    """Name the rows that a rule selects: `negation`, `source web`."""
+    """Name the rows that a filter rule selects, such as `negation` or `source web`."""
     name, _, value = rule.partition("=")
     return name_tag(value) if name == TAG else f"{name} {format_value(value)}"
 
 
 def format_value(value: str) -> str:
-    """Write a value of an own column."""
+    """Format a data column's value for reading: `missing`, `yes`, `no`, or the value itself."""
     return {"": "missing", "True": "yes", "False": "no"}.get(value, value.replace(RANGE, " to "))
 
 
 def write_tag(tag: str, small: str = "") -> TextCell:
-    """Write a tag for a table; if it compares with another run, with the name of that run."""
+    """Write the table cell of an error tag; a tag that compares with another run also names that run."""
     name, run = (MODELS, tag.removeprefix(WITH)) if tag.startswith(WITH) else (name_tag(tag), "")
     return TextCell(name, small=small or (f"with {run}" if run else ""), title=describe_tag(tag))
 
@@ -115,17 +115,17 @@ def _name_tag(row: Mapping[str, Any]) -> TextCell:
 
 
 def build_rates_table(found: ErrorRates) -> IntervalTable:
-    """Build a table with a row for each tag and value of a column."""
+    """Build the interval table of error rates, a row for each error tag and each column value."""
     few = found.has_only_counts
 
     def write_excess(row: Mapping[str, Any]) -> str:
-        """Write the excess errors, or the errors where there are counts only."""
+        """Write the excess errors of a tag or column value, or its error count if only counts are known."""
         if few:
             return count(row["wrong"])
         return "" if _is_consequence(row) or row["excess"] is None else signed(row["excess"], 0)
 
     def mark_risk(row: Mapping[str, Any]) -> Mark:
-        """Mark the risk ratio; nothing for a tag that follows from errors."""
+        """Mark the risk ratio of a tag or column value; empty for a tag that follows from errors."""
         return Mark() if _is_consequence(row) else mark_ratio(row)
 
     return IntervalTable(
@@ -177,7 +177,7 @@ GATHERED: Figure[ErrorRates] = make_interval_figure(
 
 @dataclass(frozen=True, eq=False)
 class SplitSlices:
-    """The slices of a split."""
+    """Slices of a split in which errors are more frequent."""
 
     analysis: RowSelection
     found: FoundSlices
@@ -185,7 +185,7 @@ class SplitSlices:
 
 
 def find_slices(of: RowSelection) -> SplitSlices:
-    """Find the slices of the whole split; NotAvailable: its tags are still being found."""
+    """Find the slices of a split in which errors are more frequent; NotAvailable: tags are being computed."""
     _ = of.tags
     found = of.known.compute_once("slices", lambda: search_slices(of.known.facets, of.table.wrong))
     rules = {str(clause) for clause in of.clauses}
@@ -194,13 +194,13 @@ def find_slices(of: RowSelection) -> SplitSlices:
 
 
 def _to_risk_row(one: FoundSlice) -> dict[str, Any]:
-    """Return a slice as a row of `core.error_analysis.risk_ratio.build_risk_table`."""
+    """Convert a slice to a row of risk ratios as `core.error_analysis.risk_ratio.build_risk_table` has them."""
     ratio, *ends = (value if math.isfinite(value) else None for value in (one.risk.ratio, *one.interval))
     return {"ratio": ratio, "ratio_interval": ends, "p_holm": one.p_holm, "differs": True}
 
 
 def build_slices_table(shown: SplitSlices) -> IntervalTable:
-    """Build a table with a row for each slice."""
+    """Build the interval table of slices in which errors are more frequent."""
     return IntervalTable(
         "Slices that go wrong more often",
         (
@@ -243,7 +243,7 @@ WORTH = 1.0
 
 
 class NextStep(NamedTuple):
-    """A recommended next step with its evidence."""
+    """Recommended next step for a run, with its evidence and the rules of the rows concerned."""
 
     advice: str
     evidence: str
@@ -264,7 +264,7 @@ ADVICE: dict[str, str] = {
 
 
 def suggest_steps(shown: RowSelection, tags: ErrorRates, slices: SplitSlices) -> list[NextStep]:
-    """Suggest the steps that the numbers support, most excess errors first; empty where there are none."""
+    """Suggest next steps that the error rates support, most excess errors first; empty if there are none."""
     found = []
     for row in tags.rows:
         name = row["tag"].removeprefix("tag=")

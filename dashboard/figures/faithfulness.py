@@ -1,4 +1,4 @@
-"""Faithfulness of explanations: the results of each test of each method, and the curves behind them."""
+"""Faithfulness of attribution methods: the results of each test, and insertion and deletion curves."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ NOT_ASKED = "not asked"
 
 @dataclass(frozen=True)
 class FaithfulnessResults:
-    """Faithfulness measurements of a run, with a verdict on each method."""
+    """Faithfulness measurements of a run's attribution methods, with a verdict on each method."""
 
     found: Belief
 
     @cached_property
     def verdicts(self) -> dict[str, Verdict]:
-        """Return the verdict on each method."""
+        """Return the faithfulness verdict on each attribution method, as method → verdict."""
         answers = self.found.answers
         return {
             each.method: judge_method(each.method, {**each.tests, "answers": answers}) for each in self.found.methods
@@ -59,7 +59,7 @@ class FaithfulnessResults:
 
 
 def read_faithfulness(source: Source) -> FaithfulnessResults:
-    """Read the faithfulness measurements of a run; NotAvailable: nothing was measured yet."""
+    """Read the faithfulness measurements of a run's attribution methods; NotAvailable: not measured yet."""
     found = source.reader.read_faithfulness(source.record)
     if found is None:
         raise NotAvailable(f"it was not measured yet: sentiscope believe {source.record.run}")
@@ -67,7 +67,7 @@ def read_faithfulness(source: Source) -> FaithfulnessResults:
 
 
 def write_verdict(shown: FaithfulnessResults, method: str) -> str:
-    """Write the verdict on a method and the tests that count against it."""
+    """Write the faithfulness verdict on an attribution method, and the tests that count against it."""
     said = shown.verdicts[method]
     against = {
         state: [TESTS.get(name, "right answers").lower() for name, each in said.outcomes.items() if each == state]
@@ -96,15 +96,15 @@ def _format_interval(held: Number) -> str:
 
 
 def build_methods_table(shown: FaithfulnessResults) -> IntervalTable:
-    """Build a table with a row for each method and a column for each test."""
+    """Build the faithfulness table, a row for each attribution method and a column for each test."""
     longest = max(TESTS, key=lambda name: len(TESTS[name]))  # its heading needs more room than its numbers
 
     def show_verdict(found: MethodMeasurements) -> TextCell:
-        """Write the verdict on a method."""
+        """Write the table cell with the faithfulness verdict on an attribution method."""
         return TextCell(shown.verdicts[found.method].verdict, strong=True)
 
     def make_cell_writer(name: str) -> Callable[[MethodMeasurements], TextCell]:
-        """Return a function that writes the cell of a test."""
+        """Return a function that writes the table cell of one faithfulness test for a method."""
         return lambda found: _build_cell(name, found, shown.verdicts[found.method])
 
     return IntervalTable(
@@ -142,7 +142,7 @@ def _write_reading(shown: FaithfulnessResults) -> str:
 
 
 def build_results_table(shown: FaithfulnessResults) -> pd.DataFrame:
-    """Return a row for each number: method, verdict, what, test, value, low, high, n, outcome."""
+    """Return a row for each faithfulness number: method, verdict, what, test, value, low, high, n, outcome."""
     rows = []
     for found in shown.found.methods:
         said = shown.verdicts[found.method]
@@ -190,7 +190,7 @@ METHOD = Option(
 
 @dataclass(frozen=True)
 class MethodCurves:
-    """The insertion and deletion curves of one method."""
+    """Insertion and deletion curves of one attribution method."""
 
     measured: MethodMeasurements
     verdict: str
@@ -198,7 +198,7 @@ class MethodCurves:
 
 
 def read_curves(source: Source) -> MethodCurves:
-    """Read the curves of the chosen method; NotAvailable: nothing was measured yet."""
+    """Read the insertion and deletion curves of the chosen attribution method; NotAvailable: not measured yet."""
     shown, method = read_faithfulness(source), source.get_choice(METHOD)
     found = next(each for each in shown.found.methods if each.method == method)
     return MethodCurves(found, write_verdict(shown, found.method), shown.found.sentences)
@@ -262,7 +262,7 @@ def _write_curves_reading(shown: MethodCurves) -> str:
 
 
 def build_curve_table(shown: MethodCurves) -> pd.DataFrame:
-    """Return a row for each point of each curve; the curve of random order is of insertion."""
+    """Return a row for each point of a method's insertion, deletion and random-order curves (by insertion)."""
     rows = [
         {"method": shown.measured.method, "curve": name, "share": share, "p": value, "low": low, "high": high}
         for name, curve in shown.measured.curves.items()

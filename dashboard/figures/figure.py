@@ -1,4 +1,4 @@
-"""Figures, declared once: a page, the command line, an exported file and a notebook use the same object."""
+"""Declaration of figures: pages, the command line, exported files and notebooks use the same object."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OF_TEXT = ("sentence", "steps")  # pages whose figures are about a text
 
 @dataclass(frozen=True)
 class Figure(Generic[Shape]):
-    """A figure: how its data are read, drawn and described, under one name."""
+    """Figure that is declared once: how its data are read, drawn and described, under one name."""
 
     name: str  # of the exported file, of the download and for `--only`
     page: str
@@ -59,7 +59,7 @@ class Figure(Generic[Shape]):
     """What Errors offers to compute where it is not there yet."""
 
     def read_data(self, source: Source) -> Shape:
-        """Read the data to draw; NotAvailable: the run has none, and why; InputError: an option has a wrong value."""
+        """Read the data that a figure draws; NotAvailable: the run has none, and why; InputError: wrong option."""
         if source.record.task == "tokens" and self.page not in OF_TAGGED:
             raise NotAvailable("the run gives each word a tag, and this is about labels of whole texts")
         if self.needs and self.needs not in list_capabilities(source.record.config.model):
@@ -69,7 +69,7 @@ class Figure(Generic[Shape]):
         return self.read(source)
 
     def is_available(self, source: Source) -> bool:
-        """Tell whether this run has the figure."""
+        """Tell whether a run has the data that a figure draws."""
         try:
             self.read_data(source)
         except NotAvailable:
@@ -77,30 +77,30 @@ class Figure(Generic[Shape]):
         return True
 
     def get_choices(self, source: Source) -> tuple[str, ...]:
-        """Return the values of the options that count; with the files of the run they identify the drawing."""
+        """Return the values of a figure's options that apply; with the run's files they identify a drawing."""
         return tuple(option.make_cache_key(source) for option in self.options if option.has_choices(source))
 
     def build_tables(self, shape: Shape) -> dict[str, pd.DataFrame]:
-        """Return its tables, by the name of their file; empty where it has none."""
+        """Return the data tables of a figure by file name; empty if it has none."""
         return dict(self.tables(shape)) if self.tables else {}
 
     def resolve_text(self, words: Words[Shape], shape: Shape) -> str:
-        """Return the title, note, reading or how of a shape."""
+        """Return a figure's title, note or other text, which may depend on the data drawn."""
         return words(shape) if callable(words) else words
 
     def write_alt_text(self, shape: Shape, note: str, reading: str) -> str:
-        """Return the alternative text of the picture."""
+        """Return the alternative text of a figure: its title, a note, and how to read it."""
         return f"{', '.join(filter(None, (self.resolve_text(self.title, shape), note)))}. {reading}"
 
     def write_caption(self, source: Source, shape: Shape) -> str:
-        """Return the note for use outside a page: with the subject and the chosen options."""
+        """Return a figure's caption for use outside a page: the split, its note, chosen options and the text."""
         about = source.split if self.page in OF_SPLIT else ""
         chosen = [option.describe_choice(source) for option in self.options]
         quoted = f"in {source.quoted}" if self.page in OF_TEXT else ""
         return ", ".join(filter(None, (about, self.resolve_text(self.note, shape), *chosen, quoted)))
 
     def iterate_variants(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield the name of every file that is written, with the values of options that it means."""
+        """Yield the name of every file that is exported for a figure, with its option values."""
         for values in product(*(option.endings for option in self.spread)):
             named = {option: value for option, value in zip(self.spread, values, strict=True) if option.endings[value]}
             ending = "".join(option.endings[value] for option, value in named.items())
@@ -117,14 +117,14 @@ def make_interval_figure(
     more: Callable[[Shape], Mapping[str, pd.DataFrame]] = lambda shown: {},
     **words: Any,
 ) -> Figure[Shape]:
-    """Build a figure of a table with intervals; a row of it can be picked, and `more` tables are exported."""
+    """Build a figure of an interval table whose rows can be selected; `more` tables are exported too."""
 
     def draw_table(shown: Shape, look: Look) -> Component:
-        """Draw the table."""
+        """Draw the interval table of a figure, with selectable rows."""
         return build_component(table(shown).marks, look, picked=getattr(shown, "picked", ""), picks=True)
 
     def build_tables(shown: Shape) -> dict[str, pd.DataFrame]:
-        """Return the tables that are exported."""
+        """Return the tables that a figure exports: the interval table's numbers and further ones."""
         return {file: table(shown).frame, **more(shown)}
 
     return Figure(name, page, title, read, draw_table, tables=build_tables, **words)

@@ -1,4 +1,4 @@
-"""The filter of Errors: an option of its figures, and a sentence that counts the rows that each word would leave."""
+"""Filter of the Errors page: an option of its figures, and a sentence that counts the rows each choice leaves."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ORDER = Option(
 
 
 def select_rows(source: Source) -> RowSelection:
-    """Select the rows of a source, tagged by the first other run; NotAvailable: no split, InputError: a wrong rule."""
+    """Select the rows of a split that the chosen filter matches; NotAvailable: no split, InputError: a wrong rule."""
     if not source.split:
         raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
     same = (each.run for each in source.others if each.data_fingerprint == source.record.data_fingerprint)
@@ -77,7 +77,7 @@ _ANY = {
 
 
 def group_facets(facets: Sequence[Facet]) -> list[tuple[str, list[Facet]]]:
-    """Return the words of the sentence by name, each with the facets whose options it offers."""
+    """Return the parts of the filter sentence by name, each with the facets whose options it offers."""
     fixed = [facet for facet in facets if facet.name in (OUTCOME, "true", "predicted", *SEVERAL, TAG)]
     last = [(facet.name, [facet]) for facet in facets if facet.name == CODES]
     own = [facet for facet in facets if facet not in fixed and facet.name != CODES]
@@ -86,7 +86,7 @@ def group_facets(facets: Sequence[Facet]) -> list[tuple[str, list[Facet]]]:
 
 
 def find_word(facets: Sequence[Facet], rule: str) -> str:
-    """Return the word that has a rule among its options, or `FURTHER` for a rule that none has."""
+    """Return the part of the filter sentence that offers a rule, or `FURTHER` if none does."""
     for name, ours in group_facets(facets):
         if any(str(option.clause) == rule for facet in ours for option in facet.options):
             return name
@@ -96,7 +96,7 @@ def find_word(facets: Sequence[Facet], rule: str) -> str:
 def update_clauses(
     clauses: Sequence[Clause], facets: Sequence[Facet], word: str, value: str, asked: Sequence[str] = ()
 ) -> list[str]:
-    """Return the clauses after an option of a word was chosen, in the order of the sentence.
+    """Return the filter rules after an option was chosen in one part of the filter sentence.
 
     Of `FURTHER` the clause goes if it is there, else comes; an empty value is any. `asked`: the columns of `ASKED`.
     """
@@ -118,7 +118,7 @@ def update_clauses(
 def apply_search(
     clauses: Sequence[Clause], facets: Sequence[Facet], clause: Clause | None, asked: Sequence[str] = ()
 ) -> list[str]:
-    """Return the clauses after a search: a part of the texts, or an id, takes the place of another.
+    """Return the filter rules after a search; the new text or row id replaces an earlier one.
 
     The clause is as `core.error_analysis.facets.parse_search` gives it; None: none any more.
     """
@@ -145,7 +145,7 @@ def _is_id_clause(clause: Clause, asked: Sequence[str]) -> bool:
 
 
 def draw_filter(analysis: RowSelection, look: Look, splits: Sequence[str] = ()) -> Component:
-    """Draw the filter of a selection as our component."""
+    """Draw the filter sentence of the selected rows as a browser component."""
     table, facets, clauses, masks = analysis.table, analysis.facets, analysis.clauses, analysis.masks
     numbers = dict(zip((facet.name for facet in facets), count_options(facets, clauses, masks), strict=True))
     said, spoken = [], set[Clause]()
@@ -197,7 +197,7 @@ def draw_filter(analysis: RowSelection, look: Look, splits: Sequence[str] = ()) 
 def _add_uncoded_option(
     word: dict[str, Any], facet: Facet, clauses: Sequence[Clause], masks: Sequence[np.ndarray]
 ) -> set[Clause]:
-    """Offer noted rows without a code among the codes; return the clauses of this option where it is chosen."""
+    """Add a filter option for rows with a note but no annotation code; return its rules if it is chosen."""
     own = [Clause(name) for name in NOT_YET.split(";")]
     left = np.logical_and.reduce([option.has for option in facet.options if option.clause in own])
     for clause, mask in zip(clauses, masks, strict=True):
@@ -246,7 +246,7 @@ def _make_option(value: str, label: str, n: int) -> dict[str, Any]:
 def _count_rows(
     table: PredictionTable, clauses: Sequence[Clause], masks: Sequence[np.ndarray], skip: Callable[[Clause], bool]
 ) -> int:
-    """Count the rows that all clauses select, apart from the skipped ones."""
+    """Count the rows that all filter rules select, leaving out the skipped rules."""
     others = [mask for clause, mask in zip(clauses, masks, strict=True) if not skip(clause)]
     return int(np.logical_and.reduce([np.ones(len(table), bool), *others]).sum())
 

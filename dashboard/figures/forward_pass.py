@@ -1,4 +1,4 @@
-"""The forward pass of one text as a row of stages: formula, matrices of this text, and how to read them."""
+"""Forward pass of one text as a row of stages: formulas, the text's matrices, and how to read them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, blend_colors, choose_text_color
 
 if TYPE_CHECKING:
-    from core.interpret.stages import ForwardStage, ForwardStages, StageMatrix
+    from core.interpret.forward_stages import ForwardStage, ForwardStages, StageMatrix
 
 DRAWN = 16  # tokens of a long text that are drawn, the first; all are computed
 DIMENSIONS = 8  # numbers of a vector that are drawn, the first
@@ -54,7 +54,7 @@ COMPONENT = Option(
 
 
 def read_stages(source: Source) -> ForwardStages:
-    """Read the stages of the text; NotAvailable: there is no text, no token in it, or too many."""
+    """Read the stages of a text's forward pass; NotAvailable: no text, no token in it, or too many tokens."""
     return source.read_once(_read_stages)
 
 
@@ -77,14 +77,14 @@ STAGE = Option(
 
 @dataclass(frozen=True, eq=False)
 class StageView:
-    """The stages of a forward pass, and the open one."""
+    """Stages of a text's forward pass, and the one that is open."""
 
     steps: ForwardStages
     stage: str
 
     @property
     def place(self) -> str:
-        """Return layer, head and map in words."""
+        """Describe in words which layer, head and attention map the forward pass shows."""
         steps = self.steps
         if not steps.layers:
             return "no attention"
@@ -93,7 +93,7 @@ class StageView:
 
     @property
     def left_out(self) -> str:
-        """Say how many tokens are not drawn; empty: all are."""
+        """Say that only the first tokens of a long text are drawn; empty if all are."""
         many = max(len(matrix.rows) for stage in self.steps.stages for matrix in stage.matrices)
         if many <= DRAWN:
             return ""
@@ -117,7 +117,7 @@ def _draw_stages(shown: StageView, look: Look) -> Component:
 
 
 def _describe_stage(stage: ForwardStage) -> dict[str, Any]:
-    """Describe a stage as plain data; all weights of a stage share one scale of ink."""
+    """Return a forward-pass stage as plain data for the browser; all its weights share one scale."""
     drawn = [_describe_matrix(matrix) for matrix in stage.matrices]
     if stage.key in ("softmax", "combine"):
         maps = [each for each, matrix in zip(drawn, stage.matrices, strict=True) if matrix.name != r"\lambda"]
@@ -160,7 +160,7 @@ def _describe_matrix(matrix: StageMatrix) -> dict[str, Any]:
 
 
 def build_step_table(steps: ForwardStages) -> pd.DataFrame:
-    """Return a row for each cell of each matrix, all tokens and dimensions."""
+    """Return a row for each cell of each matrix of a forward pass, with all tokens and dimensions."""
     frames = [_list_cells(stage, matrix) for stage in steps.stages for matrix in stage.matrices]
     return pd.concat(frames, ignore_index=True)
 

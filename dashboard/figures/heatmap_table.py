@@ -1,4 +1,4 @@
-"""Pushes of words and parts towards an answer: their colours, and tables of coloured numbers."""
+"""Colours of word and model part attributions, and tables of coloured numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Ramps = tuple[Sequence[str], Sequence[str]]
 
 @dataclass(frozen=True, eq=False)
 class AttributedWords:
-    """The effect of each word of a text on the answer, and the tokens of each word."""
+    """Effect of each word of a text on the prediction, and the tokens of each word."""
 
     found: Explanation
     belongs: NDArray[np.float64]
@@ -38,40 +38,40 @@ class AttributedWords:
 
     @property
     def most(self) -> TopWords | None:
-        """Find the most read word and the most needed one; None of fewer than two words, or without attention."""
+        """Return the word with most attention and the one with the largest effect; None: one word, or no attention."""
         return None if self.read is None else find_top_words(self.read.pushes, self.found.pushes)
 
 
 def find_full_color(pushes: Iterable[float]) -> float:
-    """Return the push that gets full colour among these."""
+    """Return the size of the attribution that gets full colour: the largest given, but not below a minimum."""
     return max([FAINTEST, *map(abs, pushes)])
 
 
 def shade_push(push: float, top: float, ramps: Ramps, t: Tokens) -> Cell:
-    """Return colour and ink of a push, and whether it is hatched; `top` has full colour."""
+    """Return the cell and text colour of an attribution, and whether it is hatched; `top` has full colour."""
     towards, away = ramps
     colour = (towards if push >= 0 else away or towards)[min(STEPS, round(STEPS * abs(push) / top))]
     return {"colour": colour, "ink": choose_text_color(t, colour), "away": push < 0 and not away and colour != t.paper}
 
 
 def write_push(push: float) -> str:
-    """Write a push with its sign; one that is nearly zero has none."""
+    """Format an attribution with its sign; one that rounds to 0.00 has no sign."""
     return signed(push) if abs(push) >= 0.005 else "0.00"
 
 
 def draw_heatmap(heads: list[Cell], rows: list[Cell], label: str, lines: list[str], look: Look) -> Component:
-    """Draw a table of coloured numbers: names on both sides, each cell with its words for the pointer."""
+    """Draw a table of coloured numbers with row and column names; each cell has a text for the pointer."""
     colours = {name: getattr(look.tokens, name) for name in ("ink", "muted", "grid", "paper")}
     return Component("cells", {"heads": heads, "rows": rows, "label": label, "lines": lines, "colours": colours}, look)
 
 
 def make_push_cell(push: float, top: float, ramps: Ramps, about: str, t: Tokens) -> Cell:
-    """Return the cell of a number with a side; `top` has full colour."""
+    """Return the coloured table cell of a signed attribution; `top` has full colour."""
     return {"text": write_push(push), **shade_push(push, top, ramps, t), "about": about}
 
 
 def make_ink_cell(value: float, top: float, about: str, t: Tokens) -> Cell:
-    """Return the cell of a number without a side: the larger in size, the more ink."""
+    """Return the table cell of a value in shades of ink: the larger its size, the more ink."""
     colour = shade_ink(t, abs(value), top)
     drawn = {"text": number(value, 2), "colour": colour, "ink": choose_text_color(t, colour)}
     return {**drawn, "away": value < 0, "about": about}

@@ -1,4 +1,4 @@
-"""Draw a table with intervals: one drawing for pages and for exported files."""
+"""Drawing of tables with intervals, the same for pages and for exported files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dashboard.figures.theme import Look
 
 @dataclass(frozen=True)
 class TieSegment:
-    """A piece of an upright line in one row."""
+    """Piece of a vertical line in one table row; the line joins a group of rows."""
 
     lane: int
     part: str
@@ -23,7 +23,7 @@ class TieSegment:
 
 @dataclass(frozen=True)
 class TieLanes:
-    """The pieces of each row and of its children, and the number of lanes."""
+    """Pieces of the vertical group lines in each table row and its children, and the number of lanes."""
 
     rows: dict[str, list[TieSegment]] = field(default_factory=dict)
     below: dict[str, list[TieSegment]] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class TieLanes:
 
 
 def place_ties(rows: Sequence[str], groups: Sequence[Sequence[str]]) -> TieLanes:
-    """Draw each group as a line from its first row to its last; lines that do not meet share a lane."""
+    """Place a vertical line for each group of table rows, from first to last; lines that do not meet share a lane."""
     place = {row: index for index, row in enumerate(rows)}
     found = TieLanes({row: [] for row in rows}, {row: [] for row in rows})
     members = [sorted(place[row] for row in group) for group in groups]
@@ -57,7 +57,7 @@ COLOURS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
 
 
 def render_html(table: Marks, look: Look) -> str:
-    """Write the table as HTML for an exported file or a notebook, without scripts or other files."""
+    """Write an interval table as HTML for an exported file or a notebook, without scripts or other files."""
     colours = "".join(f"{name}:{value};" for name, value in _map_colors(look).items())
     return f"<style>{read_asset('marks.css')}</style>" + write_node(
         make_node("div", draw_node(table, look), class_="marks", style=colours)
@@ -71,7 +71,7 @@ def _map_colors(look: Look) -> dict[str, str]:
 def build_component(
     table: Marks, look: Look, *, picked: str = "", picks: bool = False, tick: str = "", ticked: Sequence[str] = ()
 ) -> Component:
-    """Draw the table as a component that a keyboard can walk through.
+    """Draw an interval table as a browser component that can be used with the keyboard.
 
     Args:
         table: What is shown.
@@ -87,7 +87,7 @@ def build_component(
 
 
 def draw_node(table: Marks, look: Look, *, tick: str = "", live: bool = False) -> Node:
-    """Draw the table as the node of a component; `live`: with rows that unfold and what a keyboard needs."""
+    """Return the HTML node of an interval table; `live`: its rows unfold, and it can be used with the keyboard."""
     return _Drawing(table, look, tick, live).draw_table()
 
 
@@ -100,16 +100,16 @@ class _Drawing:
 
     @cached_property
     def folds(self) -> bool:
-        """Tell whether a row has children to unfold."""
+        """Tell whether a live interval table has rows with children to unfold."""
         return self.live and any(row.children for row in self.table.rows)
 
     @cached_property
     def ties(self) -> TieLanes:
-        """Return the upright lines of the table."""
+        """Return the vertical lines that join groups of rows in an interval table."""
         return place_ties([row.id for row in self.table.rows], self.table.groups)
 
     def draw_table(self) -> Node:
-        """Draw the whole table."""
+        """Return the HTML node of the whole interval table."""
         rows = [each for row in self.table.rows for each in self._draw_rows(row)]
         role = {"role": "treegrid" if self.folds else "grid"} if self.live else {}
         grids = (f"--g{k}:{_draw_grid(column.axis)};" for k, column in enumerate(self.table.columns) if column.axis)
@@ -193,7 +193,7 @@ def _draw_head(column: IntervalColumn) -> Node:
 
 
 def _draw_labels(axis: Axis) -> Iterator[Node]:
-    """Number the gridlines; every second one may go where there is no room, zero never, and two stay."""
+    """Yield the labels of an axis; every second one may be hidden in a narrow column, but never zero."""
     first, last = axis.ticks.index(axis.zero) if axis.zero in axis.ticks else 0, len(axis.ticks) - 1
     stay = {*range(first % 2, last + 1, 2)}
     if len(stay) == 1:  # one number is no scale

@@ -1,4 +1,4 @@
-"""Tables with intervals: names left, an interval on one shared axis, the number, the verdict in words.
+"""Tables with intervals: names on the left, intervals on one shared axis, the number, and a verdict in words.
 
 For everything that has an interval: runs, differences, phenomena, failure rates, papers. Plain data, drawn by
 `interval_drawing`; on a page `assets/marks.js` adds keyboard and picking.
@@ -24,7 +24,7 @@ AIR = 0.04  # of the axis, left free at either end
 
 @dataclass(frozen=True)
 class Axis:
-    """The axis that the marks of a column share."""
+    """Axis that the marks of a table column share."""
 
     low: float
     high: float
@@ -36,13 +36,13 @@ class Axis:
     """What is too little to matter, shaded."""
 
     def to_percent(self, value: float) -> float:
-        """Convert a value to its place in percent of the width; a value beyond the axis is put at its end."""
+        """Convert a value to its position on an axis in percent; a value beyond the axis is put at its end."""
         return min(100.0, max(0.0, 100 * (value - self.low) / (self.high - self.low)))
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One value on the axis of its column; each part may be missing."""
+    """Value with its interval on the axis of a table column; each part may be missing."""
 
     value: float | None = None
     low: float | None = None
@@ -61,7 +61,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class TextCell:
-    """A text with a style, a second text or a tooltip."""
+    """Table cell with a text and optionally a style, a second text or a tooltip."""
 
     text: str
     small: str = ""
@@ -74,7 +74,7 @@ class TextCell:
 
 @dataclass(frozen=True)
 class Picture:
-    """A small drawing in a cell."""
+    """Table cell with a small drawing."""
 
     drawing: Node
     said: str
@@ -85,7 +85,7 @@ Cell = str | TextCell | Mark | Picture
 
 @dataclass(frozen=True)
 class IntervalColumn:
-    """A column of the table: its heading, its width and its style."""
+    """Column of an interval table: its heading, width and style."""
 
     key: str
     title: str
@@ -105,7 +105,7 @@ class IntervalColumn:
 
 @dataclass(frozen=True)
 class IntervalRow:
-    """One line; the first column names it."""
+    """Row of an interval table, named by its first column."""
 
     id: str
     cells: Mapping[str, Cell]
@@ -119,7 +119,7 @@ class IntervalRow:
 
 @dataclass(frozen=True)
 class Marks:
-    """A table with intervals; at most about a hundred rows."""
+    """Interval table with all its cells, ready to draw; at most about a hundred rows."""
 
     label: str
     columns: tuple[IntervalColumn, ...]
@@ -130,7 +130,7 @@ class Marks:
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        """Return the ids of all rows and of what they unfold to."""
+        """Return the ids of all rows of an interval table and of the rows they unfold to."""
         return tuple(each.id for row in self.rows for each in (row, *row.children))
 
 
@@ -142,7 +142,7 @@ def make_axis(
     leaves_out: Literal["", "low", "high"] = "",
     signed: bool = False,
 ) -> Axis:
-    """Return an axis for the marks of a column.
+    """Compute the axis (range, ticks, labels) that the marks of a table column share.
 
     Args:
         marks: All of them, those without a value too.
@@ -179,7 +179,7 @@ def _merge_spans(spans: Sequence[Span]) -> Span:
 
 
 def _drop_outliers(spans: Sequence[Span], leaves_out: str) -> Sequence[Span]:
-    """Return the sorted spans without a minority far off on one side."""
+    """Return the sorted intervals without a minority that lies far off on one side."""
     for lost in range(1, (len(spans) + 1) // 2) if leaves_out else ():
         near, far = (spans[lost:], spans[:lost]) if leaves_out == "low" else (spans[:-lost], spans[-lost:])
         (low, high), (lowest, highest) = _merge_spans(near), _merge_spans(far)
@@ -189,7 +189,7 @@ def _drop_outliers(spans: Sequence[Span], leaves_out: str) -> Sequence[Span]:
 
 
 def _choose_step(rough: float) -> float:
-    """Return the smallest of 1, 2, 2.5, 5 times a power of ten that is not below `rough`."""
+    """Return the smallest axis step of 1, 2, 2.5 or 5 times a power of ten that is not below a rough step."""
     power: float = 10.0 ** math.floor(math.log10(rough))
     return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * (1 - 1e-9))
 
@@ -219,7 +219,7 @@ def _get_value(entry: Any, value: Value) -> Any:
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """A column that is declared once: how it is drawn, and what it is in the CSV."""
+    """Declaration of a table column: how it is drawn, and what it is in the CSV."""
 
     csv: Mapping[str, Value]
     column: IntervalColumn | None = None
@@ -228,20 +228,20 @@ class ColumnSpec:
 
 
 def name(key: str, title: str, cell: Value, width: str = "", **csv: Value) -> ColumnSpec:
-    """Make a column with the name of a row, or another text on the left."""
+    """Define a table column with the name of a row or another text, on the left."""
     return ColumnSpec(csv, IntervalColumn(key, title, width), lambda entry: _get_value(entry, cell))
 
 
 def text(
     key: str, title: str, cell: Value, width: str, *, soft: bool = False, opt: bool = False, **csv: Value
 ) -> ColumnSpec:
-    """Make a column of numbers that are formatted by `cell`, on the right."""
+    """Define a table column of numbers that are formatted by `cell`, on the right."""
     column = IntervalColumn(key, title, width, number=True, soft=soft, opt=opt)
     return ColumnSpec(csv, column, lambda entry: _get_value(entry, cell))
 
 
 def count(key: str, title: str, value: Value, width: str, *, soft: bool = False, csv: str = "") -> ColumnSpec:
-    """Make a column of counts, which the CSV calls `csv` or like its key."""
+    """Define a table column of counts, called `csv` or else by its key in the CSV."""
     column = IntervalColumn(key, title, width, number=True, soft=soft)
     return ColumnSpec({csv or key: value}, column, lambda entry: count_words(_get_value(entry, value)))
 
@@ -254,18 +254,18 @@ def interval(
     width: str = "",
     **csv: Value,
 ) -> ColumnSpec:
-    """Make a column of values with their intervals on one axis, which is made from all marks."""
+    """Define a table column of values with their intervals on one axis, made from all marks."""
     return ColumnSpec(csv, IntervalColumn(key, title, width), mark, axis)
 
 
 def make_csv_columns(*keys: str, **csv: Value) -> ColumnSpec:
-    """Make columns of the CSV alone; `keys` have their own name there."""
+    """Define table columns that only the CSV has; `keys` keep their own name there."""
     return ColumnSpec({key: key for key in keys} | csv)
 
 
 @dataclass(frozen=True)
 class IntervalTable:
-    """A table whose columns are declared: the drawing and the CSV both come from them."""
+    """Interval table with declared columns, from which both the drawing and the CSV come."""
 
     label: str
     columns: Sequence[ColumnSpec]
@@ -279,7 +279,7 @@ class IntervalTable:
 
     @property
     def marks(self) -> Marks:
-        """Return the table that is drawn."""
+        """Return an interval table with all its cells, ready to draw."""
         entries, columns = self.rows if self.shown is None else self.shown, []
         drawn = [(each, each.column) for each in self.columns if each.column]
         cells = {column.key: list(map(each.cell, entries)) for each, column in drawn}
@@ -295,7 +295,7 @@ class IntervalTable:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """Return the numbers of every row as the CSV has them."""
+        """Return all rows of an interval table as numbers, in the form of the CSV."""
         import pandas as pd  # the head of the first page does without it
 
         csv = {name: value for each in self.columns for name, value in each.csv.items()}

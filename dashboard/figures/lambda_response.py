@@ -1,4 +1,4 @@
-"""The effect of each λ on one sentence: probability and log-odds of a class from end to end of its range."""
+"""Effect of each λ on one sentence: probability and log-odds of a class over the whole range of the λ."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
 from core.formatting import format_subscript, number, signed
-from core.interpret.edits import Edits
+from core.interpret.model_edits import Edits
 from dashboard.figures.attention_heads import read_attention
 from dashboard.figures.display_names import escape_text
 from dashboard.figures.figure import Figure
@@ -28,7 +28,7 @@ EVERY = "all λ ×"
 
 @dataclass(frozen=True)
 class LambdaBench:
-    """The curves of a text, and the other edits."""
+    """Response curves of a text's prediction to each λ, and the other edits inside the model."""
 
     found: LambdaCurves
     half: bool  # of two classes the answer is another above P = 0.5
@@ -36,7 +36,7 @@ class LambdaBench:
 
 
 def read_response(source: Source) -> LambdaBench:
-    """Read the curves of a text with maps; NotAvailable: the model has no λ or no maps, or the text is too long."""
+    """Read how a text's prediction responds to each λ; NotAvailable: no λ or attention maps, or too long a text."""
     view, record = read_attention(source), source.record
     if len(view.layers[0].components) < 2:
         raise NotAvailable("its heads have one map each, so there is no λ")
@@ -45,7 +45,7 @@ def read_response(source: Source) -> LambdaBench:
 
 
 def _name_values(curve: LambdaCurve) -> dict[str, float]:
-    """Name values of a curve; `now` where it was moved."""
+    """Return the named values on a λ's response curve: zero, start, learned, and `now` if it was moved."""
     now = None if curve.now == curve.learned else curve.now
     named = {"zero": 0.0, "start": curve.start, "learned": curve.learned, "now": now}
     return {name: value for name, value in named.items() if value is not None}
@@ -118,7 +118,7 @@ def _explain_curves(shown: LambdaBench) -> str:
 
 
 def build_curve_table(shown: LambdaBench) -> pd.DataFrame:
-    """Return a row for each value that was tried; without a layer: a factor on every λ."""
+    """Return a row for each value of λ that was tried; without a layer, the value is a factor on every λ."""
     rows = [
         (curve.layer, curve.component, value, _join_names(curve, value), shown.found.target, chance, odds)
         for curve in shown.found.curves

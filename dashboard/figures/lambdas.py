@@ -1,4 +1,4 @@
-"""The course of lambda in several training runs at once, with the validation loss below on the same axis."""
+"""Course of λ in several training runs at once, with the validation loss below on the same axis."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ At = Mapping[str, int]  # row and column of a panel, as Plotly names them
 
 @dataclass(frozen=True)
 class Track:
-    """One training run in the figure."""
+    """One training run in a figure of λ over epochs, with its curves."""
 
     run: str
     seed: int
@@ -43,15 +43,15 @@ class Track:
 
 
 def has_lambda(record: RunRecord) -> bool:
-    """Tell whether this kind of model has a lambda at all."""
+    """Tell whether a run's kind of model has λ, the learned weights of further attention maps."""
     return record.status != "damaged" and "lambda" in list_capabilities(record.config.model)
 
 
 def find_other_seeds(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
-    """Return the runs with the same settings and a seed of their own; of several with one seed, the first."""
+    """Return the runs that differ from a given one in their seed only; of several with one seed, the first."""
 
     def get_settings(one: RunRecord) -> tuple[str, RunConfig]:
-        """Return the preset and the settings, apart from seed and device."""
+        """Return a run's preset and settings without seed, threads and device, to compare runs by."""
         return one.preset, replace(one.config, training=replace(one.config.training, seed=0, threads=0, device="auto"))
 
     found: dict[int, str] = {record.config.training.seed: record.run}
@@ -62,13 +62,13 @@ def find_other_seeds(record: RunRecord, others: Sequence[RunRecord]) -> list[str
 
 
 def read_final_lambdas(record: RunRecord, track: Track) -> dict[Place, float]:
-    """Return a run's lambdas: of the saved weights once it is done, before that the last logged."""
+    """Return a run's final λ values: of the saved weights once it is done, before that the last logged."""
     last = {place: line[-1] for place, line in track.curves.lambdas.items() if line}
     return _map_places(record.results.get("lambda") or ()) or last
 
 
 def map_reported(found: Counterpart | None) -> dict[Place, float]:
-    """Return a paper's lambdas by layer (from 0) and component (from 1)."""
+    """Return the λ values that a paper reports, by layer (from 0) and attention map (from 1)."""
     return _map_places(found.lambdas if found else ())
 
 
@@ -79,7 +79,7 @@ def _map_places(layers: Sequence[Sequence[float]]) -> dict[Place, float]:
 def build_final_table(
     tracks: Sequence[Track], records: Mapping[str, RunRecord], paper: Mapping[Place, float]
 ) -> pd.DataFrame:
-    """Return a row for each layer and component: start, ours, over seeds, reported, difference."""
+    """Return a row for each λ (by layer and map): start, learned, over seeds, reported by the paper, difference."""
     focus, *others = tracks
     own, rows = read_final_lambdas(records[focus.run], focus), []
     seeds = [own, *(read_final_lambdas(records[track.run], track) for track in others if track.sibling)]
@@ -107,7 +107,7 @@ HARDLY = 0.01
 
 
 def describe_change(track: Track) -> str:
-    """Describe how far any lambda of a run came from its first value, and where it hardly moved."""
+    """Describe in a sentence how far any λ of a run moved from its first value, or that it hardly moved."""
     changes = {place: max(abs(value - line[0]) for value in line) for place, line in track.curves.lambdas.items()}
     layer, component = max(changes, key=lambda place: changes[place])
     most, where = changes[layer, component], f"λ{format_subscript(component)} of layer {layer + 1}"
@@ -117,7 +117,7 @@ def describe_change(track: Track) -> str:
 
 
 def describe_start(record: RunRecord) -> str:
-    """Describe how the start of lambda was chosen, and so what its end shows next to a reported one."""
+    """Describe how the start of λ was chosen, and so what its end shows compared with a reported one."""
     part = record.config.model.attention
     if part.mixing != "additive":
         return ""
@@ -130,7 +130,7 @@ def describe_start(record: RunRecord) -> str:
 
 
 def build_course_table(tracks: Sequence[Track]) -> pd.DataFrame:
-    """Return every drawn point: run, seed, epoch, layer, component, head (empty: mean or shared), lambda, change."""
+    """Return every drawn point of λ curves: run, seed, epoch, layer, component, head (or empty), lambda, change."""
     names = ["run", "seed", "epoch", "layer", "component", "head", "lambda", "change"]
     rows = [
         (track.run, track.seed, epoch, layer + 1, component, head and str(head), value, value - values[0])
@@ -143,7 +143,7 @@ def build_course_table(tracks: Sequence[Track]) -> pd.DataFrame:
 
 
 def build_loss_table(tracks: Sequence[Track]) -> pd.DataFrame:
-    """Return the validation losses below: run, seed, epoch, loss."""
+    """Return the validation losses of several training runs as a table: run, seed, epoch, loss."""
     rows = [
         (track.run, track.seed, epoch, loss)
         for track in tracks
@@ -157,13 +157,13 @@ FAINT = 0.18  # opacity of a range over seeds
 
 
 def scale_line(line: Sequence[float], scale: Scale) -> Line:
-    """Return the values, or how far each has moved from the first."""
+    """Return the values of a λ curve, or how far each has moved from the first."""
     start = line[0] if scale == "change" and line else 0.0
     return tuple(value - start for value in line)
 
 
 def summarize_seeds(tracks: Sequence[Track], place: Place, scale: Scale) -> tuple[Line, NDArray[np.floating]] | None:
-    """Return epochs, and minimum, mean and maximum (3, T) over the focus and its siblings; None with fewer than two.
+    """Return epochs, and min, mean and max (3, T) of one λ over runs with different seeds; None: fewer than two.
 
     The others are read at the epochs of the focus, as far as all of them have come.
     """
@@ -183,7 +183,7 @@ def summarize_seeds(tracks: Sequence[Track], place: Place, scale: Scale) -> tupl
 def draw_course(
     tracks: Sequence[Track], look: Look, scale: Scale = "change", reported: Mapping[Place, float] | None = None
 ) -> go.Figure:
-    """Draw a column for each layer, a row for each component, and the validation loss in the last row."""
+    """Draw λ over epochs: a column for each layer, a row for each attention map, last the validation loss."""
     focus = tracks[0].curves
     layers = sorted({layer for layer, _ in focus.lambdas})
     components = sorted({component for _, component in focus.lambdas})
@@ -223,7 +223,7 @@ def _format_axes(figure: Panels, tracks: Sequence[Track], look: Look, scale: Sca
 
 
 def _choose_limits(tracks: Sequence[Track], scale: Scale, marks: Mapping[Place, float]) -> dict[Place, list[float]]:
-    """Choose one span for every panel, so that a movement looks as large wherever it is; of changes one range."""
+    """Return axis limits of equal span for every λ panel, so that movements look equally large everywhere."""
     ends = {}
     for place in tracks[0].curves.lambdas:
         lines = [track.curves.lambdas[place] for track in tracks if track.curves.lambdas.get(place)]
@@ -240,11 +240,11 @@ def _choose_limits(tracks: Sequence[Track], scale: Scale, marks: Mapping[Place, 
 
 
 def _draw_panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Scale, look: Look, at: At) -> None:
-    """Draw a panel, from back to front: other runs and heads, mean and range over seeds, the run in focus."""
+    """Draw a panel of λ curves, back to front: other runs and heads, mean and range over seeds, the main run."""
     t, focus, size = look.tokens, tracks[0], look.scale_size
 
     def draw_line(x: Sequence[float], y: Floats, name: str, colour: str, width: float, **more: Any) -> None:
-        """Draw one line of the panel."""
+        """Draw one curve in a panel of λ over epochs."""
         name, form = escape_text(name), "+.4f" if scale == "change" else ".4f"
         line = {"color": colour, "width": width, "dash": more.pop("dash", None)}
         hover = f"{name}<br>epoch %{{x:.1f}}<br>%{{y:{form}}}<extra></extra>"
@@ -270,13 +270,13 @@ def _draw_panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Sc
 
 
 def _name_line(figure: Panels, x: float, y: float, text: str, look: Look, at: At) -> None:
-    """Write a name on a background of the page's colour, so that the zero line does not cross it."""
+    """Write a curve's last value on a background of the page's colour, so that the zero line does not cross it."""
     look_of: dict[str, Any] = {"font": {"color": look.tokens.accent}, "bgcolor": look.tokens.paper}
     figure.add_annotation(x=x, y=y, text=text, xanchor="left", xshift=6, **look_of, **at)
 
 
 def _draw_reported(figure: Panels, value: float, start: float, look: Look, at: At) -> None:
-    """Draw the paper's value, named on the side where the curve does not start."""
+    """Draw the λ that a paper reports as a dotted line, labelled on the side where the curve does not start."""
     figure.add_hline(y=value, line={"color": look.tokens.ink, "width": 1, "dash": "dot"}, **at)
     side: dict[str, Any] = {"xanchor": "left", "xshift": 4, "yanchor": "bottom" if value > start else "top"}
     font = {"color": look.tokens.muted}
@@ -309,7 +309,7 @@ def _make_transparent(colour: str) -> str:
 
 @dataclass(frozen=True)
 class Course:
-    """How the lambdas of several training runs moved."""
+    """Course of λ in several training runs, with the values that a paper reports."""
 
     tracks: tuple[Track, ...]  # the run in focus first
     scale: Scale
@@ -319,7 +319,7 @@ class Course:
 
     @property
     def final(self) -> pd.DataFrame:
-        """Return where each lambda ended."""
+        """Return the final value of each λ as a table."""
         return build_final_table(self.tracks, self.records, self.reported)
 
 
@@ -341,7 +341,7 @@ SCALE = Option(
 
 
 def list_compared_runs(source: Source) -> list[str]:
-    """List the runs behind the one in focus: those that were chosen, or those that differ in their seed only."""
+    """Return the runs drawn behind the main one: the chosen ones, else those that differ in their seed only."""
     there = [one for one in source.reader.list_runs() if one.run != source.record.run and has_lambda(one)]
     if "runs" not in source.choices:
         return find_other_seeds(source.record, there)
@@ -350,7 +350,7 @@ def list_compared_runs(source: Source) -> list[str]:
 
 
 def read_course(source: Source) -> Course:
-    """Read the lambdas of a run and of the runs it is compared with; NotAvailable: none are logged."""
+    """Read the λ curves of a run and of the runs it is compared with; NotAvailable: none are logged."""
     read_lambda_curves(source)
     record, reader = source.record, source.reader
     records = {one.run: one for one in (record, *reader.list_runs()) if one.run == record.run or has_lambda(one)}

@@ -1,4 +1,4 @@
-"""Leaderboards by data set: models best first, seeds folded, a sentence on their order, and their table."""
+"""Leaderboards by data set: models best first with seeds merged, a sentence on their order, and their table."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ YARDSTICK = "tfidf-logreg"
 
 @dataclass(frozen=True)
 class BoardEntry:
-    """A model of a board."""
+    """Model on a leaderboard, with its scores over seeds and folds."""
 
     model: Model
     values: tuple[float, ...] = ()
@@ -49,23 +49,23 @@ class BoardEntry:
 
     @property
     def record(self) -> RunRecord:
-        """Return the first of its runs."""
+        """Return the first run of a leaderboard model."""
         return self.model.records[0]
 
     @property
     def id(self) -> str:
-        """Return the id of its row: the name of its run; of several a name that no run can have."""
+        """Return the id of a leaderboard row: the run's name, or of several runs a name that no run can have."""
         return self.record.run if len(self.model.runs) == 1 else f"model {self.record.run}"
 
     @property
     def value(self) -> float | None:
-        """Return the mean over its runs; None where none was measured."""
+        """Return the mean score of a leaderboard model over its runs; None if none was measured."""
         return statistics.fmean(self.values) if self.values else None
 
 
 @dataclass(frozen=True)
 class Board:
-    """Models that were tested on the same texts."""
+    """Leaderboard of models that were tested on the same texts."""
 
     name: str
     task: Task
@@ -75,28 +75,28 @@ class Board:
 
     @property
     def measured(self) -> tuple[BoardEntry, ...]:
-        """Return the models with a value."""
+        """Return the leaderboard models that have a score."""
         return tuple(entry for entry in self.entries if entry.value is not None)
 
     @property
     def title(self) -> str:
-        """Return the title of the metric."""
+        """Return the title of the leaderboard's metric for display."""
         return format_title(self.metric)
 
     @property
     def best_high(self) -> bool:
-        """Tell whether more is better."""
+        """Tell whether higher values of the leaderboard's metric are better."""
         return get_metric(self.metric).better == "higher"
 
     @property
     def yardstick(self) -> float | None:
-        """Return the score of TF-IDF if it is the same for all models, which may have been trained on other rows."""
+        """Return TF-IDF's score if it is the same for all models of a leaderboard; else None."""
         found = {round(entry.yardstick, 9) for entry in self.measured if entry.yardstick is not None}
         return found.pop() if len(found) == 1 else None
 
 
 def list_boards(records: Iterable[RunRecord], metric: str = "") -> list[Board]:
-    """List every data set with its models, the one with most models first."""
+    """Build a leaderboard for each data set, the one with most models first."""
     groups: dict[DataConfig, list[RunRecord]] = {}
     for record in records:
         if record.status != "damaged":
@@ -108,7 +108,7 @@ def list_boards(records: Iterable[RunRecord], metric: str = "") -> list[Board]:
 
 
 def _get_test_settings(data: DataConfig) -> DataConfig:
-    """Return the settings that determine the test split; runs with equal ones share a board."""
+    """Return the data settings that determine the test split; runs with equal ones share a leaderboard."""
     known = dataclasses.replace(data, limit=0, fold=0, apart="", add="", add_limit=0, examples="", texts=True)
     if data.name != CORPUS:
         return known
@@ -123,7 +123,7 @@ def _get_test_settings(data: DataConfig) -> DataConfig:
 
 
 def _name_boards(several: Sequence[DataConfig]) -> list[str]:
-    """Name each board, with the settings that tell it apart where two share a name."""
+    """Return a name for each leaderboard, with the settings that differ where two share a data set's name."""
     names = [get_data_name(data.name) for data in several]
     told = []
     for name, data in zip(names, several, strict=True):
@@ -147,7 +147,7 @@ def _build_board(name: str, metric: str, records: Sequence[RunRecord]) -> Board:
 
 
 def _choose_metric(metric: str, task: Task) -> str:
-    """Return the metric itself where this task has it, else the nearest that it has."""
+    """Return the given metric if it suits a task, else the nearest metric that does."""
     if metric and task not in get_metric(metric).tasks:
         metric = METRICS[metric.removeprefix(TUNED)].nearest
     return metric if metric in list_metrics() and task in get_metric(metric).tasks else USUAL[task][0]
@@ -167,12 +167,12 @@ def _build_entry(model: Model, metric: str) -> BoardEntry:
 
 
 def read_metric(record: RunRecord, metric: str, split: str = TEST) -> float | None:
-    """Return a metric of a run on a split; None where it has not been measured."""
+    """Return a run's recorded metric on a split; None if it has not been measured."""
     return _as_number(_find_metric(record.results, metric, "metrics", split))
 
 
 def _find_metric(results: Any, metric: str, kind: str, split: str = TEST) -> Any:
-    """Find a metric of a split: among those at tuned thresholds if its name says so, else among the others."""
+    """Return a recorded metric of a split, at tuned thresholds if its name says so."""
     name = metric.removeprefix(TUNED)
     return get_nested(get_nested(results, "tuned") if name != metric else results, kind, split, name)
 
@@ -182,7 +182,7 @@ def _as_number(value: Any) -> float | None:
 
 
 def list_board_metrics(records: Iterable[RunRecord]) -> dict[str, str]:
-    """Return the metrics that can order models, title → name; first the usual of each task, with an empty name."""
+    """Return the metrics that can order a leaderboard, title → name; first the usual one (with an empty name)."""
     tasks: set[Task] = {record.task for record in records if record.status == "done"} or {"single"}
     first = " or ".join(format_title(USUAL[task][0]) for task in USUAL if task in tasks)
     found = {name for record in records for name in get_nested(record.results, "metrics", TEST) or {}}
@@ -194,7 +194,7 @@ def list_board_metrics(records: Iterable[RunRecord]) -> dict[str, str]:
 
 
 def describe_order(board: Board, groups: Sequence[Sequence[str]] | None) -> str:
-    """Summarise the order; `groups` are rows without a clear difference, None while that is not known."""
+    """Describe a leaderboard's order in a sentence; `groups` are rows without a clear difference, None: unknown."""
     measured = board.measured
     if not measured:
         return ""
@@ -213,7 +213,7 @@ def describe_order(board: Board, groups: Sequence[Sequence[str]] | None) -> str:
 
 
 def compare_baseline(board: Board) -> str:
-    """Compare the models with TF-IDF in a sentence; empty where nothing is known."""
+    """Describe in a sentence how many leaderboard models beat TF-IDF, and by how much; empty if unknown."""
     limit = board.yardstick
     measured = [entry for entry in board.measured if entry.record.preset != YARDSTICK]
     if limit is None or not measured:
@@ -235,12 +235,12 @@ WIDTH, SPARK, PAD = 68, 28, 4
 
 
 def find_largest_change(series: Sequence[Sequence[float]]) -> float:
-    """Return how far a line moves from its start, at most; 0 where none does."""
+    """Return the largest distance of any curve from its first value; 0 if no curve moves."""
     return max((abs(value - line[0]) for line in series for value in line), default=0.0)
 
 
 def draw_sparkline(series: Sequence[Sequence[float]], layers: Sequence[int], tokens: Tokens, top: float) -> Node | None:
-    """Draw each line from its own start, or return None where nothing moves."""
+    """Draw a sparkline of curves as an SVG node, each from its own start; None if no curve moves."""
     if not find_largest_change(series):
         return None
     count = max(layers) + 1
@@ -264,7 +264,7 @@ LOPSIDED = " to "  # between the ends of an interval that is no plus or minus
 def build_models_table(
     board: Board, curves: Mapping[str, Curves], groups: Sequence[Sequence[str]], tokens: Tokens
 ) -> Marks:
-    """Return a row for each model, best first, and those without a result at the end; `curves` by run.
+    """Build a leaderboard's interval table, best model first, models without a result last; `curves` are by run.
 
     TF-IDF stands where it would as a model; where it is not the same for all of them, a ring in each row is its own.
     """
@@ -350,7 +350,7 @@ def _format_costs(record: RunRecord) -> dict[str, Cell]:
 
 
 def describe_cost(found: Efficiency) -> str:
-    """Describe the time and memory of a prediction; empty before it has been measured here."""
+    """Describe the measured time and memory of a model's prediction; empty if not measured on this machine."""
     if found.one is None or found.batch is None or found.memory is None:
         return ""
     each = f"{format_ms(found.one)} for one text, {format_ms(found.batch)} each for 64 together"
@@ -366,17 +366,17 @@ def _format_value(entry: BoardEntry) -> Cell:
 
 
 def format_size(parameters: int) -> str:
-    """Write a number of parameters for a narrow column: `154 k`, `6`, `2.1 M`."""
+    """Format a number of parameters for a narrow column: `154 k`, `6`, `2.1 M`."""
     if parameters >= 10**6:
         return f"{parameters / 10**6:.1f}{NARROW}M"
     return f"{round(parameters / 1000)}{NARROW}k" if parameters >= 1000 else str(parameters)
 
 
 def format_ms(time: float) -> str:
-    """Write `0.84 ms`."""
+    """Format a time in milliseconds, such as `0.84 ms`."""
     return f"{time:.{0 if time >= 100 else 1 if time >= 10 else 2}f}{NARROW}ms"
 
 
 def format_mb(size: int) -> str:
-    """Write `5.2 MB`."""
+    """Format a number of bytes in megabytes, such as `5.2 MB`."""
     return f"{size / 10**6:.{0 if size >= 10**8 else 1}f}{NARROW}MB"

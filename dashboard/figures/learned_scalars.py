@@ -1,4 +1,4 @@
-"""The learned numbers of a model besides λ: as they ended, and how they moved."""
+"""Learned scalars of a model besides λ: their final values, and their course in training."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dashboard.figures.figure import Figure
 from dashboard.figures.training_log import NUMBERS, NumberLine
 
 if TYPE_CHECKING:
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 NEUTRAL_TOKENS = "neutral tokens"
 
 
 def build_number_table(scalars: Mapping[str, Sequence[float]], gates: Sequence[Sequence[float]] = ()) -> pd.DataFrame:
-    """Return a row for each learned number: its sign, its meaning, its value (by layer where there are several)."""
+    """Return a row for each learned scalar of a model: its symbol, meaning, and value (by layer if several)."""
     rows = [
         (*NUMBERS[name], ", ".join(number(value, 3) for value in values))
         for name, values in scalars.items()
@@ -35,14 +35,14 @@ def build_number_table(scalars: Mapping[str, Sequence[float]], gates: Sequence[S
 
 
 def read_view_scalars(view: SentenceView) -> dict[str, list[float]]:
-    """Return the learned numbers that a reading shows."""
+    """Return the learned scalars shown in a text's forward pass, as name → values."""
     found = {name: [value] for name, value in view.positions.items()}
     temperatures = [layer.temperature for layer in view.layers if layer.temperature is not None]
     return {**found, **({"tau": temperatures} if temperatures else {})}
 
 
 def read_run_numbers(record: RunRecord) -> pd.DataFrame:
-    """Return the learned numbers of a finished run and its lexicon's coverage; empty where its model has neither."""
+    """Return a table of a run's learned scalars and its lexicon's coverage; empty if its model has neither."""
     table = build_number_table(record.results.get("scalars") or {}, record.results.get("gates") or ())
     shares = {split: share for split, share in (record.results.get("neutral_share") or {}).items() if share is not None}
     if shares:
@@ -52,7 +52,7 @@ def read_run_numbers(record: RunRecord) -> pd.DataFrame:
 
 
 def build_history_table(lines: Mapping[str, Sequence[NumberLine]]) -> pd.DataFrame:
-    """Return a row for each logged value of each number: number, layer (from 1), epoch, value."""
+    """Return a row for each logged value of each learned scalar: number, layer (from 1), epoch, value."""
     rows = [
         (name, layer, x, y)
         for name, layers in lines.items()
@@ -64,7 +64,7 @@ def build_history_table(lines: Mapping[str, Sequence[NumberLine]]) -> pd.DataFra
 
 @dataclass(frozen=True)
 class Numbers:
-    """The learned numbers of a run as a table, with a title and a note."""
+    """Learned scalars of a run as a table, with a title and a note."""
 
     table: pd.DataFrame
     title: str = "Numbers inside"
@@ -72,7 +72,7 @@ class Numbers:
 
 
 def read_numbers(record: RunRecord) -> Numbers:
-    """Return the numbers of a finished run; NotAvailable: its model has none."""
+    """Return the learned scalars of a finished run as a table; NotAvailable: its model has none."""
     table = read_run_numbers(record)
     if table.empty:
         raise NotAvailable(f"{record.preset} learns no number with a meaning of its own")

@@ -1,4 +1,4 @@
-"""Formulas for browsers: from the LaTeX of `core` to MathML, which they draw and read out without a script.
+"""Formulas for browsers: from the LaTeX of `core` to MathML, which browsers draw and read out without a script.
 
 Pages, exported files and notebooks use the same code. It supports the commands of our formulas and refuses others.
 """
@@ -22,19 +22,19 @@ OVER = {"hat": "^", "overline": "¯"}
 
 
 def write_mathml(latex: str) -> str:
-    """Write a formula as an element; ValueError: it holds an unknown command, or a bracket is not closed."""
+    """Convert a LaTeX formula to a MathML element; ValueError: an unknown command, or a bracket that is not closed."""
     reader = _Reader(_PIECES.findall(latex))
     return f'<math xmlns="http://www.w3.org/1998/Math/MathML">{reader.read_row()}</math>'
 
 
 class _Reader:
-    """A reader of the pieces of a formula from left to right."""
+    """Parser that reads the pieces of a LaTeX formula from left to right."""
 
     def __init__(self, pieces: list[str]) -> None:
         self.pieces, self.at = pieces, 0
 
     def read_row(self, *, inner: bool = False) -> str:
-        """Read all pieces up to the end, or to the bracket that closes an inner one."""
+        """Return the MathML row of a formula up to its end, or to the bracket that closes an inner group."""
         return f"<mrow>{''.join(self._read_parts(inner))}</mrow>"
 
     def _read_parts(self, inner: bool) -> Iterator[str]:
@@ -49,7 +49,7 @@ class _Reader:
             raise ValueError("a bracket is not closed")
 
     def _read_scripted(self) -> str:
-        """Read one piece with its subscript and its superscript."""
+        """Return the MathML of one piece of a formula with its subscript and superscript."""
         base, below, above = self._read_atom(), "", ""
         while (sign := self._skip_spaces()) and sign in "_^'":
             self.at += 1
@@ -65,7 +65,7 @@ class _Reader:
         return f"<msup>{base}{above}</msup>" if above else base
 
     def _skip_spaces(self) -> str:
-        """Return the next piece that is not a space; empty at the end."""
+        """Skip spaces in a LaTeX formula and return the next piece; empty at the end."""
         while self.at < len(self.pieces) and self.pieces[self.at].isspace():
             self.at += 1
         return self.pieces[self.at] if self.at < len(self.pieces) else ""

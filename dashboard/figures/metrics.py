@@ -1,4 +1,4 @@
-"""Every metric of a run on a split with its interval, each class, each phenomenon, and metrics on other data."""
+"""Metrics of a run on a split with intervals, also by class and phenomenon, and metrics on other data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dashboard.figures.theme import Look
 
 @dataclass(frozen=True)
 class MetricTable:
-    """The table of a split's metrics and its number of sentences."""
+    """Metrics of a run on a split as a table, and the number of sentences."""
 
     table: pd.DataFrame
     n: int
@@ -46,7 +46,7 @@ def _read_metrics(source: Source) -> MetricTable:
 
 
 def describe_macro_classes(source: Source) -> str:
-    """Say which classes the macro averages of a split cover, where some have no sentence."""
+    """Describe which classes a split's macro averages cover, if some classes have no sentence."""
     if source.record.task != "single":
         return ""
     report = source.report
@@ -82,7 +82,7 @@ METRICS = Figure(
 
 @dataclass(frozen=True)
 class Classes:
-    """The table of `build_class_metrics` at a threshold."""
+    """Precision, recall and F1 of each class as a table, at a decision threshold."""
 
     table: pd.DataFrame
     threshold: float
@@ -90,7 +90,7 @@ class Classes:
 
 def _draw_classes(shown: Classes, look: Look) -> DataTable:
     def format_interval(row: Any, part: str) -> str:
-        """Write a value with its interval; a dash where it is not defined."""
+        """Format a metric with its interval; a dash where it is not defined."""
         value, low, high = row[part], row[f"{part}, low"], row[f"{part}, high"]
         if value != value:
             return NOTHING
@@ -123,7 +123,7 @@ CLASSES = Figure(
 
 
 def score_phenomena(decision: Decision, names: Sequence[str], yardstick: dict[str, float]) -> pd.DataFrame:
-    """Return phenomenon, accuracy, low, high, n and tfidf, the worst first; `yardstick` may know some or none."""
+    """Return accuracy by linguistic phenomenon with interval, n and TF-IDF's accuracy, the lowest first."""
     found = pd.DataFrame({"phenomenon": np.asarray(names, dtype=object)[decision.rows], "correct": decision.correct})
     rows = []
     for name, group in found.groupby("phenomenon"):
@@ -134,7 +134,7 @@ def score_phenomena(decision: Decision, names: Sequence[str], yardstick: dict[st
 
 
 def draw_phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
-    """Draw the accuracy of each phenomenon with its interval and n, the first row lowest; a ring: TF-IDF."""
+    """Draw the accuracy of each linguistic phenomenon with interval and n, first row lowest; a ring marks TF-IDF."""
     t = look.tokens
     figure = Panels(look, [[""]], height=70 + 32 * len(table))
     names = [escape_text(name) for name in table["phenomenon"]]
@@ -171,7 +171,7 @@ def draw_phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
 
 @dataclass(frozen=True)
 class Kinds:
-    """The accuracy of each phenomenon, and the number of texts with an answer."""
+    """Accuracy on each linguistic phenomenon, and the number of texts with a prediction."""
 
     table: pd.DataFrame
     n: int
@@ -210,12 +210,12 @@ YARDSTICKS = {"tfidf-logreg": "TF-IDF", "tfidf-logreg-chars": "TF-IDF with chara
 
 
 def get_first_metric(measured: Evaluated) -> str:
-    """Return the metric by which values of a column are compared."""
+    """Return the metric by which a data column's values are compared: accuracy, or else macro F1."""
     return "accuracy" if measured["task"] == "single" else "f1_macro"
 
 
 def list_stats(measured: Evaluated) -> list[results.Stat]:
-    """Return the first numbers, drawn between guessing and perfect."""
+    """Return the headline metrics of an evaluation, each drawn between guessing and perfect."""
     at = measured.get("tuned") or measured
     names = results.SHOWN if measured["task"] == "single" else ("f1_macro", "f1_micro", "subset_accuracy")
     ordered = (name for name, metric in DEFINED.items() if metric.ordered)
@@ -226,7 +226,7 @@ def list_stats(measured: Evaluated) -> list[results.Stat]:
 
 
 def build_metric_table(measured: Evaluated) -> pd.DataFrame:
-    """Return every metric with its interval, its value on rows unseen in training, and the value of TF-IDF."""
+    """Return every metric of an evaluation with its interval, its value on unseen rows, and TF-IDF's values."""
     at, unseen = measured.get("tuned") or measured, measured["unseen"]
     tuned = "tuned" if measured.get("tuned") else ""
     others = {model: measured["yardsticks"].get(model) for model in YARDSTICKS}
@@ -242,7 +242,7 @@ def build_metric_table(measured: Evaluated) -> pd.DataFrame:
 
 
 def build_value_table(measured: Evaluated) -> pd.DataFrame:
-    """Return the first metric of each value of the column."""
+    """Return accuracy or macro F1 for each value of the data column that an evaluation is split by."""
     by, name, rows = measured["by"], get_first_metric(measured), []
     for each in by["values"]:
         rows.append((each["value"], each["n"], *results.find_metric(each, name)))

@@ -1,4 +1,4 @@
-"""Several runs on the same rows: each with its interval, every pair with its verdict, and where two differ."""
+"""Comparison of several runs on the same rows: intervals, a verdict on every pair, and where two runs differ."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MOST = 6
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The result of `core.runs.comparison.compare_models` for one metric."""
+    """Comparison of several models by one metric, as `core.runs.comparison.compare_models` computes it."""
 
     found: Mapping[str, Any]
     metric: str
@@ -43,22 +43,22 @@ class Comparison:
 
     @property
     def models(self) -> Sequence[Mapping[str, Any]]:
-        """Return the models in order."""
+        """Return the compared models with their metrics, in the order of the comparison."""
         return self.found["runs"]
 
     @property
     def pairs(self) -> Sequence[Test]:
-        """Return every pair in order."""
+        """Return the test results of every pair of compared models."""
         return self.found["pairs"]
 
     @property
     def summary(self) -> str:
-        """Summarise all pairs in a sentence."""
+        """Summarise the comparisons of all model pairs in a sentence."""
         return summarize_pairs(self.pairs)
 
     @property
     def closest(self) -> str:
-        """Describe the first undecided pair, and how many rows would decide it; empty: there is none."""
+        """Describe the first undecided model pair, and how many rows would decide it; empty: there is none."""
         found = [pair for pair in self.pairs if not pick_better(pair) and pair["rows_needed"]]
         if not found or len(self.pairs) == 1:
             return ""
@@ -69,7 +69,7 @@ class Comparison:
 
 
 def list_metrics(source: Source) -> list[str]:
-    """Return the metrics that can compare these runs, the usual one first."""
+    """Return the metrics by which the models can be compared, the usual one first."""
     task = source.record.task
     tuned = [f"{TUNED}{name}" for name in select_thresholded()] if task == "multi" else []
     return list(dict.fromkeys([USUAL[task][0], *select_metrics(task, ordered=source.record.ordered), *tuned]))
@@ -80,7 +80,7 @@ def _assign_letters(source: Source) -> dict[str, str]:
 
 
 def list_pairs(source: Source) -> list[str]:
-    """Return the pairs of models as A-B, A-C and so on."""
+    """Return the pairs of compared models by letter: A-B, A-C and so on."""
     letters = [*_assign_letters(source).values()]
     return [f"{one}-{other}" for place, one in enumerate(letters) for other in letters[place + 1 :]]
 
@@ -90,19 +90,19 @@ PAIR = Option("pair", "Pair", list_pairs, "Which two stand in the figures below"
 
 
 def get_pair(source: Source) -> tuple[ModelPredictions, ModelPredictions]:
-    """Return the two models of the chosen pair."""
+    """Return the two models of the chosen pair, with their predictions."""
     one, other = str(source.get_choice(PAIR)).split("-")
     sides = dict(zip(_assign_letters(source).values(), source.sides.sides, strict=True))
     return sides[one], sides[other]
 
 
 def get_letter(source: Source, side: ModelPredictions) -> str:
-    """Return the letter of a model: A, B …."""
+    """Return the letter (A, B …) that a comparison gives a model."""
     return _assign_letters(source)[side.name]
 
 
 def compare_models(source: Source) -> Comparison:
-    """Compare every pair by the chosen metric; NotAvailable: there are no other runs, InputError: of other rows."""
+    """Compare every model pair by the chosen metric; NotAvailable: no other runs, InputError: they have other rows."""
     letters, metric = _assign_letters(source), str(source.get_choice(METRIC))
     runs = [record.run for record in (source.record, *source.others)]
     return Comparison(source.reader.compare_runs(runs, source.split, metric), metric, letters)
@@ -115,32 +115,32 @@ def _read_comparison(source: Source) -> Comparison:
 
 
 def get_model_color(look: Look, place: int) -> str:
-    """Return the colour of a model, the same in all figures."""
+    """Return the colour of a compared model, the same in all figures."""
     return look.tokens.categories[place % len(look.tokens.categories)]
 
 
 def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
-    """Build a table with a row for each model."""
+    """Build the interval table of the compared models, a row for each."""
     rows = [
         {**model, **model["metrics"][shape.metric], "colour": get_model_color(look, place)}
         for place, model in enumerate(shape.models)
     ]
 
     def write_model(row: Mapping[str, Any]) -> TextCell:
-        """Write the letter and the name of a model."""
+        """Write the table cell with the letter and the name of a compared model."""
         return TextCell(f"{shape.letters[row['name']]} {row['name']}", small=row["mixture"], dot=row["colour"])
 
     def write_value(row: Mapping[str, Any]) -> str:
-        """Write the mean with its interval."""
+        """Write a compared model's mean metric with its interval."""
         return format_plus_minus(row["mean"], *(row["interval"] or (None, None)))
 
     def write_seeds(row: Mapping[str, Any]) -> str:
-        """Write the number of seeds or folds, and their deviation."""
+        """Write a compared model's number of seeds or folds, and the deviation over them."""
         spread = "" if row["deviation"] is None else f" ± {number(row['deviation'])}"
         return f"{len(row['folds'] or row['seeds'])}{spread}"
 
     def mark_mean(row: Mapping[str, Any]) -> Mark:
-        """Mark the mean with its interval."""
+        """Mark a compared model's mean metric with its interval, on an axis."""
         low, high = row["interval"] or (None, None)
         return Mark(row["mean"], low, high, colour=row["colour"])
 
@@ -179,28 +179,28 @@ _AXIS = partial(make_axis, zero=0.0, signed=True)
 
 
 def _build_csv(tests: Sequence[Test]) -> ColumnSpec:
-    """Build the CSV columns of a test: all its fields, then the ends of its interval, and the verdict last."""
+    """Define the CSV columns of model pair tests: all fields, then the interval's ends, the verdict last."""
     keys = [key for key in tests[0] if key != "interval"]
     return columns.make_csv_columns(*keys, low="interval.0", high="interval.1", verdict=describe_pair)
 
 
 def build_pairs_table(shape: Comparison) -> IntervalTable:
-    """Build a table with a row for each difference."""
+    """Build the interval table of the differences between models, a row for each pair."""
 
     def join_letters(pair: Test, sign: str) -> str:
-        """Join the letters of a pair with a sign."""
+        """Join the letters of two compared models with a sign, such as `A − B`."""
         return f"{shape.letters[pair['first']]}{sign}{shape.letters[pair['second']]}"
 
     def write_verdict(pair: Test) -> TextCell:
-        """Write the verdict on a pair."""
+        """Write the table cell with the verdict on a model pair: which is better, or undecided."""
         return TextCell(describe_pair({**pair, "rows_needed": None}, shape.letters), strong=bool(pick_better(pair)))
 
     def write_rows(pair: Test) -> str:
-        """Write how many rows an undecided pair needs."""
+        """Write how many rows would decide an undecided model pair; empty if it is decided."""
         return "" if pick_better(pair) or not pair["rows_needed"] else round_rows(pair["rows_needed"])
 
     def write_pair(pair: Test) -> TextCell:
-        """Write a pair by its letters."""
+        """Write the table cell that names a model pair by its letters, such as `A − B`."""
         return TextCell(join_letters(pair, " − "), title=f"{pair['first']} − {pair['second']}")
 
     return IntervalTable(
@@ -269,12 +269,12 @@ def _get_version(source: Source) -> str:
 
 
 def can_choose_column(source: Source) -> bool:
-    """Tell whether there is more than one column."""
+    """Tell whether there is more than one data column by which two models can be compared."""
     return len(_list_columns(source)) > 1
 
 
 def _pick_column(source: Source) -> str:
-    """Return the data column with the fewest values that all have `ENOUGH` rows; without one the label."""
+    """Return the data column with the fewest values that all have `ENOUGH` rows; else the label."""
     names = _list_columns(source)
     columns = next(iter(source.sides.sides[0].answers.values())).columns
     rows = {str(name): column.astype(str).value_counts() for name, column in columns.items() if str(name) in names}
@@ -298,7 +298,7 @@ BY = Option(
 
 @dataclass(frozen=True, eq=False)
 class ColumnComparison:
-    """Two models on the rows of each value of a column."""
+    """Comparison of two models on the rows of each value of a data column."""
 
     column: str
     metric: str
@@ -327,12 +327,12 @@ def _compare_by_column(source: Source) -> ColumnComparison:
 
 
 def build_column_table(shape: ColumnComparison) -> IntervalTable:
-    """Build a table with a row for each value."""
+    """Build the interval table of two models' differences, a row for each value of a data column."""
     one, other = shape.letters
     left, right = (other, one) if get_metric(shape.metric).better == "higher" else (one, other)
 
     def write_value(test: Test) -> TextCell:
-        """Write a value, in bold where the two differ."""
+        """Write the table cell with a data column's value, in bold if the two models differ on its rows."""
         return TextCell(test["value"], strong=bool(pick_better(test)))
 
     return IntervalTable(

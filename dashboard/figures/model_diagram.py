@@ -1,4 +1,4 @@
-"""A model as a column of parts from the text to the answer, drawn as SVG."""
+"""Diagram of a model as a column of parts from the text to the prediction, drawn as SVG."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ class _Canvas:
     marks: list[str] = field(default_factory=list)
 
     def draw_box(self, x: float, y: float, width: float, height: float, **style: object) -> None:
-        """Add a rounded box."""
+        """Add a rectangle with rounded corners to an SVG drawing."""
         shape = f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="6"{_write_attributes(style)}/>'
         self.marks.append(shape)
 
     def draw_text(self, x: float, y: float, words: str, **style: object) -> None:
-        """Add a line of text."""
+        """Add a line of text to an SVG drawing."""
         self.marks.append(f'<text x="{x:g}" y="{y:g}"{_write_attributes(style)}>{escape(words)}</text>')
 
     def draw_path(self, way: str, **style: object) -> None:
-        """Add a line along a path."""
+        """Add a line along a path to an SVG drawing."""
         style = {"fill": "none", "stroke": self.look.tokens.muted, "stroke-width": 1.5, **style}
         self.marks.append(f'<path d="{way}"{_write_attributes(style)}/>')
 
     def draw_arrow(self, to: float) -> None:
-        """Draw an arrow from here straight down."""
+        """Draw an arrow in an SVG drawing, from the current height straight down."""
         self.draw_path(f"M{CENTRE:g} {self.y:g}V{to:g}")
         self.draw_path(f"M{CENTRE - 4:g} {to - 5:g}L{CENTRE:g} {to:g}L{CENTRE + 4:g} {to - 5:g}")
         self.y = to
 
 
 def draw_diagram(parts: Sequence[ModelPart], look: Look) -> str:
-    """Draw the model as an SVG document, with its description as alternative text."""
+    """Draw a model's parts as an SVG document, with a description as alternative text."""
     canvas, tokens = _Canvas(look, 16), look.tokens
     canvas.draw_text(CENTRE, canvas.y, "text", fill=tokens.muted, text_anchor="middle")
     canvas.draw_text(RIGHT - 14, canvas.y, "parameters", fill=tokens.muted, text_anchor="end")
@@ -73,7 +73,7 @@ def draw_diagram(parts: Sequence[ModelPart], look: Look) -> str:
 
 
 def describe_parts(parts: Sequence[ModelPart]) -> str:
-    """Describe the diagram in words, in the same order."""
+    """Describe the diagram of a model in words, from text to prediction."""
     return "From text to answer: " + "; ".join(_write_sentences(parts)) + "."
 
 
@@ -93,7 +93,7 @@ def _write_size(part: ModelPart, form: str) -> str:
 
 
 def _draw_layers(canvas: _Canvas, layer: Sequence[ModelPart]) -> None:
-    """Draw the repeated parts, each branch with its residual connection."""
+    """Draw the repeated layers of a model, each branch with its residual connection."""
     tokens, times = canvas.look.tokens, layer[0].times
     canvas.draw_arrow(canvas.y + GAP)
     start, place = canvas.y, len(canvas.marks)
@@ -117,7 +117,7 @@ def _draw_layers(canvas: _Canvas, layer: Sequence[ModelPart]) -> None:
 
 
 def _draw_sum(canvas: _Canvas, left: float) -> None:
-    """Draw where a branch joins its residual connection."""
+    """Draw the plus sign where a branch of a model's layer joins its residual connection."""
     y = canvas.y + GAP
     canvas.draw_arrow(y - 8)
     canvas.draw_path(f"M{CENTRE:g} {left:g}H26V{y:g}H{CENTRE - 8:g}", stroke_linejoin="round")
@@ -157,7 +157,7 @@ def _write_attributes(style: dict[str, object]) -> str:
 
 
 def build_parts_table(made: Sequence[ModelPart]) -> pd.DataFrame:
-    """Return the diagram as a table, a row for each part and each term of the attention."""
+    """Return the diagram of a model as a table, a row for each part and each term of the attention."""
     rows: list[tuple[str, str, str, int, int]] = []
     for part in made:
         rows.append((part.title, "", part.detail, part.parameters, part.times))
@@ -167,7 +167,7 @@ def build_parts_table(made: Sequence[ModelPart]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class ModelDiagram:
-    """The parts of a model, and the name of the preset or run that it is."""
+    """Parts of a model, and the name of its preset or run."""
 
     parts: Sequence[ModelPart]
     name: str

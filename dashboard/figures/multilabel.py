@@ -1,4 +1,4 @@
-"""Several labels per text: the scores of each label, and the effect of its own threshold."""
+"""Multi-label runs: scores of each label, and the effect of each label's own threshold."""
 
 from __future__ import annotations
 
@@ -41,29 +41,29 @@ COLUMNS = {
 
 
 def read_thresholds(record: RunRecord) -> Floats | None:
-    """Return (C,) the thresholds that the run chose on its validation split; None where it has none."""
+    """Return the label thresholds (C,) that a run chose on its validation split; None if it has none."""
     found = record.results.get("tuned", {}).get("thresholds")
     return np.array([found.get(name, HALF) for name in record.classes]) if found else None
 
 
 def map_thresholds(record: RunRecord) -> dict[str, float]:
-    """Return for each label the threshold from which a run predicts it: the tuned one where there is one."""
+    """Return the threshold from which a run predicts each label, as label → threshold; the tuned ones if any."""
     return dict(zip(record.classes, map(float, pick_thresholds(record, TUNED)), strict=True))
 
 
 def list_choices(record: RunRecord) -> list[str]:
-    """List the possible thresholds for all labels, first the one at which models are compared."""
+    """Return the choices of label thresholds: first tuned ones, if a run has them, then 0.5 for all."""
     return [AT_HALF] if read_thresholds(record) is None else [TUNED, AT_HALF]
 
 
 def pick_thresholds(record: RunRecord, choice: str) -> Floats:
-    """Return (C,) the thresholds of a choice."""
+    """Return the label thresholds (C,) of a choice: tuned, or 0.5 for all."""
     found = read_thresholds(record) if choice == TUNED else None
     return np.full(len(record.classes), HALF) if found is None else found
 
 
 def apply_thresholds(report: SplitPredictions, decision: Decision, used: Floats) -> SplitPredictions:
-    """Return the report with all labels predicted at thresholds (C,), and the probability of the answer about one."""
+    """Return predictions with labels decided at thresholds (C,), and the probability of one label's decision."""
     predicted = report.probabilities > used
     names = join_class_names(predicted, report.classes)
     chance = decision.probabilities[np.arange(len(predicted)), decision.predicted]
@@ -72,14 +72,14 @@ def apply_thresholds(report: SplitPredictions, decision: Decision, used: Floats)
 
 @dataclass(frozen=True)
 class Labels:
-    """The table of `build_label_table`; `tuned`: it has thresholds of the run's own."""
+    """Scores of each label as a table; `tuned`: the run has tuned thresholds."""
 
     table: pd.DataFrame
     tuned: bool
 
 
 def build_label_table(report: SplitPredictions, tuned: Floats | None) -> pd.DataFrame:
-    """Return every label at 0.5 and, if any, at its tuned threshold; the columns of `COLUMNS`, frequent first."""
+    """Return each label's scores at 0.5 and, if any, at its tuned threshold, the most frequent label first."""
     given = report.labels, report.probabilities, report.classes
     half, own = evaluate_classes(*given, "multi"), {} if tuned is None else evaluate_classes(*given, "multi", tuned)
     rows = [
@@ -92,13 +92,13 @@ def build_label_table(report: SplitPredictions, tuned: Floats | None) -> pd.Data
 
 
 def list_metric_stats(record: RunRecord, split: str, report: SplitPredictions, choice: str) -> list[Stat]:
-    """Return the first numbers of a split at the chosen thresholds; the left end of AUPR is its value by guessing."""
+    """Return the headline metrics of a multi-label run on a split, at the chosen thresholds."""
     found = {name: _find_metric(record, split, name, choice) for name in SHOWN}
     return list_stats(found, "multi", len(report.examples), {"average_precision": float(report.labels.mean())})
 
 
 def build_metric_table(record: RunRecord, split: str) -> pd.DataFrame:
-    """Return every recorded metric of a split with its interval, at 0.5 and at the tuned thresholds."""
+    """Return every recorded metric of a multi-label run on a split with its interval, at 0.5 and tuned thresholds."""
     rows = []
     for name, metric in select_metrics("multi").items():
         found = _find_metric(record, split, name, AT_HALF)
@@ -109,13 +109,13 @@ def build_metric_table(record: RunRecord, split: str) -> pd.DataFrame:
 
 
 def _find_metric(record: RunRecord, split: str, name: str, choice: str) -> Measurement:
-    """Find a metric and its interval; one that does not depend on thresholds is the same for both choices."""
+    """Return a recorded metric and its interval: at tuned thresholds if chosen and recorded, else at 0.5."""
     tuned = find_metric(record.results.get("tuned"), split, name)
     return tuned if choice == TUNED and tuned[0] is not None else find_metric(record.results, split, name)
 
 
 def draw_labels(labels: Labels, look: Look) -> go.Figure:
-    """Draw F1 of each label: a ring at 0.5, a dot at its tuned threshold, a line between; the first row on top."""
+    """Draw each label's F1: a ring at 0.5, a dot at its tuned threshold, a line between; the first row on top."""
     t, table = look.tokens, labels.table[::-1]
     figure = Panels(look, [[""]], height=80 + 32 * len(table))
     names, sizes, half = [escape_text(name) for name in table["label"]], table["n"].tolist(), table["f1"].tolist()

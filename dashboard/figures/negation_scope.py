@@ -1,4 +1,4 @@
-"""How far a negation reaches: the answers of several runs while words are inserted between it and the negated word."""
+"""Reach of a negation: predictions of several runs while words are inserted between it and the negated word."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ OF = Option(
 
 @dataclass(frozen=True, eq=False)
 class Distance:
-    """A template and the probabilities of each run at every step."""
+    """Probabilities of several runs while words are inserted into a negation template."""
 
     template: str
     target: str
@@ -55,12 +55,12 @@ class Distance:
 
     @property
     def notes(self) -> list[str]:
-        """Return the notes on unknown words and truncated texts."""
+        """Return each run's note on unknown words and truncated texts in a negation template."""
         return [f"{run}: {found.note}" for run, found in self.reaches if found.note]
 
 
 class TemplateQuery(NamedTuple):
-    """The runs, the filled template and the class that are compared."""
+    """Runs, filled negation template, and class to measure."""
 
     runs: list[RunRecord]
     steps: tuple[FilledTemplate, ...]
@@ -68,7 +68,7 @@ class TemplateQuery(NamedTuple):
 
 
 def prepare_query(source: Source, insert: str = FILLER) -> TemplateQuery:
-    """Fill the template of a source, text or name; NotAvailable: no place or class, InputError: it cannot be filled."""
+    """Fill the chosen negation template; NotAvailable: no placeholder or class, InputError: it cannot be filled."""
     if PLACE not in TEMPLATES.get(source.text, source.text):
         raise NotAvailable(f"no place is marked with {PLACE} in the text; `not good` is one of ours")
     filled, target = fill_template(source.text, insert), str(source.get_choice(OF))
@@ -79,7 +79,7 @@ def prepare_query(source: Source, insert: str = FILLER) -> TemplateQuery:
 
 
 def measure_distance(source: Source, insert: str = FILLER) -> Distance:
-    """Measure how each run follows the template; NotAvailable: no place or class, InputError: cannot be filled."""
+    """Measure each run on a negation template; NotAvailable: no placeholder or class, InputError: cannot be filled."""
     runs, filled, target = prepare_query(source, insert)
     reaches = tuple((each.run, source.reader.reach(each.run, filled, target)) for each in runs)
     # Of several classes or labels another one may win below or above 0.5.
@@ -87,7 +87,7 @@ def measure_distance(source: Source, insert: str = FILLER) -> Distance:
 
 
 def draw_distance(shape: Distance, look: Look) -> go.Figure:
-    """Draw P by the number of words between: a colour and a mark for each run, dashed without the negation."""
+    """Draw a class's probability by the number of inserted words, a colour for each run; dashed: without negation."""
     t, figure = look.tokens, Panels(look, [[""]], height=360)
     x = [step.words for step in shape.steps]
     ends, chance = [], f"P({escape_text(shape.target)})"
@@ -119,7 +119,7 @@ def draw_distance(shape: Distance, look: Look) -> go.Figure:
 
 
 def build_distance_table(shape: Distance) -> pd.DataFrame:
-    """Return a row for each run and step."""
+    """Return a row for each run and each number of words inserted into a negation template."""
     rows = []
     for run, found in shape.reaches:
         for place, step in enumerate(shape.steps):

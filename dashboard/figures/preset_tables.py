@@ -1,4 +1,4 @@
-"""Presets as tables: a list, their parts, and the differences of two."""
+"""Model presets as tables: a list, their parts, and the differences of two."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _READS: dict[Family, str] = {
 
 
 def describe_baseline(family: Family, lacks: str) -> str:
-    """Describe how a baseline reads a text, and what it lacks for this page."""
+    """Describe how a baseline model reads a text, and what it lacks for a page, such as attention."""
     return f"{_READS[family]}, without {lacks}."
 
 
@@ -37,7 +37,7 @@ LINKED = 6  # runs of a preset that are named; the others stand on Overview
 
 
 class Sizes(NamedTuple):
-    """The vocabulary and the number of classes for which parameters are counted, and their origin."""
+    """Vocabulary size and number of classes for counting a model's parameters, and where they come from."""
 
     vocabulary: int
     classes: int
@@ -46,7 +46,7 @@ class Sizes(NamedTuple):
     model: ModelConfig | None = None  # of the run, with its own layers, heads and widths
 
     def get_model(self, name: str) -> ModelConfig:
-        """Return the model of the run for its preset, else the preset's own."""
+        """Return a preset's model settings; for the preset of the run, those of the run."""
         return self.model if self.model and name == self.preset else PRESETS[name].model
 
 
@@ -56,7 +56,7 @@ USUAL = Sizes(
 
 
 def read_sizes(record: RunRecord | None) -> Sizes | None:
-    """Return the sizes of a run; None where it has none yet."""
+    """Return the vocabulary size and number of classes of a run; None if it has none yet."""
     if record is None or not record.vocabulary or len(record.classes) < 2:
         return None
     data = get_data_name(record.config.data.name)
@@ -67,12 +67,12 @@ def read_sizes(record: RunRecord | None) -> Sizes | None:
 
 
 def list_presets(paper: str) -> list[str]:
-    """Return the presets of a paper (its title), or of `ALL`."""
+    """Return the names of the presets of a paper (by its title), or of all papers (`ALL`)."""
     return [name for name, preset in PRESETS.items() if paper in (ALL, PAPERS[preset.paper])]
 
 
 def build_preset_frame(paper: str, sizes: Sizes, records: Sequence[RunRecord]) -> pd.DataFrame:
-    """Return a row per preset of a paper (its title, or `ALL`): paper, model, parameters, parts, runs, line, source."""
+    """Return a row for each preset of a paper (or `ALL`): paper, model, parameters, parts, runs, line, source."""
     listed = preset_catalog.list_presets(
         "" if paper == ALL else paper, vocabulary=sizes.vocabulary, classes=sizes.classes
     )
@@ -96,25 +96,25 @@ def build_preset_frame(paper: str, sizes: Sizes, records: Sequence[RunRecord]) -
 
 
 def compare_presets(first: str, second: str) -> pd.DataFrame:
-    """Return every setting in which two presets differ: what, both values, setting."""
+    """Return every setting in which two presets differ, as a table: what, both values, setting."""
     found = preset_catalog.compare_presets(first, second)
     columns = ["what", first, second, "setting"]
     return pd.DataFrame([(each.words, each.first, each.second, each.setting) for each in found], columns=columns)
 
 
 def list_deviations(name: str) -> pd.DataFrame:
-    """Return the deviations of a preset from its paper and its own choices: what, paper, here, why, instead."""
+    """Return a preset's deviations from its paper and own choices: what, paper, here, why, instead."""
     frame = pd.DataFrame(preset_catalog.list_deviations(name), columns=["what", "paper", "here", "why", "instead"])
     return frame.assign(paper=frame["paper"].replace("", "not stated"))
 
 
 def list_questions(name: str) -> pd.DataFrame:
-    """Return the questions that settings which no preset changes could answer with this one: question, set."""
+    """Return questions that changed settings of a preset could answer, as a table: question, set."""
     return pd.DataFrame(preset_catalog.suggest_trials(name), columns=["question", "set"])
 
 
 def list_backbones(paper: str) -> pd.DataFrame:
-    """Return a row per backbone of a paper (its title, or `ALL`): recipe, backbone, state, get, sets, source.
+    """Return a row for each pretrained backbone of a paper (or `ALL`): recipe, backbone, state, get, sets, source.
 
     Where it lies is not told: the page may be somebody else's.
     """
@@ -139,5 +139,5 @@ def list_backbones(paper: str) -> pd.DataFrame:
 
 
 def list_preset_runs(name: str, records: Sequence[RunRecord]) -> list[str]:
-    """Return the newest finished runs of a preset, at most `LINKED`."""
+    """Return the names of a preset's newest finished runs, at most `LINKED`."""
     return [record.run for record in records if record.preset == name and record.status == "done"][:LINKED]

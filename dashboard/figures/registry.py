@@ -1,4 +1,4 @@
-"""Every figure of a run, in the order of the pages: a new one is a line here."""
+"""Registry of every figure of a run, in the order of the pages; a new figure is one line here."""
 
 from __future__ import annotations
 
@@ -97,5 +97,5 @@ FIGURES: dict[str, tuple[Figure[Any], dict[str, Any]]] = {
 
 
 def list_unplaced(page: str, placed: Sequence[Figure[Any]]) -> list[Figure[Any]]:
-    """List the figures of a page that it does not place itself."""
+    """Return the figures of a page that the page does not place itself."""
     return [figure for figure in ALL if figure.page == page and figure not in placed]

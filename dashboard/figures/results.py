@@ -1,4 +1,4 @@
-"""Scores of a run, and the run and the sentence that are offered before anything is chosen."""
+"""Scores of a run, and the run and text that pages show before anything is chosen."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEST = "test"
 
 @dataclass(frozen=True)
 class Headline:
-    """A run's first number on test, and the baseline's: accuracy, the macro F1 of several labels, the F1 of spans.
+    """Main test score of a run, and that of its baseline: accuracy, macro F1 (several labels) or span F1.
 
     Of several labels each has its own thresholds then, chosen on validation.
     """
@@ -45,7 +45,7 @@ FIRST: dict[Task, tuple[str, str]] = {
 
 
 def read_headline(record: RunRecord) -> Headline | None:
-    """Return the first number; None where the run has not been measured."""
+    """Return the main test score of a run; None if it has not been measured."""
     metric, name = FIRST[record.task]
     tree, yardstick = record.results, get_nested(record.results, "yardstick")
     if record.task == "multi" and get_nested(tree, "tuned", "metrics", TEST, metric) is not None:
@@ -57,14 +57,14 @@ def read_headline(record: RunRecord) -> Headline | None:
 
 
 def get_nested(tree: Any, *path: str) -> Any:
-    """Look up the value at the end of a path of keys; None where the path ends early."""
+    """Return the value at the end of a path of keys in nested mappings; None if a key is missing."""
     for key in path:
         tree = tree.get(key) if isinstance(tree, Mapping) else None
     return tree
 
 
 def build_run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
-    """Return a row for each run, as words."""
+    """Return a row for each run with its settings and scores, as words for display."""
     rows = []
     for record in records:
         found, accuracy = read_headline(record), ""
@@ -81,7 +81,7 @@ def build_run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Stat:
-    """A number with its 95 % interval; `ends` is the axis it is drawn on."""
+    """Score with its 95 % interval; `ends` is the axis it is drawn on."""
 
     name: str
     value: float
@@ -99,14 +99,14 @@ SHOWN = ("accuracy", "f1_macro", "roc_auc", "ece")
 
 
 def find_metric(results: Any, *path: str) -> Measurement:
-    """Find a metric of recorded results, at the end of a path such as split and name."""
+    """Return a recorded metric with its interval, at the end of a path such as split and metric name."""
     return get_nested(results, "metrics", *path), *(get_nested(results, "intervals", *path) or (None, None))
 
 
 def list_stats(
     found: Mapping[str, Measurement], task: Task, n: int, guesses: Mapping[str, float], guess: float = 0.0
 ) -> list[Stat]:
-    """Return metrics that were measured on n texts, drawn between guessing (`guesses`, else `guess`) and perfect."""
+    """Return metrics measured on n texts, each drawn between its value by guessing (`guesses`) and perfect."""
     stats = []
     for name, (value, low, high) in found.items():
         if value is not None:
@@ -117,20 +117,20 @@ def list_stats(
 
 
 def list_split_stats(record: RunRecord, split: str, report: SplitPredictions) -> list[Stat]:
-    """Return the first numbers of a split."""
+    """Return the headline metrics of a run on a split, each drawn between guessing and perfect."""
     found = {name: find_metric(record.results, split, name) for name in SHOWN}
     return list_stats(found, "single", len(report.examples), {"roc_auc": 0.5}, 1 / len(report.classes))
 
 
 def build_metric_table(record: RunRecord, split: str) -> pd.DataFrame:
-    """Return every recorded metric of a split with its interval: metric, title, value, low, high."""
+    """Return every recorded metric of a run on a split with its interval: metric, title, value, low, high."""
     names = [name for name in get_nested(record.results, "metrics", split) or {} if name in METRICS]
     rows = [(name, METRICS[name].title, *find_metric(record.results, split, name)) for name in names]
     return pd.DataFrame(rows, columns=["metric", "title", "value", "low", "high"])
 
 
 def read_tfidf_phenomena(record: RunRecord, split: str) -> dict[str, float]:
-    """Return TF-IDF's accuracy for each phenomenon, known of the test split only."""
+    """Return TF-IDF's accuracy on each linguistic phenomenon; empty for any split but test."""
     return dict(get_nested(record.results, "yardstick", "phenomena") or {}) if split == TEST else {}
 
 
@@ -142,7 +142,7 @@ EVERYDAY = "everyday"
 
 
 def choose_default_run(records: Sequence[RunRecord]) -> RunRecord | None:
-    """Return the run to begin with, if possible one with λ: every page then has something to move and to show.
+    """Return the run that pages show by default, if possible one with λ, so that all pages have something to show.
 
     Only finished runs are offered. Of those, runs on the built-in corpus come first, since they know the words of
     `SENTENCE`; then runs with λ, those with one label per text (an accuracy and an F1 are not compared), those that
@@ -150,7 +150,7 @@ def choose_default_run(records: Sequence[RunRecord]) -> RunRecord | None:
     """
 
     def rank_run(record: RunRecord) -> tuple[bool, bool, bool, float, float]:
-        """Rank a run by what the pages can show of it."""
+        """Return the sort key of a run by what the pages can show of it; the highest is shown by default."""
         found, everyday = read_headline(record), get_nested(record.results, "metrics", EVERYDAY, "accuracy")
         lambdas = "lambda" in list_capabilities(record.config.model)
         known = record.config.data.name == CORPUS
@@ -160,5 +160,5 @@ def choose_default_run(records: Sequence[RunRecord]) -> RunRecord | None:
 
 
 def choose_default_text(record: RunRecord) -> str:
-    """Return the text of the field before anything is typed."""
+    """Return the text that the input field holds before a person types."""
     return PAIR if record.pairs else SENTENCE

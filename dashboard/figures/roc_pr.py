@@ -1,4 +1,4 @@
-"""Ranking by the probabilities: ROC curves, and precision against recall."""
+"""Ranking of texts by probability: ROC curves and precision-recall curves."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from dashboard.figures.theme import Look
 
 @dataclass(frozen=True)
 class ClassCurve:
-    """One class against all others over all thresholds, and where the chosen threshold lies on it."""
+    """ROC or precision-recall curve of one class against all others, and where the chosen threshold lies on it."""
 
     name: str
     x: tuple[float, ...]
@@ -55,17 +55,17 @@ BANDED = 4
 
 
 def compute_roc(decision: Decision) -> list[ClassCurve]:
-    """Return recall against the false positive rate of each class."""
+    """Return the ROC curve of each class: recall against the false positive rate."""
     return _compute_curves(decision, ("fpr", "tpr"))
 
 
 def compute_pr(decision: Decision) -> list[ClassCurve]:
-    """Return precision against recall of each class."""
+    """Return the precision-recall curve of each class."""
     return _compute_curves(decision, ("recall", "precision"))
 
 
 def _compute_curves(decision: Decision, axes: tuple[str, str]) -> list[ClassCurve]:
-    """Compute the curves; classes without positives, and for ROC also those without negatives, are left out."""
+    """Compute ROC or precision-recall curves; a class without positives (for ROC: or negatives) is left out."""
     curves, roc = [], axes == ("fpr", "tpr")
     for place in list_drawn_classes(decision):
         # (n,) 1 for a class and 0 for all others, and (n, 2): two columns to sort, not one per class
@@ -88,7 +88,7 @@ def _compute_curves(decision: Decision, axes: tuple[str, str]) -> list[ClassCurv
 
 
 def draw_roc(curves: Sequence[ClassCurve], look: Look) -> go.Figure:
-    """Draw the true against the false positive rate, one line for each class, named with its area."""
+    """Draw ROC curves, one line for each class, labelled with its area."""
     figure = Panels(look, [[""]], height=400)
     draw_dotted_line(figure, (0, 1), look)
     figure.add_annotation(x=0.62, y=0.55, text="guessing", xanchor="left", yanchor="top")
@@ -97,7 +97,7 @@ def draw_roc(curves: Sequence[ClassCurve], look: Look) -> go.Figure:
 
 
 def draw_pr(curves: Sequence[ClassCurve], look: Look) -> go.Figure:
-    """Draw precision against recall, one line for each class, named with its average precision."""
+    """Draw precision-recall curves, one line for each class, labelled with its average precision."""
     figure = Panels(look, [[""]], height=400)
     for curve in curves[:1] if len(curves) == 1 else ():
         share = curve.positives / max(curve.positives + curve.others, 1)
@@ -115,7 +115,7 @@ def _draw_curves(
     *,
     names_at: Literal["left", "right"],
 ) -> None:
-    """Draw the curves, their names in the lower corner that they leave free, and a ring where the threshold lies."""
+    """Draw ROC or precision-recall curves, labels in their free lower corner, and a ring at the threshold."""
     t, gap = look.tokens, min(0.08, 0.9 / max(len(curves), 1))
     for i, curve in enumerate(curves):
         colour = t.accent if len(curves) == 1 else t.categories[i % len(t.categories)]
@@ -153,7 +153,7 @@ def _draw_curves(
 
 @dataclass(frozen=True)
 class Ranking:
-    """Curves over all thresholds, and the number of texts behind them."""
+    """ROC or precision-recall curves, and the number of texts behind them."""
 
     curves: Sequence[ClassCurve]
     n: int
@@ -161,7 +161,7 @@ class Ranking:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """Return every drawn point of every curve, and below the points of its band: class, x, y, low, high."""
+        """Return all points of ROC or precision-recall curves, then of their bands: class, x, y, low, high."""
         x, y = self.axes
         parts = [pd.DataFrame({"class": curve.name, x: curve.x, y: curve.y}) for curve in self.curves]
         banded = [(curve.name, curve.band) for curve in self.curves if curve.band is not None]

@@ -1,4 +1,4 @@
-"""The selected rows of a split, from which every figure of Errors is drawn."""
+"""Selected rows of a split, from which every figure of the Errors page is drawn."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_ROWS = ("groups",)
 
 
 class SplitFacts:
-    """Cached facts about the rows of a split, independent of any selection; shared, and never changed."""
+    """Cached facts about all rows of a split, whatever is selected; shared, and never changed."""
 
     def __init__(self, table: PredictionTable, tagged: TableTags, nearest: NearestTraining) -> None:
         self.table, self.tagged, self.nearest = table, tagged, nearest
@@ -41,7 +41,7 @@ class SplitFacts:
         self._beside: dict[str, SplitFacts] = {}
 
     def add_peer_run(self, run: str) -> SplitFacts:
-        """Add a tag for what another run predicts otherwise; no run or no tags yet: itself. InputError: other rows."""
+        """Add a tag of rows that another run predicts differently, once tags exist; InputError: it has other rows."""
         if not run or not self.whole:
             return self
         if run not in self._beside:
@@ -57,7 +57,7 @@ class SplitFacts:
         return self._beside[run]
 
     def compute_once(self, name: str, make: Callable[[], Found]) -> Found:
-        """Return a value that does not depend on the selection, computed when it is first needed."""
+        """Return a cached value about a split's rows that no selection changes, computed when first needed."""
         if name not in self._once:
             self._once[name] = make()
         found: Found = self._once[name]
@@ -65,32 +65,32 @@ class SplitFacts:
 
     @cached_property
     def keys(self) -> list[str]:
-        """Return the keys of the rows."""
+        """Return the keys that identify the rows of a split."""
         found: list[str] = self.table.frame["key"].tolist()
         return found
 
     @cached_property
     def base_facets(self) -> Facets:
-        """Return the words of the filter that need no tags."""
+        """Return the facets of the filter, those that need no error tags."""
         return Facets(self.table)
 
     @property
     def found_tags(self) -> Mapping[str, np.ndarray]:
-        """Return by name the rows of every tag that has been found; empty while they are being found."""
+        """Return the row mask of each error tag, as tag → mask; empty while the tags are being computed."""
         return self.tagged.available if self.whole else {}
 
     @cached_property
     def facets(self) -> list[Facet]:
-        """Return the words of the filter; only once all tags have been found."""
+        """Return the facets of the filter, error tags included; only valid once all tags are computed."""
         return self.base_facets.list_facets(self.tagged.available)
 
     @property
     def groups(self) -> dict[str, RowGroups]:
-        """Group the rows by the value of each own column."""
+        """Return the rows of a split grouped by value, for each data column."""
         return self.compute_once("groups", lambda: group_columns(self.table))
 
     def find_tags(self, prepare: Callable[[], None] = lambda: None) -> None:
-        """Find all tags, and `prepare` what else is needed: seconds where this machine has never seen the run."""
+        """Compute all error tags of a split and run `prepare`; takes seconds for a run that is new on this machine."""
         _ = self.tagged.available, self.facets
         prepare()
         self.whole = True
@@ -98,7 +98,7 @@ class SplitFacts:
 
 @dataclass(frozen=True, eq=False)
 class RowSelection:
-    """The rows of a split that a query selects, in reading order."""
+    """Rows of a split that a filter query selects, in reading order."""
 
     known: SplitFacts
     select: str
@@ -108,35 +108,35 @@ class RowSelection:
     """In which they are read (`core.error_analysis.selection`); empty: as they were chosen, else the surest first."""
 
     def reorder_rows(self, order: str) -> RowSelection:
-        """Return the same rows in another order; InputError: there is none of this name."""
+        """Return the selected rows in another order; InputError: no order has this name."""
         places = sort_rows(self.table, self.places, order)
         return replace(self, selected=replace(self.selected, places=places), order=order)
 
     @property
     def table(self) -> PredictionTable:
-        """Return all rows."""
+        """Return the predictions of all rows of the split, selected or not."""
         return self.known.table
 
     @property
     def places(self) -> np.ndarray:
-        """Return (k,) places of the selected rows, in the order in which they are read."""
+        """Return the row numbers (k,) of the selected rows, in reading order."""
         return self.selected.places
 
     @property
     def clauses(self) -> tuple[Clause, ...]:
-        """Return the rules of the selection."""
+        """Return the filter rules of the selected rows."""
         return self.selected.clauses
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """Return the (n,) bool mask of the selected rows."""
+        """Return the mask (n,) of the selected rows."""
         found = np.zeros(len(self.table), bool)
         found[self.places] = True
         return found
 
     @property
     def facets(self) -> list[Facet]:
-        """Return the words of the filter, as far as they are known."""
+        """Return the facets of the filter that are known so far, annotation codes last."""
         found = self.known.facets if self.known.whole else self.known.base_facets.list_facets({})
         return [*found, self._codes]
 
@@ -146,7 +146,7 @@ class RowSelection:
 
     @cached_property
     def masks(self) -> list[np.ndarray]:
-        """Return the (n,) bool mask of each rule."""
+        """Return the row mask (n,) of each filter rule."""
         known = {option.clause: option.has for facet in self.facets for option in facet.options}
         group = self.selected.group.keys if self.selected.group else ()
         asked = self.table, self.known.tagged, lambda digest: group, self.coded
@@ -154,25 +154,25 @@ class RowSelection:
 
     @property
     def description(self) -> str:
-        """Describe the selection in words."""
+        """Describe the selected rows in words."""
         return describe_selection(self.clauses, self.selected.group)
 
     @property
     def tags(self) -> Mapping[str, np.ndarray]:
-        """Return by name the rows of every tag; NotAvailable: they are being found."""
+        """Return the row mask of each error tag, as tag → mask; NotAvailable: the tags are being computed."""
         if not self.known.whole:
             raise NotAvailable("the tags of its texts are being found")
         return self.known.found_tags
 
 
 def make_facts(store: RunStore, record: RunRecord, split: str) -> SplitFacts:
-    """Return the facts about an evaluated split; tags are found on demand. RunDamaged: unreadable predictions."""
+    """Return cached facts about an evaluated split; tags are computed later. RunDamaged: unreadable predictions."""
     table = read_table(store, record.run, split)
     tagged = TableTags(store, table)
     return SplitFacts(table, tagged, NearestTraining(table, tagged.training))
 
 
 def apply_query(known: SplitFacts, text: str, store: RunStore, coded: Annotations | None = None) -> RowSelection:
-    """Select rows by a link's query; InputError: a rule is wrong or sentences are gone, RunDamaged: unreadable data."""
+    """Select rows by a link's query; InputError: a wrong rule or missing sentences, RunDamaged: unreadable data."""
     coded = Codes(store.folder, get_data_name(known.table.record)).read_annotations() if coded is None else coded
     return RowSelection(known, text, select_rows(parse_selection(text), known.table, known.tagged, store, coded), coded)

@@ -1,4 +1,4 @@
-"""Saved slices: the metrics of a run in each, as a table of marks."""
+"""Saved slices of the data: the metrics of a run on each, as an interval table."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ PARTS = ("precision", "recall", "f1")
 
 @dataclass(frozen=True)
 class SavedSlices:
-    """The slices of a split and all its sentences, as `core.error_analysis.slices.report_slice` gives them."""
+    """Saved slices of a split and the whole split, as `core.error_analysis.slices.report_slice` describes them."""
 
     slices: Sequence[Mapping[str, Any]]
     whole: Mapping[str, Any]
 
     @property
     def first(self) -> str:
-        """Return the name of the share of sentences that are right."""
+        """Return the metric name under which a slice report has the share of correct sentences."""
         return next(iter(self.whole["metrics"]))
 
     @property
     def second(self) -> str:
-        """Return the name of the macro F1."""
+        """Return the metric name under which a slice report has macro F1."""
         return next(name for name in self.whole["metrics"] if name.endswith("f1_macro"))
 
 
 def read_slices(source: Source) -> SavedSlices:
-    """Read the slices of the split that is shown; NotAvailable: none was saved."""
+    """Read the saved slices of the shown split with their metrics; NotAvailable: none was saved."""
     if not source.split:
         raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
     every = source.reader.measure_slices(source.record, source.split, source.author)
@@ -54,7 +54,7 @@ def read_slices(source: Source) -> SavedSlices:
 
 
 def draw_slice_table(shown: SavedSlices) -> Marks:
-    """Return a row for each slice, all sentences first; each unfolds to its classes."""
+    """Build the interval table of saved slices, all sentences first; each row unfolds to its classes."""
     every = [shown.whole, *shown.slices]
     unfolds = len(every) * (1 + len(shown.whole["per_class"])) <= MOST
     rows = [_build_row(shown, each, unfolds=unfolds) for each in every]
@@ -115,7 +115,7 @@ def _build_class_rows(each: Mapping[str, Any]) -> tuple[IntervalRow, ...]:
 def _mark_value(
     mark: str, text: str, value: float | None, ends: Sequence[float] | None, *, tie: bool
 ) -> dict[str, Cell]:
-    """Return a number and its mark; nothing where it is not defined."""
+    """Return the table cells of a metric and its mark on an axis; empty if the metric is not defined."""
     if value is None:
         return {}
     low, high = ends or (None, None)
@@ -123,7 +123,7 @@ def _mark_value(
 
 
 def build_slice_table(shown: SavedSlices) -> pd.DataFrame:
-    """Return all numbers of the slices, a row for each."""
+    """Return all numbers of the saved slices, a row for each slice."""
     rows = []
     for each in shown.slices:
         row = {name: each[name] for name in ("name", "select", "n", "wrong", "rate", "others", "difference")}
@@ -135,7 +135,7 @@ def build_slice_table(shown: SavedSlices) -> pd.DataFrame:
 
 
 def build_class_table(shown: SavedSlices) -> pd.DataFrame:
-    """Return a row for each class of each slice."""
+    """Return the metrics of each class in each saved slice, a row for each."""
     rows = []
     for each in shown.slices:
         for label, found in each["per_class"].items():

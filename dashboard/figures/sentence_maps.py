@@ -1,4 +1,4 @@
-"""The maps of one text as rows, in words and as tables."""
+"""Attention maps of one text as rows, in words and as tables."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.formatting import count, number, signed
-from core.interpret.edits import UNCHANGED, Edits
+from core.interpret.model_edits import UNCHANGED, Edits
 from core.interpret.trace_summary import average_attention
 from core.runs.record import RunRecord
 from dashboard.figures.attention import MapRow, build_component_rows
 
 if TYPE_CHECKING:
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 CLASS_TOKEN = "[CLS]"
-"""As in core.interpret.sentence_view, which needs torch and so cannot be imported here; a test compares the two."""
+"""As in core.interpret.sentence_inspection, which needs torch, so it is not imported; a test compares the two."""
 MASKED = "A single sentence needs no padding; in a batch, padded places weigh exactly 0."
 READ = "This model reads padding as text; this one leaves no place to fill."
 WINDOW = 40  # tokens of a head view: more lines than these would be a ball of wool
 
 
 def has_subtraction(record: RunRecord) -> bool:
-    """Tell whether this model subtracts its second map."""
+    """Tell whether a run's model subtracts its second attention map."""
     return record.config.model.attention.subtracts
 
 
 def build_map_rows(view: SentenceView, layer: int, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
-    """Return the contributions of the components in one layer (0-based), and their sum where there are several.
+    """Return the attention maps of one layer (from 0) times their coefficients, and their sum if there are several.
 
     What is off or at its mean reads no single word: its maps are 0 and its heads are named in `off`.
     """
@@ -51,24 +51,24 @@ def build_map_rows(view: SentenceView, layer: int, minus: bool, edits: Edits = U
 
 
 def build_combined_rows(view: SentenceView, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
-    """Return the maps that weight the values, one row for each layer."""
+    """Return the combined attention map of each layer, which weights the value vectors, a row for each."""
     lasts = [build_map_rows(view, layer, minus, edits)[-1] for layer in range(len(view.layers))]
     return [replace(row, name=f"layer {i}") for i, row in enumerate(lasts, start=1)]
 
 
 def sum_received(row: MapRow) -> list[float]:
-    """Return the attention that each token receives in this map; see `core.interpret.trace_summary`."""
+    """Return the attention that each token receives in an attention map (see `core.interpret.trace_summary`)."""
     return average_attention(row.weights, row.places).tolist()
 
 
 def choose_watched_class(view: SentenceView) -> str:
-    """Return the class whose probability is followed: the second of two, else the answer of the model as trained."""
+    """Return the class whose probability is followed under edits: the second of two, else the predicted one."""
     names = list(view.probabilities)
     return names[1] if len(names) == 2 else view.label
 
 
 def describe_special(view: SentenceView, layer: int) -> str:
-    """Describe the places in the maps of one layer (0-based) that are no words."""
+    """Describe the special tokens and padding in the attention maps of one layer (from 0)."""
     if view.filled:
         weight = number(float(view.average_padding_weight(layer).mean()), 2)
         places = f"{count(view.filled)} places of padding, weight {weight} (mean over readers and heads)"
@@ -84,7 +84,7 @@ def describe_special(view: SentenceView, layer: int) -> str:
 
 
 def compare_views(first: SentenceView, second: SentenceView) -> tuple[str, str]:
-    """Compare how two models read one text: a heading and a sentence for each difference."""
+    """Describe how two models' tokens of one text differ, as a heading and a sentence."""
     if bool(first.layers) != bool(second.layers):
         return "Only one of the two has attention", "The other reads the words without it."
     a, b = _read_words(first), _read_words(second)
@@ -119,7 +119,7 @@ def _list_unknown(view: SentenceView) -> str:
 
 
 def describe_difference(before: SentenceView, now: SentenceView, what: str = "answer") -> str:
-    """Write `P(positive) 0.828, +0.087 against the model as trained`, and whether the answer (`what`) is another."""
+    """Describe an edited prediction: `P(positive) 0.828, +0.087 against …`, and the label if it changed."""
     name = choose_watched_class(before)
     p = now.probabilities[name]
     said = f"P({name}) {number(p)}, {signed(p - before.probabilities[name], 3)} against the model as trained"
@@ -127,7 +127,7 @@ def describe_difference(before: SentenceView, now: SentenceView, what: str = "an
 
 
 def build_prediction_table(columns: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
-    """Return a row for each class that any model knows, a column of probabilities for each model."""
+    """Return a row for each class and a column of probabilities for each model."""
     named = {name: pd.Series(probabilities, dtype=float) for name, probabilities in columns.items()}
     return pd.DataFrame(named).rename_axis("class").reset_index()
 
@@ -135,7 +135,7 @@ def build_prediction_table(columns: Mapping[str, Mapping[str, float]]) -> pd.Dat
 def build_attention_table(
     view: SentenceView, minus: bool, edits: Edits = UNCHANGED, untouched: SentenceView | None = None
 ) -> pd.DataFrame:
-    """Return a row for each layer, head, reading and read token; a column for each map, and what a head `cancelled`.
+    """Return all attention weights of a text: a row for each layer, head, reading and read token; a column per map.
 
     What `edits` change in `view` stands in words in a column of its own, the combined map `untouched` by them in one.
     """

@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.exceptions import InputError, NotAvailable
-from core.interpret.edits import UNCHANGED, Edits
+from core.interpret.model_edits import UNCHANGED, Edits
 from core.runs.record import RunRecord
 from core.text.graphemes import quote_text
 
 if TYPE_CHECKING:
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
     from core.runs.comparison_data import ComparisonData
     from dashboard.figures.decisions import SplitPredictions
     from dashboard.reader import Reader
@@ -25,7 +25,7 @@ LONGEST = 80  # characters of a text that stand beside a heading
 
 @dataclass(frozen=True)
 class ValueRange:
-    """The numbers from `low` to `high` that an option may have."""
+    """Range of numbers from `low` to `high` that a figure's option accepts."""
 
     low: float
     high: float
@@ -34,7 +34,7 @@ class ValueRange:
 
 @dataclass(frozen=True)
 class FreeText:
-    """Any text that a person types."""
+    """Free text that a person may type as the value of a figure's option."""
 
 
 FREE = FreeText()
@@ -42,7 +42,7 @@ FREE = FreeText()
 
 @dataclass(frozen=True, eq=False)
 class Option:
-    """A choice of a person: a widget on a page, a parameter of its link, `--with NAME=VALUE`."""
+    """Option of a figure: a widget on a page, a parameter of its link, `--with NAME=VALUE`."""
 
     name: str
     label: str
@@ -59,11 +59,11 @@ class Option:
     """Changes when what the values mean does, while no file of the run changes."""
 
     def has_choices(self, source: Source) -> bool:
-        """Tell whether there is anything to choose for this run."""
+        """Tell whether a figure's option has anything to choose for a run."""
         return bool(self.values(source))
 
     def get_default(self, source: Source) -> str | float:
-        """Return the value that is used where nothing was chosen."""
+        """Return the value of a figure's option where nothing was chosen."""
         if self.usual is not None:
             return self.usual(source)
         values = self.values(source)
@@ -72,7 +72,7 @@ class Option:
         return "" if isinstance(values, FreeText) else next(iter(values), "")
 
     def parse_value(self, source: Source, said: str | float) -> str | float:
-        """Read a value of a link or a flag; InputError: it is not among the possible ones."""
+        """Parse the value of a figure's option from a link or flag; InputError: it is not allowed."""
         values = self.values(source)
         if isinstance(values, FreeText):
             return str(said)
@@ -90,11 +90,11 @@ class Option:
         return number
 
     def make_cache_key(self, source: Source) -> str:
-        """Return the key under which drawings with this choice are cached."""
+        """Return the cache key of drawings with the chosen value of a figure's option."""
         return f"{self.name}={source.get_choice(self)}{'' if self.version is None else self.version(source)}"
 
     def describe_choice(self, source: Source) -> str:
-        """Return the chosen value in words."""
+        """Return the chosen value of a figure's option in words; empty for the default."""
         if not self.has_choices(source):
             return ""
         value = source.get_choice(self)
@@ -109,7 +109,7 @@ EDIT = "edit"  # the name of `Source.edits` in a link and for `--with`
 
 
 class Source:
-    """A run and what its figures are drawn from, each part read when a figure first needs it."""
+    """Data source of figures: a run with its split, text and options, each part read when first needed."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class Source:
         choices: Mapping[str, Any] | None = None,
         author: str | None = None,
     ) -> None:
-        """Set up what figures of one run are drawn from; InputError: the split was not evaluated.
+        """Set up the data source of one run's figures; InputError: the split was not evaluated.
 
         Args:
             record: Of a run that is not damaged.
@@ -149,25 +149,25 @@ class Source:
 
     @property
     def edits(self) -> Edits:
-        """Return the edits inside the model that apply when it reads the text."""
+        """Return the user's edits inside the model for the forward pass of the text."""
         self.used.add(EDIT)
         return self._edits
 
     def get_choice(self, option: Option) -> str | float:
-        """Return the value of an option; InputError: this run has no such value."""
+        """Return the chosen value of a figure's option; InputError: the run has no such value."""
         if option.name not in self.choices:
             return option.get_default(self)
         self.used.add(option.name)
         return option.parse_value(self, self.choices[option.name])
 
     def copy_with_choices(self, **choices: Any) -> Source:
-        """Return a copy of the source with other choices."""
+        """Return a copy of a figure's data source with other option values."""
         other = copy.copy(self)
         other.choices, other._once = {**self.choices, **choices}, {}
         return other
 
     def read_once(self, read: Callable[[Source], Found]) -> Found:
-        """Return the result of `read` for this source; several figures that need it share it."""
+        """Return the cached result of a function that reads from a data source; several figures share it."""
         if read not in self._once:
             self._once[read] = read(self)
         found: Found = self._once[read]
@@ -175,26 +175,26 @@ class Source:
 
     @cached_property
     def sides(self) -> ComparisonData:
-        """Return the run and the runs to compare, on the same rows; NotAvailable: there are no others."""
+        """Return the predictions of all compared runs on the same rows; NotAvailable: no other run is named."""
         if not self.others:
             raise NotAvailable("it is of several runs: name others with --against")
         return self.reader.align_predictions([each.run for each in (self.record, *self.others)], self.split)
 
     @property
     def evaluated(self) -> str:
-        """Return the split; NotAvailable: none has been evaluated."""
+        """Return the name of the evaluated split; NotAvailable: the run has not been evaluated."""
         if not self.split:
             raise NotAvailable(f"it is {self.record.status} and has not been evaluated")
         return self.split
 
     @cached_property
     def report(self) -> SplitPredictions:
-        """Return the answers of the run to the split; NotAvailable: no split has been evaluated."""
+        """Return the run's predictions on the split; NotAvailable: no split has been evaluated."""
         return self.reader.make_report(self.record, self.evaluated)
 
     @cached_property
     def view(self) -> SentenceView:
-        """Return the text as the model reads it; NotAvailable: there is no text."""
+        """Return the forward pass of the text; NotAvailable: there is no text, or the model knows no word of it."""
         if not self.text.strip():
             raise NotAvailable("a sentence is needed: --text")
         view = self.reader.inspect_text(self.record.run, self.text, self.edits)
@@ -204,5 +204,5 @@ class Source:
 
     @property
     def quoted(self) -> str:
-        """Return the beginning of the text."""
+        """Return the beginning of the chosen text in quotation marks."""
         return quote_text(self.text, LONGEST)

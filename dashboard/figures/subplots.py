@@ -1,4 +1,4 @@
-"""A figure of panels, collected part by part and drawn in one go.
+"""Chart of several panels, collected part by part and drawn in one go.
 
 Plotly checks every part as it comes, and all earlier ones again: a figure of six panels takes 120 ms that way, and
 15 ms as a whole. The names are those of Plotly's own figure.
@@ -18,7 +18,7 @@ from dashboard.figures.theme import Look, build_template
 
 
 class Panels:
-    """Rows and columns of panels, each title standing at the left end of its panel."""
+    """Grid of chart panels, each with its title at its left end."""
 
     def __init__(self, look: Look, titles: Sequence[Sequence[str]], *, height: int, **grid: Any) -> None:
         self.rows, self.columns = len(titles), len(titles[0])
@@ -40,15 +40,15 @@ class Panels:
                     self.add_annotation(row=row, col=column, **corner, text=title)
 
     def add_scatter(self, *, row: int = 1, col: int = 1, **trace: Any) -> None:
-        """Add a trace of points or lines."""
+        """Add a trace of points or lines to a chart panel."""
         self._add_trace("scatter", row, col, trace)
 
     def add_bar(self, *, row: int = 1, col: int = 1, **trace: Any) -> None:
-        """Add a trace of bars."""
+        """Add a trace of bars to a chart panel."""
         self._add_trace("bar", row, col, trace)
 
     def add_annotation(self, *, row: int = 1, col: int = 1, **annotation: Any) -> None:
-        """Add a text at a place of a panel; `xref` and `yref` may say "x domain" and "y domain"."""
+        """Add a text to a chart panel; `xref` and `yref` may be `x domain` and `y domain`."""
         number = self._number_axis(row, col)
         for letter in "xy":
             domain = " domain" if "domain" in annotation.get(f"{letter}ref", "") else ""
@@ -56,35 +56,35 @@ class Panels:
         self.annotations.append(annotation)
 
     def add_shape(self, *, row: int = 1, col: int = 1, **shape: Any) -> None:
-        """Add a rectangle or a line of a panel, in the units of its axes."""
+        """Add a rectangle or a line to a chart panel, in the units of its axes."""
         number = self._number_axis(row, col)
         self.shapes.append({"xref": f"x{number}", "yref": f"y{number}", **shape})
 
     def add_hline(self, y: float, *, row: int = 1, col: int = 0, **shape: Any) -> None:
-        """Add a line across a panel, or with no `col` across every panel of the row."""
+        """Add a horizontal line across a chart panel, or without `col` across every panel of the row."""
         for column in [col] if col else range(1, self.columns + 1):
             across = {"x0": 0, "x1": 1, "xref": f"x{self._number_axis(row, column)} domain"}
             self.add_shape(type="line", y0=y, y1=y, row=row, col=column, **across, **shape)
 
     def add_vline(self, x: float, *, row: int = 1, col: int = 1, **shape: Any) -> None:
-        """Add a line from the bottom of a panel to its top."""
+        """Add a vertical line to a chart panel, from its bottom to its top."""
         upwards = {"y0": 0, "y1": 1, "yref": f"y{self._number_axis(row, col)} domain"}
         self.add_shape(type="line", x0=x, x1=x, row=row, col=col, **upwards, **shape)
 
     def update_xaxes(self, *, row: int = 0, col: int = 0, **axis: Any) -> None:
-        """Set up the axes at the bottom: of a panel, of a row, or of all panels."""
+        """Set up the x axes of one chart panel, of a row or column of panels, or of all."""
         self._update_axes("x", row, col, axis)
 
     def update_yaxes(self, *, row: int = 0, col: int = 0, **axis: Any) -> None:
-        """Set up the axes at the left: of a panel, of a row, or of all panels."""
+        """Set up the y axes of one chart panel, of a row or column of panels, or of all."""
         self._update_axes("y", row, col, axis)
 
     def update_layout(self, **layout: Any) -> None:
-        """Set up the whole figure; of `margin` the other sides stay."""
+        """Set up the layout of the whole chart; sides that `margin` does not name stay."""
         self.layout |= layout | {"margin": {**self.layout["margin"], **layout.get("margin", {})}}
 
     def build_figure(self) -> go.Figure:
-        """Return the figure."""
+        """Return the Plotly figure of all chart panels."""
         parts = {"annotations": self.annotations, "shapes": self.shapes}
         return go.Figure({"data": self.traces, "layout": {**self.layout, **self.axes, **parts}})
 
@@ -98,7 +98,7 @@ class Panels:
                 self.axes[f"{letter}axis{self._number_axis(each, column)}"] |= axis
 
     def _number_axis(self, row: int, col: int) -> str:
-        """Count axes as Plotly does; the first has no number."""
+        """Return Plotly's number for the axes of a chart panel; empty for the first."""
         index = (row - 1) * self.columns + col
         return str(index) if index > 1 else ""
 
@@ -112,7 +112,7 @@ def _make_axes(rows: int, columns: int, **grid: Any) -> dict[str, dict[str, Any]
 def make_whiskers(
     values: Iterable[float], ends: Iterable[Sequence[float]], width: float, colour: str | None = None
 ) -> dict[str, Any]:
-    """Return lines from values to the ends of their intervals, as Plotly takes them."""
+    """Return Plotly error bars from values to the ends of their intervals."""
     gaps = [(high - value, value - low) for value, (low, high) in zip(values, ends, strict=True)]
     above, below = ([gap[side] for gap in gaps] for side in (0, 1))
     return {"array": above, "arrayminus": below, "color": colour, "thickness": width, "width": 0}
@@ -122,7 +122,7 @@ FEW = 4  # with fewer rows cells are large, and the names of rows stand upright
 
 
 def find_cell(first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> tuple[int, int] | None:
-    """Find the cell that holds exactly these rows (k,); None: they are of several cells, or not all of one.
+    """Return the matrix cell that holds exactly the given rows (k,); None: of several cells, or not all of one.
 
     `first` and `second` are (n,): the row and the column of the matrix of each sentence; below 0: in none.
     """
@@ -144,7 +144,7 @@ def draw_bar_matrix(
     height: int,
     titles: tuple[str, str] = ("", ""),
 ) -> go.Figure:
-    """Draw an n × n matrix as bars, which select over their whole area; they carry `customdata = [row, column]`.
+    """Draw an n × n matrix as bars, clickable anywhere; they carry `customdata = [row, column]`.
 
     Names are escaped, and so is `hover`; `words` are HTML. `titles` are of rows and of columns, `height` holds where
     rows are few.

@@ -1,4 +1,4 @@
-"""Colours, line widths and the Plotly template: the only place that styles charts."""
+"""Colours, line widths and the Plotly template of all charts; no other module styles charts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SANS = "Source Sans, Helvetica, Arial, sans-serif"  # a valid CSS list: Plotly t
 
 @dataclass(frozen=True)
 class Tokens:
-    """One theme's colours as #RRGGBB, named after what they mean."""
+    """Colours of the light or dark theme as #RRGGBB, named after what they mean."""
 
     paper: str  # page, and zero in every colour scale
     panel: str  # sidebar, hover label, selection bar
@@ -38,7 +38,7 @@ class Tokens:
 
     @property
     def ink_scale(self) -> tuple[str, ...]:
-        """Return the scale for attention, from page to ink, with the same steps as the other two scales."""
+        """Return the colour scale for attention, from page to ink, with the same steps as the other two scales."""
         return tuple(blend_colors(self.paper, self.ink, step / 5) for step in range(6))
 
 
@@ -78,22 +78,22 @@ DARK = Tokens(
 
 @dataclass(frozen=True)
 class Look:
-    """How a figure is to be drawn: light or dark, for a screen or for a projector."""
+    """Style of a figure: light or dark, for a screen or for a projector."""
 
     dark: bool = False
     projector: bool = False
 
     @property
     def tokens(self) -> Tokens:
-        """Return the colours of this theme."""
+        """Return the colours of the light or dark theme."""
         return DARK if self.dark else LIGHT
 
     def scale_size(self, pixels: float) -> float:
-        """Return a line width or font size, larger on a projector."""
+        """Return a line width or font size, enlarged for a projector."""
         return pixels * (1.3 if self.projector else 1.0)
 
     def scale_height(self, pixels: int) -> int:
-        """Return a figure height, larger on a projector."""
+        """Return a figure height, enlarged for a projector."""
         return round(pixels * (1.2 if self.projector else 1.0))
 
 
@@ -114,10 +114,10 @@ LEGIBLE = 4.5  # contrast of text that WCAG 2 asks for (AA)
 
 
 def choose_text_color(tokens: Tokens, background: str) -> str:
-    """Return ink or paper, whichever has more contrast; black or white on a grey that is too near both."""
+    """Return a readable text colour: ink or paper by contrast, black or white on a grey that is too near both."""
 
     def measure_contrast(colour: str) -> float:
-        """Measure the contrast with the background."""
+        """Return the contrast of a text colour with the background."""
         return compute_contrast(colour, background)
 
     best = max((tokens.ink, tokens.paper), key=measure_contrast)
@@ -132,7 +132,7 @@ def blend_colors(first: str, second: str, share: float) -> str:
 
 
 def make_sequential_scale(tokens: Tokens) -> list[list[Any]]:
-    """Return the scale for counts and for attention: page to ink."""
+    """Return Plotly's colour scale for counts and attention weights, from page to ink."""
     return _make_stops(tokens.ink_scale)
 
 
@@ -141,7 +141,7 @@ def _make_stops(colours: Sequence[str]) -> list[list[Any]]:
 
 
 def make_two_sided_scale(tokens: Tokens) -> list[list[Any]]:
-    """Return the scale for weights of both signs, with zmin = -zmax: equal ink for equal size.
+    """Return Plotly's colour scale for signed attention weights, equal ink for equal size; set zmin = -zmax.
 
     What tells the two sides apart is a pattern over the negative one (`dashboard.figures.attention`).
     """
@@ -149,17 +149,17 @@ def make_two_sided_scale(tokens: Tokens) -> list[list[Any]]:
 
 
 def make_diverging_scale(tokens: Tokens) -> list[list[Any]]:
-    """Return the scale for pushes to one of two sides; always with zmin = -zmax, so that zero is the page."""
+    """Return Plotly's colour scale for signed attributions; set zmin = -zmax, so that zero has the page's colour."""
     return _make_stops([*reversed(tokens.minus_scale[1:]), *tokens.plus_scale])
 
 
 def shade_signed(tokens: Tokens, value: float, top: float) -> str:
-    """Return the step of the diverging scale for a signed value, `top` being full colour."""
+    """Return the colour of a signed attribution on the two-sided scale; `top` has full colour."""
     return _pick_step(tokens.plus_scale if value >= 0 else tokens.minus_scale, value, top)
 
 
 def shade_ink(tokens: Tokens, weight: float, top: float) -> str:
-    """Return the step of `make_two_sided_scale` for a weight, `top` being full ink."""
+    """Return the ink shade of an attention weight by its size; `top` has full ink."""
     return _pick_step(tokens.ink_scale, weight, top)
 
 
@@ -168,12 +168,12 @@ def _pick_step(scale: Sequence[str], value: float, top: float) -> str:
 
 
 def color_layer(tokens: Tokens, layer: int, layers: int) -> str:
-    """Return the colour of a layer (0-based): the deeper, the stronger."""
+    """Return the line colour of a layer (from 0): the deeper, the stronger."""
     return tokens.ordinal[3 - round(3 * (layers - 1 - layer) / max(layers - 1, 1))] if layers > 1 else tokens.accent
 
 
 def color_classes(tokens: Tokens, classes: Sequence[str], *, ordered: bool = False) -> list[str]:
-    """Return one colour for each class: signs where an order or names say negative or positive, else categories."""
+    """Return a colour for each class: by sign if ordered or named positive or negative, else from categories."""
     if ordered:
         return _color_ordered(tokens, len(classes))
     names = [name.lower() for name in classes]
@@ -181,7 +181,7 @@ def color_classes(tokens: Tokens, classes: Sequence[str], *, ordered: bool = Fal
         return [tokens.categories[i % len(tokens.categories)] for i in range(len(names))]
 
     def color_by_sign(name: str) -> str:
-        """Colour a class by the sign in its name."""
+        """Return the colour of a class by the sign in its name (`neg`, `pos`); a neutral one without."""
         scale = tokens.minus_scale if "neg" in name else tokens.plus_scale if "pos" in name else None
         return scale[5 if name.startswith(("very", "strong")) else 4] if scale else tokens.right
 
@@ -197,7 +197,7 @@ def _color_ordered(tokens: Tokens, classes: int) -> list[str]:
 
 @cache
 def build_template(look: Look) -> go.layout.Template:
-    """Return the layout that all charts share. Draw with `theme=None`: Streamlit's own theme overrides templates."""
+    """Return the Plotly template of all charts; draw with `theme=None`, since Streamlit's theme overrides it."""
     t, size = look.tokens, look.scale_size
     axis = {
         "gridcolor": t.grid,
@@ -232,7 +232,7 @@ def build_template(look: Look) -> go.layout.Template:
 
 
 def spread_labels(values: Sequence[float], gap: float) -> list[float]:
-    """Place direct labels as near to the values as `gap` between neighbours allows."""
+    """Return positions of labels at a chart's values, moved apart to leave `gap` between neighbours."""
     order = sorted(range(len(values)), key=lambda i: values[i])
     placed = list(values)
     for _ in range(20):
@@ -245,7 +245,7 @@ def spread_labels(values: Sequence[float], gap: float) -> list[float]:
 
 
 def make_config(name: str, tools: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the settings of Plotly's buttons: a download, shown on hover, and `tools`; vector by default."""
+    """Return the settings of Plotly's buttons: a download (as SVG), shown on hover, and further `tools`."""
     return {
         "displaylogo": False,
         "displayModeBar": bool(tools) or "hover",

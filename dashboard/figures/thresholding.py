@@ -1,4 +1,4 @@
-"""The chosen decision threshold, and the predictions that follow from it."""
+"""Chosen decision threshold, and the predictions that follow from it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RATIOS = ValueRange(0.0, 1000.0, 1.0)
 
 
 def list_rules(source: Source) -> list[str]:
-    """List what the threshold can apply to; empty where there is nothing to choose."""
+    """Return what a decision threshold can apply to (top answer or a class); empty: there is no choice."""
     classes = list(source.report.classes)
     if source.record.task == "multi":
         return classes
@@ -36,7 +36,7 @@ def list_rules(source: Source) -> list[str]:
 
 
 def get_class(source: Source) -> str:
-    """Return the class, or label, that the threshold applies to; empty where it applies to the top answer."""
+    """Return the class or label that the decision threshold applies to; empty: the top answer."""
     classes = source.report.classes
     if source.record.task == "single" and len(classes) == 2:
         return classes[1]
@@ -45,14 +45,14 @@ def get_class(source: Source) -> str:
 
 
 def get_class_scores(report: SplitPredictions, name: str) -> tuple[NDArray[np.bool_], Floats]:
-    """Return (n,) the membership in a class, and (n,) the probability that the model gives it."""
+    """Return each row's membership in a class (n,), and its predicted probability of that class (n,)."""
     number = report.classes.index(name)
     own = report.labels[:, number] > 0 if report.labels.ndim == 2 else report.labels == number
     return own, report.probabilities[:, number]
 
 
 def _find_cheapest(source: Source) -> float:
-    """Find the threshold that costs least on validation; NotAvailable: it was not evaluated."""
+    """Return the threshold with the lowest cost on validation; NotAvailable: validation was not evaluated."""
     if VALIDATION not in source.splits:
         raise NotAvailable("a threshold at a cost ratio is chosen on validation, which was not evaluated")
     report = source.reader.make_report(source.record, VALIDATION)
@@ -60,7 +60,7 @@ def _find_cheapest(source: Source) -> float:
 
 
 def _get_label_threshold(source: Source) -> float:
-    """Return the threshold of the chosen label, at a cost ratio or as the choice for all labels has it."""
+    """Return the threshold of the chosen label: the cheapest at a cost ratio, or as chosen for all labels."""
     if source.get_choice(COST):
         return source.read_once(_find_cheapest)
     label, choice = str(source.get_choice(RULE)), str(source.get_choice(LIMITS))
@@ -68,7 +68,7 @@ def _get_label_threshold(source: Source) -> float:
 
 
 def _make_range(name: str) -> Callable[[Source], ValueRange | tuple[()]]:
-    """Return a function that gives the slider of this name its range where it is the active one."""
+    """Return a function that gives a named threshold slider its range, if that is the active slider."""
     return lambda source: SHARE if get_slider(source).name == name else ()
 
 
@@ -117,19 +117,19 @@ OPTIONS = (RULE, COST, THRESHOLD, LEAST, LIMITS, LIMIT)
 
 
 def get_slider(source: Source) -> Option:
-    """Return the option that is the threshold of the chosen rule."""
+    """Return the option (slider) that sets the decision threshold for the chosen rule."""
     if source.record.task == "multi":
         return LIMIT
     return LEAST if list_rules(source) and source.get_choice(RULE) == ANSWER else THRESHOLD
 
 
 def read_decision(source: Source) -> Decision:
-    """Decide every row of the source's report at the chosen threshold."""
+    """Compute a run's predictions on a split at the chosen decision threshold."""
     return decide_report(source, source.report)
 
 
 def decide_report(source: Source, report: SplitPredictions) -> Decision:
-    """Decide every row of a report with other probabilities at the chosen threshold."""
+    """Compute the predictions of a report with other probabilities at the chosen decision threshold."""
     threshold = float(source.get_choice(get_slider(source)))
     rule: Any = source.get_choice(RULE) if list_rules(source) else ANSWER
     if source.record.task == "multi":

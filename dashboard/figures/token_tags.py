@@ -1,4 +1,4 @@
-"""Token tags: sentences with their labelled and predicted spans, and span errors by type."""
+"""Token tagging: sentences with their labelled and predicted spans, and span errors by type."""
 
 from __future__ import annotations
 
@@ -37,33 +37,33 @@ TINT = 0.32  # of a type's colour in the ground of its spans
 
 @dataclass(frozen=True, eq=False)
 class TaggedRows:
-    """The sentences of a split with their labels and predictions, as of `core.runs.word_tagging`."""
+    """Sentences of a split with true and predicted tags, as read by `core.runs.word_tagging`."""
 
     table: pd.DataFrame
 
     @cached_property
     def scores(self) -> SpanScores:
-        """Score the predicted spans against the labels."""
+        """Return the scores of a split's predicted spans against the labelled ones."""
         return SpanScores(self.table["label"].tolist(), self.table["predicted"].tolist())
 
     @cached_property
     def kinds(self) -> tuple[str, ...]:
-        """Return the types of spans."""
+        """Return the types of spans that occur in a split."""
         return self.scores.kinds
 
     @cached_property
     def outcomes(self) -> Counter[str]:
-        """Count the spans of each outcome."""
+        """Return the number of spans of each outcome in a split, such as `right` or `spurious`."""
         return Counter(each.outcome for found in self.scores.found for each in found)
 
     @property
     def labeled(self) -> int:
-        """Count the spans of the labels."""
+        """Return the number of labelled spans in a split."""
         return sum(self.outcomes.values()) - self.outcomes["spurious"]
 
 
 def read_tagged_rows(source: Source) -> TaggedRows:
-    """Read the split of a run; NotAvailable: it labels whole texts, or is not evaluated."""
+    """Read the tagged sentences of a run's split; NotAvailable: the run labels whole texts, or is not evaluated."""
     return source.read_once(_read_rows)
 
 
@@ -80,7 +80,7 @@ def _refuse_texts(source: Source) -> None:
 
 
 def summarize_spans(rows: TaggedRows) -> tuple[str, str]:
-    """Count the labelled spans that are right in a first text, and the errors in a second one.
+    """Describe how many labelled spans are predicted correctly, and in a second text the errors.
 
     The numbers of errors add up to the labelled spans that are not right; spurious spans have no label and stand apart.
     """
@@ -108,7 +108,7 @@ SEARCH = Option("tag-search", "Word", lambda source: FREE, "Sentences with this 
 
 @dataclass(frozen=True, eq=False)
 class FilteredSentences:
-    """The sentences that the filter finds."""
+    """Tagged sentences that match the filter."""
 
     rows: TaggedRows
     places: tuple[int, ...]
@@ -129,7 +129,7 @@ def _filter_sentences(source: Source) -> FilteredSentences:
 
 
 def _has_outcome(found: Sequence[SpanMatch], outcome: str, kind: str) -> bool:
-    """Tell whether one of the spans of the type, on either side, has this outcome."""
+    """Tell whether a sentence's spans of a type have an outcome; labelled and predicted spans count."""
     of_type = [each for each in found if kind == ALL_TYPES or kind in {s.kind for s in (each.label, each.said) if s}]
     if outcome == EVERY:
         return kind == ALL_TYPES or bool(of_type)
@@ -139,7 +139,7 @@ def _has_outcome(found: Sequence[SpanMatch], outcome: str, kind: str) -> bool:
 
 
 def color_types(tokens: Tokens, kinds: Sequence[str]) -> dict[str, str]:
-    """Return a colour for each type; beyond six they repeat, and only the name after a span distinguishes them."""
+    """Return a colour for each span type; beyond six types the colours repeat."""
     return {kind: tokens.categories[place % len(tokens.categories)] for place, kind in enumerate(kinds)}
 
 
@@ -178,7 +178,7 @@ def _build_line(
     *,
     chances: Sequence[float | None] = (),
 ) -> dict[str, Any]:
-    """Build a line of parts: one for each span, and one for all words between two spans."""
+    """Return a sentence as parts to draw: one for each span, and one for the words between two spans."""
     parts: list[dict[str, Any]] = []
     at = 0
     for span in spans:
@@ -196,7 +196,7 @@ def _build_line(
 
 
 def build_sentence_table(shown: FilteredSentences) -> pd.DataFrame:
-    """Return the sentences that the filter finds, tags with blanks between."""
+    """Return the tagged sentences that match the filter, with tags joined by blanks."""
     table = shown.rows.table.iloc[list(shown.places)]
     ends = [Counter(each.outcome for each in shown.rows.scores.found[place]) for place in shown.places]
     joined = {name: table[name].map(" ".join) for name in ("label", "predicted")}
@@ -206,7 +206,7 @@ def build_sentence_table(shown: FilteredSentences) -> pd.DataFrame:
 
 
 def build_type_table(rows: TaggedRows) -> pd.DataFrame:
-    """Return a row for each type: its scores, and its spans by outcome."""
+    """Return a row for each span type: precision, recall and F1, and its spans by outcome."""
     parts = ("precision", "recall", "f1")
     return pd.DataFrame(
         [
@@ -218,7 +218,7 @@ def build_type_table(rows: TaggedRows) -> pd.DataFrame:
 
 
 def _draw_errors(rows: TaggedRows, look: Look) -> go.Figure:
-    """Draw a bar for each kind of error, its types one behind the other."""
+    """Draw a bar for each kind of span error, divided by span type."""
     t = look.tokens
     colours, table = color_types(t, rows.kinds), rows.scores.evaluate_types()
     kinds = list(WRONG)[::-1]
@@ -302,7 +302,7 @@ def _draw_chances(said: TaggedText, look: Look) -> go.Figure:
 
 
 def build_chance_table(said: TaggedText) -> pd.DataFrame:
-    """Return a row for each word: its tag and the probability of every tag; missing where it was not read."""
+    """Return a row for each word of a text: its tag and the probability of every tag; missing where not read."""
     columns = {name: said.chances[:, place] for place, name in enumerate(said.classes)}
     return pd.DataFrame({"word": said.words, "tag": said.tags, **columns})
 

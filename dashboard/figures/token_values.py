@@ -1,4 +1,4 @@
-"""Values of each token, or pair of tokens, besides the maps: gates, λ, polarity, lexicons, support."""
+"""Values of tokens, or token pairs, besides attention maps: gates, λ, polarity, lexicons, which tokens see which."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from dashboard.figures.theme import (
 )
 
 if TYPE_CHECKING:
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 Floats = NDArray[np.floating]
 NAMED = 48  # tokens whose words fit below the cells
@@ -42,7 +42,7 @@ WRITTEN = 16  # tokens whose values fit into the cells
 
 @dataclass(frozen=True)
 class TokenRow:
-    """One number for each token, under a name."""
+    """Row of one number for each token, under a name."""
 
     name: str
     values: Floats  # (L,)
@@ -56,18 +56,18 @@ WAYS = (1, 0, -1)
 
 
 def read_pos_tags(view: SentenceView) -> list[str]:
-    """Return the part of speech of each token; empty where it has none."""
+    """Return the part of speech of each token; empty for a token without one."""
     names = ("", *TAGS, "")  # 0 unknown, 13 the class token
     return [names[tag] for tag in view.tags or ()]
 
 
 def build_gate_rows(view: SentenceView) -> list[TokenRow]:
-    """Return the gate of each token in each layer."""
+    """Return the gate of each token in each layer, a row for each layer."""
     return [TokenRow(f"layer {i}", layer.gates) for i, layer in enumerate(view.layers, 1) if layer.gates is not None]
 
 
 def build_lambda_rows(view: SentenceView, minus: bool) -> list[TokenRow]:
-    """Return the coefficients of each token where they differ, mean over heads: layer by component."""
+    """Return each token's coefficients of the attention maps, mean over heads, a row for each layer and map."""
     return [
         TokenRow(f"layer {place}, {name}", values)
         for place, layer in enumerate(view.layers, start=1)
@@ -78,7 +78,7 @@ def build_lambda_rows(view: SentenceView, minus: bool) -> list[TokenRow]:
 
 
 def build_polarity_rows(view: SentenceView) -> list[TokenRow]:
-    """Return how positive, neutral and negative each token is in each lexicon."""
+    """Return how positive, neutral and negative each token is in each lexicon, as rows."""
     if view.polarity is None:
         return []
     names = name_triples(view.polarity.shape[1] // 3)
@@ -86,19 +86,19 @@ def build_polarity_rows(view: SentenceView) -> list[TokenRow]:
 
 
 def build_branch_rows(view: SentenceView) -> list[TokenRow]:
-    """Return the mean over channels of each convolution of the head at each token."""
+    """Return each token's mean output of the classification head's convolutions, a row for each width."""
     return [TokenRow(f"{width} tokens wide", values.mean(-1)) for width, values in view.branches.items()]
 
 
 def read_head_attention(view: SentenceView) -> list[TokenRow]:
-    """Return the attention that each token receives from the head, mean over readers and heads."""
+    """Return the attention that each token receives in the classification head, mean over readers and heads."""
     if view.head_maps is None or not view.tokens:  # of no readers there is no mean
         return []
     return [TokenRow("is read", np.average(view.head_maps.mean(0), axis=0, weights=view.places))]
 
 
 def build_token_table(view: SentenceView) -> pd.DataFrame:
-    """Return a row for each token with all values that the model has for it besides the maps."""
+    """Return a row for each token with all its values besides attention maps, such as polarity and gates."""
     columns: dict[str, Any] = {"place": range(1, len(view.tokens) + 1), "token": view.tokens}
     if view.tags is not None:
         columns["part of speech"] = read_pos_tags(view)
@@ -112,7 +112,7 @@ def build_token_table(view: SentenceView) -> pd.DataFrame:
 def draw_token_rows(
     rows: Sequence[TokenRow], tokens: Sequence[str], look: Look, *, label: str, top: float = 0, zero: float = 0
 ) -> go.Figure:
-    """Draw a cell for each of L tokens, a line for each row; rows all have a direction, or none.
+    """Draw token values as a heat map: a cell for each of L tokens, a line for each row.
 
     The page colour is `zero`, all that a row of direction 0 has; full colour is `top` from it, 0: the farthest value.
     """
@@ -162,7 +162,7 @@ def draw_token_rows(
 
 
 def _reduce_blocks(values: Floats, step: int) -> Floats:
-    """Reduce (L,) to one value of each block of a long text: the one that is largest in size."""
+    """Reduce token values (L,) to one for each block of a long text: the one largest in size."""
     parts = [values[start : start + step] for start in range(0, len(values), step)]
     return np.array([part[np.abs(part).argmax()] for part in parts], np.float32)
 
@@ -171,7 +171,7 @@ SIGMA = {"lexical": "added to the score", "lexical_factor": "multiplied with the
 
 
 def compute_lexicon_effect(view: SentenceView, layer: int, heads: slice) -> MapRow | None:
-    """Compute the effect of lexicons on the scores of one layer, in these heads.
+    """Compute the effect of lexicons on the attention scores of one layer, in the given heads.
 
     Counted from its value for a pair with a neutral token, since a softmax does not see what all scores have in common.
     """
@@ -183,7 +183,7 @@ def compute_lexicon_effect(view: SentenceView, layer: int, heads: slice) -> MapR
 
 
 def _compute_neutral(term: Floats, polarity: Floats) -> float:
-    """Compute the value of a term (L, L), a sum of weighted products of polarities (L, 3K), for a neutral token.
+    """Compute a lexicon term (L, L), a weighted sum of products of polarities (L, 3K), for a neutral token.
 
     The three of a lexicon sum to 1, so that their product with thirds is a third whatever the other token is.
     """
@@ -194,14 +194,14 @@ def _compute_neutral(term: Floats, polarity: Floats) -> float:
 
 
 def read_support(view: SentenceView, layer: int) -> MapRow | None:
-    """Return which tokens may see which in one layer, 1 or 0."""
+    """Return which tokens may attend to which in one layer, as a map of 1 and 0; None: no such limit."""
     support = view.layers[layer].support if view.layers else None
     return None if support is None else MapRow("may see", support[None].astype("float32"))
 
 
 @dataclass(frozen=True)
 class TokenRows:
-    """Rows of one number for each token."""
+    """Rows of one number for each token of a text."""
 
     tokens: tuple[str, ...]
     rows: Sequence[TokenRow]
@@ -267,7 +267,7 @@ BRANCHES = Figure(
 
 @dataclass(frozen=True)
 class TokenPairs:
-    """A map of all pairs of tokens that is no attention."""
+    """Map of all token pairs that is no attention, such as the effect of a lexicon."""
 
     tokens: tuple[str, ...]
     row: MapRow
@@ -282,7 +282,7 @@ def _read_token_pairs(source: Source, row: MapRow | None) -> TokenPairs:
 
 def _draw_pairs(label: str, top: float = 0) -> Callable[[TokenPairs, Look], go.Figure]:
     def draw_map(shown: TokenPairs, look: Look) -> go.Figure:
-        """Draw the map of all pairs."""
+        """Draw a map of all token pairs that is no attention."""
         row, several = replace(shown.row, name=""), len(shown.row.weights) > 1
         return draw_map_grid([row], shown.tokens, look, top=top, label=label, numbered=several, worded=not several)
 
@@ -290,7 +290,7 @@ def _draw_pairs(label: str, top: float = 0) -> Callable[[TokenPairs, Look], go.F
 
 
 def _choose_heads(source: Source) -> slice:
-    """Choose the last head, which every setting reaches; where each lexicon has heads to itself, the first of each."""
+    """Return the heads with a lexicon effect to draw: the last, or one for each lexicon with heads of its own."""
     attention = source.record.config.model.attention
     return slice(attention.lexicons) if attention.lexical_heads == "apart" else slice(-1, None)
 

@@ -1,4 +1,4 @@
-"""The history of a training as curves."""
+"""Training curves of a run: losses, validation metric and λ."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dashboard.figures.training_log import Curves
 
 
 def build_curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
-    """Return the points of the curves as tables, for export."""
+    """Return the points of a run's training curves as tables, for export."""
     tables = {
         "Losses": pd.DataFrame({"epoch": curves.step, "train_loss": curves.loss}),
         "Validation": pd.DataFrame(
@@ -39,7 +39,7 @@ LIVE = "live"
 
 
 def draw_learning(curves: Curves, look: Look) -> go.Figure:
-    """Draw training and validation loss on the left, the validation metric on the right."""
+    """Draw a run's training and validation loss on the left, its validation metric on the right."""
     t = look.tokens
     figure = Panels(look, [["loss", f"validation {curves.metric}"]], height=340, horizontal_spacing=0.09)
     line, hover = {"color": t.right, "width": look.scale_size(1.4)}, "train loss %{y:.3f}<extra></extra>"
@@ -91,7 +91,7 @@ def _name_lines(figure: Panels, curves: Curves, look: Look) -> None:
 
 
 def draw_lambdas(curves: Curves, look: Look) -> go.Figure:
-    """Draw a row for each component: its lambda on a scale with zero, and its change since the start, magnified."""
+    """Draw a row for each attention map: its λ on a scale with zero, and the magnified change since the start."""
     components = sorted({component for _, component in curves.lambdas})
     titles = [[f"λ{format_subscript(i)}", f"λ{format_subscript(i)}, change since the start"] for i in components]
     space = {"horizontal_spacing": 0.1, "vertical_spacing": 0.2 / len(titles)}
@@ -140,7 +140,7 @@ def _list_epoch_ticks(epochs: int) -> list[int]:
 
 
 def read_curves(source: Source) -> Curves:
-    """Read the curves that the run has logged; NotAvailable: nothing was logged."""
+    """Read the training curves that a run has logged; NotAvailable: nothing was logged."""
     curves, _ = source.reader.read_curves(source.record)
     if not curves.loss:
         raise NotAvailable("it has no curves: it was not trained step by step, or has not begun")
@@ -148,7 +148,7 @@ def read_curves(source: Source) -> Curves:
 
 
 def read_lambda_curves(source: Source) -> Curves:
-    """Read the curves of a run that logs lambdas; NotAvailable: it has none."""
+    """Read the training curves of a run that logs λ; NotAvailable: it has no λ."""
     curves, _ = source.reader.read_curves(source.record)
     if not curves.lambdas:
         read_curves(source)

@@ -1,4 +1,4 @@
-"""The log of a training run, as curves over epochs."""
+"""Log of a training run, as curves over epochs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.training.history import History
 
 @dataclass(frozen=True)
 class Curves:
-    """The log of a training run so far; every x is in epochs (2.5 = half way through the third)."""
+    """Training curves of a run so far; every x is in epochs (2.5 = half way through the third)."""
 
     epochs: int
     """Planned; the axis is as long as this from the first step on."""
@@ -38,7 +38,7 @@ class Curves:
 
 
 def choose_metric(metric: str, task: Task, *, ordered: bool = False) -> str:
-    """Return the validation metric of a run's curves; that of the task where the run was refused for another."""
+    """Return the validation metric of a run's curves; the task's own if the set metric does not suit the task."""
     try:
         return resolve_metric(metric, task, ordered=ordered)
     except ConfigError:
@@ -46,7 +46,7 @@ def choose_metric(metric: str, task: Task, *, ordered: bool = False) -> str:
 
 
 def build_curves(history: History, epochs: int, metric: str, steps: int, rows: int = 0) -> Curves:
-    """Return a history as curves over epochs.
+    """Convert the training history of a run to curves over epochs.
 
     Args:
         history: What was logged.
@@ -59,7 +59,7 @@ def build_curves(history: History, epochs: int, metric: str, steps: int, rows: i
     per_epoch = compute_epoch_steps(history, epochs, steps)
 
     def to_epochs(row: Mapping[str, Any]) -> float:
-        """Convert the step of a row to epochs."""
+        """Convert the training step of a logged row to epochs."""
         return row["step"] / per_epoch
 
     losses = [row for row in history.select_kind("step") if row.get("loss") is not None]
@@ -91,7 +91,7 @@ LOGGED_STEPS = 200
 
 
 def compute_epoch_steps(history: History, epochs: int, steps: int) -> float:
-    """Compute the steps of an epoch from the planned `steps` of the training; if these are 0, from the history."""
+    """Return the training steps of an epoch, from the planned `steps`; if these are 0, from the history."""
     if steps:
         return steps / epochs
     if ends := history.select_kind("epoch"):
@@ -106,7 +106,7 @@ def _get_validation(row: Mapping[str, Any], metric: str) -> Any:
 
 
 def _is_finite(lambdas: Any) -> bool:
-    """Tell whether there are lambdas and all are numbers; one that is not finite is logged as null."""
+    """Tell whether logged λ values exist and are all finite; a value that is not finite is logged as null."""
     return bool(lambdas) and "null" not in json.dumps(lambdas)
 
 
@@ -118,7 +118,7 @@ Line = tuple[float, ...]
 
 
 def build_head_lines(history: History) -> dict[Place, tuple[Line, ...]]:
-    """Return the lambda of each head where heads differ: (layer, component) → a line for each head."""
+    """Return the λ curve of each head where heads differ, as (layer, map) → a curve for each head."""
     rows = [row["lambda_heads"] for row in history.rows if _is_finite(row.get("lambda_heads"))]
     return {
         (layer, component + 1): tuple(zip(*(row[layer][component] for row in rows), strict=True))
@@ -129,7 +129,7 @@ def build_head_lines(history: History) -> dict[Place, tuple[Line, ...]]:
 
 @dataclass(frozen=True)
 class NumberLine:
-    """One learned number over a training run: x in epochs."""
+    """Values of one learned scalar over a training run; x is in epochs."""
 
     x: tuple[float, ...]
     y: tuple[float, ...]
@@ -151,7 +151,7 @@ NUMBERS = {
 
 
 def build_number_lines(history: History, steps_per_epoch: float) -> dict[str, list[NumberLine]]:
-    """Return the course of every learned number in a history; of the gates their mean after each epoch."""
+    """Return the curves of every learned scalar in a training history; of gates the mean after each epoch."""
     found: dict[str, list[NumberLine]] = {}
     rows = [row for row in history.rows if row.get("scalars")]
     for name in rows[0]["scalars"] if rows else ():

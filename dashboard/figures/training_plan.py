@@ -1,4 +1,4 @@
-"""The plan of a training run: its settings by part, its size, its time, its command line."""
+"""Plan of a training run: its settings by part, its size, its time, its command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OFFERED = frozenset(name for name, setting in SETTINGS.items() if setting.group)
 
 
 def list_shown_settings(own: Mapping[str, str], model: ModelConfig | None) -> dict[str, list[str]]:
-    """List the settings that the builder shows, by group: those with an effect and those that a person has set."""
+    """Return the settings shown when building a model, by group: those with an effect, and those a person has set."""
     offered = [name for name in SETTINGS if name in OFFERED]
     wanted = [name for name in offered if model is None or name in own or not explain_idle(name, model)]
     wanted.sort(key=lambda name: not name.startswith("model."))
@@ -29,7 +29,7 @@ def list_shown_settings(own: Mapping[str, str], model: ModelConfig | None) -> di
 
 
 def describe_size(size: Size | None) -> str:
-    """Describe the size of the model and how it was counted."""
+    """Describe the size of a planned model, and how it was counted."""
     if size is None:
         return "Its size is known when its n-grams are counted"
     rest = {"run": ", as an earlier run counted", "data": ", counted in these texts", "bound": " at most"}[size.counted]
@@ -37,12 +37,12 @@ def describe_size(size: Size | None) -> str:
 
 
 def format_millions(parameters: int) -> str:
-    """Write `0.41 M`; below ten thousand the number itself."""
+    """Format a number in millions, such as `0.41 M`; below ten thousand the number itself."""
     return f"{parameters / 1e6:.2f} M" if parameters >= 10_000 else count(parameters)
 
 
 def summarize_changes(config: RunConfig, own: Mapping[str, str], along: Mapping[str, Any]) -> str:
-    """Summarise the changes to the preset: its parts, the number of changes, and the settings that came along."""
+    """Describe a changed preset: its parts, the number of changes, and further settings that these require."""
     parts = f"It has {', '.join(list_features(config.model)) or 'nothing besides a plain encoder'}."
     changed = [name for name in own if name in OFFERED]
     said = f"{len(changed)} {'change' if len(changed) == 1 else 'changes'} to the preset." if changed else ""
@@ -55,7 +55,7 @@ EXAMPLES = "data.examples"
 
 
 def describe_time(found: Estimate | None, config: RunConfig) -> str:
-    """Describe the expected training time and how it was estimated."""
+    """Describe the expected training time of a planned run, and how it was estimated."""
     if not config.model.by_steps:
         return "Solved in one go, without steps: seconds for short texts, minutes for long ones."
     if found is None:
@@ -69,7 +69,7 @@ def describe_time(found: Estimate | None, config: RunConfig) -> str:
 
 
 def describe_recipe(found: AppliedRecipe, given: Mapping[str, Any]) -> str:
-    """Describe the settings of a recipe, those that a person set instead, and those that the model does not take."""
+    """Describe a recipe's settings, those that a person set instead, and those that the model does not use."""
     changes = ", ".join(f"{key} = {value}" for key, value in found.settings.items() if key not in given)
     parts = [f"The recipe sets {changes}." if changes else "The recipe sets nothing here."]
     if own := [key for key in RECIPES[found.name].settings if key in given]:
@@ -79,7 +79,7 @@ def describe_recipe(found: AppliedRecipe, given: Mapping[str, Any]) -> str:
 
 
 def write_command(data: str, model: str, settings: Mapping[str, Any], name: str, recipe: str = "") -> str:
-    """Write the same training as a person types it."""
+    """Return the command line that starts the planned training run."""
     listed = {key: value for key, value in settings.items() if key not in (*NOT_LISTED, EXAMPLES)}
     pairs = [f"--set={key}={value}" for key, value in listed.items()]
     along = [f"--add={NAME}"] if settings.get(EXAMPLES) else []
@@ -89,7 +89,7 @@ def write_command(data: str, model: str, settings: Mapping[str, Any], name: str,
 
 
 def format_setting(config: RunConfig, name: str) -> str:
-    """Write the value of a dotted setting as a person types it."""
+    """Format the value of a dotted setting as a person types it."""
     node: Any = to_dict(config)
     for part in name.split("."):
         node = node[part]

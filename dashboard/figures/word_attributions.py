@@ -1,4 +1,4 @@
-"""The words of a text: the push of each, the attention that it receives, and the words that the model does not know."""
+"""Words of a text: the attribution of each, the attention it receives, and which ones the model does not know."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import LIGHT, Look, Tokens, blend_colors, color_classes
 
 if TYPE_CHECKING:
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 SHOWN, BRIEFLY = 60, 24
 """Words of a long text that are shown, on a projector fewer: those that push most."""
@@ -32,7 +32,7 @@ NAMED = 6
 
 @dataclass(frozen=True, eq=False)
 class WordView:
-    """The words of a text with the push and the attention of each."""
+    """Words of a text with the attribution and the attention of each."""
 
     record: RunRecord
     view: SentenceView
@@ -45,22 +45,22 @@ class WordView:
 
     @property
     def pushes(self) -> NDArray[np.float64]:
-        """Return the push of each word, (words,)."""
+        """Return the attribution of each word, (words,)."""
         return self.pushed.found.pushes
 
     @property
     def target(self) -> str:
-        """Return the class whose log-odds are pushed."""
+        """Return the class whose log-odds the word attributions explain."""
         return self.pushed.found.target
 
     @property
     def unread(self) -> NDArray[np.bool_]:
-        """Tell which words (words,) the tokenizer drops or were cut off."""
+        """Return a mask (words,) of the words that the tokenizer drops or cuts off."""
         return self._without_tokens & self.record.config.model.layered
 
     @property
     def unknown(self) -> NDArray[np.bool_]:
-        """Tell which words (words,) are not in the vocabulary, in whole or in part."""
+        """Return a mask (words,) of the words that are not in the vocabulary, in whole or in part."""
         belongs = self.pushed.belongs
         if not self.view.unknown or not any(self.view.unknown):  # counts have no token for what they do not know
             return self._without_tokens & ~self.unread
@@ -73,7 +73,7 @@ class WordView:
 
 
 def find_positive_class(record: RunRecord) -> str:
-    """Return the positive one of two classes: by its name, else the second."""
+    """Return the positive class of a two-class run: by its name, else the second."""
     colours = color_classes(LIGHT, record.classes, ordered=record.ordered)
     return record.classes[colours.index(LIGHT.plus) if LIGHT.plus in colours else 1]
 
@@ -93,12 +93,12 @@ TOWARDS = Option(
 
 
 def get_target_class(source: Source) -> str:
-    """Return the class whose log-odds are explained: the positive one of two, the chosen one of more."""
+    """Return the class that word attributions explain: the positive one of two, the chosen one of more."""
     return str(source.get_choice(TOWARDS)) if _list_targets(source) else find_positive_class(source.record)
 
 
 def explain_words(source: Source) -> WordView:
-    """Explain the words of a text; NotAvailable: the model knows no word."""
+    """Compute the word attributions of a text; NotAvailable: the model knows no word of it."""
     record, view = source.record, source.view
     about = (record.run, source.text, get_target_class(source))
     pushed = source.reader.pushed(*about, source.edits)
@@ -110,7 +110,7 @@ def explain_words(source: Source) -> WordView:
 
 
 def make_ramps(record: RunRecord, target: str, tokens: Tokens) -> Ramps:
-    """Return steps of colour, page first, towards a class and away from it; none for a class without a side.
+    """Return the colour steps, palest first, of attributions towards a class and away from it.
 
     Blue and orange where they mean positive and negative; elsewhere a class has its own colour, and away is hatched.
     """
@@ -134,7 +134,7 @@ def _make_ramp(tokens: Tokens, colour: str) -> Sequence[str]:
 
 
 def explain_answer(shown: WordView) -> list[tuple[str, str]]:
-    """Explain the answer by its strongest word, with unknown words, as (kind, words): "strong", "unknown" or plain."""
+    """Explain a prediction by its strongest word and the unknown words, as parts (kind, words) of a sentence."""
     found, pushes = shown.pushed.found, shown.pushes
     said, two = shown.view.label, not _is_not_binary(shown.record)
     favour = pushes * (-1 if two and said != shown.target else 1)
@@ -162,7 +162,7 @@ def explain_answer(shown: WordView) -> list[tuple[str, str]]:
 
 
 def compare_attention(pushed: AttributedWords) -> list[str]:
-    """Compare attention with deletion: their top words, and whether they agree; from two words."""
+    """Describe the words with most attention and with the largest effect of deletion, and whether both agree."""
     most, test = pushed.most, pushed.found.tests.get("attention")
     if most is None:
         return []
@@ -173,12 +173,12 @@ def compare_attention(pushed: AttributedWords) -> list[str]:
 
 
 def _is_not_binary(record: RunRecord) -> bool:
-    """Tell whether one class is not simply the opposite of the other."""
+    """Tell whether a run has other than two classes, or several labels per text."""
     return record.task != "single" or len(record.classes) != 2
 
 
 def build_push_table(shown: WordView) -> pd.DataFrame:
-    """Return a row for each word: its place in the text as typed, push, how much it is read, whether it is known."""
+    """Return a row for each word: its place in the text as typed, attribution, attention, whether it is unknown."""
     found = shown.pushed.found
     columns: dict[str, Any] = {name: [getattr(word, name) for word in found.words] for name in ("word", "start", "end")}
     columns |= {"towards": found.target, "push": shown.pushes}
@@ -221,7 +221,7 @@ def _draw_words(shown: WordView, look: Look) -> Component:
 def _list_items(
     shown: WordView, read: NDArray[np.float64] | None, top: float, ramps: Ramps, t: Tokens, most_words: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield the words that push most, and between two such words the number of folded ones."""
+    """Yield the words with the largest attributions, and between such words the number of folded ones."""
     found, pushes, belongs = shown.pushed.found, shown.pushes, shown.pushed.belongs
     kept = set(np.argsort(-np.abs(pushes), kind="stable")[:most_words].tolist())
     most, deepest = int(np.abs(pushes).argmax()) if len(pushes) else -1, np.abs(read).max() if read is not None else 1.0

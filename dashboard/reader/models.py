@@ -17,7 +17,7 @@ from core.evaluation.projection import Projection, ProjectionConfig, fit_pca, pl
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import get_file_version
 from core.interpret.background_thread import BackgroundThread, OnProgress, ignore_progress
-from core.interpret.edits import UNCHANGED, Edits
+from core.interpret.model_edits import UNCHANGED, Edits
 from core.models.capabilities import list_capabilities
 from core.runs import faithfulness_files, projections
 from core.runs.faithfulness_files import BeliefFiles
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from core.interpret.attribution import Methods
     from core.interpret.counterfactual import Search
     from core.interpret.faithfulness_verdict import Belief
+    from core.interpret.forward_stages import ForwardStages
     from core.interpret.lambda_response import LambdaCurves
     from core.interpret.negation_templates import FilledTemplate, TemplatePredictions
-    from core.interpret.sentence_view import SentenceView
-    from core.interpret.stages import ForwardStages
+    from core.interpret.sentence_inspection import SentenceView
     from core.runs.load import LoadedRun
     from core.runs.word_tagging import TaggedText
     from dashboard.figures.decisions import Floats

@@ -28,7 +28,7 @@ from dashboard.figures.roc_pr import PR, ROC
 from dashboard.figures.saved_slices import SAVED
 from dashboard.figures.source import Source
 from dashboard.screens import performance_selection as parts
-from dashboard.screens.performance_data import show_other_data
+from dashboard.screens.performance_external import show_other_data
 from dashboard.widgets.bars import show_stats
 from dashboard.widgets.export import show_export_bar
 from dashboard.widgets.figure import show_caption, show_figure, show_figures, show_others, show_table

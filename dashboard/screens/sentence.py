@@ -36,7 +36,7 @@ from dashboard.widgets.text_fields import fill_text, read_link_edits, show_text_
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 
 QUESTION = "Which word decides, and through which part?"

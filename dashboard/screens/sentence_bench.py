@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.exceptions import NotAvailable
 from core.formatting import count
-from core.interpret.edits import UNCHANGED, Editable, Edits
+from core.interpret.model_edits import UNCHANGED, Editable, Edits
 from core.models.capabilities import list_capabilities
 from core.text.graphemes import clip_text, wrap_bidi
 from dashboard import state
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from streamlit.delta_generator import DeltaGenerator
 
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 
 QUOTED = 80

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.exceptions import NotAvailable
-from core.interpret.edits import Edits
+from core.interpret.model_edits import Edits
 from core.interpret.trace_summary import warn_unknown
 from core.runs.record import RunRecord
 from core.text.graphemes import clip_text, wrap_bidi
@@ -39,7 +39,7 @@ from dashboard.widgets.text_fields import parse_edits
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 
 HELP = "Any other run with weights; it reads the text as it was trained, without the changes made above."

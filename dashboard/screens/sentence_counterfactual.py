@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.interpret.edits import Edits
+from core.interpret.model_edits import Edits
 from dashboard import state
 from dashboard.data import data
 from dashboard.figures import counterfactuals as figures

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.formatting import number
-from core.interpret.edits import Edits
+from core.interpret.model_edits import Edits
 from core.runs.record import RunRecord
 from core.text.graphemes import clip_text, wrap_bidi
 from dashboard import state
@@ -21,7 +21,7 @@ from dashboard.widgets.messages import escape_label
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 NOTE = "Of this visit only: no link and no file has them. A click brings back the sentence, the run and the levers."
 QUOTED = 90  # characters of a sentence that are shown

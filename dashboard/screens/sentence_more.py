@@ -14,7 +14,7 @@ import streamlit as st
 
 from core.exceptions import InputError, NotAvailable
 from core.formatting import count, number
-from core.interpret.edits import Edits
+from core.interpret.model_edits import Edits
 from core.interpret.negation_templates import FILLER, PLACE, TEMPLATES
 from core.interpret.negation_templates import LONGEST as LONGEST_TEMPLATE
 from core.models.capabilities import list_capabilities
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from core.interpret.sentence_view import MixView, SentenceView
+    from core.interpret.sentence_inspection import MixView, SentenceView
 
 
 BREATH = 0.2

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.exceptions import NotAvailable
-from core.interpret.edits import UNCHANGED
+from core.interpret.model_edits import UNCHANGED
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data

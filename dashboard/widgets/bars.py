@@ -17,7 +17,7 @@ from dashboard.figures.theme import Look, choose_text_color, color_classes
 from dashboard.widgets.figure import show_caption
 
 if TYPE_CHECKING:
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 ROOMY = 0.3
 """Share of a bar from which its words fit in, also where the page is narrow; else all of them stand below."""

@@ -9,7 +9,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.exceptions import SentiscopeError
-from core.interpret.edits import Editable, Edits, get_text_editable
+from core.interpret.model_edits import Editable, Edits, get_text_editable
 from core.runs.record import RunRecord
 from core.text.text_pairs import join_pair, split_pair
 from dashboard import state
@@ -17,7 +17,7 @@ from dashboard.data import data
 from dashboard.widgets.messages import show_error, show_finding
 
 if TYPE_CHECKING:
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
 
 LONGEST = 20_000
 """Characters: a text of 2,000 words has about 12,000."""

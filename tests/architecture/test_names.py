@@ -12,21 +12,21 @@ VERBS = set(
     """activate add adjust advance align allow annotate answer append apply arrange ask assemble assign attend
     attribute average balance begin behave believe bind blend bootstrap build cache call cancel carry center change
     check choose classify clean clear clip clone close cluster code collect color colour combine compare compile
-    complete compose compute concatenate configure confirm connect convert copy count cover create cross cut decide
-    decode define delete describe detect divide download draw drop dump edit embed enable encode end escape estimate
-    evaluate examine exclude execute expand explain export extend extract fetch fill filter find fit flatten flip
-    flush fold follow forbid force forget format forward freeze generate get give group grow guard guess handle hash
-    hide hold ignore import index infer initialize insert inspect integrate interpolate invert iterate join judge keep
-    label leave let limit link list listen load locate lock log look make map mark mask match measure merge mirror mix
-    model mount move multiply name normalise normalize number offer open order pack pad pair parse pass patch perform
-    permute pick pin place plan pool pop predict prepare pretrain print project publish put quantize query queue quote
-    raise randomize rank read receive record recover reduce refine refuse relabel relocate remember remove rename
-    render renumber reorder repeat replace report request require rerun resample reserve reset reshape resolve restore
-    resume return rotate round run sample save say scale scan score search seed select send separate serialize serve
-    set shade shift shorten show shuffle silence skip smooth sort spawn split spread stack start step stop store
-    stream strip submit suggest sum summarise summarize swap sweep switch tabulate tag take tell test toggle tokenise
-    trace train transfer transform translate trim truncate try tune turn undo unpack update use visit wait warn watch
-    weigh wrap write yield""".split()
+    complete compose compute concatenate configure confirm connect continue convert copy count cover create cross cut
+    decide decode define delete describe detect divide download draw drop dump edit embed enable encode end escape
+    estimate evaluate examine exclude execute expand explain export extend extract fetch fill filter find finish fit
+    flatten flip flush fold follow forbid force forget format forward freeze generate get give group grow guard guess
+    handle hash hide hold ignore import index infer initialise initialize insert inspect integrate interpolate invert
+    iterate join judge keep label lay leave let limit link list listen load locate lock log look make map mark mask
+    match measure merge mirror mix model mount move multiply name normalise normalize number offer open order pack pad
+    pair parse pass patch perform permute pick pin place plan pool pop predict prepare pretrain print project publish
+    put quantize query queue quote raise randomize rank read receive record recover reduce refine refuse relabel
+    relocate remember remove rename render renumber reorder repeat replace report request require rerun resample
+    reserve reset reshape resolve restore resume return rotate round run sample save say scale scan score search seed
+    select send separate serialise serialize serve set shade shift shorten show shuffle silence skip smooth sort spawn
+    split spread stack start step stop store stream strip submit suggest sum summarise summarize swap sweep switch
+    tabulate tag take tell test toggle tokenise trace train transfer transform translate trim truncate try tune turn
+    undo unpack update use validate visit wait warn watch weigh wrap write yield""".split()
 )
 OTHER = {"is", "has", "to", "from", "as", "on", "can", "main"}
 """First words of questions, conversions and handlers."""

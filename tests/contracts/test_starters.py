@@ -9,7 +9,7 @@ import pytest
 
 from core.data.sources.builtin import generate_corpus
 from core.interpret.faithfulness_verdict import judge_method
-from core.interpret.sentence_view import CLASS_TOKEN, inspect_text
+from core.interpret.sentence_inspection import CLASS_TOKEN, inspect_text
 from core.models.presets import PAPERS, PRESETS
 from core.runs.faithfulness_files import BeliefFiles
 from core.runs.load import load_run

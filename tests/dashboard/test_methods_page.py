@@ -8,7 +8,7 @@ from pages import words as markup
 
 from core import api
 from core.formatting import signed
-from core.interpret.edits import UNCHANGED
+from core.interpret.model_edits import UNCHANGED
 from core.models.trace import Intervention
 from core.runs.faithfulness_files import BeliefFiles
 from core.runs.load import load_run

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from core.interpret.edits import UNCHANGED, Edits
+from core.interpret.model_edits import UNCHANGED, Edits
 from core.runs.store import RunStore
 from core.training.history import HistoryWriter
 from dashboard.data import StreamlitMemo, data

@@ -13,7 +13,7 @@ from pages import words as markup
 from core import api
 from core.error_analysis.predictions_table import read_table
 from core.formatting import signed
-from core.interpret.sentence_view import inspect_text
+from core.interpret.sentence_inspection import inspect_text
 from core.models.trace import Intervention
 from core.runs.load import load_run
 from core.runs.store import RunStore

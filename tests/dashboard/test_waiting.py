@@ -5,7 +5,7 @@ from pages import drawn, press, sentence
 from pages import words as markup
 from waiting import until
 
-from core.interpret.edits import UNCHANGED
+from core.interpret.model_edits import UNCHANGED
 from dashboard.data import data
 
 TEXT = "slow and dull, but a good film"

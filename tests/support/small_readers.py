@@ -7,7 +7,7 @@ from small_models import small
 
 from core.evaluation.prediction import predict_texts
 from core.interpret.explain_context import UNCHANGED, ExplainContext
-from core.interpret.sentence_view import inspect_text
+from core.interpret.sentence_inspection import inspect_text
 from core.models.builder import build_model
 from core.models.presets import PRESETS
 from core.text.config import TextConfig

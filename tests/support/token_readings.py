@@ -7,7 +7,7 @@ import torch
 from several_lexicons import ask_two
 from small_models import make, small
 
-from core.interpret.sentence_view import inspect_text
+from core.interpret.sentence_inspection import inspect_text
 from core.models.presets import PRESETS
 from core.text.config import TextConfig
 from core.text.tokenizer_factory import fit_tokenizer

@@ -12,7 +12,7 @@ from core.exceptions import InputError
 from core.interpret.ablation import MOST_TOKENS, silence_parts
 from core.interpret.attribution_math import compute_log_odds
 from core.interpret.forward_pass import compute_stages
-from core.interpret.sentence_view import CLASS_TOKEN
+from core.interpret.sentence_inspection import CLASS_TOKEN
 from core.models.baselines import BagOfNgrams
 from core.models.trace import Batch, Intervention
 from core.text.token_table import to_batch

@@ -11,7 +11,7 @@ from core.exceptions import InputError
 from core.interpret.ablation import silence_parts
 from core.interpret.attribution import METHODS, explain_text
 from core.interpret.attribution_math import compute_log_odds
-from core.interpret.sentence_view import inspect_text
+from core.interpret.sentence_inspection import inspect_text
 from core.interpret.trace_summary import average_attention
 from core.models.baselines import BagOfNgrams
 from core.models.trace import Batch, Intervention

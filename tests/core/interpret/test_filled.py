@@ -8,7 +8,7 @@ import pytest
 import torch
 from small_models import LONGEST, make, small
 
-from core.interpret.sentence_view import PADDING, inspect_text, to_json_data
+from core.interpret.sentence_inspection import PADDING, inspect_text, to_json_data
 from core.models.presets import PRESETS
 from core.text.config import TextConfig
 from core.text.tokenizer_factory import fit_tokenizer

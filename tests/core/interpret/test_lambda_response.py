@@ -12,7 +12,7 @@ from small_readers import lent
 
 from core.exceptions import InputError
 from core.interpret.lambda_response import VARIES, compute_lambda_curves
-from core.interpret.sentence_view import inspect_text
+from core.interpret.sentence_inspection import inspect_text
 from core.models.builder import build_model
 from core.models.presets import PRESETS
 from core.models.trace import Intervention

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from core.interpret.ablation import AblationEffects, PartEffect
-from core.interpret.edits import Editable, Edits
 from core.interpret.lambda_response import LambdaCurve, LambdaCurves
+from core.interpret.model_edits import Editable, Edits
 from core.interpret.trace_summary import LearnedLambdas
 from dashboard.figures.ablation_levers import LEVERS, Levers, _draw_levers, build_part_table
 from dashboard.figures.theme import LIGHT, Look

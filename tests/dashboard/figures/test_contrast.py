@@ -8,7 +8,7 @@ import pytest
 from core import api
 from core.exceptions import InputError, NotAvailable
 from core.formatting import signed
-from core.interpret.edits import Edits
+from core.interpret.model_edits import Edits
 from core.runs.store import RunStore
 from dashboard.figures.contrast import align_readings, align_words, build_contrast_table, describe_difference
 from dashboard.figures.source import Source

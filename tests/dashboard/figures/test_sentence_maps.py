@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.interpret.edits import Edits
-from core.interpret.sentence_view import CLASS_TOKEN as CORE_CLASS_TOKEN
-from core.interpret.sentence_view import LayerView, SentenceView, name_padding
+from core.interpret.model_edits import Edits
+from core.interpret.sentence_inspection import CLASS_TOKEN as CORE_CLASS_TOKEN
+from core.interpret.sentence_inspection import LayerView, SentenceView, name_padding
 from dashboard.figures import sentence_maps
 from dashboard.figures.attention import scale_row
 from dashboard.figures.attention_heads import HEAD_VIEW, Lines, build_layer_maps

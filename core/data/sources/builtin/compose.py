@@ -8,7 +8,6 @@ from functools import cache
 from random import Random
 from typing import Literal, TypeVar
 
-from core.data.sources.builtin.frames import SLOT, Frame, read_clauses
 from core.data.sources.builtin.lexicon import (
     Noun,
     PolarWord,
@@ -18,6 +17,7 @@ from core.data.sources.builtin.lexicon import (
     read_nouns,
     read_words,
 )
+from core.data.sources.builtin.sentence_templates import SLOT, Frame, read_clauses
 
 Mode = Literal["train", "seen", "unseen"]
 """Which words: pairs of word and phenomenon open to training; all but the starred words; starred words only."""

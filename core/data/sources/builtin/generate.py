@@ -15,9 +15,9 @@ import pandas as pd
 
 from core.data.dataset import TEST, TRAIN, VALIDATION
 from core.data.sources.builtin.compose import ComposedSentence, Mode, NoFit, compose_sentence
-from core.data.sources.builtin.frames import FACT, LUKEWARM, MIXED, Frame, read_frames
 from core.data.sources.builtin.handwritten import CHALLENGE, EVERYDAY, convert_scores, get_class_names, load_split
 from core.data.sources.builtin.lexicon import is_held_out
+from core.data.sources.builtin.sentence_templates import FACT, LUKEWARM, MIXED, Frame, read_frames
 
 SEED = "built-in corpus 2"
 ROWS = {TRAIN: 16_000, VALIDATION: 1_600, TEST: 3_200}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.exceptions import InputError
-from core.interpret.edits import LONGEST, NOTHING, UNCHANGED, Editable, Edits, get_editable
+from core.interpret.model_edits import LONGEST, NOTHING, UNCHANGED, Editable, Edits, get_editable
 from core.interpret.trace_summary import LearnedLambdas, get_learned_lambdas
 from core.models.config import AttentionConfig, ModelConfig
 from core.models.presets import PRESETS

@@ -11,7 +11,13 @@ import torch
 from small_models import make, small
 from token_readings import read
 
-from core.interpret.sentence_view import CLASS_TOKEN, SentenceView, compute_cancellation, inspect_text, to_json_data
+from core.interpret.sentence_inspection import (
+    CLASS_TOKEN,
+    SentenceView,
+    compute_cancellation,
+    inspect_text,
+    to_json_data,
+)
 from core.interpret.trace_summary import is_mostly_unknown, warn_unknown
 from core.models.baselines import BagOfNgrams
 from core.models.presets import PRESETS

@@ -35,7 +35,7 @@ from core.models.capabilities import list_capabilities
 from core.models.config import ModelConfig
 
 if TYPE_CHECKING:
-    from core.interpret.sentence_view import SentenceView
+    from core.interpret.sentence_inspection import SentenceView
     from core.models.trace import Intervention
 
 
