@@ -123,7 +123,7 @@ def _mark_value(
 
 
 def build_slice_table(shown: SavedSlices) -> pd.DataFrame:
-    """Return all numbers of the saved slices, a row for each slice."""
+    """Return a table with a row for each saved slice: its size, error rate, metrics and interval bounds."""
     rows = []
     for each in shown.slices:
         row = {name: each[name] for name in ("name", "select", "n", "wrong", "rate", "others", "difference")}

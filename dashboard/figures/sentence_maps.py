@@ -127,7 +127,7 @@ def describe_difference(before: SentenceView, now: SentenceView, what: str = "an
 
 
 def build_prediction_table(columns: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
-    """Return a row for each class and a column of probabilities for each model."""
+    """Return a table of class probabilities: a row for each class, a column for each model."""
     named = {name: pd.Series(probabilities, dtype=float) for name, probabilities in columns.items()}
     return pd.DataFrame(named).rename_axis("class").reset_index()
 

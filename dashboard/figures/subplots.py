@@ -18,7 +18,7 @@ from dashboard.figures.theme import Look, build_template
 
 
 class Panels:
-    """Grid of chart panels, each with its title at its left end."""
+    """Grid of chart panels, each with its title at its top left corner."""
 
     def __init__(self, look: Look, titles: Sequence[Sequence[str]], *, height: int, **grid: Any) -> None:
         self.rows, self.columns = len(titles), len(titles[0])
@@ -122,7 +122,7 @@ FEW = 4  # with fewer rows cells are large, and the names of rows stand upright
 
 
 def find_cell(first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> tuple[int, int] | None:
-    """Return the matrix cell that holds exactly the given rows (k,); None: of several cells, or not all of one.
+    """Return the matrix cell (row, column) that holds exactly the given sentences (k,); None: there is no such cell.
 
     `first` and `second` are (n,): the row and the column of the matrix of each sentence; below 0: in none.
     """

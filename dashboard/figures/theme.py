@@ -38,7 +38,7 @@ class Tokens:
 
     @property
     def ink_scale(self) -> tuple[str, ...]:
-        """Return the colour scale for attention, from page to ink, with the same steps as the other two scales."""
+        """Return six colours for attention weights, from page to ink, as many as in the scales for attributions."""
         return tuple(blend_colors(self.paper, self.ink, step / 5) for step in range(6))
 
 
@@ -114,7 +114,7 @@ LEGIBLE = 4.5  # contrast of text that WCAG 2 asks for (AA)
 
 
 def choose_text_color(tokens: Tokens, background: str) -> str:
-    """Return a readable text colour: ink or paper by contrast, black or white on a grey that is too near both."""
+    """Return a readable text colour for a background: ink or page colour; black or white if both lack contrast."""
 
     def measure_contrast(colour: str) -> float:
         """Return the contrast of a text colour with the background."""

@@ -129,7 +129,7 @@ def read_decision(source: Source) -> Decision:
 
 
 def decide_report(source: Source, report: SplitPredictions) -> Decision:
-    """Compute the predictions of a report with other probabilities at the chosen decision threshold."""
+    """Compute predictions at the chosen decision threshold from given class probabilities of a split."""
     threshold = float(source.get_choice(get_slider(source)))
     rule: Any = source.get_choice(RULE) if list_rules(source) else ANSWER
     if source.record.task == "multi":

@@ -62,12 +62,12 @@ def read_pos_tags(view: SentenceView) -> list[str]:
 
 
 def build_gate_rows(view: SentenceView) -> list[TokenRow]:
-    """Return the gate of each token in each layer, a row for each layer."""
+    """Return the attention gate of each token in each layer, a row for each layer."""
     return [TokenRow(f"layer {i}", layer.gates) for i, layer in enumerate(view.layers, 1) if layer.gates is not None]
 
 
 def build_lambda_rows(view: SentenceView, minus: bool) -> list[TokenRow]:
-    """Return each token's coefficients of the attention maps, mean over heads, a row for each layer and map."""
+    """Return each token's coefficients of the further attention maps, mean over heads, a row per layer and map."""
     return [
         TokenRow(f"layer {place}, {name}", values)
         for place, layer in enumerate(view.layers, start=1)
@@ -183,7 +183,7 @@ def compute_lexicon_effect(view: SentenceView, layer: int, heads: slice) -> MapR
 
 
 def _compute_neutral(term: Floats, polarity: Floats) -> float:
-    """Compute a lexicon term (L, L), a weighted sum of products of polarities (L, 3K), for a neutral token.
+    """Compute the value of a lexicon term (L, L), given polarities (L, 3K), for a pair with a neutral token.
 
     The three of a lexicon sum to 1, so that their product with thirds is a third whatever the other token is.
     """

@@ -89,7 +89,7 @@ def write_command(data: str, model: str, settings: Mapping[str, Any], name: str,
 
 
 def format_setting(config: RunConfig, name: str) -> str:
-    """Format the value of a dotted setting as a person types it."""
+    """Format the value of a setting, whose name has dots, as typed on the command line."""
     node: Any = to_dict(config)
     for part in name.split("."):
         node = node[part]

@@ -22,7 +22,7 @@ MOST_ROWS, MOST_BYTES = 25_000, 5_000_000
 
 @dataclass(frozen=True)
 class KeptRows:
-    """The rows of a prediction table that a report contains, at most a limited number."""
+    """The rows of a prediction table that fit into a report."""
 
     places: np.ndarray  # (m,) of the table, rising
     of: int  # rows of the table
@@ -65,13 +65,13 @@ def make_number_column(label: str, values: Any, places: int = 3) -> dict[str, An
 
 
 def make_choice_column(label: str, values: Iterable[Any], order: Sequence[str] = (), **more: Any) -> dict[str, Any]:
-    """Return a column with one of a few words in each row, stored as indices into `options`."""
+    """Return a table column with one category in each row, stored as indices into its list of `options`."""
     column = make_set_column(label, [[str(each)] for each in values], order)
     return column | {"kind": "choice", "values": [place for (place,) in column["values"]], **more}
 
 
 def make_set_column(label: str, values: Sequence[Sequence[str]], order: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a column with any number of a few words in each row, stored as indices into `options`."""
+    """Return a table column with any number of categories in each row, as indices into its list of `options`."""
     there = {name for each in values for name in each}
     options = list(dict.fromkeys((*(name for name in order if name in there), *sorted(there))))
     place = {name: at for at, name in enumerate(options)}
