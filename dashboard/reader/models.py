@@ -90,7 +90,7 @@ class ModelReader(RunReader):
 
     @cache_result(24, RunReader.make_model_key)
     def predict_passages(self, run: str, text: str, words: int) -> PassagePredictions:
-        """Predict a long text passage by passage, with `words` words per passage."""
+        """Predict a long text as the mean over its passages of at most `words` words, and each passage."""
         return self.load_model(run).predict_by_passage([text], words)
 
     @cache_result(24, RunReader.make_model_key)
@@ -143,7 +143,7 @@ class ModelReader(RunReader):
     def patches(
         self, run: str, text: str, donor: str, target: str, edits: Edits, tell: OnProgress = ignore_progress
     ) -> Patches:
-        """Return the effect of patching each activation of an equally long donor text into a text, in turn."""
+        """Return the effect of replacing each activation of a text by that of a donor text of equal length."""
         loaded = self.load_model(run).copy_with_progress(tell)
         return loaded.patch(text, donor, target, edits.to_intervention(), unmixed=edits.unmixed)
 

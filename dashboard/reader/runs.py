@@ -86,11 +86,11 @@ class RunReader:
         return explain_lacking_texts(self.store().get_path(record.run), record)
 
     def make_key(self, run: str, split: str, *names: str) -> Key:
-        """Return a cache key from the versions of some files of a run, or of one of its splits."""
+        """Return the cache key of some files of a run or of one of its splits: folder, split and file versions."""
         return make_folder_key(self.store().get_path(run), split, *names)
 
     def make_split_key(self, record: RunRecord, split: str, *names: str) -> Key:
-        """Return a cache key from the versions of a split's predictions and of further files."""
+        """Return the cache key of a split's predictions and of further files: folder, split and file versions."""
         return *self.make_key(record.run, split, PREDICTIONS, *names), record.classes
 
     def make_model_key(self, run: str, *asked: object) -> Key:
@@ -250,7 +250,7 @@ class RunReader:
 
 
 def make_folder_key(folder: Path, split: str, *names: str) -> Key:
-    """Return a cache key from a run folder and the versions of some files of the run or of one of its splits."""
+    """Return the cache key of some files in a run folder or in one of its splits: folder, split, file versions."""
     if not split:
         return str(folder), *(get_file_version(folder / name) for name in names)
     inside = f"{EVALUATION}/{split}"

@@ -167,7 +167,7 @@ EXAMPLES = 3  # coded sentences that stand with a code
 
 @dataclass(frozen=True)
 class Session:
-    """A coding session: the sentences that annotators coded together, with their annotations."""
+    """A coding session of a run: sentences, with the codes and notes that annotators gave them."""
 
     coded: Annotations
     keys: tuple[str, ...]
