@@ -140,7 +140,7 @@ class ErrorReader(ModelReader):
 
     @cache_result(16, _make_rows_key)
     def find_common_training(self, shown: RowSelection) -> SharedNeighbors:
-        """Return the training sentences nearest to selected rows, by vectors of the model; NotAvailable: no vectors."""
+        """Return the training sentences nearest to selected rows, by model vectors; NotAvailable: no texts or model."""
         table = shown.table
         space = self.read_space(
             table.record, self.get_map_files(table.record.run, table.split, ProjectionConfig("pca"))

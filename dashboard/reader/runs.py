@@ -90,7 +90,7 @@ class RunReader:
         return make_folder_key(self.store().get_path(run), split, *names)
 
     def make_split_key(self, record: RunRecord, split: str, *names: str) -> Key:
-        """Return the cache key of a split's predictions and of further files: folder, split and file versions."""
+        """Return the cache key of a split's predictions and further files: folder, split, file versions, classes."""
         return *self.make_key(record.run, split, PREDICTIONS, *names), record.classes
 
     def make_model_key(self, run: str, *asked: object) -> Key:
