@@ -239,7 +239,7 @@ def restore_text(key: str, first: str) -> None:
 
 
 def read_link(key: str) -> str:
-    """Return a URL parameter as it is, without checking whether its value exists; empty if it is missing."""
+    """Return a URL parameter unchecked, even if its value names nothing that exists; empty if it is missing."""
     return str(st.query_params.get(key, ""))
 
 
@@ -422,7 +422,7 @@ def get_clicked_bar(key: str, most: int) -> tuple[int, int] | None:
 
 @contextmanager
 def store_refusal(key: str) -> Iterator[None]:
-    """Store the error message of a refused action in the session, for the page to show (in a widget callback)."""
+    """Store the error message of a refused action in the session, for the page to show (context manager)."""
     try:
         yield
     except SentiscopeError as error:

@@ -490,7 +490,7 @@ def _undo_last(shown: RowSelection, number: int) -> None:
 
 
 def describe_undone(shown: RowSelection, said: str) -> str:
-    """Describe a change of annotation codes, with the beginning of the sentence in place of its key."""
+    """Describe a change of annotation codes, quoting the beginning of the sentence instead of its key."""
     what, row, key = said.rpartition("row ")
     if not row or key not in shown.known.keys:
         return said

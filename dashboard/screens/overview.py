@@ -81,7 +81,7 @@ def _list_facts(records: Sequence[RunRecord], shown: Sequence[Board]) -> list[tu
 
 
 def _test_ties(shown: Sequence[Board]) -> None:
-    """Test which models are tied, then rerun the page; called last because it takes seconds with many models."""
+    """Test which leaderboard models are statistically tied, then rerun the page; called last since it is slow."""
     untested = [board for board in shown if data.get_ties(board).groups is None]
     for board in untested:
         data.test_ties(board)

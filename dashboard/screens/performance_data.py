@@ -111,7 +111,7 @@ def _can_compare(other: RunRecord, record: RunRecord) -> bool:
 
 
 def _pick_classes(record: RunRecord, offered: DatasetLabels) -> dict[str, str | None]:
-    """Show a table that matches labels of other data to a run's classes; return label → class, or None if open."""
+    """Show a table to match another data set's labels to a run's classes; return label → class (None if undecided)."""
     import pandas as pd
 
     names = [LEFT_OUT if name == "" else name for name in offered.meant.values()]

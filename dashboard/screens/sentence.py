@@ -43,7 +43,7 @@ QUESTION = "Which word decides, and through which part?"
 
 
 def show_page() -> None:
-    """Draw the Sentence page: a typed text as one run reads it."""
+    """Draw the Sentence page: prediction, attention maps and model edits for a typed text and one run."""
     record = require_run("Sentence", QUESTION, purpose="A sentence is read and answered here")
     if record is None:
         return

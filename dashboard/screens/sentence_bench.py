@@ -139,7 +139,7 @@ def compute_bench(source: Source, *, deep: bool) -> bool:
 
 
 def compute_words(source: Source, place: str) -> bool:
-    """Return whether the word attributions of a second reading are computed; until then show the progress."""
+    """Return whether the word attributions of a compared run or text are computed; until then show the progress."""
     return bool(wait_for(data.request_all(*_list_requests(source, "pushed")), f"words-{place}", STOPPED).whole)
 
 

@@ -1,4 +1,4 @@
-"""Comparison of a text's reading with a second or a pinned one: predictions, words and combined attention maps."""
+"""Comparison of a model's reading of a text with another run's or a pinned one: predictions, words and maps."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def list_other_runs(record: RunRecord) -> dict[str, RunRecord]:
 
 @dataclass
 class ReadingComparison:
-    """The views and tables of a comparison between two readings of a text."""
+    """The prediction views and tables that come from comparing a run's reading of a text with another reading."""
 
     views: dict[str, SentenceView] = field(default_factory=dict)
     """By what it is called in the table of answers."""
@@ -60,7 +60,7 @@ class ReadingComparison:
 
 
 def show_second_run(source: Source, others: Mapping[str, RunRecord]) -> ReadingComparison:
-    """Show a menu of runs and, once one is chosen, its reading next to the current one; return the comparison."""
+    """Show a menu of runs and compare the chosen run's reading of the text with the current one's; return views."""
     asked = state.read_link(state.BESIDE)
     show_heading("Two runs side by side", "beside", note="the same text, another model")
     if asked and asked not in others:
@@ -91,7 +91,7 @@ def get_shared_target(source: Source, record: RunRecord) -> dict[str, str]:
 
 
 def show_readings(first: Source, second: Source, place: str, called: str) -> ReadingComparison:
-    """Show two readings side by side: predictions, words, and attention maps on one scale; return the comparison."""
+    """Show predictions, words and attention maps of two runs or texts side by side; return the views and tables."""
     found = ReadingComparison({called: read_sentence(second)})
     if first.text == second.text and first.record.run != second.record.run:
         title, said = compare_views(*map(read_sentence, (first, second)))
@@ -150,7 +150,7 @@ QUOTED = 90
 
 
 def get_pinned() -> tuple[str, str, str] | None:
-    """Return the run, text and model edits that are pinned in the URL; None if nothing is pinned."""
+    """Return the run, text and model edits that the URL pins for comparison; None if nothing is pinned."""
     run, text, edit = map(state.get_param, KEYS)
     return (run, text, edit) if run else None
 
@@ -180,7 +180,7 @@ def _make_source(source: Source, others: Mapping[str, RunRecord]) -> Source | No
 
 
 def show_pinned(source: Source, others: Mapping[str, RunRecord]) -> Source | None:
-    """Show the pinned text and how its prediction differs from the current one; return the pinned reading."""
+    """Show the text pinned for comparison and how its prediction differs; return its run and text as a source."""
     pin = _make_source(source, others)
     if pin is None:
         return None
@@ -199,7 +199,7 @@ def _is_same(source: Source, pin: Source) -> bool:
 
 
 def compare_pinned(source: Source, pin: Source | None) -> ReadingComparison:
-    """Show the comparison of the current reading with the pinned one; return its views and tables."""
+    """Compare the current text and run with the pinned ones, in a section of the page; return the views and tables."""
     asked = get_pinned()
     if asked is None:
         return ReadingComparison()

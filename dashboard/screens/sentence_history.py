@@ -34,7 +34,7 @@ MOST = 40
 
 @dataclass(frozen=True)
 class TriedSentence:
-    """A sentence that the user has tried, with its run, model edits and prediction (not compared for equality)."""
+    """A sentence tried on the Sentence page, with run, model edits and prediction; equality ignores the prediction."""
 
     run: str
     text: str

@@ -63,7 +63,7 @@ def _show_live(run: str) -> None:
 
 
 def _show_others(waiting: bool) -> None:
-    """Show the queue of training and waiting runs; rerun the page when the last of them ends."""
+    """Show the queue of training and waiting runs; rerun the page when the last run ends."""
     records = data.list_runs()
     if state.get_value(state.REQUESTED, "") or (waiting and not any(one.status in LIVE for one in records)):
         st.rerun()
@@ -124,7 +124,7 @@ def _resume_run(run: str) -> None:
 
 
 def show_queue(records: Sequence[RunRecord], beside: str = "") -> None:
-    """Show the queue of training and waiting runs, without the run `beside` that the page shows already."""
+    """Show the queue of training and waiting runs, without the run that the page shows already."""
     live = [record for record in records if record.status in LIVE]
     others = sorted((one for one in live if one.run != beside), key=lambda one: (one.status != "running", one.created))
     if not others:

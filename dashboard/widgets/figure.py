@@ -157,7 +157,7 @@ def wrap_script(script: str) -> str:
 
 
 def _make_exchange(key: str, data: Mapping[str, Any]) -> dict[str, int]:
-    """Return sync numbers for a component's data: the last confirmed user change and the turn of this drawing.
+    """Return sync numbers for a component's data: the last confirmed user change and a rising drawing number.
 
     The turn is a time in microseconds, so that a later session has later turns.
     """

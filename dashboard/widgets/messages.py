@@ -64,7 +64,7 @@ def show_error(error: SentiscopeError) -> None:
 
 
 def show_finding(title: str, text: str) -> None:
-    """Show a highlighted message that changes how a figure is read."""
+    """Show a highlighted finding that changes how readers should interpret a figure."""
     _show_message(title, text, "var(--accent)")
 
 
@@ -86,7 +86,7 @@ def show_summary(sentence: str, more: str = "") -> None:
 
 
 def show_selection(what: str, why: str) -> None:
-    """Show in one line what is selected and why."""
+    """Show one line with the selected sentences in words and the reason for the selection."""
     st.html(f'<div class="s-sel"><b>{escape(what)}</b> <span>{escape(why)}</span></div>', width="stretch")
 
 

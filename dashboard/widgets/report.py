@@ -35,7 +35,7 @@ class ReportRequest:
 
     @property
     def name(self) -> str:
-        """Return the file name of the requested report, without its ending."""
+        """Return the part of a report's file name that names its runs, split and coding session."""
         return "-".join(filter(None, ("-".join(self.runs)[:120], self.split, self.codes[:40])))
 
 

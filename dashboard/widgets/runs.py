@@ -112,7 +112,7 @@ def describe_end(record: RunRecord) -> str:
 
 
 def describe_attention(record: RunRecord) -> tuple[str, str]:
-    """Return a model's numbers of layers and attention heads as a (strong, plain) fact for a page header."""
+    """Return a model's numbers of layers and attention heads as (bold, plain) texts for a page header."""
     model = record.config.model
     if "maps" not in list_capabilities(model):
         return "no attention", ""
@@ -120,7 +120,7 @@ def describe_attention(record: RunRecord) -> tuple[str, str]:
 
 
 def list_facts(record: RunRecord, *more: tuple[str, str]) -> list[tuple[str, str]]:
-    """Return (strong, plain) facts about a run for a page header: name, model, data and seed, then `more`."""
+    """Return (bold, plain) texts about a run for a page header: name, model, data and seed, then `more`."""
     return [
         (record.run, ""),
         (record.described, f"on {get_data_name(record.config.data.name)}, seed {record.config.training.seed}"),

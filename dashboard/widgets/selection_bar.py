@@ -1,4 +1,4 @@
-"""The bar at the top of each page that shows the selected sentences, and the table of these sentences."""
+"""A bar on every page that shows the selected sentences, and a table of these sentences."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def show_selected(record: RunRecord, now: SelectedTexts, clicked: Sequence[str])
 
 
 def mark_cell(key: str, cell: tuple[int, int] | None, size: int) -> None:
-    """Frame the selected cell of a matrix figure with `size` rows, by CSS, so that a reload keeps the frame.
+    """Draw a frame around the selected cell of a matrix figure with `size` rows, by CSS, so that a reload keeps it.
 
     A chart that is drawn otherwise would forget its clicks, so the page frames the cell and not the chart.
     """
