@@ -398,12 +398,12 @@ Step = tuple[int, Callable[[], None]]
 
 
 def get_last_report() -> int:
-    """Return the number of the last annotation report from the browser that was stored."""
+    """Return the number of the last annotation message from the browser that was stored."""
     return int(state.get_value(state.HANDLED, 0))
 
 
 def get_last_undo() -> int:
-    """Return the number of the browser report whose undo last moved the reader to another sentence; 0 if none did."""
+    """Return the number of the browser message whose undo last moved the reader to another sentence; 0: none did."""
     return int(state.get_value(state.UNDONE, 0))
 
 
@@ -423,7 +423,7 @@ def move_annotations(codes: Codes, everything: Annotations) -> bool:
 
 
 def store_reports(key: str, shown: RowSelection) -> None:
-    """Store annotation codes, notes and undo steps that the browser reports, in the order of their numbers.
+    """Store annotation codes, notes and undo steps from a browser message, in the order of their numbers.
 
     A report has all that the page has not confirmed yet, so one that is lost on the way loses nothing; what was
     confirmed is not done twice. What cannot be stored stops all that came after it, and the reader reports again.
@@ -461,7 +461,7 @@ def _iterate_reports(told: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _iterate_changes(shown: RowSelection, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[Step]:
-    """Yield each code added or removed and each note in a browser message, as report number and storing function."""
+    """Yield each code added or removed and each note in a browser message, as change number and storing function."""
     codes, run, known = data.open_codebook(shown.table.record), shown.table.record.run, set(shown.known.keys)
     for key, each in rows.items():
         if key not in known:
@@ -480,7 +480,7 @@ def _iterate_changes(shown: RowSelection, rows: Mapping[str, Mapping[str, Any]])
 
 
 def _undo_last(shown: RowSelection, number: int) -> None:
-    """Undo the author's last annotation change and make its sentence current; `number` is of the browser's report."""
+    """Undo the author's last annotation change and make its sentence current; `number` is that of the undo request."""
     found = data.open_codebook(shown.table.record).undo_last(state.get_author())
     state.set_value(state.SAID_OF_CODES, f"Taken back: {describe_undone(shown, found['said'])}")
     known = set(shown.known.keys)

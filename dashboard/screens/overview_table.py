@@ -62,7 +62,7 @@ def _show_head(board: Board, metrics: Mapping[str, str], *, alone: bool) -> Delt
 
 
 def _show_rows(board: Board, groups: Sequence[Sequence[str]]) -> tuple[list[str], str]:
-    """Show the rows of a leaderboard; return the run names of the ticked rows and the row picked by a click."""
+    """Show the rows of a leaderboard; return the ids of the ticked models and the id of the row picked by a click."""
     name = f"{state.get_widget_key(state.ROWS)}-{board.name}"
     begun = state.get_initial(state.get_figure_key(name), state.TICKED + board.name, ())
     told: dict[str, Any] = dict.fromkeys(("on_picked_change", "on_ticked_change", "on_unfolded_change"), lambda: None)
@@ -121,7 +121,7 @@ def show_imported() -> None:
 
 
 def offer_import() -> None:
-    """Show an upload field, and for local users a path field, to import a run from a zip file."""
+    """Show an upload field for a run's zip file, and for local users a path field, to import the run."""
     from dashboard import access  # pandas: the page shows its head before that
 
     with st.expander("Bring a run in", key="bring-in"):
@@ -155,7 +155,7 @@ def _import_run(read: Callable[[], str]) -> None:
 
 
 def offer_export(run: str, status: str) -> None:
-    """Show a button that downloads a finished run as a zip file, which is packed on click."""
+    """Show a button that downloads a run as a zip file once its training has ended; packed on click."""
     if status in ("done", "failed", "cancelled"):
         st.download_button(
             "Export · zip",

@@ -263,7 +263,7 @@ def show_threshold_bar(source: Source) -> None:
 
 
 def pick_threshold(source: Source, of: str = "") -> float:
-    """Show the slider of the decision threshold, and for one class the cost of a missed positive.
+    """Show the slider of the decision threshold and, for one class, the cost of a miss; return the initial threshold.
 
     Args:
         source: Knows both from then on.

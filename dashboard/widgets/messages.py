@@ -26,7 +26,7 @@ def as_sentence(reason: object) -> str:
 
 
 def show_header(title: str, question: str, facts: Sequence[tuple[str, str]] = (), *, low: bool = False) -> None:
-    """Show a page's title and question on the left and its (strong, plain) facts on the right; `low` uses one line."""
+    """Show a page's title and question on the left and its (bold, plain) facts on the right; `low` uses one line."""
     between = " · " if low else "<br>"
     right = between.join(f"<b>{escape(strong)}</b> {escape(plain)}" for strong, plain in facts)
     st.html(
