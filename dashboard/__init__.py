@@ -1,1 +1,1 @@
-"""The dashboard: pages over the core, one question each. Start it with `sentiscope dashboard`."""
+"""The Streamlit dashboard: one page per question about a model. Start it with `sentiscope dashboard`."""

@@ -1,4 +1,4 @@
-"""Available data sets, and rules for the files and folders that a visitor of a page may open."""
+"""Data sets offered by the dashboard, and the files and folders that a visitor of the dashboard may open."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ KINDS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "xlsx", "parquet", "con
 
 
 def get_library_folder() -> Path:
-    """Return the folder of uploaded files, their settings and data cards; it lies next to the runs."""
+    """Return the folder of uploaded files, their settings and data cards, next to the folder of runs."""
     return RunStore().folder / ".data"
 
 
 def list_datasets() -> list[DatasetOption]:
-    """List every data set that can be chosen, starting with those that can be opened here."""
+    """List all data sets offered in the data menus, starting with those that this machine can open."""
     return datasets.list_options(get_library_folder(), _has_hub())
 
 
 def build_named_table() -> pd.DataFrame:
-    """Return a table of every named data set with its state on this machine."""
+    """Return a table of the built-in named data sets and whether each can be opened on this machine."""
     return datasets.build_catalog_table(_has_hub())
 
 
@@ -54,7 +54,7 @@ def _has_hub() -> bool:
 
 
 def is_local() -> bool:
-    """Return whether only the person at this machine can see the pages.
+    """Return whether the dashboard can only be reached from the machine that it runs on.
 
     They are on loopback then, and under no further name, by which others would reach it through a proxy.
     """
@@ -63,20 +63,20 @@ def is_local() -> bool:
 
 
 def get_allowed_paths() -> AllowedPaths:
-    """Return the paths that a visitor may name: from this machine any, else those in the folder of data sets."""
+    """Return where a visitor may open data files: anywhere for a local visitor, else in the configured data folder."""
     base = os.environ.get(availability.DATA_FOLDER, "")
     return AllowedPaths(anywhere=is_local(), roots=(Path(base).expanduser(),) if base else ())
 
 
 def list_names(*, here: bool = False) -> list[str]:
-    """List data set names and a typed path; with `here` only the data sets that can be opened here."""
+    """List names of data sets, plus a path typed by the user; `here` keeps only those that this machine can open."""
     known = [option.id for option in list_datasets() if not (here and option.lacking)]
     asked = state.get_bound(state.DATA)
     return known if not asked or asked in known else [*known, asked]
 
 
 def find_dataset(name: str) -> DatasetOption:
-    """Find the data set of a name or path; DataError: none exists, or it may not be opened from another machine."""
+    """Find the data set with this name or path; DataError if none exists or a remote visitor may not open it."""
     try:
         return find_option(name, list_datasets(), get_allowed_paths())
     except InputError as error:
@@ -86,7 +86,7 @@ def find_dataset(name: str) -> DatasetOption:
 
 
 def refuse_foreign(typed: Mapping[str, str]) -> None:
-    """Raise DataError where typed settings name a file or folder that this visitor may not open."""
+    """Raise DataError if training settings typed by a visitor name a file or folder that the visitor may not open."""
     if name := typed.get("data.name"):
         try:
             find_dataset(name)
@@ -110,10 +110,10 @@ def refuse_foreign(typed: Mapping[str, str]) -> None:
 
 
 def format_name(name: str) -> str:
-    """Return `data.name` for a command line; for an uploaded file its name instead of its path on this server."""
+    """Format the `data.name` setting for a command line; an uploaded file gets its name instead of its server path."""
     return strip_store(name, get_library_folder())
 
 
 def make_config(chosen: DatasetOption) -> RunConfig:
-    """Return the config that reads and tokenizes this data set; InputError: its file is gone."""
+    """Return the run config that reads and tokenizes the chosen data set; InputError if its file is gone."""
     return configure(chosen.settings["data.name"], "vanilla", chosen.settings)

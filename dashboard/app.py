@@ -1,4 +1,4 @@
-"""Entry point of the dashboard: navigation, the chosen run of all pages, and projector mode.
+"""Entry point of the dashboard: page navigation, the run picker shared by all pages, and projector mode.
 
 Start it with `sentiscope dashboard` or `python -m streamlit run dashboard/app.py`.
 """

@@ -66,7 +66,7 @@ def figures(
     csv: bool = False,
     store: RunStore | None = None,
 ) -> dict[str, Any]:
-    """Write the figures of a run, each into `folder/NAME.html`; arguments and result as of `core.api.figures`.
+    """Write a run's figures as HTML files, `folder/NAME.html`; arguments and result as of `core.api.figures`.
 
     A single figure is whole by itself; several share one `plotly.min.js` beside them, instead of 5 MB each.
 
@@ -126,7 +126,7 @@ def figure(
     options: Mapping[str, str | float] | None = None,
     store: RunStore | None = None,
 ) -> Drawing:
-    """Return one figure of a run, with its title above it; arguments and errors as of `figures`.
+    """Return one figure of a run with a title above it, for notebooks; arguments and errors as of `figures`.
 
     Returns:
         A chart as a Plotly object; a table, whose `rows` are a pandas frame; a component, whose `data` it draws. A
@@ -165,7 +165,7 @@ def _make_source(
 
 
 def _parse_edits(store: RunStore, run: str, text: str, edit: str) -> Edits:
-    """Parse a link's changes inside the model; InputError: no text is given, or there is no such part."""
+    """Parse model edits, such as ablated heads, from a dashboard URL; InputError: no text is given, or no such part."""
     if not edit:
         return UNCHANGED
     if not text.strip():
@@ -175,7 +175,7 @@ def _parse_edits(store: RunStore, run: str, text: str, edit: str) -> Edits:
 
 @dataclass(frozen=True)
 class ExportedFigure:
-    """A figure of a run with the words around it."""
+    """A drawn figure of a run, with the data, title and note that are exported with it."""
 
     name: str
     figure: Figure[Any]
@@ -185,11 +185,11 @@ class ExportedFigure:
 
     @property
     def title(self) -> str:
-        """Return the heading of the figure."""
+        """Return the heading of the exported figure."""
         return self.figure.resolve_text(self.figure.title, self.shape)
 
     def format_csv(self) -> dict[str, str]:
-        """Return the figure's numbers as CSV texts by file name."""
+        """Return the numbers behind the exported figure as file name → CSV text."""
         tables = self.figure.build_tables(self.shape)
         ends = {name: f"-{name.lower().replace(' ', '-')}" if len(tables) > 1 else "" for name in tables}
         return {f"{self.name}{ends[name]}.csv": format_csv(table) for name, table in tables.items()}
@@ -207,7 +207,7 @@ def _draw_figure(name: str, source: Source, look: Look) -> ExportedFigure:
 
 
 def build_page(figure: ExportedFigure, run: str, look: Look, *, alone: bool) -> str:
-    """Return one figure as an HTML document, with plotly.js inside if `alone`, else in a file next to it."""
+    """Return a figure as an HTML document; `alone` embeds plotly.js, otherwise it is loaded from a file next to it."""
     own, shape = figure.figure, figure.shape
     drawn = write_fragment(figure.drawing, figure.name, plotly=alone)
     if isinstance(figure.drawing, go.Figure) and not alone:

@@ -1,4 +1,4 @@
-"""Export of one text as an HTML file: prediction, tokens and every attention map of every layer.
+"""Export of one text's reading by a model as an HTML file: prediction, tokens and all attention maps of all layers.
 
 `sentiscope inspect --html` comes here through the entry point `sentiscope.verbs`: core does not know the dashboard.
 """
@@ -31,7 +31,7 @@ LOOK = Look()
 
 
 def write(view: SentenceView, file: Path, record: RunRecord, answer: str = "") -> None:
-    """Write the page of a text; `answer` replaces the label in its heading. InputError: the file cannot be written."""
+    """Write a text's prediction and maps as HTML; `answer` replaces the predicted label. InputError: not writable."""
     try:
         whole = build_page(view, run=record.run, model=record.described, minus=has_subtraction(record), answer=answer)
         file.write_text(whole, encoding="utf-8", errors="replace")
@@ -40,7 +40,7 @@ def write(view: SentenceView, file: Path, record: RunRecord, answer: str = "") -
 
 
 def build_page(view: SentenceView, *, run: str, model: str, minus: bool = False, answer: str = "") -> str:
-    """Return the HTML of a text: prediction, tokens, and for each layer the maps of every component and head.
+    """Return a text's prediction, tokens and the attention maps of every layer, component and head as HTML.
 
     `minus` says that the model takes its second map away; `answer` is all labels of a multi-label run.
     """
@@ -90,7 +90,7 @@ def _draw_layers(view: SentenceView, minus: bool) -> str:
 
 
 def _draw_figure(figure: Figure[Any], shape: Any, name: str) -> str:
-    """Draw one figure; the first has plotly.js inside, so that no other file is asked for."""
+    """Return a figure as HTML; the figure of layer 0 embeds plotly.js, so that the page loads no other file."""
     title, note, reading = (figure.resolve_text(words, shape) for words in (figure.title, figure.note, figure.reading))
     drawn = write_fragment(figure.draw(shape, LOOK), name, plotly=name == "layer-0")
     return (

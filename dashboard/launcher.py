@@ -1,4 +1,4 @@
-"""Launcher of Streamlit that imports what the first page needs while the browser is still connecting.
+"""Launcher of the dashboard's Streamlit server that imports slow modules while the browser is still connecting.
 
 Streamlit runs the app's code only when it is opened; the visitor would then wait for pandas.
 """

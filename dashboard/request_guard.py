@@ -1,4 +1,4 @@
-"""Server middleware that limits the memory of a tab's uploads and hides the operators' metrics."""
+"""ASGI middleware that limits the upload memory of a browser tab and blocks Streamlit's metrics endpoint."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _UPLOAD = re.compile(r".*/_stcore/upload_file/([^/]+)/[^/]+")
 
 
 class Guard:
-    """Middleware that refuses uploads beyond a session's share, other local servers' pages, and all metrics."""
+    """ASGI middleware that refuses uploads over a session's limit, requests of other local servers, and metrics."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -31,7 +31,7 @@ class Guard:
         """Uploads that each session sends at this moment: none of them is kept yet."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer as the app does, or refuse."""
+        """Pass an HTTP or websocket request to the Streamlit app, or answer it with a refusal."""
         path = str(scope.get("path", "")).rstrip("/")
         if path.endswith(METRICS):
             await PlainTextResponse("not here", 404)(scope, receive, send)
@@ -56,7 +56,7 @@ class Guard:
             self.coming += Counter()  # sessions that send nothing are forgotten
 
     def _has_room(self, session: str) -> bool:
-        """Return whether one more file of the largest size fits: its true size is not known before it is here."""
+        """Return whether a session may upload one more file, which is assumed to have the largest allowed size."""
         largest = int(st.get_option("server.maxUploadSize") or 0) * 1024**2
         manager = get_instance().uploaded_file_mgr
         files = manager.file_storage.get(session, {}) if isinstance(manager, MemoryUploadedFileManager) else {}
@@ -65,7 +65,7 @@ class Guard:
 
 
 def _is_other_server(headers: Headers) -> bool:
-    """Return whether a page of another local server asks, which Streamlit would accept as ours."""
+    """Return whether a request comes from a page of another server on this machine, which Streamlit would accept."""
     try:
         asking = urlsplit(headers.get("origin", ""))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The selection that all pages share: its sentences, the current one, and functions that set both.
+"""The selection of sentences that all dashboard pages share, its current sentence, and functions that set both.
 
 It is in the link, so that it survives a reload and can be shared. It is set in a callback, before the page is drawn, so
 that bar and page show it at once.
@@ -38,7 +38,7 @@ SENTENCE = "sentence"
 
 @dataclass(frozen=True, eq=False)
 class SelectedTexts:
-    """Selected sentences in reading order."""
+    """The sentences selected on all dashboard pages, in reading order, as they apply to one run."""
 
     selection: Selection
     split: str = ""
@@ -55,19 +55,19 @@ class SelectedTexts:
 
     @property
     def places(self) -> np.ndarray:
-        """Return (k,) selected rows of the table in reading order; empty if they belong to no split."""
+        """Return (k,) row indices of the selected sentences in the prediction table, in reading order; may be empty."""
         return np.empty(0, np.int64) if self.table is None or self.selected is None else self.selected.places
 
     @property
     def rows(self) -> np.ndarray:
-        """Return the selected rows of the table as (n,) bool."""
+        """Return a boolean mask, shape (n,), of the selected rows of the prediction table."""
         found = np.zeros(0 if self.table is None else len(self.table), bool)
         found[self.places] = True
         return found
 
     @property
     def keys(self) -> Sequence[str]:
-        """Return the keys of the selected sentences in reading order."""
+        """Return the keys (text hashes) of the selected sentences in reading order."""
         if self.selected is None:
             return ()
         if self.table is None:
@@ -76,26 +76,26 @@ class SelectedTexts:
         return found[self.places].tolist() if len(found) else ()
 
     def get_key(self, place: int) -> str:
-        """Return the key of the sentence at a place of the selection."""
+        """Return the key (text hash) of the sentence at a position of the selection."""
         return self.keys[place] if self.table is None else str(self.table.frame["key"].iloc[self.places[place]])
 
     def get_text(self, place: int) -> str:
-        """Return the text of the sentence at a place of the selection."""
+        """Return the text of the sentence at a position of the selection."""
         return self._read_cell(place, "text")
 
     def get_label(self, place: int) -> str:
-        """Return the true label of the sentence at a place of the selection; empty if it is not known."""
+        """Return the true label of the sentence at a position of the selection; empty if the label is not known."""
         return self._read_cell(place, "true")
 
     @property
     def words(self) -> str:
-        """Describe the selection in words."""
+        """Describe in words which sentences are selected, such as the filter rules."""
         if self.selected is None:
             return ", ".join(self.selection.rules)
         return describe_selection(self.selected.clauses, self.selected.group)
 
     def find_place(self, key: str) -> int | None:
-        """Return the place of the sentence with this key; None if it is not selected."""
+        """Return the position in the selection of the sentence with this key; None if that sentence is not selected."""
         if not key:
             return None
         at = np.flatnonzero(np.asarray(self.keys, object) == key)
@@ -110,7 +110,7 @@ class SelectedTexts:
 
 
 def get_selection(record: RunRecord) -> SelectedTexts | None:
-    """Return the selection as it applies to a run; None if nothing is selected."""
+    """Return the shared selection of sentences, applied to a run; None if nothing is selected."""
     text = state.get_param(state.SELECT)
     at = state.get_param(state.AT)
     if not text:
@@ -121,13 +121,13 @@ def get_selection(record: RunRecord) -> SelectedTexts | None:
 
 
 def get_split_selection(record: RunRecord, split: str) -> SelectedTexts | None:
-    """Return the selection for a page of one split; None if no row of that split is selected."""
+    """Return the shared selection if it contains rows of this split of a run, else None."""
     found = get_selection(record)
     return found if found is not None and found.split == split and len(found) else None
 
 
 def select_rules(record: RunRecord, selection: Selection, *, key: str = "", by: str = "") -> None:
-    """Select by rules on all pages; in a callback, or before a rerun.
+    """Select sentences by filter rules on all pages; only from a widget callback or before a rerun.
 
     Args:
         record: The run whose rows they are.
@@ -157,7 +157,7 @@ def choose_rows(
     by: str = "",
     by_outcome: bool = False,
 ) -> None:
-    """Select rows of a split: by rules if these select exactly the same rows, otherwise one by one.
+    """Select rows of a split on all pages: by filter rules if these match exactly the same rows, otherwise one by one.
 
     `about` says in words what they were chosen by, `at` is the place among `rows` of the one that is looked at, `by` as
     of `select_rules`; `by_outcome`: whether right or wrong predictions decided which rows they are.
@@ -202,7 +202,7 @@ def choose_sentences(
     at: int | None = None,
     by: str = "",
 ) -> None:
-    """Select sentences that need not be rows of a split, such as the cases of a test, or training texts.
+    """Select sentences on all pages that need not be rows of a split, such as test cases or training texts.
 
     `labels` are empty where they are not known, `split` is the one of which they are rows, if they are, and if the run
     was evaluated on it; `about`, `at` and `by` as of `choose_rows`.
@@ -219,14 +219,14 @@ def choose_sentences(
 
 
 def choose_slice(record: RunRecord, split: str, name: str, *, more: Sequence[str] = (), by: str = "") -> None:
-    """Select the rows of a saved slice in a split for which `more` rules hold too; a callback."""
+    """Select the rows of a saved slice in a split, narrowed by the `more` filter rules (widget callback)."""
     with state.store_refusal(state.SELECTION_PROBLEM):
         found = find_slice(data.store(), record, name)
         select_rules(record, Selection((*found.rules, *more), found.split or split), by=by)
 
 
 def look_at(record: RunRecord, place: int) -> None:
-    """Look at one of the selected sentences; a callback."""
+    """Make the sentence at a position of the selection the current one (widget callback)."""
     now = get_selection(record)
     if now is None or not 0 <= place < len(now):
         return
@@ -236,20 +236,20 @@ def look_at(record: RunRecord, place: int) -> None:
 
 
 def move_by(record: RunRecord, by: int) -> None:
-    """Move to the next or previous selected sentence; a callback."""
+    """Make the sentence `by` positions further in the selection the current one (widget callback)."""
     if (now := get_selection(record)) is not None:
         look_at(record, 0 if now.at is None else now.at + by)
         state.clear_clicks(state.EXAMPLES)  # its table marks another row
 
 
 def clear(record: RunRecord) -> None:
-    """Clear the selection; a callback."""
+    """Clear the selection of sentences on all pages (widget callback)."""
     state.set_param(state.ORDER, "")
     select_rules(record, Selection(()))
 
 
 def take_text(record: RunRecord) -> None:
-    """Set the text of the page Sentence to the current sentence, else the first; a callback, before `look_inside`.
+    """Copy the current (else first) selected sentence to the Sentence page's text field, before opening that page.
 
     The link of that page cannot have it: this page may draw a field that is bound to it.
     """
@@ -261,12 +261,12 @@ def take_text(record: RunRecord) -> None:
 
 
 def look_inside(**values: str) -> None:
-    """Open Sentence with the text that `take_text` took; `values` are those of its widgets."""
+    """Open the Sentence page on the sentence set by `take_text`; `values` are widget values of that page."""
     state.open_page(SENTENCE, **values)
 
 
 def get_default_split(splits: Sequence[str]) -> str:
-    """Return the split that is shown by default: test if it exists, else the last; empty: there is none."""
+    """Return the name of the split that pages show by default: test, else the last one; empty if there is none."""
     return TEST if TEST in splits else next(reversed(splits), "")
 
 

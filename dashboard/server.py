@@ -1,4 +1,4 @@
-"""The dashboard as a server: its pages, the headers of every answer, and the script that every page begins with.
+"""The dashboard as a web server: the Streamlit app, its HTTP headers, and the script at the top of every page.
 
 `sentiscope dashboard` serves this file. Plain `streamlit run dashboard/app.py` serves the pages alone, without it.
 """
@@ -21,16 +21,16 @@ from dashboard.request_guard import Guard
 
 
 class OwnFrames:
-    """Middleware that forbids pages of other origins to show ours in a frame, where clicks could be misled."""
+    """ASGI middleware that forbids other origins to show the dashboard in a frame, where clicks could be hijacked."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer as the app does, with one more header."""
+        """Pass a request to the Streamlit app and add a response header that forbids framing by other origins."""
 
         async def add_header(message: Message) -> None:
-            """Add the header to the start of the answer."""
+            """Add the Content-Security-Policy header to the first message of an HTTP response."""
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).append("Content-Security-Policy", "frame-ancestors 'self'")
             await send(message)
@@ -39,7 +39,7 @@ class OwnFrames:
 
 
 class OneStepBack:
-    """Middleware that puts `history.js` first in every page, before the history entries that it prevents."""
+    """ASGI middleware that inserts the browser-history script `history.js` before all other scripts of a page."""
 
     SCRIPT = (
         f"<script>{(Path(__file__).parent / 'assets' / 'history.js').read_text(encoding='utf-8')}</script>".encode()
@@ -51,7 +51,7 @@ class OneStepBack:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer as the app does; the script comes before all others of a page."""
+        """Pass a request to the Streamlit app and insert the history script as the first script of an HTML page."""
         if not self._is_page_request(scope):
             await self.app(scope, receive, send)
             return
@@ -60,7 +60,7 @@ class OneStepBack:
         body = bytearray()
 
         async def insert_script(message: Message) -> None:
-            """Insert the script into an HTML page; send other answers unchanged."""
+            """Insert the history script into an HTML response; send all other responses unchanged."""
             if message["type"] == "http.response.start":
                 kind = MutableHeaders(scope=message).get("content-type", "")
                 if kind.startswith("text/html"):
@@ -83,7 +83,7 @@ class OneStepBack:
 
     @staticmethod
     def _is_page_request(scope: Scope) -> bool:
-        """Return whether a browser asks for a page, not a file; a download may be large and resumed."""
+        """Return whether an HTTP request is a browser's GET for an HTML page, and not for a file or download."""
         file = "." in str(scope.get("path", "")).rpartition("/")[2]
         return scope.get("method") == "GET" and not file and "text/html" in Headers(scope=scope).get("accept", "")
 

@@ -1,4 +1,4 @@
-"""State that outlives one rerun: URL parameters, which links contain, and session keys, which they do not."""
+"""Dashboard state that outlives a Streamlit rerun: URL parameters, and session keys that URLs do not contain."""
 
 from __future__ import annotations
 
@@ -144,13 +144,13 @@ _SECRET = re.compile("[0-9a-f]{32}")
 
 
 def get_author() -> str:
-    """Return the annotator's name, which decides which codes are visible: as typed, else the visitor's ID."""
+    """Return the annotator whose codes are shown: the typed name, else the visitor's anonymous ID."""
     name = unicodedata.normalize("NFC", " ".join(str(get_value(AUTHOR, "")).split()))  # as it is written down
     return name if has_name(name) else get_visitor()
 
 
 def get_visitor() -> str:
-    """Return the ID of an unnamed visitor, the same after a reload (`reader.js` keeps the cookie)."""
+    """Return the ID of an unnamed visitor, derived from a browser cookie and thus unchanged after a reload."""
     if not get_value(VISITOR, ""):
         kept = str(st.context.cookies.get(VISITOR_COOKIE) or "")
         secret = kept if _SECRET.fullmatch(kept) else secrets.token_hex(16)
@@ -160,25 +160,25 @@ def get_visitor() -> str:
 
 
 def get_secret() -> str:
-    """Return the secret that this visitor's browser keeps in a cookie."""
+    """Return the secret in the visitor's browser cookie from which the visitor's anonymous ID is derived."""
     get_visitor()
     return str(get_value(SECRET, ""))
 
 
 def get_session() -> str:
-    """Return a token of this session of the pages."""
+    """Return a random token that identifies the visitor's current browser session."""
     if not get_value(SESSION, ""):
         set_value(SESSION, secrets.token_hex(6))
     return str(get_value(SESSION, ""))
 
 
 def get_run() -> str:
-    """Return the chosen run; empty when there is none."""
+    """Return the name of the run that is chosen on all pages; empty if no run is chosen."""
     return str(st.session_state.get(RUN) or "")
 
 
 def choose_run(name: str) -> None:
-    """Choose a run on every page; only from a callback.
+    """Choose the run that all pages show; only from a widget callback.
 
     A request, which `pick_run` grants: what a callback gives the picker itself is lost whenever the clock of a
     fragment ticks in the same moment, since the browser then sends the picker's old value along.
@@ -187,17 +187,17 @@ def choose_run(name: str) -> None:
 
 
 def get_bound(key: str) -> str:
-    """Return the value of a bound widget before it is drawn, from the session or else the link."""
+    """Return the value of a URL-bound widget before it is drawn, from the session, else from the URL."""
     return str(st.session_state.get(key) or st.query_params.get(key, ""))
 
 
 def is_projector() -> bool:
-    """Return whether the page is meant for a projector."""
+    """Return whether projector mode, with larger text for a talk, is on."""
     return bool(st.session_state.get(PROJECTOR) or st.query_params.get(PROJECTOR) == "true")
 
 
 def set_initial(key: str, value: Any) -> None:
-    """Give a bound widget its initial value and show it in the URL, so that a copied link is complete."""
+    """Set the initial value of a URL-bound widget, and write it to the URL so that a copied link is complete."""
     if key in st.query_params:
         return
     if key not in st.session_state:
@@ -207,7 +207,7 @@ def set_initial(key: str, value: Any) -> None:
 
 
 def set_option(key: str, options: Sequence[str], first: str) -> None:
-    """Set a bound widget that several pages share to an existing option, before it is drawn.
+    """Set a URL-bound widget that several pages share to one of its options, before the widget is drawn.
 
     Coming from another page, the session still has the value of that page's widget, which this page's does not take
     and the link has lost: it must be said anew.
@@ -219,7 +219,7 @@ def set_option(key: str, options: Sequence[str], first: str) -> None:
 
 
 def get_optional(key: str, options: Sequence[str]) -> str:
-    """Return the value of an optional bound widget before it is drawn, and put it back into the link."""
+    """Return the value of an optional URL-bound widget before it is drawn, and write the value back to the URL."""
     held = st.session_state[key] if key in st.session_state else st.query_params.get(key)
     value = str(held) if held in options else ""
     if held and (value != st.session_state.get(key, "") or key not in st.query_params):
@@ -228,7 +228,7 @@ def get_optional(key: str, options: Sequence[str]) -> str:
 
 
 def restore_text(key: str, first: str) -> None:
-    """Restore the text that a bound text field, shared by several pages, had on the previous page."""
+    """Restore the content that a URL-bound text field, shared by several pages, had on the previous page."""
     if key in st.query_params:
         return
     held = st.session_state.get(key)
@@ -239,12 +239,12 @@ def restore_text(key: str, first: str) -> None:
 
 
 def read_link(key: str) -> str:
-    """Return a parameter of the link, whether or not its value exists; empty if it is missing."""
+    """Return a URL parameter unchecked, even if its value names nothing that exists; empty if it is missing."""
     return str(st.query_params.get(key, ""))
 
 
 def get_param(key: str) -> str:
-    """Return a parameter without a widget: from the link, or after a visit to another page from the session."""
+    """Return a URL parameter that no widget is bound to, or its session copy after another page was visited."""
     if key in st.query_params and st.query_params[key] not in st.session_state.get(f"{key}-behind", ()):
         st.session_state[key] = st.query_params[key]
     elif st.session_state.get(key):
@@ -253,7 +253,7 @@ def get_param(key: str) -> str:
 
 
 def get_latest(key: str) -> str:
-    """Return a parameter without a widget: the value that a button has set since, else that of the link."""
+    """Return a URL parameter that no widget is bound to, or the newer value that a button has set."""
     before, held, link = st.session_state.get(f"{key}-latest"), st.session_state.get(key), st.query_params.get(key)
     moved = next((each for each in (held, link) if each is not None and each != before), None)
     value = str(next(each for each in (moved, before, held, link, "") if each is not None))
@@ -264,7 +264,7 @@ def get_latest(key: str) -> str:
 
 
 def set_param(key: str, value: str) -> None:
-    """Put a value into the link; an empty one is removed.
+    """Set a URL parameter and its session copy; an empty value removes it from the URL.
 
     While keys are pressed, a link comes back that lags behind: of the row that is read, what it said before is passed.
     """
@@ -279,19 +279,19 @@ def set_param(key: str, value: str) -> None:
 
 
 def link_to(page: str, **values: str) -> str:
-    """Build a link that restores a page with these values and an empty selection."""
+    """Build the URL of a page that keeps the current parameters but no selection; `values` are set on top."""
     left_out = (SELECT, AT, ORDER, BACK, PROJECTOR)
     return f"{page}?{urlencode({**{k: v for k, v in st.query_params.items() if k not in left_out}, **values})}"
 
 
 def drop_stale(key: str, options: Sequence[str]) -> None:
-    """Drop a bound widget's value that another run or split allowed; before the widget is drawn."""
+    """Reset a URL-bound widget whose value is no longer an option; call before the widget is drawn."""
     if st.session_state.get(key) not in (None, *options):
         drop_keys(key)
 
 
 def keep_valid(key: str, options: Sequence[str]) -> None:
-    """Keep the values of a bound widget that still exist; before the widget is drawn."""
+    """Remove values of a URL-bound multiselect that are no longer options; call before the widget is drawn."""
     value = st.session_state.get(key)
     if value is None:
         return
@@ -301,7 +301,7 @@ def keep_valid(key: str, options: Sequence[str]) -> None:
 
 
 def reset_on_change(key: str, of: str, value: Any) -> None:
-    """Reset a bound widget to `value` whenever what it depends on (`of`) changes; a link's own value is kept."""
+    """Reset a URL-bound widget to `value` when what it depends on (`of`) changes; keep a value that the URL has."""
     set_initial(key, value)
     if st.session_state.get(f"{key}-of", of) != of:
         st.session_state[key] = value  # a bound widget writes its own URL
@@ -309,17 +309,17 @@ def reset_on_change(key: str, of: str, value: Any) -> None:
 
 
 def has_followed(key: str) -> bool:
-    """Return whether a bound widget has ever followed something."""
+    """Return whether a URL-bound widget's value has ever depended on another value (see `reset_on_change`)."""
     return bool(st.session_state.get(f"{key}-of"))
 
 
 def get_value(key: str, default: Any) -> Any:
-    """Return the value of a session key, `default` before the person touched it."""
+    """Return a value of the session state, or `default` if the key has not been set."""
     return st.session_state.get(key, default)
 
 
 def get_typed(prefix: str) -> dict[str, str]:
-    """Return the fields with this prefix that a person has filled, by the rest of their key."""
+    """Return the non-empty text fields whose session key has this prefix, as key without prefix → text."""
     return {
         str(key).removeprefix(prefix): str(value).strip()
         for key, value in st.session_state.items()
@@ -328,19 +328,19 @@ def get_typed(prefix: str) -> dict[str, str]:
 
 
 def get_initial(widget: str, key: str, default: Any) -> Any:
-    """Return the value that a session key had when the widget was first drawn."""
+    """Return the value that a session key had before a given widget was first drawn."""
     if widget not in st.session_state:
         st.session_state[f"{key}-begun"] = st.session_state.get(key, default)
     return st.session_state.get(f"{key}-begun", default)
 
 
 def set_value(key: str, value: Any) -> None:
-    """Set a session key; for widgets only from a callback or before they are drawn."""
+    """Set a value in the session state; for widgets only from a callback or before they are drawn."""
     st.session_state[key] = value
 
 
 def pop_value(key: str) -> Any:
-    """Read a session key once and remove it."""
+    """Remove a key from the session state and return its value, for messages that are shown only once."""
     value = st.session_state.pop(key, None)
     if value is not None:
         st.session_state.setdefault(SAID, {})[key] = value
@@ -348,19 +348,19 @@ def pop_value(key: str) -> Any:
 
 
 def rerun_page() -> None:
-    """Run the page again with the messages that it has just shown, so that a person can read them."""
+    """Rerun the page and keep the one-time messages that it has just shown, so that they stay readable."""
     st.session_state.update(st.session_state.pop(SAID, {}))
     st.rerun()
 
 
 def drop_keys(*keys: str) -> None:
-    """Remove session keys, so that their widgets start afresh."""
+    """Remove keys from the session state, so that their widgets start with default values."""
     for key in keys:
         st.session_state.pop(key, None)
 
 
 def open_page(page: str, **values: str | Sequence[str]) -> None:
-    """Open another page of `screens`, with these values in its bound widgets; the chosen run goes along.
+    """Open another dashboard page and set values of its URL-bound widgets; the chosen run stays the same.
 
     `st.switch_page` refuses parameters that a widget of this page is bound to: `values` are of widgets that this page
     does not draw. Each widget of the next page that has a value in the session writes its own.
@@ -371,13 +371,13 @@ def open_page(page: str, **values: str | Sequence[str]) -> None:
 
 
 def get_widget_key(key: str) -> str:
-    """Return the key that a figure or table with a selection has now; see `clear_clicks`."""
+    """Return the current widget key of a clickable figure or table; the key changes after each `clear_clicks`."""
     times = st.session_state.get(f"{key}-cleared", 0)
     return f"{key}-{times}" if times else key
 
 
 def clear_clicks(*keys: str) -> None:
-    """Undo selections, in a callback: under another key each starts afresh, with what was drawn around its points.
+    """Clear clicked points or rows of figures and tables by changing their widget keys (in a widget callback).
 
     Dropping the old key is not enough: the browser still knows the selection and sends it with the next click.
     """
@@ -386,7 +386,7 @@ def clear_clicks(*keys: str) -> None:
 
 
 def get_clicked_cell(classes: Sequence[str]) -> tuple[int, int] | None:
-    """Return the (true, predicted) cell of the confusion matrix that is clicked in the figure or in its table."""
+    """Return the (true, predicted) cell of the confusion matrix that was clicked in the figure or in its table."""
     names = [f"predicted {name}" for name in classes]
     if bar := get_clicked_bar(CELL, len(classes)):
         return bar
@@ -402,17 +402,17 @@ def _get_clicked(key: str, kind: str) -> list[Any]:
 
 
 def get_clicked_points(key: str) -> list[Mapping[str, Any]]:
-    """Return the points that are selected in a figure."""
+    """Return the points that a user has selected in a Plotly figure."""
     return _get_clicked(key, "points")
 
 
 def get_clicked_rows(key: str) -> list[int]:
-    """Return the places of the rows that are selected in a table."""
+    """Return the positions of the rows that a user has selected in a table."""
     return _get_clicked(key, "rows")
 
 
 def get_clicked_bar(key: str, most: int) -> tuple[int, int] | None:
-    """Return the clicked bar of a matrix, as its `customdata` says: row and column, each below `most`."""
+    """Return the (row, column) of the clicked matrix bar, both below `most`; None without a valid click."""
     points = get_clicked_points(key)
     if not points:
         return None
@@ -422,7 +422,7 @@ def get_clicked_bar(key: str, most: int) -> tuple[int, int] | None:
 
 @contextmanager
 def store_refusal(key: str) -> Iterator[None]:
-    """Store the reason of a refusal for the page to show; in a callback."""
+    """Store the error message of a refused action in the session, for the page to show (context manager)."""
     try:
         yield
     except SentiscopeError as error:
@@ -433,7 +433,7 @@ _PLAIN = re.compile("[A-Za-z0-9-]+")
 
 
 def get_figure_key(name: str) -> str:
-    """Return the key that the figure of this name has now.
+    """Return the current Streamlit widget key of the figure with this name.
 
     Streamlit refuses some names as keys of a component, such as any with two underscores: a name that may hold what a
     person wrote (of a data set, say) is told by its digest.
@@ -443,12 +443,12 @@ def get_figure_key(name: str) -> str:
 
 
 def get_confirmed(key: str) -> int:
-    """Return the number of the last change of a component that was received."""
+    """Return the number of the last user change that the page has received from a custom component."""
     return int(get_value(f"{CONFIRMED}{key}", 0))
 
 
 def receive_changes(key: str, after: int = 0) -> list[Any]:
-    """Return the changes that a component sends, oldest first, and confirm them; only from a callback.
+    """Return new user changes from a custom component, oldest first, and confirm them; only in a widget callback.
 
     Args:
         key: Of the component. Each message has all its changes that no drawing has confirmed (`assets/component.js`),
@@ -461,11 +461,11 @@ def receive_changes(key: str, after: int = 0) -> list[Any]:
 
 
 def get_picked(figure: str) -> str:
-    """Return the row that was picked last in a table of marks; empty when there is none."""
+    """Return the row that a user picked last in a clickable table; empty if none was picked."""
     return str((st.session_state.get(get_figure_key(figure)) or {}).get("picked") or "")
 
 
 def get_point_rows(key: str, rows: int) -> list[int]:
-    """Return the rows of selected points, rising; a typed sentence and rows beyond `rows` are left out."""
+    """Return the sorted row numbers below `rows` of points selected in a map, without points of typed sentences."""
     chosen = {point["customdata"] for point in get_clicked_points(key) if isinstance(point.get("customdata"), int)}
     return sorted(row for row in chosen if 0 <= row < rows)

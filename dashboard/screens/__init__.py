@@ -1,4 +1,4 @@
-"""One page for each question; a page reads the selection, calls one cached function, draws, and offers the export."""
+"""Streamlit pages, one for each question about a model: read the selection, compute, draw figures, offer the export."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Screen(NamedTuple):
-    """A page in the navigation."""
+    """The title, icon and requirements of a page in the dashboard's navigation."""
 
     title: str
     icon: str

@@ -1,4 +1,4 @@
-"""Page Behave: behavioural tests of a model by capability, and the sentences on which it fails."""
+"""Page Behave: behavioural tests of a model by capability, and the sentences on which the model fails."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ LOOK_AGAIN = 5.0  # seconds between two looks for counter-examples that others h
 
 
 def show_examples_link() -> None:
-    """Show a link to the list of counter-examples further down, if there are any."""
+    """Show a link to the user's list of counter-examples further down the page, if the list is not empty."""
     if n := len(data.list_examples()):
         said = "1 counter-example" if n == 1 else f"{count(n)} counter-examples"
         link = f'<a href="#{make_anchor(COUNTER_EXAMPLES.name)}" target="_self">{said} of the class</a>'
@@ -53,7 +53,7 @@ def show_examples_link() -> None:
 
 
 def show_examples(record: RunRecord, beside: Sequence[str]) -> dict[str, pd.DataFrame]:
-    """Show the list of counter-examples; return its table for the export."""
+    """Show the user's kept counter-examples with the predictions of runs; return the table for the export."""
     kept = data.list_examples()
     st.fragment(_rerun_on_change, run_every=LOOK_AGAIN)(_describe_list(kept))
     if text := state.pop_value(state.EXAMPLE_PROBLEM):
@@ -131,7 +131,7 @@ QUESTION = "Can the model do what everybody expects, one capability at a time?"
 
 
 def show_page() -> None:
-    """Show the predictions of the chosen run, and of others, on one test suite."""
+    """Draw the Behave page: predictions of the chosen run, and of other runs, on one behavioural test suite."""
     record = require_run("Behave", QUESTION, purpose="What it can and cannot do stands here")
     if record is None:
         return
@@ -202,7 +202,7 @@ def _get_failing_run(behaved: figures.BehaviorResults) -> str:
 
 
 def _ask_polarities(record: RunRecord) -> dict[str, str] | None:
-    """Ask for the polarity of classes whose names and order do not show it; None until all are answered."""
+    """Ask the user for the polarity of classes whose names do not show it; return None until all are answered."""
     if record.task == "multi" or not (unknown := list_unclear_classes(record)):
         return {}
     show_caption("These classes say nothing of negative and positive. What does each mean here?")
@@ -239,18 +239,18 @@ tests:
 
 
 def list_unclear_classes(record: RunRecord) -> list[str]:
-    """Return the classes of a run whose names and order show no polarity."""
+    """Return the classes of a run for which neither their name nor their order shows a polarity."""
     return [] if record.ordered else [name for name in record.classes if infer_polarity(name) is None]
 
 
 def can_be_asked(record: RunRecord) -> bool:
-    """Return whether a run gives one label per text, and its classes have at least two polarities."""
+    """Return whether behavioural tests fit a run: one label per text, and classes of at least two known polarities."""
     several = record.ordered or len(set(map(infer_polarity, record.classes))) > 1
     return record.task == "single" and not list_unclear_classes(record) and several
 
 
 def read_chosen_suite() -> Suite:
-    """Return the suite that the link names, else ours; InputError: it is gone, or cannot be read."""
+    """Read the test suite that the URL names, else the built-in suite; InputError if it is gone or cannot be read."""
     named = state.get_param(state.SUITE)
     if not named:
         return data.read_suite("")
@@ -261,7 +261,7 @@ def read_chosen_suite() -> Suite:
 
 
 def pick_suite(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
-    """Show the controls of the suite; return the runs to compare with the chosen one."""
+    """Show the widgets that choose a test suite and other runs; return the runs to compare with the chosen one."""
     names = [one.run for one in others]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         beside: list[str] = []
@@ -288,7 +288,7 @@ def pick_suite(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
 
 
 def _list_baselines(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
-    """Return the bag-of-words runs on the same data."""
+    """Return the bag-of-words runs that use the same data set as a run, as default baselines."""
     same = [one for one in others if one.config.data.name == record.config.data.name]
     found = (next((one.run for one in same if one.preset == preset), "") for preset in BAGS)
     return [run for run in found if run]
@@ -303,7 +303,7 @@ def _store_suite() -> None:
 
 
 def show_failing(behaved: figures.BehaviorResults, picked: str) -> dict[str, pd.DataFrame]:
-    """Show the failing cases of a picked row; return the table for the export."""
+    """Show the failing test cases of the picked row of the results table; return their table for the export."""
     state.drop_stale(state.FAILS, behaved.runs)
     run = _get_failing_run(behaved)
     found = figures.collect_failures(behaved, picked, run)
@@ -329,7 +329,7 @@ def show_failing(behaved: figures.BehaviorResults, picked: str) -> dict[str, pd.
 
 
 def select_failing(found: figures.FailingCases, rows: Sequence[int] = (), by: str = "") -> None:
-    """Select all failing cases on all pages, and open the chosen one."""
+    """Select all failing test cases on all pages, and make the clicked one the current sentence."""
     record = get_chosen_run()
     if not found.cases or record is None:
         return

@@ -67,7 +67,7 @@ PLACED: tuple[Figure[Any], ...] = (MODELS, PAIRS, MATRIX, WHERE, ROC, CALIBRATIO
 
 
 def show_page() -> None:
-    """Compare the runs of the link, or those that share the data of the chosen one."""
+    """Draw the Compare page for the runs in the URL, else for the runs with the same data as the chosen run."""
     done = {record.run: record for record in data.list_runs() if record.status == "done"}
     if len(done) < 2:
         show_header(TITLE, QUESTION)
@@ -135,7 +135,7 @@ def _choose_runs(done: dict[str, RunRecord]) -> list[RunRecord]:
 
 
 def _list_default_runs(done: dict[str, RunRecord]) -> list[str]:
-    """Return the chosen run and the best others on its rows, four models at most."""
+    """Return names of the chosen run and of the best other runs on the same data, from at most four models."""
     chosen = done.get(state.get_run()) or next(iter(done.values()))
     same = [each for each in done.values() if each.data_fingerprint == chosen.data_fingerprint and each is not chosen]
     best = sorted(same, key=lambda each: -(found.value if (found := read_headline(each)) else 0.0))
@@ -254,7 +254,7 @@ FIRST = (0, 1)
 
 
 def select_cell(source: Source) -> None:
-    """Select the clicked cell on all pages."""
+    """Select the sentences of the clicked cell of the agreement matrix on all pages."""
     shape = data.draw_figure(MATRIX, source, get_look())[0]
     cell = state.get_clicked_bar(state.MATRIX, len(shape.kinds))
     rows = shape.find_rows(*cell) if cell else np.empty(0, np.int64)
@@ -262,7 +262,7 @@ def select_cell(source: Source) -> None:
 
 
 def show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
-    """Show the selected sentences; without a selection, those that only the first model has right."""
+    """Show the selected sentences; without a selection, those that only the first model predicts correctly."""
     keys = error_analysis.predictions_table.hash_texts(shape.answers[0].texts)
     now = selection.get_selection(record) if (record := get_chosen_run()) else None
     places = {key: row for row, key in enumerate(keys)}
@@ -282,7 +282,7 @@ def show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
     marked = names.index(at) if at in names else None
 
     def look_at() -> None:
-        """Look at the clicked sentence."""
+        """Make the clicked sentence of the table the current one (widget callback)."""
         if chosen := state.get_clicked_rows(key):
             if now is None or record is None:
                 _select_rows(source, shape, rows, said, chosen[0])
@@ -314,7 +314,7 @@ def show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
 def _select_rows(
     source: Source, shape: AgreementMatrix, rows: Sequence[int] | np.ndarray, about: str, at: int | None
 ) -> None:
-    """Select these rows; if neither run is the chosen one, switch to the first."""
+    """Select rows of the compared split on all pages; if neither compared run is the chosen one, choose the first."""
     record = shape.answers[0].record
     if state.get_run() not in {each.run for each in (source.record, *source.others)}:
         state.choose_run(record.run)

@@ -1,4 +1,4 @@
-"""Page Data: the contents of a data set, how much of it a model gets to see, and a user's own files."""
+"""Page Data: the contents of a data set, how much of each text a model reads, and a user's own files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ YARDSTICK = (
 
 
 def show_page() -> None:
-    """Show a data set, or a file that is not one yet."""
+    """Draw the Data page for a data set, or for a file whose columns have yet to be confirmed."""
     head, waits = st.container(), is_unconfirmed()
     with st.container(key="data-choice", horizontal=True, vertical_alignment="bottom", gap="small"):
         name = st.selectbox(
@@ -91,7 +91,7 @@ def show_page() -> None:
 
 
 def _is_raw_file(option: DatasetOption) -> bool:
-    """Return whether this is a file whose columns are not confirmed yet."""
+    """Return whether the chosen data set is a file whose columns the user has not confirmed yet."""
     return (
         not is_registered(option.id)
         and option.id == option.settings["data.name"]
@@ -128,7 +128,7 @@ def _show_dataset(option: DatasetOption, actions: st.delta_generator.DeltaGenera
 
 
 def _read_again(option: DatasetOption, setting: str, value: str, _word: str) -> None:
-    """Read a person's file or folder in another way, as a new data set; change nothing if that fails."""
+    """Read a user's file with one reading setting changed, as a new data set; if that fails, keep the old reading."""
     option = dataclasses.replace(option, settings={**option.settings, f"data.{setting}": value})
     with state.store_refusal(state.PROBLEM):
         config = access.make_config(option).data
@@ -144,7 +144,7 @@ def _read_again(option: DatasetOption, setting: str, value: str, _word: str) -> 
 
 
 def _read_card(dataset: Dataset, text: TextConfig) -> Mapping[str, Any] | None:
-    """Read the data card; measure that of a large data set only when asked."""
+    """Read the stored data card of a data set, or compute it; for a large data set only when asked."""
     wanted = DataCard.from_dataset(dataset, text)
     card = wanted.read()
     if card is None and not dataset_cards.is_quick(dataset):

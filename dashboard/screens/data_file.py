@@ -1,4 +1,4 @@
-"""A user's own file: a preview, and confirmation of its encoding, delimiter, header and columns."""
+"""Confirmation of a user's own data file: a preview, and fields for its encoding, delimiter, header and columns."""
 
 from __future__ import annotations
 
@@ -67,17 +67,17 @@ Look = Callable[[DataConfig], FileReport]
 
 
 def is_unconfirmed() -> bool:
-    """Return whether a file has been chosen and not confirmed yet."""
+    """Return whether a user has uploaded a data file and not confirmed its columns yet."""
     return state.get_value(_make_upload_key(), None) is not None
 
 
 def _make_upload_key() -> str:
-    """Return the key of the uploader; another one after each file that was used, so that it is empty again."""
+    """Return the widget key of the file uploader; the key changes after each confirmed file to empty the uploader."""
     return f"{state.UPLOAD}-{state.get_value(state.UPLOAD, 0)}"
 
 
 def show_upload() -> None:
-    """Show the uploader and the contents of the uploaded file."""
+    """Show the file uploader, and a preview of the uploaded file to confirm."""
     file = st.file_uploader(
         "A table with a text, or two, and a label in each row",
         type=access.KINDS,
@@ -90,7 +90,7 @@ def show_upload() -> None:
     content = file.getvalue()
 
     def store_file(config: DataConfig) -> DataConfig:
-        """Store the uploaded file and name it in the config."""
+        """Store the uploaded file in the library folder and return the data config with the path of the stored file."""
         kept = uploads.keep_file(access.get_library_folder(), file.name, content)
         return dataclasses.replace(config, name=str(kept))
 
@@ -104,7 +104,7 @@ def show_upload() -> None:
 
 
 def show_path_file(path: Path) -> None:
-    """Show a file of this machine, named by its path and read where it is."""
+    """Show a preview of a data file that is named by its path, to confirm how it is read; the file is not copied."""
     whole = str(path.expanduser().resolve())
     confirm_file(
         path.name,
@@ -115,7 +115,7 @@ def show_path_file(path: Path) -> None:
 
 
 def confirm_file(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataConfig]) -> None:
-    """Show the contents of a file, let the user correct how it is read, and offer to use it."""
+    """Show a preview of a data file, let the user correct how the file is read, and offer to use it."""
     choices = st.container(key="data-choices", horizontal=True, vertical_alignment="bottom", gap="small")
     asked = _as_text(choices, key)
     try:
@@ -141,7 +141,7 @@ def confirm_file(file: str, key: str, look: Look, keep: Callable[[DataConfig], D
             show_caption(lacking or f"{plural(len(classes), 'class')}: {shares}")
 
     def choose_value(setting: str, _value: str, word: str) -> None:
-        """Set the list of a setting to the word of an alternative."""
+        """Set the menu of a file-reading setting to the alternative that a button offers (widget callback)."""
         state.set_value(f"{setting}-{key if setting in OF_TEXT else _make_columns_key(key, asked)}", word)
 
     show_decisions(
@@ -154,7 +154,7 @@ def confirm_file(file: str, key: str, look: Look, keep: Callable[[DataConfig], D
 
 def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
     def pick_value(setting: str, names: Iterable[str], width: int, about: str, *, new: bool = False) -> str:
-        """Show the list of a setting."""
+        """Show the menu of a file-reading setting, such as the encoding; return the chosen option."""
         options, label = [FOUND, *names], SETTINGS[f"data.{setting}"]
         key_of = f"{setting}-{key}"
         return place.selectbox(label, options, key=key_of, width=width, help=about, accept_new_options=new) or FOUND
@@ -193,7 +193,7 @@ def show_decisions(
     use: Callable[[str, str, str], None],
     changed: Collection[str] = (),
 ) -> None:
-    """Show what was decided about a file or folder, the guesses first, each with a button for every alternative.
+    """Show how a data file was read, guesses first, each with a button for every alternative reading.
 
     Args:
         decisions: Those of its reading.
@@ -218,7 +218,7 @@ def show_decisions(
 
 
 def _list_alternatives(decision: ReadingDecision, task: Task) -> dict[str, str]:
-    """Return the alternatives that a list of this page has: its word → value of the setting."""
+    """Return the alternatives to one file-reading decision that the page can offer, as menu word → setting value."""
     if decision.setting not in SETTINGS or (decision.what == "labels" and task == "single"):
         return {}
     known = CHOICES.get(decision.setting)
@@ -289,7 +289,7 @@ def _pick_columns(
 
 
 def _find_place(names: list[str], found: str, widget: str) -> int | None:
-    """Return the place of the column that was found; a list that a button has set knows it already."""
+    """Return the menu position of the column that was detected; 0 if a button has already set the menu's value."""
     if state.get_value(widget, None) is not None:
         return 0
     return names.index(found) if found in names else None
@@ -322,7 +322,7 @@ def _describe_file(report: FileReport) -> str:
 
 
 def _translate_settings(message: str) -> str:
-    """Replace names of settings by those of the lists on this page."""
+    """Replace names of settings in an error message by the labels of the menus on the page."""
     for setting, label in SETTINGS.items():
         message = message.replace(f"{setting}=", f"“{label}” above: ").replace(setting, f"“{label}” above")
     return message

@@ -1,4 +1,4 @@
-"""The texts of a data set: search, filters, a paged list, and the editing of labels."""
+"""The texts of a data set: search, filters, a table in pages, and the editing of labels."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ KEY = (
 
 
 def show_filters(dataset: Dataset, name: str) -> Filters:
-    """Show four filters, bound to the link; the rows that they match are selected on all pages."""
+    """Show the filters of a data set's texts, bound to the URL; matching texts are selected on all pages."""
     take = partial(select_matches, name)
     named = list_phenomena(dataset)
     for key, allowed in ((state.PART, [*dataset.splits]), (state.CLASS, dataset.classes), (state.PHENOMENON, named)):
@@ -79,7 +79,7 @@ def _pick_filter(label: str, names: Sequence[str], key: str, take: Callable[[], 
 
 
 def show_rows(rows: pd.DataFrame) -> tuple[pd.DataFrame, int] | None:
-    """Show a page of the rows; return them and the place of the chosen one, or None."""
+    """Show one page of a data set's rows; return these rows and the position of the chosen one, or None."""
     if rows.empty:
         show_finding("No text matches", "Leave out a filter, or look for fewer characters.")
         return None
@@ -109,7 +109,7 @@ def show_rows(rows: pd.DataFrame) -> tuple[pd.DataFrame, int] | None:
 
 
 def show_text(rows: pd.DataFrame, place: int, tokenizer: Tokenizer) -> None:
-    """Show one text with each step from text to tokens, and a button to the Sentence page."""
+    """Show each step from one text to its tokens, and a button that opens the text on the Sentence page."""
     text = str(rows["text"].iloc[place])
     changes, pieces = trace_preparation(text, tokenizer)
     with st.container(key="selection", horizontal=True, vertical_alignment="center"):
@@ -148,7 +148,7 @@ def _format_token(piece: Piece, ids: bool) -> str:
 
 
 def select_matches(name: str) -> None:
-    """Select by rule the rows that the filters match; a callback."""
+    """Select the texts that the Data page's filters match, as filter rules of all pages (widget callback)."""
     record = get_chosen_run()
     if record is None:
         return
@@ -161,7 +161,7 @@ def select_matches(name: str) -> None:
 
 
 def explain_no_match(record: RunRecord, name: str, filters: Filters) -> str:
-    """Return why the run has no such texts to select; empty: it has, or no filter is set."""
+    """Return why filters of a data set select nothing in the chosen run; empty if they do or no filter is set."""
     why = ""
     if _make_rules(filters):
         if record.config.data.name != name:
@@ -174,7 +174,7 @@ def explain_no_match(record: RunRecord, name: str, filters: Filters) -> str:
 
 
 def explain_split(record: RunRecord, filters: Filters) -> str:
-    """Say that only matches of one split are selected on other pages; empty: a split was chosen."""
+    """Explain that other pages select matches of only one split; return "" if the user has chosen a split."""
     usual = selection.get_default_split(data.list_splits(record.run))
     if filters.split or not usual or not _make_rules(filters):
         return ""
@@ -201,7 +201,7 @@ HOW = (
 
 
 def show_labels(config: DataConfig, labels: Mapping[str, int], key: str) -> tuple[DataConfig, dict[str, int], str]:
-    """Show labels to be edited; return the config, the rows of each class, and a problem if there is one."""
+    """Show a table to rename, merge or order labels; return the data config, class → number of rows, and a problem."""
     places = guess_order(list(labels))
     asked = WITHHELD in labels
     with st.expander("Rename, merge or order the labels", expanded=asked):
@@ -238,7 +238,7 @@ def show_labels(config: DataConfig, labels: Mapping[str, int], key: str) -> tupl
 
 
 def guess_order(labels: list[str]) -> dict[str, int]:
-    """Return the places of labels that are all known words of a scale, from 1; empty where one is not."""
+    """Return label → rank from 1 if all labels are known words of a scale, such as "bad" and "good"; else empty."""
     signs = {name: SIGNS.get(name.strip().casefold()) for name in labels}
     known = {name: sign for name, sign in signs.items() if sign is not None}
     if len(known) < len(labels) or len(set(known.values())) < max(2, len(labels)):
@@ -249,7 +249,7 @@ def guess_order(labels: list[str]) -> dict[str, int]:
 def rename_labels(
     config: DataConfig, labels: Mapping[str, int], said: Mapping[str, str], places: Mapping[str, int | None]
 ) -> tuple[DataConfig, dict[str, int]]:
-    """Return the config with `rename` and `order`, and the rows of each class in that order.
+    """Return a data config with renamed and ordered labels, and class → number of rows in that order.
 
     An order counts where every class has a place of its own; of merged labels the lowest is that of their class.
     """

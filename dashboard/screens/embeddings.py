@@ -1,4 +1,4 @@
-"""Page Embeddings: a map of a split's sentences in the model's own space, and how separable its classes are."""
+"""Page Embeddings: a map of a split's sentences in a model's vector space, and how separable the classes are there."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ FEW = 30
 
 
 def show_page() -> None:
-    """Show one map of a split of one run."""
+    """Draw the Embeddings page: a two-dimensional map of the sentences of one split, as a run embeds them."""
     record = require_run("Embeddings", QUESTION, purpose="Its sentences lie on a map here")
     if record is None:
         return

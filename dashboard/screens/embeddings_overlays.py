@@ -1,4 +1,4 @@
-"""Sections of Embeddings: groups, layers, neighbours, progress, and sentences put on the map."""
+"""Sections of the Embeddings page: groups, layers, neighbours, progress, and sentences placed on the map."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LONGEST = 200
 
 
 def show_fields(source: Source) -> tuple[str, str]:
-    """Show the fields of the map; return the searched text and the typed sentence."""
+    """Show the search field and the sentence field of the embedding map; return the searched text and the sentence."""
     state.restore_text(state.FIND, "")
     with st.container(key="map-fields", horizontal=True, vertical_alignment="bottom", gap="small"):
         find = st.text_input(
@@ -75,7 +75,7 @@ def show_fields(source: Source) -> tuple[str, str]:
 
 
 def show_matches(source: Source, shown: SentenceMap, points: pd.DataFrame) -> None:
-    """Show how many sentences contain the searched text, and the button that selects them on all pages."""
+    """Show how many sentences of the map contain the searched text, with a button that selects them on all pages."""
     if not shown.find:
         return
     every, here = int(find_matches(points, shown.find).sum()), len(shown.found_rows)
@@ -92,7 +92,7 @@ def show_matches(source: Source, shown: SentenceMap, points: pd.DataFrame) -> No
 
 
 def place_typed(record: RunRecord, shown: SentenceMap, text: str) -> tuple[PlacedSentence | None, str]:
-    """Place a typed sentence on the map with the model; return it and a line on how it was placed."""
+    """Place a user's sentence on the embedding map; return the placed sentence and an explanation of the method."""
     if not text:
         return None, ""
     if not data.hash_weights(record.run):
@@ -108,7 +108,7 @@ def place_typed(record: RunRecord, shown: SentenceMap, text: str) -> tuple[Place
 
 
 def show_groups(source: Source, now: SelectedTexts | None) -> dict[str, pd.DataFrame]:
-    """Show the groups, and the selection if it was made here; return their numbers."""
+    """Show groups of sentences on the embedding map, and the selection if a group was picked; return the tables."""
     try:
         shown = MAP_GROUPS.read_data(source)
     except NotAvailable as reason:
@@ -132,7 +132,7 @@ def _select_group(source: Source, shown: EmbeddingClusters, key: str) -> None:
 
 
 def show_layers(source: Source) -> dict[str, pd.DataFrame]:
-    """Show the layers, the offer to read them, or why there are none; return their numbers."""
+    """Show how separable the classes are in each layer, or offer to compute it; return the tables for the export."""
     try:
         known = data.read_separability(source.record, source.split)
     except NotAvailable as reason:
@@ -149,7 +149,7 @@ def show_layers(source: Source) -> dict[str, pd.DataFrame]:
 
 
 def offer_layers(source: Source) -> None:
-    """Show the job that reads the layers, or its button; NotAvailable: there are no layers to read."""
+    """Show the job that reads the embeddings of all layers, or its start button; NotAvailable: no layers to read."""
     offer_analysis(data.get_layer_files(source.record.run, source.split), "read-layers")
 
 
@@ -158,7 +158,7 @@ QUOTED = 60  # characters of a sentence in the words of a selection
 
 
 def find_neighbors(source: Source, now: SelectedTexts | None, typed: str) -> NearestSentences | None:
-    """Return the neighbours of the typed sentence, else of the current or only selected one, else of all selected."""
+    """Find the nearest sentences to the typed sentence, else to the current one, else to the whole selection."""
     source.text = typed if data.hash_weights(source.record.run) else ""
     one = now is not None and len(now) and (now.at is not None or len(now) == 1)
     if now is not None and one:
@@ -172,7 +172,7 @@ def find_neighbors(source: Source, now: SelectedTexts | None, typed: str) -> Nea
 
 
 def show_neighbors(source: Source, near: NearestSentences | None) -> dict[str, pd.DataFrame]:
-    """Show the table of neighbours, and the button that selects them; return its numbers."""
+    """Show the table of nearest sentences, with a button that selects them; return the tables for the export."""
     if near is None:
         return {}
     show(MAP_NEIGHBOURS, near)
@@ -184,7 +184,7 @@ def show_neighbors(source: Source, near: NearestSentences | None) -> dict[str, p
 
 
 def show_near_training(source: Source, now: SelectedTexts | None) -> dict[str, pd.DataFrame]:
-    """Show the training sentences that are nearest to a selection of several; return their numbers."""
+    """Show the training sentences that are nearest to a selection of several sentences; return the tables."""
     if now is None or len(now) < LEAST:
         return {}
     source.choices[SELECT.name] = str(now.selection)
@@ -214,7 +214,7 @@ def _rerun_when_tagged(source: Source) -> None:
 
 
 def offer_map(files: MapFiles, sentences: int, damage: str = "") -> None:
-    """Show an offer to compute a map, its progress, or why it failed."""
+    """Show an offer to compute an embedding map, the progress of the job, or why the job failed."""
     name, failed = NAMES[files.config.method], background_jobs.read_job(files).status == "failed"
     if show_job(files, "compute-map", f"{name} map of {count(sentences)} sentences"):
         return

@@ -29,7 +29,7 @@ PATIENCE = 0.4  # seconds to wait for tags before the sentences are shown withou
 
 
 def show_page() -> None:
-    """Show the errors of one run on one split."""
+    """Draw the Errors page: the wrong predictions of one run on one split."""
     record = require_run("Errors", QUESTION, purpose="The sentences that it gets wrong stand here")
     if record is None:
         return
@@ -78,7 +78,7 @@ def show_page() -> None:
 
 
 def _get_split(splits: Sequence[str]) -> str:
-    """Return the split of the selection if there is one, else the last one looked at."""
+    """Return the split that the Errors page shows: that of the selection, else the one shown last."""
     usual, chosen = selection.get_default_split(splits), parse_selection(state.get_param(state.SELECT))
     if chosen.rules:
         state.set_param(state.SPLIT, chosen.split if chosen.split in splits else usual)

@@ -1,4 +1,4 @@
-"""Panel of codes on Errors: giving and undoing, frequencies, the codebook, history, draws and files."""
+"""Panel of annotation codes on the Errors page: coding, undo, frequencies, codebook, history, random draws, files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MANY = 75  # rows of a draw that is offered
 
 
 def show_codes(shown: RowSelection, coded: Annotations, everything: Annotations) -> None:
-    """Show the panel of codes."""
+    """Show the panel of annotation codes for the selected sentences of the Errors page."""
     codes = data.open_codebook(shown.table.record)
     keys = _list_keys(shown)
     known = list_draws(codes)
@@ -70,13 +70,13 @@ def show_codes(shown: RowSelection, coded: Annotations, everything: Annotations)
 
 
 def _change_author() -> None:
-    """Change the author and run the page again, since the visible codes change; a callback."""
+    """Set the annotator whose codes are shown, and rerun the page (widget callback)."""
     state.set_value(state.AUTHOR, str(state.get_value(state.get_widget_key(state.AUTHOR_FIELD), "")))
     state.set_value(state.REDRAW, True)
 
 
 def list_sessions(shown: RowSelection) -> dict[str, Any]:
-    """Return the coding sessions for a report: `sessions`, name → words, and `now`, that of the selection."""
+    """Return the coding sessions that a report can show (`sessions`: name → words) and the selected one (`now`)."""
     codes, author = data.open_codebook(shown.table.record), state.get_author()
     try:
         coded, known = data.read_annotations(shown.table.record, author), list_draws(codes)
@@ -102,7 +102,7 @@ def _list_keys(shown: RowSelection) -> list[str]:
 
 
 def _drop_code_rules(shown: RowSelection) -> RowSelection:
-    """Return the selected rows without the rules on codes: all sentences of one code have it."""
+    """Return the selected rows without filter rules on annotation codes, which would make a code's share 100 %."""
     others = _set_code_rule("")
     return (
         shown
@@ -112,7 +112,7 @@ def _drop_code_rules(shown: RowSelection) -> RowSelection:
 
 
 def _show_table(shape: CodesShape) -> None:
-    """Show the shares of the codes; picking one makes it a rule of the selection, picking it again removes it."""
+    """Show how frequent each annotation code is; a click on a code adds it to the filter or removes it again."""
     picked = next((rule.removeprefix("code=") for rule in _get_selection().rules if rule.startswith("code=")), "")
     show_drawing(
         build_component(build_codes_table(shape).marks, get_look(), picked=picked, picks=True),
@@ -125,7 +125,7 @@ def _show_table(shape: CodesShape) -> None:
 
 
 def _toggle_code_rule() -> None:
-    """Select by the picked code, or no longer by one; a callback."""
+    """Add the clicked annotation code to the filter rules, or remove it if it was unpicked (widget callback)."""
     name = str(state.get_value(state.get_widget_key("fig-codes"), {}).get("picked") or "")
     state.set_param(state.SELECT, str(_set_code_rule(name)))
     state.set_value(state.REDRAW, True)
@@ -136,7 +136,7 @@ def _get_selection() -> Selection:
 
 
 def _set_code_rule(name: str) -> Selection:
-    """Return the selection with this code as its only rule on codes; empty: without such a rule."""
+    """Return the current selection with this annotation code as its only code rule; empty: with no code rule."""
     now = _get_selection()
     rules = [rule for rule in now.rules if not is_code_rule(rule)] or ["all"]
     return Selection((*rules, *([f"code={name}"] if name else [])), now.split)
@@ -154,7 +154,7 @@ def _offer_draw(codes: Codes, shown: RowSelection, keys: list[str]) -> None:
 
 
 def _draw_rows(codes: Codes, shown: RowSelection, keys: list[str], n: int) -> None:
-    """Draw rows at random and select them; a callback."""
+    """Draw a random sample of the selected rows for coding, and select it (widget callback)."""
     with state.store_refusal(state.CODES_REFUSED):
         made = draw_sample(codes, keys, n, 0, shown.description, run=shown.table.record.run, author=state.get_author())
         about = f"{count(n)} drawn at random from {count(len(keys))}, {shown.description}"
@@ -163,7 +163,7 @@ def _draw_rows(codes: Codes, shown: RowSelection, keys: list[str], n: int) -> No
 
 
 def _offer_code_all(codes: Codes, shown: RowSelection, coded: Annotations, keys: list[str]) -> None:
-    """Offer to give one code to all selected sentences, or to take it from them."""
+    """Show buttons that give an annotation code to all selected sentences or remove it from all."""
     with st.popover(
         f"Code all {count(len(keys))}", type="tertiary", key="codes-all", disabled=not (keys and coded.book)
     ):
@@ -180,7 +180,7 @@ def _offer_code_all(codes: Codes, shown: RowSelection, coded: Annotations, keys:
 
 
 def _offer_disagreed(shown: RowSelection, shape: CodesShape) -> None:
-    """Offer to select the sentences that two authors coded differently."""
+    """Show a button that selects the sentences to which two annotators gave different codes, if there are any."""
     pair = shape.pair
     if pair and pair["apart"]:
         label = f"The {count(len(pair['apart']))} coded differently"
@@ -188,7 +188,7 @@ def _offer_disagreed(shown: RowSelection, shape: CodesShape) -> None:
 
 
 def _select_disagreed(shown: RowSelection, pair: dict[str, Any]) -> None:
-    """Select these sentences, by a rule that they were chosen by codes, so that no shares are shown; a callback."""
+    """Select the sentences that two annotators coded differently, marked as chosen by their codes (widget callback)."""
     about = f"coded differently by {name_author(pair['first'])} and {name_author(pair['second'])}"
     with state.store_refusal(state.CODES_REFUSED):
         rule = store_picked(data.store(), PickedRows(tuple(row["key"] for row in pair["apart"]), about))
@@ -197,13 +197,13 @@ def _select_disagreed(shown: RowSelection, pair: dict[str, Any]) -> None:
 
 
 def _is_by_codes() -> bool:
-    """Return whether codes or notes chose the sentences, in which case a random draw does not represent others."""
+    """Return whether annotation codes or notes decided which sentences are selected, which biases code shares."""
     now = _get_selection()
     return (bool(now.digest) and CODED[0] in now.rules) or any(rule in NOTED for rule in now.rules)
 
 
 def _show_files(codes: Codes, shown: RowSelection, coded: Annotations) -> None:
-    """Offer the codes that the author may see and the codebook as CSV, and the import of either."""
+    """Show downloads of the annotation codes and of the codebook as CSV, and an upload of either."""
     with st.popover("Files", type="tertiary", key="codes-files"):
         for label, name, make in (
             ("Codes · CSV", "codes", partial(format_annotations, shown.table, shown.rows.tolist(), codes, coded)),
@@ -223,7 +223,7 @@ def _show_files(codes: Codes, shown: RowSelection, coded: Annotations) -> None:
 
 
 def _import_file(codes: Codes, shown: RowSelection, key: str) -> None:
-    """Import a file of codings, or of a codebook; a callback."""
+    """Import an uploaded CSV file of annotation codes or of a codebook (widget callback)."""
     file = state.get_value(key, None)
     if file is None:
         return
@@ -244,7 +244,7 @@ NONE = "none"
 
 
 def show_codebook(codes: Codes, coded: Annotations, keys: Sequence[str]) -> None:
-    """Show the codebook, unfolded below the codes, one code at a time.
+    """Show the codebook of annotation codes, one code at a time, with fields to edit, merge or split the code.
 
     On the page and not above it: what opens above hangs from its button, and as codes are added that button moves down
     until the last fields are off the screen.
@@ -275,7 +275,7 @@ def show_codebook(codes: Codes, coded: Annotations, keys: Sequence[str]) -> None
 
 
 def _show_code_form(codes: Codes, coded: Annotations, code: Code | None) -> None:
-    """Show the form of a code: name, definition, example and digit."""
+    """Show the form that adds or edits an annotation code: name, definition, example and key."""
     with st.form(f"codes-entry-{code.name if code else ''}", border=False, clear_on_submit=code is None):
         with st.container(horizontal=True, vertical_alignment="bottom"):
             name = st.text_input("Name", code.name if code else "", max_chars=60, width=240)
@@ -309,7 +309,7 @@ def _show_button(label: str, act: Callable[[], object], hint: str | None = None,
 
 
 def _change_codebook(act: Callable[[], object]) -> None:
-    """Change the codebook; the reason of a refusal is shown above the list."""
+    """Apply a change to the codebook of annotation codes; an error message is shown above the code list."""
     with state.store_refusal(state.CODES_REFUSED):
         act()
         state.set_value(state.REDRAW, True)
@@ -319,7 +319,7 @@ LAST = 12  # changes, and draws, that are listed
 
 
 def show_history(codes: Codes, shown: RowSelection, coded: Annotations, everything: Annotations) -> None:
-    """List the last changes with their authors; codes by others stay hidden on sentences one has not coded."""
+    """List the last changes of annotation codes; others' codes stay hidden on sentences that one has not coded."""
     with st.popover("History", type="tertiary", key="codes-history", on_change="rerun") as folded:
         if not folded.open:
             return
@@ -347,7 +347,7 @@ def _format_row(change: dict[str, Any], words: str) -> str:
 
 
 def describe_change(change: dict[str, Any], shown: RowSelection, coded: Annotations, *, reads: bool) -> str:
-    """Describe a change as far as the person who reads it may know."""
+    """Describe a change of annotation codes without details that its reader may not see yet."""
     own = change["author"] == state.get_author()
     if own or reads or all(state.get_author() in coded.given.get(key, {}) for key in change["keys"]):
         return describe_undone(shown, change["said"])
@@ -355,7 +355,7 @@ def describe_change(change: dict[str, Any], shown: RowSelection, coded: Annotati
 
 
 def show_draws(shown: RowSelection, coded: Annotations, known: list[Draw]) -> None:
-    """List the draws with how much of each is coded, and buttons that continue them."""
+    """List the random samples drawn for coding, the share of each that is coded, and buttons to continue coding."""
     if not known:
         return
     with st.popover("Draws", type="tertiary", key="codes-draws", on_change="rerun") as folded:
@@ -377,7 +377,7 @@ def show_draws(shown: RowSelection, coded: Annotations, known: list[Draw]) -> No
 
 
 def _find_split(shown: RowSelection, draw: Draw) -> str:
-    """Return the split whose rows were drawn; empty: this run has them nowhere."""
+    """Return the split of a run that contains all rows of a random sample drawn for coding; empty if none does."""
     record, here = shown.table.record, shown.table.split
     others = [split for split in data.list_splits(record.run) if split != here]
     return next(
@@ -386,7 +386,7 @@ def _find_split(shown: RowSelection, draw: Draw) -> str:
 
 
 def resume_draw(shown: RowSelection, coded: Annotations, draw: Draw, split: str) -> None:
-    """Select a draw, at its first sentence that is not coded; a callback."""
+    """Select a random sample drawn for coding, at its first sentence without a code (widget callback)."""
     about = f"{count(len(draw.keys))} drawn at random from {count(len(draw.population))}, {draw.said}"
     first = next((at for at, key in enumerate(draw.keys) if state.get_author() not in coded.given.get(key, {})), 0)
     selection.choose_keys(shown.table.record, split, draw.keys, about, at=first, by_outcome=True)
@@ -398,17 +398,17 @@ Step = tuple[int, Callable[[], None]]
 
 
 def get_last_report() -> int:
-    """Return the number of the last report that was stored."""
+    """Return the number of the last annotation message from the browser that was stored."""
     return int(state.get_value(state.HANDLED, 0))
 
 
 def get_last_undo() -> int:
-    """Return the number of the report that last moved the reader by taking a change back; 0: none has."""
+    """Return the number of the browser message whose undo last moved the reader to another sentence; 0: none did."""
     return int(state.get_value(state.UNDONE, 0))
 
 
 def set_author(key: str) -> None:
-    """Take over the author's name that the browser knows; a callback."""
+    """Set the annotator's name to the one that the browser remembers (widget callback)."""
     if not has_name(state.get_author()):
         state.set_value(state.AUTHOR, str((state.get_value(key, {}).get("named") or {}).get("name") or "")[:60])
         state.clear_clicks(state.AUTHOR_FIELD)
@@ -416,14 +416,14 @@ def set_author(key: str) -> None:
 
 
 def move_annotations(codes: Codes, everything: Annotations) -> bool:
-    """Move what this visitor wrote without a name to the name; return whether there was anything."""
+    """Move annotations made by an unnamed visitor to the visitor's typed name; return whether there were any."""
     name, visitor = state.get_author(), state.get_visitor()
     said = has_name(name) and any(visitor in each for each in (*everything.given.values(), *everything.notes.values()))
     return said and codes.transfer_visitor(visitor, name)
 
 
 def store_reports(key: str, shown: RowSelection) -> None:
-    """Store the changes that the reader reports, given, taken off, noted and undone, in the order of their numbers.
+    """Store annotation codes, notes and undo steps from a browser message, in the order of their numbers.
 
     A report has all that the page has not confirmed yet, so one that is lost on the way loses nothing; what was
     confirmed is not done twice. What cannot be stored stops all that came after it, and the reader reports again.
@@ -455,13 +455,13 @@ def store_reports(key: str, shown: RowSelection) -> None:
 
 
 def _iterate_reports(told: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the reports of what was coded and of what was undone."""
+    """Yield the two parts of an annotation message from the browser: coded sentences, then undo."""
     for name in ("coded", "undo"):
         yield told.get(name) or {}
 
 
 def _iterate_changes(shown: RowSelection, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[Step]:
-    """Yield each code that was given or taken off, and each note."""
+    """Yield each code added or removed and each note in a browser message, as change number and storing function."""
     codes, run, known = data.open_codebook(shown.table.record), shown.table.record.run, set(shown.known.keys)
     for key, each in rows.items():
         if key not in known:
@@ -480,7 +480,7 @@ def _iterate_changes(shown: RowSelection, rows: Mapping[str, Mapping[str, Any]])
 
 
 def _undo_last(shown: RowSelection, number: int) -> None:
-    """Take back the last change of the author, and move the reader to its row; `number` is of the report."""
+    """Undo the author's last annotation change and make its sentence current; `number` is that of the undo request."""
     found = data.open_codebook(shown.table.record).undo_last(state.get_author())
     state.set_value(state.SAID_OF_CODES, f"Taken back: {describe_undone(shown, found['said'])}")
     known = set(shown.known.keys)
@@ -490,7 +490,7 @@ def _undo_last(shown: RowSelection, number: int) -> None:
 
 
 def describe_undone(shown: RowSelection, said: str) -> str:
-    """Describe a change as the history does, with the beginning of the sentence instead of its key."""
+    """Describe a change of annotation codes, quoting the beginning of the sentence instead of its key."""
     what, row, key = said.rpartition("row ")
     if not row or key not in shown.known.keys:
         return said
@@ -499,7 +499,7 @@ def describe_undone(shown: RowSelection, said: str) -> str:
 
 
 def code_selected(codes: Codes, shown: RowSelection, keys: list[str], name: str, *, off: bool) -> None:
-    """Give all selected sentences one code, or take it from them, as one change; a callback."""
+    """Give an annotation code to all selected sentences, or remove it from all, as one change (widget callback)."""
     with state.store_refusal(state.NOT_WRITTEN):
         codes.give_codes(keys, [name], off=off, author=state.get_author(), run=shown.table.record.run)
         word = "taken from" if off else "given to"

@@ -1,4 +1,4 @@
-"""The list of selected sentences, the one that is read, and their codes; moving and coding rerun nothing but these."""
+"""The list of selected sentences on Errors, the sentence read, and its codes; these parts rerun without the page."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ READER, CODES = "reader", "codes-part"
 
 
 def show_reader(shown: RowSelection) -> None:
-    """Show the list of selected sentences and the one that is read."""
+    """Show the list of selected sentences, the sentence that is read, and its details, as a part that reruns alone."""
     state.get_param(state.AT)  # once: while keys are pressed the link is behind what the session knows
     st.fragment(_show_texts, key=READER)(shown)
 
 
 def show_other_texts(shown: RowSelection) -> None:
-    """Show selected sentences that are no predictions of the split, such as training texts."""
+    """Show the table of selected sentences that are not in the split's predictions, such as training texts."""
     group, record = shown.selected.group, shown.table.record
     if not group or not group.texts:
         return
     key = f"elsewhere-{group.digest}"
 
     def look_at() -> None:
-        """Look at the clicked sentence."""
+        """Make the clicked sentence of the table the current one (widget callback)."""
         if rows := state.get_value(key, {}).get("selection", {}).get("rows", []):
             selection.look_at(record, rows[0])
 
@@ -60,7 +60,7 @@ def show_other_texts(shown: RowSelection) -> None:
 
 
 def show_codes_part(shown: RowSelection) -> None:
-    """Show the codes of the selected sentences."""
+    """Show the annotation codes of the selected sentences, as a part of the page that reruns alone."""
     st.fragment(_show_codes, key=CODES)(shown)
 
 
@@ -76,7 +76,7 @@ def _show_codes(shown: RowSelection) -> None:
 
 
 def _rerun_on_change() -> None:
-    """Run the whole page again if a change in either part affects the rest."""
+    """Rerun the whole page if a change in the sentence list or the code panel affects its other parts."""
     if state.get_value(state.REDRAW, False):
         state.drop_keys(state.REDRAW)
         state.set_value(state.CHANGED, int(state.get_value(state.CHANGED, 0)) + 1)
@@ -113,7 +113,7 @@ def _show_texts(shown: RowSelection) -> None:
 
 
 def _read_annotations(record: RunRecord) -> Coding | None:
-    """Return the annotations that the author may see; None after showing why they cannot be read."""
+    """Return the annotations that the author may see; if they cannot be read, show the error and return None."""
     try:
         if move_annotations(data.open_codebook(record), data.read_annotations(record)):
             state.set_value(state.REDRAW, True)
@@ -137,7 +137,7 @@ def _read_annotations(record: RunRecord) -> Coding | None:
 
 
 def _read_details(shown: RowSelection, wanted: list[str]) -> tuple[dict[str, Detail], str]:
-    """Return details of the requested rows, and why no word has an effect."""
+    """Return details of the requested rows, and why word attributions cannot be computed (empty if they can)."""
     without = "" if data.hash_weights(shown.table.record.run) else "This run has no weights: no word has a push."
     try:
         return (data.read_details(shown, wanted) if wanted else {}), without
@@ -146,7 +146,7 @@ def _read_details(shown: RowSelection, wanted: list[str]) -> tuple[dict[str, Det
 
 
 def _carry_place(key: str) -> None:
-    """Store the row at which the reader is, or send more rows near the end of those that it has; a callback.
+    """Store which row of the sentence list the user reads, or send the browser more rows (widget callback).
 
     A report that left before the reader heard of a change taken back does not lead away from the row of that change.
     """
@@ -157,27 +157,27 @@ def _carry_place(key: str) -> None:
 
 
 def _change_order(key: str) -> None:
-    """Change the order of the list, which starts again at its beginning; a callback."""
+    """Change the sort order of the sentence list and go to its first sentence (widget callback)."""
     state.set_param(state.ORDER, str((state.get_value(key, {}).get("order") or {}).get("name") or ""))
     state.set_param(state.AT, "")
     state.set_value(state.REDRAW, True)
 
 
 def _select_nearly_wrong(shown: RowSelection) -> None:
-    """Select the sentences that are nearly wrong, where none is wrong; a callback."""
+    """Drop the filter rule `wrong` that no sentence matches, and sort sentences by margin (widget callback)."""
     state.set_param(state.ORDER, "margin")
     select_rules(shown, [*find_other_rules(shown)])
     state.set_value(state.REDRAW, True)
 
 
 def _store_reports(key: str, shown: RowSelection) -> None:
-    """Store codes and notes; a callback."""
+    """Store annotation codes and notes that the browser reports, and rerun the affected parts (widget callback)."""
     store_reports(key, shown)
     _rerun_parts()
 
 
 def _rerun_parts() -> None:
-    """Run these parts alone, and the part of the bar that shows the current sentence, if there is a bar.
+    """Rerun only the sentence list, the code panel and the part of the selection bar with the current sentence.
 
     All callbacks end so: where one of several does not, the whole page is drawn, and a key that is pressed meanwhile is
     lost.
@@ -186,7 +186,7 @@ def _rerun_parts() -> None:
 
 
 def _open_row(shown: RowSelection, key: str) -> None:
-    """Open a row on Sentence, with the other rows of the list selected."""
+    """Open a sentence of the list on the Sentence page, with the other sentences of the list still selected."""
     frame, table = shown.table.frame, shown.table
     if len(texts := frame["text"][frame["key"] == key]):
         selection.select_rules(table.record, Selection(parse_selection(shown.select).rules, table.split), key=key)

@@ -1,4 +1,4 @@
-"""Filter and statistics of Errors: error rates, words, slices, label errors and dataset shift."""
+"""Filter bar and statistics of the Errors page: error rates, words, slices, label errors and dataset shift."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ PLACED = (ERRORS, GATHERED, OVERUSED, MARKED, SLICED, CLOUDS, DOUBTED, SHIFT, SH
 
 
 def show_statistics(source: Source, shown: RowSelection, beside: Sequence[DeltaGenerator]) -> dict[str, pd.DataFrame]:
-    """Show all statistics, the tags and words in the two columns that begin with the codes; return the tables."""
+    """Show all error statistics of the selected rows, tags and words next to the codes; return their tables."""
     tables: dict[str, pd.DataFrame] = {}
     found, words, parts = count_errors(shown), compare_words(shown), find_slices(shown)
     left, right = beside
@@ -95,7 +95,7 @@ def show_statistics(source: Source, shown: RowSelection, beside: Sequence[DeltaG
 
 
 def _show_pick_table(figure: Figure[Any], shape: Any, picked: str, told: Callable[[], None]) -> dict[str, pd.DataFrame]:
-    """Show a table whose rows can be picked, or only its caption where it has none; return its numbers."""
+    """Show a figure as a table with clickable rows, or only its caption if the table is empty; return the numbers."""
     numbers = figure.build_tables(shape)
     if all(table.empty for table in numbers.values()):
         show_figure_heading(figure, shape)
@@ -125,7 +125,7 @@ UNSURE = "unsure under dropout"
 
 
 def get_other_run(record: RunRecord, split: str) -> str:
-    """Return the run that is chosen in the picker below the tags; empty: none."""
+    """Return the run that is chosen for comparison below the error tags; empty if none is or it cannot be compared."""
     run = state.get_optional(state.DISAGREE, data.list_other_models(record, split))
     try:
         return run if run and len(data.read_tagged_rows(record, split).tagged.match_tag(f"{WITH}{run}")) else ""
@@ -135,7 +135,7 @@ def get_other_run(record: RunRecord, split: str) -> str:
 
 
 def pick_other_run(shown: RowSelection) -> None:
-    """Show the picker below the table of tags, and which tags are absent."""
+    """Show the menu of runs to compare predictions with, and which error tags could not be computed."""
     there = data.list_other_models(shown.table.record, shown.table.split)
     if there:
         st.selectbox(
@@ -153,7 +153,7 @@ def pick_other_run(shown: RowSelection) -> None:
 
 
 def explain_absent(shown: RowSelection, lone: str) -> str:
-    """Return why tags are absent, by reason; for dropout only if it cannot be computed."""
+    """Explain which error tags are missing and why; the dropout tag only if it cannot be computed."""
     reasons: dict[str, list[str]] = {}
     own = {MODELS: lone, UNSURE: data.check_dropout(shown.table.record, shown.table.split).why}
     for name, why in shown.known.tagged.absent.items():
@@ -163,7 +163,7 @@ def explain_absent(shown: RowSelection, lone: str) -> str:
 
 
 def show_outcome_words(source: Source, shown: RowSelection) -> dict[str, pd.DataFrame]:
-    """Show the words that mark right and wrong predictions; return their table."""
+    """Show the words that are typical of right and of wrong predictions; return their table for the export."""
     head = st.container()
     if len(source.record.classes) > 2 or source.record.task == "multi":
         pick_option(OF_CLASS, source)
@@ -184,7 +184,7 @@ def _pick_cloud_word(shown: RowSelection, found: Outcomes) -> None:
 
 
 def show_shift_section(source: Source, shown: RowSelection) -> dict[str, pd.DataFrame]:
-    """Show the section on dataset shift; return its tables."""
+    """Show how the split's texts differ from the training texts (dataset shift); return the tables for the export."""
     if source.split == TRAIN:
         return {}
     try:
@@ -222,7 +222,7 @@ def _pick_word(shown: RowSelection) -> None:
 
 
 def _offer_analysis(source: Source, figure: Figure[Any]) -> None:
-    """Offer to compute what a figure needs, if it can be computed."""
+    """Show a button that computes the analysis that a figure needs, if the figure needs one."""
     if figure.analysis is not None:
         show_figure_heading(figure)
         offer_analysis(
@@ -236,7 +236,7 @@ DOUBLES = 8
 
 
 def show_label_errors(source: Source) -> dict[str, pd.DataFrame]:
-    """Show the section on likely label errors; return its table."""
+    """Show the rows of a split whose labels are probably wrong; return their table for the export."""
     try:
         found = DOUBTED.read_data(source)
     except NotAvailable:
@@ -307,14 +307,14 @@ def _offer_selections(source: Source, found: Mapping[str, Any]) -> None:
 
 
 def offer_dropout(source: Source) -> None:
-    """Show the job of the dropout tag, or its button; nothing if the tag is there or cannot be computed."""
+    """Show the job that computes the dropout error tag, or its start button; nothing if done or impossible."""
     files = data.check_dropout(source.record, source.split).files
     if files is not None and background_jobs.read_job(files).status != "done":
         offer_analysis(files, "find-unsure", about=True)
 
 
 def show_filter_bar(shown: RowSelection, splits: Sequence[str]) -> None:
-    """Show the selection as a sentence whose words can be changed."""
+    """Show the filter of the Errors page as a sentence whose words can be changed."""
     key = state.get_figure_key("filter")
     drawn = state.get_confirmed(key)
     show_drawing(
@@ -323,20 +323,20 @@ def show_filter_bar(shown: RowSelection, splits: Sequence[str]) -> None:
 
 
 def pick_row(shown: RowSelection, figure: str, before: str) -> None:
-    """Make a row of a table that was picked a word of the filter; a callback."""
+    """Add the picked row of a statistics table to the filter rules (widget callback)."""
     rule = state.get_picked(figure)
     word = find_word(shown.facets, rule or before)
     select_rules(shown, update_clauses(shown.clauses, shown.facets, word, rule or (before if word == FURTHER else "")))
 
 
 def select_rules(shown: RowSelection, rules: Sequence[str]) -> None:
-    """Select by these rules on all pages; a callback."""
+    """Select the rows of a split that match these filter rules, on all pages (widget callback)."""
     table = shown.table
     selection.select_rules(table.record, Selection(tuple(rules), table.split))
 
 
 def _apply_words(key: str, shown: RowSelection, drawn: int) -> None:
-    """Apply the words that were changed since the page was drawn, one after the other; a callback."""
+    """Apply the user's changes of the filter sentence since it was drawn, one after the other (widget callback)."""
     before = clauses, split = shown.clauses, shown.table.split
     for change in state.receive_changes(key, drawn):
         word, value = (str(change.get(name, "")).strip() for name in ("word", "value"))
@@ -351,7 +351,7 @@ def _apply_words(key: str, shown: RowSelection, drawn: int) -> None:
 
 
 def _apply_search(shown: RowSelection, clauses: Sequence[Clause], word: str, typed: str) -> list[str]:
-    """Return the clauses with what was typed into the search, or where ids are asked for; empty: without it."""
+    """Return the filter clauses with a typed text search or id search applied; an empty search is removed."""
     asked = shown.known.base_facets.asked
     if not typed:
         return update_clauses(clauses, shown.facets, word, "", asked)

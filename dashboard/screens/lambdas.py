@@ -1,4 +1,4 @@
-"""Page Lambdas: the weight of each further component during training, and where it ended in the paper."""
+"""Page Lambdas: the weight λ of each further attention map during training, and its final value in the paper."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ HEADS = "Each head has its own lambda: thin lines, named on hover. The thick lin
 
 
 def show_page() -> None:
-    """Show the lambdas of the chosen run in focus, and those of others behind it."""
+    """Draw the Lambdas page: the λ curves of the chosen run in front, those of other runs behind them."""
     record = require_run("Lambdas", QUESTION, purpose="The course of its lambdas is drawn here")
     if record is None:
         return

@@ -1,4 +1,4 @@
-"""Page Models: all presets, the parts of each, and the differences between two."""
+"""Page Models: all model presets, the parts of each, and the differences between two presets."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OWN, FIXED = "of the run", "usual"
 
 
 def show_page() -> None:
-    """Show the table of presets, then the chosen model."""
+    """Draw the Models page: the table of presets, then the chosen preset in detail."""
     records = data.list_runs()
     show_header("Models", QUESTION, [(count(len(PRESETS)), "models"), (count(len(PAPERS) - 1), "papers and baselines")])
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -147,7 +147,7 @@ def _show_comparison(name: str) -> Table:
 
 
 def show_presets(frame: pd.DataFrame) -> None:
-    """Show one row per preset; choosing one makes it the page's model."""
+    """Show a table with one row per model preset; a click on a row chooses the preset that the page details."""
     names = frame["model"].tolist()
     besides = "What it has besides a plain transformer encoder"
     columns = {
@@ -159,7 +159,7 @@ def show_presets(frame: pd.DataFrame) -> None:
     }
 
     def choose_preset() -> None:
-        """Make the chosen row the page's model."""
+        """Set the page's model preset to the clicked row (widget callback)."""
         rows = state.get_clicked_rows(state.PRESETS)
         if rows and rows[0] < len(names):
             state.set_value(state.PRESET, names[rows[0]])

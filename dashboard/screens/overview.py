@@ -1,4 +1,4 @@
-"""Page Overview: all runs, and one clear next step."""
+"""Page Overview: a table of all runs, and one suggested next step."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LIVE = (
 
 
 def show_page() -> None:
-    """Show the next step and the runs."""
+    """Draw the Overview page: the suggested next step, and tables of all runs."""
     records = data.list_runs()
     st.fragment(_rerun_on_change, run_every=POLL_SECONDS)(_list_states(records))
     names = list_board_metrics(records)
@@ -81,7 +81,7 @@ def _list_facts(records: Sequence[RunRecord], shown: Sequence[Board]) -> list[tu
 
 
 def _test_ties(shown: Sequence[Board]) -> None:
-    """Test for ties after everything else is drawn: it takes seconds where there are many models."""
+    """Test which leaderboard models are statistically tied, then rerun the page; called last since it is slow."""
     untested = [board for board in shown if data.get_ties(board).groups is None]
     for board in untested:
         data.test_ties(board)
@@ -94,7 +94,7 @@ def _list_states(records: Sequence[RunRecord]) -> list[tuple[str, str]]:
 
 
 def _rerun_on_change(shown: list[tuple[str, str]]) -> None:
-    """Run the page again when another tab or a terminal has changed the runs."""
+    """Rerun the Overview page if another tab or a terminal has changed the list of runs."""
     if _list_states(data.list_runs()) != shown:
         st.rerun()
 

@@ -1,4 +1,4 @@
-"""Tables of the page Overview, and import and export of runs as zip files."""
+"""Leaderboard tables of the Overview page, and import and export of runs as zip files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HOW = (
 
 
 def show_board(board: Board, metrics: Mapping[str, str], *, alone: bool) -> None:
-    """Show the finding of a board, a heading, and one row per model; a picked row offers its pages."""
+    """Show a leaderboard of models tested on the same texts: its main finding, its rows, and links for a picked row."""
     tested = data.get_ties(board)
     ids = [entry.id for entry in board.measured]
     groups = [[ids[place] for place in group] for group in tested.groups or ()]
@@ -62,7 +62,7 @@ def _show_head(board: Board, metrics: Mapping[str, str], *, alone: bool) -> Delt
 
 
 def _show_rows(board: Board, groups: Sequence[Sequence[str]]) -> tuple[list[str], str]:
-    """Show the table; return the ticked rows, which outlast a visit to another page, and the picked one."""
+    """Show the rows of a leaderboard; return the ids of the ticked models and the id of the row picked by a click."""
     name = f"{state.get_widget_key(state.ROWS)}-{board.name}"
     begun = state.get_initial(state.get_figure_key(name), state.TICKED + board.name, ())
     told: dict[str, Any] = dict.fromkeys(("on_picked_change", "on_ticked_change", "on_unfolded_change"), lambda: None)
@@ -115,13 +115,13 @@ FOLDER = "The path of a run directory or zip file on the machine that serves thi
 
 
 def show_imported() -> None:
-    """Show the run that was imported with the last click."""
+    """Show a message that names the run that was just imported, if there is one."""
     if run := state.pop_value(state.ARRIVED):
         show_finding(f"{run} is here", "It is now chosen on every page.")
 
 
 def offer_import() -> None:
-    """Offer to import a run."""
+    """Show an upload field for a run's zip file, and for local users a path field, to import the run."""
     from dashboard import access  # pandas: the page shows its head before that
 
     with st.expander("Bring a run in", key="bring-in"):
@@ -155,7 +155,7 @@ def _import_run(read: Callable[[], str]) -> None:
 
 
 def offer_export(run: str, status: str) -> None:
-    """Offer the run as one zip file, packed when it is clicked."""
+    """Show a button that downloads a run as a zip file once its training has ended; packed on click."""
     if status in ("done", "failed", "cancelled"):
         st.download_button(
             "Export · zip",

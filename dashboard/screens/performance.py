@@ -1,4 +1,4 @@
-"""Page Performance: metrics with intervals, and figures that follow the threshold."""
+"""Page Performance: metrics with confidence intervals, and figures that follow the decision threshold."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ INTERVALS = (
 
 
 def show_page() -> None:
-    """Show how good one run is on one split."""
+    """Draw the Performance page: metrics and figures of one run on one split."""
     record = require_run("Performance", QUESTION, purpose="Its metrics, confusions and mistakes are shown here")
     if record is None:
         return

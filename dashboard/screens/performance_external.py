@@ -1,4 +1,4 @@
-"""Evaluation of a run on other data: the choice of data, a table that matches labels, and a separate process."""
+"""Evaluation of a run on other data: choice of the data, matching of labels to classes, and the background job."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ NONE = "nothing"
 
 
 def show_other_data(record: RunRecord) -> dict[str, pd.DataFrame]:
-    """Show the section on other data; return the tables of the results."""
+    """Show the section that evaluates a run on another data set; return the result tables for the export."""
     with st.expander("Evaluate on other data"):
         show_caption(Evaluation.offer.takes)
         chosen = _choose_data()
@@ -44,7 +44,7 @@ def show_other_data(record: RunRecord) -> dict[str, pd.DataFrame]:
 
 
 def _choose_data() -> DataRequest | None:
-    """Return the data and how they are read, before their labels are matched."""
+    """Show the fields that choose another data set for evaluation; return the request, None until data are chosen."""
     known, typed = access.list_names(here=True), state.get_value("elsewhere-data", None)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         name = st.selectbox(
@@ -111,7 +111,7 @@ def _can_compare(other: RunRecord, record: RunRecord) -> bool:
 
 
 def _pick_classes(record: RunRecord, offered: DatasetLabels) -> dict[str, str | None]:
-    """Show the labels to be matched; return label → class, `LEFT_OUT`, or None if it is undecided."""
+    """Show a table to match another data set's labels to a run's classes; return label → class (None if undecided)."""
     import pandas as pd
 
     names = [LEFT_OUT if name == "" else name for name in offered.meant.values()]

@@ -1,4 +1,4 @@
-"""Sections of Performance below the curves: labels, slices, threshold, all metrics, and what a click selects."""
+"""Sections of the Performance page below the curves: labels, slices, threshold, all metrics, and clicks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ELSEWHERE = (BAR, KINDS, SLICES)
 
 
 def select_cell(source: Source, decision: Decision, by: str) -> None:
-    """Select the clicked cell of the matrix, in its figure or in its table (`by`)."""
+    """Select the sentences of the clicked confusion-matrix cell on all pages; `by` is the clicked figure or table."""
     rows, said, about = np.empty(0, np.int64), tuple[str, ...](), ""
     if cell := state.get_clicked_cell(decision.classes):
         true, predicted = cell
@@ -58,7 +58,7 @@ def select_cell(source: Source, decision: Decision, by: str) -> None:
 
 
 def get_selected_cell(decision: Decision, chosen: SelectedTexts | None) -> tuple[int, int] | None:
-    """Return the cell of the matrix that is selected, however it came to be: after a reload too."""
+    """Return the (true, predicted) confusion-matrix cell whose sentences are selected; None if it is not one cell."""
     if chosen is None or chosen.places.max(initial=-1) >= decision.total:
         return None
     true, predicted = np.full((2, decision.total), -1)
@@ -67,7 +67,7 @@ def get_selected_cell(decision: Decision, chosen: SelectedTexts | None) -> tuple
 
 
 def select_bar(source: Source, decision: Decision) -> None:
-    """Select the clicked bar of the right or wrong answers at one probability."""
+    """Select the sentences of the clicked histogram bar: right or wrong predictions in one range of probability."""
     rows, about = np.empty(0, np.int64), ""
     if points := state.get_clicked_points(BAR):
         place = min(int(float(points[0]["x"]) * BARS), BARS - 1)
@@ -80,7 +80,7 @@ def select_bar(source: Source, decision: Decision) -> None:
 
 
 def select_phenomenon(source: Source) -> None:
-    """Select the sentences of the clicked phenomenon, right and wrong ones."""
+    """Select all sentences of the clicked linguistic phenomenon, predicted right or wrong, on all pages."""
     points, names = state.get_clicked_points(KINDS), source.report.examples[PHENOMENON].astype(str).to_numpy()
     name = next((name for name in names if points and escape_text(name) == str(points[0]["y"])), "")
     rows = np.flatnonzero(names == name) if points else np.empty(0, np.int64)
@@ -88,7 +88,7 @@ def select_phenomenon(source: Source) -> None:
 
 
 def select_slice(source: Source, shown: SavedSlices) -> None:
-    """Select the sentences of the picked slice, or of one class of it."""
+    """Select the sentences of the picked saved slice, or those of the picked class in it, on all pages."""
     name, _, label = state.get_picked(SAVED.name).partition(CLASS)
     if any(each["name"] == name for each in shown.slices):
         more = [f"true={label}"] if label else []
@@ -100,13 +100,13 @@ def select_slice(source: Source, shown: SavedSlices) -> None:
 
 
 def show_if_clicked(source: Source, now: SelectedTexts | None, clicked: str) -> None:
-    """Show the selected sentences if this figure or table was clicked."""
+    """Show the selected sentences below a figure or table, if a click in it made the selection."""
     if now is not None and state.get_value(state.SELECTOR, "") == clicked:
         show_selected(source.record, now, (clicked,))
 
 
 def offer_outcomes(source: Source, decision: Decision) -> None:
-    """Offer to select all that is wrong at the threshold, and what gets no answer there."""
+    """Show buttons that select the wrong predictions at the threshold, and the texts without a prediction there."""
     wrong = decision.rows[~decision.correct]
     silent = np.setdiff1d(np.arange(decision.total), decision.rows)
     take = partial(selection.choose_rows, source.record, source.split)
@@ -122,7 +122,7 @@ def offer_outcomes(source: Source, decision: Decision) -> None:
 
 
 def _make_rule(source: Source, decision: Decision, column: str, place: int) -> str:
-    """Return the rule for a class at the run's own threshold: a class, or one class against the rest."""
+    """Return the filter rule for a true or predicted class; a one-vs-rest decision compares with the positive class."""
     if decision.classes == source.record.classes:
         return f"{column}={decision.classes[place]}"
     return f"{column}{'=' if place else '!='}{decision.classes[1]}"
@@ -140,7 +140,7 @@ NONE_YET = (
 
 
 def show_slices(source: Source) -> dict[str, pd.DataFrame]:
-    """Show the saved slices; return their table. A picked slice is selected on all pages."""
+    """Show the metrics of the saved slices, clickable to select a slice; return the tables for the export."""
     tables: dict[str, pd.DataFrame] = {}
     found = data.list_slices(source.record)
     with contextlib.suppress(NotAvailable):
@@ -178,7 +178,7 @@ def _remove_slice(record: RunRecord, key: str) -> None:
     name = str(state.get_value(key, ""))
 
     def remove_named() -> str:
-        """Remove the slice and report it."""
+        """Remove a saved slice and return a message that says so."""
         remove_slice(data.store(), record, name)
         return f"“{name}” is removed."
 
@@ -201,7 +201,7 @@ INTERVALS = (
 
 
 def show_multi_label(source: Source) -> tuple[Decision, SplitPredictions, dict[str, pd.DataFrame]]:
-    """Show numbers, the table of labels, and the choice of one.
+    """Show metrics of a multi-label run, the table of its labels, and the details of one chosen label.
 
     Returns:
         The decision about the chosen label, the report with examples that fit it, and tables to give away.
@@ -242,7 +242,7 @@ def _show_label(source: Source, choice: str) -> None:
 
 
 def show_all_metrics(source: Source) -> dict[str, pd.DataFrame]:
-    """Show all metrics, folded; return their table, none where none was recorded."""
+    """Show a foldable table of all metrics; return the tables, or nothing if no metrics were recorded."""
     try:
         shown, drawing = data.draw_figure(METRICS, source, get_look())
     except NotAvailable:
@@ -255,7 +255,7 @@ def show_all_metrics(source: Source) -> dict[str, pd.DataFrame]:
 
 
 def show_threshold_bar(source: Source) -> None:
-    """Show rule, threshold and the cost of a miss, all in the link; the source knows them from then on."""
+    """Show the fields for the decision rule, the threshold and the cost of a miss, all bound to the URL."""
     with st.container(key="rule-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
         if thresholding.RULE.values(source):
             pick_option(thresholding.RULE, source, about=thresholding.RULE.about)
@@ -263,7 +263,7 @@ def show_threshold_bar(source: Source) -> None:
 
 
 def pick_threshold(source: Source, of: str = "") -> float:
-    """Show the threshold, and behind it what a miss costs, where it is about one class.
+    """Show the slider of the decision threshold and, for one class, the cost of a miss; return the initial threshold.
 
     Args:
         source: Knows both from then on.

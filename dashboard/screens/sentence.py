@@ -1,4 +1,4 @@
-"""Page Sentence: the prediction of a typed text, every head of every layer, and changes inside the model."""
+"""Page Sentence: a model's prediction for a typed text, all its attention heads, and edits inside the model."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ QUESTION = "Which word decides, and through which part?"
 
 
 def show_page() -> None:
-    """Show a text as one run reads it."""
+    """Draw the Sentence page: prediction, attention maps and model edits for a typed text and one run."""
     record = require_run("Sentence", QUESTION, purpose="A sentence is read and answered here")
     if record is None:
         return
@@ -105,13 +105,13 @@ def _explain_no_weights(record: RunRecord) -> tuple[str, str, str]:
 
 
 def get_current_text(record: RunRecord) -> tuple[str, str]:
-    """Return text and true label of the current selected sentence; both empty if there is none."""
+    """Return the text and the true label of the current selected sentence; both empty if there is none."""
     now = selection.get_selection(record)
     return ("", "") if now is None or now.at is None else (now.get_text(now.at), now.get_label(now.at))
 
 
 def show_true_label(record: RunRecord, text: str, view: SentenceView) -> None:
-    """Show the true label of a text if it is the current selected sentence and its data have one."""
+    """Show the true label of the text and whether the prediction is right, if the text is the selected sentence."""
     chosen, label = get_current_text(record)
     if not label or text != chosen:
         return
@@ -126,7 +126,7 @@ HELP = "As a counter-example, for the class"
 
 
 def offer_keep(record: RunRecord, text: str, view: SentenceView) -> None:
-    """Show the button that opens the form for a counter-example."""
+    """Show the Keep button, which opens a form that saves the text as a counter-example."""
     icon, off = ":material/bookmark_add:", not text.strip()
     with st.popover("Keep", icon=icon, type="tertiary", key="keep", help=HELP, disabled=off):
         if text.strip():
@@ -150,7 +150,7 @@ def _show_form(record: RunRecord, text: str, view: SentenceView) -> None:
 
 
 def _pick_label(record: RunRecord, view: SentenceView, ought: str, key: str) -> None:
-    """Offer the true label of the data, or of two classes the one that is not predicted."""
+    """Show the menu of a counter-example's true label; preset: the known label, or the other of two classes."""
     classes = record.classes
     if not ought and len(classes) == 2:
         ought = next(name for name in classes if name != view.label)

@@ -1,4 +1,4 @@
-"""The bench of Sentence: words, heads, maps, levers and λ, computed before they are drawn."""
+"""Upper part of the Sentence page: word attributions, attention maps, ablation levers and λ curves."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ NOTE = (
 
 
 def show_bench(source: Source) -> tuple[dict[str, pd.DataFrame], DeltaGenerator]:
-    """Show the words and the attention between them; return their tables and the place of the levers."""
+    """Show word attributions and attention between words; return their tables and the column for ablation levers."""
     words = st.container()
     with st.container(key="pair-bench"):
         left, right = st.columns([1.22, 1], gap="medium")
@@ -76,7 +76,7 @@ def show_bench(source: Source) -> tuple[dict[str, pd.DataFrame], DeltaGenerator]
 
 
 def show_more_maps(source: Source) -> None:
-    """Show the maps that are not on the bench: all heads side by side, and the weights of the components."""
+    """Show all attention heads side by side, and the weights with which the components are combined."""
     view = source.view
     if view.truncated:
         show_finding(
@@ -108,7 +108,7 @@ def _show_head_view(source: Source) -> Lines:
 
 
 def choose_target(source: Source) -> None:
-    """Show the choice of the class that effects are measured for, at first the predicted one."""
+    """Show the menu of the class that attributions are computed for; preset: the predicted class."""
     if TOWARDS.has_choices(source):
         first = str(TOWARDS.get_default(source))
         state.reset_on_change(TOWARDS.name, first, first)
@@ -118,7 +118,7 @@ def choose_target(source: Source) -> None:
 
 
 def show_words(source: Source, name: str = WORDS.name) -> dict[str, pd.DataFrame]:
-    """Show the words of a text with at least one word that the model knows; return their table."""
+    """Show each word's attribution to the prediction, for a text with at least one known word; return the table."""
     return WORDS.build_tables(show_bare(source, WORDS, name=name))
 
 
@@ -127,7 +127,7 @@ STOPPED = "The answer stands above. Its words and parts were not all asked; a sh
 
 
 def compute_bench(source: Source, *, deep: bool) -> bool:
-    """Return whether everything on the bench is computed; `deep`: with parts and λ, of a text with maps."""
+    """Return whether the attributions of a text are computed; `deep` includes the ablation of model parts and λ."""
     if len(source.text) <= SHORT:
         return True
     wanted = _list_requests(source, "pushed")
@@ -139,7 +139,7 @@ def compute_bench(source: Source, *, deep: bool) -> bool:
 
 
 def compute_words(source: Source, place: str) -> bool:
-    """Return whether the effects of the words of a second reading are computed."""
+    """Return whether the word attributions of a compared run or text are computed; until then show the progress."""
     return bool(wait_for(data.request_all(*_list_requests(source, "pushed")), f"words-{place}", STOPPED).whole)
 
 
@@ -155,7 +155,7 @@ RESET = "reset"
 
 
 def show_levers(source: Source, parts: Editable) -> dict[str, pd.DataFrame]:
-    """Show the effect of each part of the model, with a lever for each; return the table."""
+    """Show the effect of ablating each model part, with a lever that ablates the part; return the table."""
     key = state.get_figure_key(LEVERS.name)
     if state.get_param(state.SILENT) == MEAN:
         source.choices[SILENT.name] = MEAN
@@ -163,7 +163,7 @@ def show_levers(source: Source, parts: Editable) -> dict[str, pd.DataFrame]:
 
 
 def show_lambdas(source: Source) -> dict[str, pd.DataFrame]:
-    """Show every λ as a curve of its own; return their table. Nothing where the model has no λ."""
+    """Show the predictions as a curve over each λ of the model; return the tables, or nothing without λ."""
     return show_figures(source, LAMBDA_BENCH) if "lambda" in list_capabilities(source.record.config.model) else {}
 
 
@@ -177,7 +177,7 @@ def _move_levers(key: str, parts: Editable) -> None:
 
 
 def show_unknown_words(edits: Edits, trained: SentenceView) -> None:
-    """Show the pieces by which the model reads each word that it does not know; one not marked is silenced."""
+    """Show the subword pieces of each unknown word as switches; a piece that is switched off is ablated."""
     if trained.pieces is None or not any(trained.unknown):
         return
     there = [place for place, missing in enumerate(trained.unknown) if missing]

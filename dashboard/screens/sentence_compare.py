@@ -1,4 +1,4 @@
-"""Comparison with a second or a pinned reading: predictions, words and combined maps."""
+"""Comparison of a model's reading of a text with another run's or a pinned one: predictions, words and maps."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ HELP = "Any other run with weights; it reads the text as it was trained, without
 
 
 def list_other_runs(record: RunRecord) -> dict[str, RunRecord]:
-    """Return every other run that can be asked, by name, newest first."""
+    """Return all other runs that have weights, as name → run record, newest first."""
     return {each.run: each for each in data.list_loadable_runs() if each.run != record.run}
 
 
 @dataclass
 class ReadingComparison:
-    """The results of a comparison with another reading."""
+    """The prediction views and tables that come from comparing a run's reading of a text with another reading."""
 
     views: dict[str, SentenceView] = field(default_factory=dict)
     """By what it is called in the table of answers."""
@@ -60,7 +60,7 @@ class ReadingComparison:
 
 
 def show_second_run(source: Source, others: Mapping[str, RunRecord]) -> ReadingComparison:
-    """Show the picker and, once a run is chosen, both readings; return the second reading, and what differs."""
+    """Show a menu of runs and compare the chosen run's reading of the text with the current one's; return views."""
     asked = state.read_link(state.BESIDE)
     show_heading("Two runs side by side", "beside", note="the same text, another model")
     if asked and asked not in others:
@@ -85,13 +85,13 @@ def show_second_run(source: Source, others: Mapping[str, RunRecord]) -> ReadingC
 
 
 def get_shared_target(source: Source, record: RunRecord) -> dict[str, str]:
-    """Return the class that effects in a source are measured for, if another run has it too."""
+    """Return the option that sets the class attributions are computed for, empty if the other run lacks the class."""
     chosen = str(source.choices.get(TOWARDS.name, ""))
     return {TOWARDS.name: chosen} if chosen in record.classes else {}
 
 
 def show_readings(first: Source, second: Source, place: str, called: str) -> ReadingComparison:
-    """Show answers, words and combined maps side by side, the maps on one scale, and what differs."""
+    """Show predictions, words and attention maps of two runs or texts side by side; return the views and tables."""
     found = ReadingComparison({called: read_sentence(second)})
     if first.text == second.text and first.record.run != second.record.run:
         title, said = compare_views(*map(read_sentence, (first, second)))
@@ -150,13 +150,13 @@ QUOTED = 90
 
 
 def get_pinned() -> tuple[str, str, str] | None:
-    """Return the run, text and edit that the link pins; None: nothing is pinned."""
+    """Return the run, text and model edits that the URL pins for comparison; None if nothing is pinned."""
     run, text, edit = map(state.get_param, KEYS)
     return (run, text, edit) if run else None
 
 
 def show_pin_button(source: Source) -> None:
-    """Show the button that pins the current reading, or unpins the pinned one."""
+    """Show the button that pins the current reading (run, text and edits) for comparison, or unpins the pinned one."""
     word, icon, now = "Pin", ":material/keep:", (source.record.run, source.text, source.edits.encode_line())
     about = "Keep this reading beside the next ones: change sentence, run or levers, and see both"
     if get_pinned() is not None:
@@ -180,7 +180,7 @@ def _make_source(source: Source, others: Mapping[str, RunRecord]) -> Source | No
 
 
 def show_pinned(source: Source, others: Mapping[str, RunRecord]) -> Source | None:
-    """Show the pinned text and how its prediction differs; return the pinned reading."""
+    """Show the text pinned for comparison and how its prediction differs; return its run and text as a source."""
     pin = _make_source(source, others)
     if pin is None:
         return None
@@ -199,7 +199,7 @@ def _is_same(source: Source, pin: Source) -> bool:
 
 
 def compare_pinned(source: Source, pin: Source | None) -> ReadingComparison:
-    """Show the section; return the pinned reading for the table of answers, and what differs."""
+    """Compare the current text and run with the pinned ones, in a section of the page; return the views and tables."""
     asked = get_pinned()
     if asked is None:
         return ReadingComparison()

@@ -1,4 +1,4 @@
-"""Counterfactuals of a text: a search for the smallest set of changes, in short slices that can be stopped."""
+"""Search for the smallest change of a text that flips the prediction, in short time slices that can be stopped."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SLICE, TICK = 0.3, 0.1
 
 
 def show_counterfactual(source: Source) -> dict[str, pd.DataFrame]:
-    """Show the search for the smallest change, for a text with a word; return the table of the results."""
+    """Show the search for the smallest change that flips the prediction; return the table of its results."""
     run = source.record.run
     target = str(source.get_choice(TOWARDS)) if TOWARDS.has_choices(source) else ""  # of two classes the answer
     asked = (run, data.hash_weights(run), source.text, target, source.edits)
@@ -60,7 +60,7 @@ def _get_phase(search: figures.SearchSession | None) -> str:
 
 
 def _show_section(source: Source, asked: Asked, before: str) -> None:
-    """Search for a slice of time and show the progress; run the page again when the phase `before` is over."""
+    """Continue a counterfactual search for one time slice and show its state; rerun the page if its phase changed."""
     show_heading(TITLE, "flip", note="as edited" if source.edits else "", about=ABOUT)
     search = _get_search(asked)
     if search is None:

@@ -1,4 +1,4 @@
-"""History of this visit: undo and redo, and every tried sentence with a way back to it."""
+"""Undo and redo of changes on the Sentence page, and the list of all sentences tried in this visit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MOST = 40
 
 @dataclass(frozen=True)
 class TriedSentence:
-    """A tried sentence with its run, its edits, and the prediction, which comparisons ignore."""
+    """A sentence tried on the Sentence page, with run, model edits and prediction; equality ignores the prediction."""
 
     run: str
     text: str
@@ -46,7 +46,7 @@ class TriedSentence:
 
 @dataclass(frozen=True)
 class EditHistory:
-    """The history of a visitor: the steps that undo goes back through, and every sentence that was read."""
+    """The undo steps of a visitor on the Sentence page, and every sentence that the visitor has tried."""
 
     steps: tuple[TriedSentence, ...] = ()
     """The oldest first."""
@@ -56,7 +56,7 @@ class EditHistory:
     touched: float = -math.inf
 
     def add_state(self, now: TriedSentence, seconds: float) -> EditHistory:
-        """Return this history with the current state, at `seconds` of a clock that only rises."""
+        """Return the undo history with the current sentence, run and edits added; `seconds` is a monotonic time."""
         if self.steps and now == self.steps[self.at]:
             return self
         last, tried = self.at + 1, self.tried
@@ -68,28 +68,28 @@ class EditHistory:
         return EditHistory(steps, len(steps) - 1, tried, seconds)
 
     def _is_same_change(self, now: TriedSentence, seconds: float) -> bool:
-        """Return whether this is the same change as the last step, without a pause."""
+        """Return whether an edit continues the last undo step: the same kind of change shortly after it."""
         if seconds - self.touched >= PAUSE or self.at < 1 or self.at + 1 < len(self.steps):
             return False
         before, last = self.steps[self.at - 1 : self.at + 1]
         return _describe_change(before, last) == _describe_change(last, now)
 
     def move_by(self, by: int) -> EditHistory:
-        """Return this history moved on by so many steps, or back."""
+        """Return the undo history moved by a number of steps, forwards or backwards, within its ends."""
         return replace(self, at=min(max(self.at + by, 0), len(self.steps) - 1), touched=-math.inf)
 
     @property
     def can_undo(self) -> bool:
-        """Return whether there is anything to undo."""
+        """Return whether the undo history has an earlier step."""
         return self.at > 0
 
     @property
     def can_redo(self) -> bool:
-        """Return whether there is anything to do again."""
+        """Return whether the undo history has a later step, which redo would restore."""
         return self.at + 1 < len(self.steps)
 
     def clear_steps(self) -> EditHistory:
-        """Return a history of the current state only."""
+        """Return the undo history with the current step only; earlier and later steps are dropped."""
         return EditHistory(self.steps[self.at : self.at + 1], min(self.at, 0))
 
 
@@ -99,7 +99,7 @@ def _describe_change(before: TriedSentence, now: TriedSentence) -> tuple[bool, b
 
 
 def remember_state(record: RunRecord, text: str, edits: Edits, view: SentenceView) -> None:
-    """Add the current state to the history."""
+    """Add the current run, sentence, model edits and prediction to the visitor's undo history."""
     now = TriedSentence(
         record.run, text, edits.encode_line(), view.label, view.probabilities[view.label], edits.describe_changes()
     )
@@ -107,7 +107,7 @@ def remember_state(record: RunRecord, text: str, edits: Edits, view: SentenceVie
 
 
 def show_undo_buttons() -> None:
-    """Show the buttons of undo and redo; Ctrl Alt Z and Ctrl Alt Y press them."""
+    """Show the undo and redo buttons of the Sentence page; Ctrl Alt Z and Ctrl Alt Y press them."""
     past = _get_history()
     with st.container(key="undo", horizontal=True, gap="xxsmall", wrap=False, width="content"):
         for key, icon, about, by, there in (
@@ -121,7 +121,7 @@ def show_undo_buttons() -> None:
 
 
 def show_tried() -> dict[str, pd.DataFrame]:
-    """Show the sentences tried in this visit; return their table."""
+    """Show the sentences tried in this visit as buttons that restore them; return their table for the export."""
     tried = _get_history().tried
     if not tried:
         return {}

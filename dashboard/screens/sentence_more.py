@@ -1,4 +1,4 @@
-"""Sections below the bench: passages, mixture, parts, reach, methods and their tests, and links to each section."""
+"""Lower sections of the Sentence page: passages, mixture, model parts, attribution methods and their tests, links."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ NOTHING_KNOWN = 2  # columns of a table of tokens that has only the tokens
 
 
 def has_maps(view: SentenceView) -> bool:
-    """Return whether a text has attention maps to look at."""
+    """Return whether a model has attention maps for a text: it has tokens and is not too long."""
     return bool(view.layers and view.tokens and not view.too_long)
 
 
@@ -87,7 +87,7 @@ def show_sections(
     pin: Source | None,
     tables: Mapping[str, Table],
 ) -> None:
-    """Show every section below the bench."""
+    """Show all lower sections of the Sentence page, from links to the sections down to the export."""
     time.sleep(BREATH)
     deep, tables = has_maps(trained), dict(tables)
     view = source.view if source.text.strip() else trained
@@ -207,7 +207,7 @@ PLACED: tuple[Figure[Any], ...] = (
 
 
 def show_other_parts(source: Source) -> dict[str, pd.DataFrame]:
-    """Show everything but maps and coefficients that the model has, for a text with at least one token."""
+    """Show learned numbers and figures of model parts other than attention maps and λ, for a text with a token."""
     table = build_number_table(read_view_scalars(source.view))
     if len(table):
         show(NUMBERS_OF, Numbers(table, "Learned numbers", "of the model, the same for every text"))
@@ -217,7 +217,7 @@ def show_other_parts(source: Source) -> dict[str, pd.DataFrame]:
 
 
 def _show_columns(name: str, figures: Sequence[Figure[Any]], source: Source) -> None:
-    """Show the figures that the run has in two columns, or below each other on a narrow page."""
+    """Show a row of figures in two columns, leaving out those that are not available for the run."""
     there = [figure for figure in figures if figure.is_available(source)]
     if not there:
         return
@@ -239,7 +239,7 @@ ROOMY = 0.55
 
 
 def show_mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: SentenceView) -> None:
-    """Show the parts of a mixed prediction side by side; nothing if it has only one."""
+    """Show the network's and the TF-IDF prediction that a run mixes side by side; nothing for a run without mixture."""
     if trained.mix is None or view.mix is None:
         return
     about = MIXTURE.format(number(record.temperature, 2))
@@ -251,7 +251,7 @@ def show_mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: S
 
 def _show_mixed_parts(record: RunRecord, before: MixView | None, now: MixView, view: SentenceView) -> None:
     def replace_predictions(probabilities: Mapping[str, float]) -> SentenceView:
-        """Return the view with other probabilities."""
+        """Return a copy of a text's prediction view with other class probabilities."""
         return replace(view, probabilities=dict(probabilities))
 
     trained = [None] * len(now.parts) if before is None else map(replace_predictions, before.parts.values())
@@ -274,7 +274,7 @@ INSERT_HELP = "One word at a time; with | between pieces, a piece at a time."
 
 
 def show_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> dict[str, pd.DataFrame]:
-    """Show the section on negation; a typed sentence with a place is the first template. Return the table."""
+    """Show how predictions change with the distance of a negation, from a template; return the tables."""
     own = [text] if PLACE in text else []
     fitting = {name: other for name, other in others.items() if other.task == record.task}
     with st.container(key="distance", gap="small"):
@@ -341,12 +341,12 @@ NOTE = "A click reads the passage alone; undo brings the whole text back."
 
 
 def is_long(record: RunRecord, text: str) -> bool:
-    """Return whether a text has more than one passage."""
+    """Return whether a text is long enough to be split into several passages."""
     return not record.pairs and len(split_passages(text, MOST_WORDS)) > 1
 
 
 def show_passages(record: RunRecord, text: str) -> dict[str, pd.DataFrame]:
-    """Show the predictions passage by passage, nothing for a short text; return their table."""
+    """Show the prediction for each passage of a long text; return the table, empty for a short text."""
     import pandas as pd
 
     if not is_long(record, text):
@@ -367,7 +367,7 @@ def show_passages(record: RunRecord, text: str) -> dict[str, pd.DataFrame]:
 
 
 def _format_prediction(record: RunRecord, chances: np.ndarray) -> str:
-    """Return the most probable class; of several labels those above their thresholds, or the nearest to it."""
+    """Format the predicted class with its probability; for multi-label runs all labels above their thresholds."""
     limits = record.tuned_thresholds or {}
     several = [place for place, name in enumerate(record.classes) if chances[place] > limits.get(name, 0.5)]
     shown = several if record.task == "multi" and several else [int(chances.argmax())]
@@ -375,7 +375,7 @@ def _format_prediction(record: RunRecord, chances: np.ndarray) -> str:
 
 
 def show_methods(source: Source) -> dict[str, pd.DataFrame]:
-    """Show attribution methods side by side, for a text with a word; return their tables."""
+    """Show several attribution methods side by side, for a text with a known word; return their tables."""
     tables: dict[str, pd.DataFrame] = {}
     with st.container(key="by-method"):
         read_option(EXTENT, source)
@@ -409,7 +409,7 @@ SHOWN = "deletion"
 
 
 def show_faithfulness(source: Source) -> dict[str, pd.DataFrame]:
-    """Show the faithfulness of the explanations, for a text with a word; return its tables."""
+    """Show how faithful attribution methods are on validation sentences, or offer to measure it; return the tables."""
     tables: dict[str, pd.DataFrame] = {}
     with st.container(key="belief"):
         found = data.read_faithfulness(source.record)
@@ -426,7 +426,7 @@ def show_faithfulness(source: Source) -> dict[str, pd.DataFrame]:
 
 
 def _show_fresh(source: Source, figure: Figure[Any]) -> dict[str, pd.DataFrame]:
-    """Show a figure of files that a job writes, without caching its drawing."""
+    """Show a figure of a background job's result files without caching the drawing; return its tables."""
     shape = figure.read_data(source)
     show(figure, shape)
     return figure.build_tables(shape)
@@ -456,7 +456,7 @@ OFFER = (
 
 
 def show_patching(source: Source) -> dict[str, pd.DataFrame]:
-    """Show activation patching from another sentence, for a text with maps; return its table."""
+    """Show the effect of patching activations from a second sentence into a text; return the table."""
     with st.container(key="patching"):
         place = st.container()
         label, example = "Second sentence of as many tokens", "A second sentence of as many tokens"

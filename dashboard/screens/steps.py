@@ -31,7 +31,7 @@ NOTHING = "There are no steps to show"
 
 
 def show_page() -> None:
-    """Show the forward pass of a text through one run."""
+    """Draw the Steps page: the forward pass of a typed text through one run, stage by stage."""
     record = require_run("Steps", QUESTION, purpose="A sentence goes through a model here, step by step,")
     if record is None:
         return
@@ -98,7 +98,7 @@ def _pick_options(source: Source) -> None:
 
 
 def _reset_stage() -> None:
-    """Let the next drawing start at the link's current stage."""
+    """Store the URL's stage of the forward pass as the one that the next drawing of the Steps page starts at."""
     state.set_value(state.BEGUN_AT, state.get_param(state.STAGE))
 
 

@@ -1,4 +1,4 @@
-"""Page Sweeps: the runs of one plan, their progress, and their joint results."""
+"""Page Sweeps: the runs of one hyperparameter sweep, their progress, and their joint results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ POLL_SECONDS = 2.0
 
 
 def show_page() -> None:
-    """Show a form, then the chosen sweep."""
+    """Draw the Sweeps page: the form of a new sweep, then the chosen sweep."""
     names = sweep.list_names(data.store())
     show_header("Sweeps", QUESTION, [(count(len(names)), "sweep" if len(names) == 1 else "sweeps")] if names else [])
     with st.expander("New sweep", expanded=not names, icon=":material/add:"):
@@ -101,7 +101,7 @@ def _show_sweep(plan: Plan) -> None:
         st.code(figures.write_command(plan, access.format_name), language=None, wrap_lines=True)
 
     def build_full_table() -> pd.DataFrame:
-        """Return the table of all metrics."""
+        """Return the table of all metrics of a sweep's runs, built for the export."""
         return pd.DataFrame(
             run_files.sweep_table.flatten_table(data.build_sweep_table(plan, version, (), baseline or ""))
         )
@@ -118,7 +118,7 @@ def _count_ended(found: SweepState) -> int:
 
 
 def _show_progress(plan: Plan, ended: int, live: bool) -> None:
-    """Show the progress of a sweep; run the page again whenever a member ends."""
+    """Show the progress of a sweep; rerun the page whenever a run of the sweep ends."""
     found = sweep_drive.read_progress(data.store(), plan)
     going = _is_live(plan, found)
     if live and (not going or _count_ended(found) != ended):
@@ -158,7 +158,7 @@ GRID_HELP = "A setting and the values to try, such as training.lr=1e-4,5e-4; sev
 
 
 def show_form() -> None:
-    """Show the form of a sweep: the grid, seeds, amount of data, cost and the button."""
+    """Show the form of a new sweep: models, data, seeds, grid, cost, and the start button."""
     with st.container(key="sweep-form", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.multiselect("Models", list(PRESETS), default=MODELS, key=_make_key("models"), width=360)
         pick_dataset()
@@ -198,7 +198,7 @@ def _get_choice(part: str, default: Any) -> Any:
 
 
 def _make_plan() -> Plan:
-    """Return the chosen plan; SentiscopeError: it cannot be trained."""
+    """Return the sweep plan chosen in the form; SentiscopeError if it cannot be trained."""
     grid = parse_grid(str(_get_choice("grid", "")).split())
     for name, values in grid.items():
         for value in values:

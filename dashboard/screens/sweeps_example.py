@@ -1,4 +1,4 @@
-"""A finished sweep to look at where none has been planned yet, kept in `assets/`.
+"""A finished example sweep, stored in `assets/`, for a Sweeps page without sweeps.
 
 It is made by the command that is in it, and then `python -m dashboard.screens.sweeps_example NAME`.
 """
@@ -23,7 +23,7 @@ FILE = Path(__file__).parent.parent / "assets" / "example_sweep.json"
 
 
 class ExampleSweep(NamedTuple):
-    """A stored sweep, as its page draws it."""
+    """A stored example sweep: command, date, first metric, scores per cell, and table of runs."""
 
     command: str
     made: str
@@ -34,7 +34,7 @@ class ExampleSweep(NamedTuple):
 
 
 def read_example() -> ExampleSweep:
-    """Read the stored example sweep."""
+    """Read the example sweep stored in the package."""
     kept = json.loads(FILE.read_text(encoding="utf-8"))
     lists = ("values", "runs")
     cells = [CellScores(**cell | {name: tuple(cell[name]) for name in lists}) for cell in kept["cells"]]
@@ -42,7 +42,7 @@ def read_example() -> ExampleSweep:
 
 
 def make_example(store: RunStore, name: str) -> None:
-    """Store a finished sweep as the example."""
+    """Store the results of a finished sweep as the example sweep of the Sweeps page."""
     plan = sweep.read(store, name)
     whole = build_table(store, plan)
     first = whole["metrics"][0]

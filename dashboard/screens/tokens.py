@@ -1,4 +1,4 @@
-"""Page Tokens: sentences with their true and predicted spans, and the errors."""
+"""Page Tokens: sentences with their true and predicted tag spans, and the errors of a token classifier."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SPLIT = "split"
 
 
 def show_page() -> None:
-    """Show the chosen run, if it tags words."""
+    """Draw the Tokens page of the chosen run, if the run gives each word a tag."""
     record = require_run("Tokens", QUESTION, purpose="What it says of each word stands here")
     if record is None:
         return
@@ -84,7 +84,7 @@ def _list_stats(source: Source) -> list[Stat]:
 
 @st.fragment
 def _show_typed_part(record: RunRecord) -> None:
-    """Show a typed sentence; a new one reruns this part alone."""
+    """Show the tags predicted for a typed sentence, as a part of the page that reruns alone."""
     show_heading("A sentence of your own", "own-sentence", note="what stands between blanks is a word")
     text = show_text_field(record)
     source = Source(record, data, text=text)

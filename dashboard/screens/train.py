@@ -38,7 +38,7 @@ LIVE = ("queued", "running")
 
 
 def show_page() -> None:
-    """Show the running training, or the form and the outcome of the chosen run."""
+    """Draw the Train page: the training that is running, or the form and the outcome of the chosen run."""
     records = data.list_runs()
     record = next((one for one in records if one.run == state.get_run()), None)
     if record is not None and record.status in LIVE:
@@ -63,7 +63,7 @@ def _show_live(run: str) -> None:
 
 
 def _show_others(waiting: bool) -> None:
-    """Show other runs that train or wait; run the page again when the last one ends."""
+    """Show the queue of training and waiting runs; rerun the page when the last run ends."""
     records = data.list_runs()
     if state.get_value(state.REQUESTED, "") or (waiting and not any(one.status in LIVE for one in records)):
         st.rerun()
@@ -71,7 +71,7 @@ def _show_others(waiting: bool) -> None:
 
 
 def watch_run(run: str) -> None:
-    """Show a live run; run the page again at its end."""
+    """Show the progress and curves of a training run; rerun the page when the training ends."""
     record = data.store().read(run)
     if record.status not in LIVE:
         st.rerun()
@@ -124,7 +124,7 @@ def _resume_run(run: str) -> None:
 
 
 def show_queue(records: Sequence[RunRecord], beside: str = "") -> None:
-    """Show other runs that train or wait, in order, without the one that the page shows already."""
+    """Show the queue of training and waiting runs, without the run that the page shows already."""
     live = [record for record in records if record.status in LIVE]
     others = sorted((one for one in live if one.run != beside), key=lambda one: (one.status != "running", one.created))
     if not others:
@@ -180,7 +180,7 @@ def _show_metrics(record: RunRecord, curves: Curves) -> None:
 
 
 def show_outcome(record: RunRecord) -> None:
-    """Show the outcome of the chosen run, and what can be done with it."""
+    """Show how the training of the chosen run ended, its results, and what can be done with it."""
     curves, skipped = data.read_curves(record)
     words = {"done": "finished", "failed": "failed", "cancelled": "stopped"}
     took = f" after {format_duration(record.seconds)}" if record.seconds else ""

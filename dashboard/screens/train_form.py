@@ -1,4 +1,4 @@
-"""The form of Train: data, model, each setting, the composition of a model, and the start."""
+"""Form of the Train page: data, model preset, settings, composition of a new model, and the start button."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ RECIPE_MORE = "What it sets stands below; a field that you fill stands above it.
 
 @dataclass(frozen=True)
 class Draft:
-    """A training as chosen on the page."""
+    """A training as chosen in the form of the Train page, with its complete config."""
 
     model: str
     source: str
@@ -62,7 +62,7 @@ class Draft:
 
 
 def show_form() -> None:
-    """Show the form of a training: three choices and a button, and below them all settings, folded."""
+    """Show the form of a training: model, data, length and start button, with all settings folded below."""
     with st.container(key="train-form", horizontal=True, vertical_alignment="bottom", gap="small"):
         pick_preset(MODEL, help="The Models page shows what each is made of")
         pick_dataset(more="; the Data page shows what is in it")
@@ -126,7 +126,7 @@ def _show_examples_switch() -> None:
 
 
 def _make_draft() -> Draft:
-    """Return the chosen training; SentiscopeError: it cannot be trained."""
+    """Return the training chosen in the form; SentiscopeError if it cannot be trained."""
     model = state.get_value(state.PRESET, MODEL)
     chosen = access.find_dataset(state.get_value(state.DATA, DATA) or DATA).settings
     typed = state.get_typed(state.SETTING)
@@ -141,7 +141,7 @@ def _make_draft() -> Draft:
 
 
 def _list_defaults(along: dict[str, Any]) -> RunConfig:
-    """Return the values in grey: the preset with data, length and inputs, before a person's own changes."""
+    """Return the config shown as default values in grey: preset, data and length, without the user's own changes."""
     model = state.get_value(state.PRESET, MODEL)
     try:
         chosen = access.find_dataset(state.get_value(state.DATA, DATA) or DATA).settings
@@ -176,7 +176,7 @@ STARTS_FROM = "Starts from the preset above; what has no effect on this model is
 
 
 def show_composer(defaults: RunConfig, model: ModelConfig | None, show: Callable[[], None]) -> None:
-    """Show the fields of all parts that have an effect, folded."""
+    """Show a folded form to compose a model: the settings of all model parts that have an effect."""
     own = state.get_typed(state.SETTING)
     with st.expander("Compose your own", key="composer"):
         show_caption(STARTS_FROM + HOW)
@@ -189,7 +189,7 @@ def show_composer(defaults: RunConfig, model: ModelConfig | None, show: Callable
 
 
 def show_composed(config: RunConfig, size: Size | None, words: str, command: str) -> None:
-    """Show the model that the fields make: in words, drawn, as an equation, as a command."""
+    """Show the composed model in words, as a diagram, as equations and as a command line."""
     show_caption(words)
     vocabulary = size.vocabulary if size else config.text.max_vocab
     with st.container(key="pair-composed"):
@@ -211,7 +211,7 @@ HOW = "An empty field keeps the value in grey. The names are those of sentiscope
 
 
 def show_settings(defaults: RunConfig, command: str) -> None:
-    """Show the name of the run and a field for each setting; `command` is the same training in a terminal."""
+    """Show fields for the run's name and all settings; `command` is the same training as a command line."""
     with st.expander("Advanced settings", key="advanced"):
         st.text_input(
             "Name of the run",
@@ -235,7 +235,7 @@ def show_fields(
     empty: str = AUTOMATIC,
     model: ModelConfig | None = None,
 ) -> None:
-    """Show a group of settings, a field for each; `empty` is no value, `model` says which do nothing."""
+    """Show a field for each of a group of settings; `empty` marks no value, `model` shows which have no effect."""
     st.html(f'<p class="s-label s-group">{title}</p>')
     for start in range(0, len(listed), COLUMNS):
         columns = st.columns(COLUMNS, vertical_alignment="bottom")

@@ -1,1 +1,1 @@
-"""Blocks that pages are built from. Every text that comes from outside is escaped or set as text here."""
+"""Widgets that the dashboard's pages are built from. All outside text is escaped here, or set as plain text."""

@@ -1,4 +1,4 @@
-"""Bars for a model's prediction of a text, and large numbers with their intervals."""
+"""Bars of a model's predicted probabilities, and large numbers with their confidence intervals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def show_prediction(
     small: bool = False,
     roomy: float = ROOMY,
 ) -> None:
-    """Show the prediction of a run for a text: classes that share one bar, or labels that each have their own.
+    """Show a run's predicted probabilities for a text: one bar shared by all classes, or one bar per label.
 
     Args:
         record: The run.
@@ -77,7 +77,7 @@ def _show_class_bar(
     small: bool,
     roomy: float,
 ) -> None:
-    """Show one segment for each class, with words where there is room and all words for a screen reader."""
+    """Show class probabilities as segments of one bar; narrow segments have their text for screen readers only."""
     colours = color_classes(look.tokens, list(chances), ordered=ordered)
     names = ", ".join(f"{name} {number(p)}" for name, p in chances.items())
     segments, marks = [], ""
@@ -100,7 +100,7 @@ def _show_class_bar(
 
 
 def show_stats(items: Sequence[Stat]) -> None:
-    """Show large numbers in one row that wraps: value, half width of its interval, n, and its place on a scale."""
+    """Show metrics as large numbers in a row, each with its interval, sample size and place on a scale."""
     st.html(f'<dl class="s-stats">{"".join(_format_stat(item) for item in items)}</dl>')
 
 

@@ -1,4 +1,4 @@
-"""The last line of a page: its figures as SVG or PNG, its tables as CSV."""
+"""Export bar at the end of a page: its figures as SVG or PNG, its tables as CSV."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Table: TypeAlias = "pd.DataFrame | Callable[[], pd.DataFrame]"
 
 
 def show_export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = True) -> None:
-    """Offer the figures and tables of the page as files; on a projector nothing."""
+    """Show buttons that download the page's figures and tables as files; nothing on a projector."""
     if state.is_projector():
         return
     with st.container(key="export", horizontal=True, vertical_alignment="center", gap="medium"):

@@ -1,4 +1,4 @@
-"""A figure: heading with n, drawing with an alternative text, one line on how to read it, the method on demand."""
+"""Display of a figure on a page: heading with n, drawing with alternative text, caption, and method on demand."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 def make_anchor(name: str) -> str:
-    """Return the HTML id of a heading, for links within the page."""
+    """Return the HTML id of a figure's heading, for links within the page."""
     return f"at-{name}"
 
 
 def show_heading(title: str, name: str, *, note: str = "", about: str = "") -> None:
-    """Show a heading; `about` (a constant of ours, markdown) opens behind a question mark."""
+    """Show a section heading; `about` is Markdown (never a user's text) that opens behind a question mark."""
     with st.container(key=f"head-{name}", horizontal=True, vertical_alignment="center", wrap=False):
         st.html(
             f'<div class="s-fig"><h2 id="{make_anchor(name)}">{escape(title)}</h2><span>{escape(note)}</span></div>'
@@ -42,7 +42,7 @@ def show_heading(title: str, name: str, *, note: str = "", about: str = "") -> N
 
 
 def show_figure_heading(figure: Figure[Shape], shape: Any = None, *, about: bool = True) -> None:
-    """Show the heading of a figure that is drawn elsewhere, or not at all (`shape` is None)."""
+    """Show a figure's heading without the drawing; `shape` is the figure's data, None if there are none."""
     note = "" if shape is None else figure.resolve_text(figure.note, shape)
     show_heading(
         figure.resolve_text(figure.title, shape), figure.name, note=note, about=str(figure.how) if about else ""
@@ -50,19 +50,19 @@ def show_figure_heading(figure: Figure[Shape], shape: Any = None, *, about: bool
 
 
 def show_caption(text: str) -> None:
-    """Show a sentence on how to read the figure above."""
+    """Show a one-line caption that explains the figure above it."""
     st.html(f'<p class="s-cap">{escape(text).replace(" %", "&nbsp;%")}</p>')  # a number keeps its unit
 
 
 def show_figure(source: Source, figure: Figure[Shape], **options: Any) -> Shape:
-    """Draw a figure of one run, once for all visitors; options as of `show`. NotAvailable: it has no such figure."""
+    """Show a figure of a run, cached for all visitors; options as of `show`. NotAvailable: the run lacks the figure."""
     shape, drawing = data.draw_figure(figure, source, get_look())
     show(figure, shape, drawing=drawing, **options)
     return shape
 
 
 def show_figures(source: Source, *figures: Figure[Any], **options: Any) -> dict[str, pd.DataFrame]:
-    """Draw figures of one run as `show_figure` does; return their tables."""
+    """Show several figures of a run with headings and captions; return their tables for the export."""
     tables: dict[str, pd.DataFrame] = {}
     for figure in figures:
         tables |= figure.build_tables(show_figure(source, figure, **options))
@@ -70,7 +70,7 @@ def show_figures(source: Source, *figures: Figure[Any], **options: Any) -> dict[
 
 
 def show_bare(source: Source, figure: Figure[Shape], *, name: str = "", **options: Any) -> Shape:
-    """Draw a figure of one run without heading and caption, where the page around it explains it."""
+    """Show a figure of a run without heading and caption; return the figure's data."""
     shape, drawing = data.draw_figure(figure, source, get_look())
     note, reading = (figure.resolve_text(words, shape) for words in (figure.note, figure.reading))
     show_drawing(drawing, name or figure.name, figure.write_alt_text(shape, note, reading), **options)
@@ -83,7 +83,7 @@ def show_others(
     placed: Sequence[Figure[Any]],
     absent: Callable[[Figure[Any]], None] = lambda figure: None,
 ) -> dict[str, pd.DataFrame]:
-    """Draw the figures of a page that are nowhere on it yet, at its end; return their tables.
+    """Show a page's remaining registered figures, which are not in `placed`, at its end; return their tables.
 
     `absent` is told of those that this run does not have.
     """
@@ -108,7 +108,7 @@ def show(
     tools: Sequence[str] = (),
     **options: Any,
 ) -> Any:
-    """Draw a declared figure with all that it says of itself; return what Streamlit's element does.
+    """Show a figure with heading, caption and explanations; return the Streamlit element's selection event.
 
     `drawing` is that of `shape`, where it has been made before; `more` says what can be done with it on this page. A
     figure that is twice on a page, or whose selection must not outlive a setting, needs a `name`. `tools` are buttons
@@ -128,7 +128,7 @@ def show(
 
 
 def show_drawing(drawing: Drawing, name: str, alt: str, tools: Sequence[str] = (), **options: Any) -> Any:
-    """Show a drawing without the words around it; arguments and result as of `show`."""
+    """Show only the drawing of a figure, without heading and caption; arguments and result as of `show`."""
     if isinstance(drawing, Component):
         key = state.get_figure_key(name)
         own = _mount_component(drawing.name, drawing.root, drawing.style, drawing.script)
@@ -143,12 +143,12 @@ def show_drawing(drawing: Drawing, name: str, alt: str, tools: Sequence[str] = (
 
 @cache
 def _mount_component(name: str, root: str, style: str, script: str) -> Callable[..., Any]:
-    """Return the component of this name: all of it is constant, what a person wrote travels in its data."""
+    """Return the Streamlit component with this name, cached; user text travels in its data, never in its code."""
     return st.components.v2.component(f"sentiscope_{name}", html=root, css=style, js=wrap_script(script))
 
 
 def wrap_script(script: str) -> str:
-    """Return the script of a component that draws no older data over newer ones, and whose changes all arrive.
+    """Wrap a component's JavaScript so that old data never overwrite new data and all user changes arrive.
 
     Streamlit 1.67 loads a script before it draws, and does not look whether its data are still the latest by then: of
     two drawings that wait for it, the first may come last. Of two messages that wait for a busy page it hears one.
@@ -157,7 +157,7 @@ def wrap_script(script: str) -> str:
 
 
 def _make_exchange(key: str, data: Mapping[str, Any]) -> dict[str, int]:
-    """Return what a component gets besides its data: the last confirmed change, and the turn of this drawing.
+    """Return sync numbers for a component's data: the last confirmed user change and a rising drawing number.
 
     The turn is a time in microseconds, so that a later session has later turns.
     """
@@ -169,7 +169,7 @@ def _make_exchange(key: str, data: Mapping[str, Any]) -> dict[str, int]:
 
 
 def show_table(rows: Any, alt: str, columns: Mapping[str, Any] | None = None, **options: Any) -> Any:
-    """Show a table that is no figure; options and result as of `st.dataframe`.
+    """Show a data table that is not a registered figure; options and result as of `st.dataframe`.
 
     Args:
         rows: As `st.dataframe` takes them.

@@ -1,4 +1,4 @@
-"""Messages of pages: headers, findings, problems, progress and the next step."""
+"""Messages on dashboard pages: headers, findings, problems, progress and the suggested next step."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _MARKS = re.compile(r"[!-/:-@\[-`{-~]")
 
 
 def escape_label(text: str) -> str:
-    """Return a person's text as the label of a widget: labels are markdown, and nothing in this one is a mark."""
+    """Escape Markdown in a user's text, so that a widget label shows it literally."""
     return _MARKS.sub(r"\\\g<0>", text)
 
 
 def as_sentence(reason: object) -> str:
-    """Return a reason with a capital and a full stop."""
+    """Return an error or reason as a sentence, with a capital letter and a full stop."""
     return f"{str(reason)[:1].upper()}{str(reason)[1:]}."
 
 
 def show_header(title: str, question: str, facts: Sequence[tuple[str, str]] = (), *, low: bool = False) -> None:
-    """Show title and question on the left, facts, (strong, plain), on the right; a `low` one takes a single line."""
+    """Show a page's title and question on the left and its (bold, plain) facts on the right; `low` uses one line."""
     between = " · " if low else "<br>"
     right = between.join(f"<b>{escape(strong)}</b> {escape(plain)}" for strong, plain in facts)
     st.html(
@@ -36,7 +36,7 @@ def show_header(title: str, question: str, facts: Sequence[tuple[str, str]] = ()
 
 
 def show_next_step(title: str, text: str, button: str, page: str, run: str) -> None:
-    """Show the one thing to do next; the button leads to `page` with `run` chosen."""
+    """Show a suggested next step with a button that opens `page` with `run` chosen."""
     with st.container(key="next", horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.html(f'<div class="s-next"><b>{escape(title)}</b><span>{escape(text)}</span></div>', width="content")
         chosen = (run,) if run else (state.get_run(),)
@@ -45,7 +45,7 @@ def show_next_step(title: str, text: str, button: str, page: str, run: str) -> N
 
 
 def show_empty(title: str, text: str, button: str, page: str) -> None:
-    """Show what would be here, how to get it, and the button for it."""
+    """Show what an empty page would contain, how to get it, and a button that leads there."""
     st.html(f'<div class="s-empty"><b>{escape(title)}</b><span>{escape(text)}</span></div>')
     with st.container(horizontal=True, horizontal_alignment="center"):
         if st.button(button, type="primary", key="empty-action"):
@@ -53,23 +53,23 @@ def show_empty(title: str, text: str, button: str, page: str) -> None:
 
 
 def show_problem(title: str, text: str) -> None:
-    """Show a problem, its place, and how to solve it."""
+    """Show an error message: the problem as a title, and a text on how to solve it."""
     _show_message(title, text, "var(--wrong)")
 
 
 def show_error(error: SentiscopeError) -> None:
-    """Show why a page, or a part of one, cannot be drawn, and what to do."""
+    """Show the error that stops a page or a part of it, with advice on what to do."""
     more = "\nBring the file back, or choose another run in the sidebar." if isinstance(error, RunDamaged) else ""
     show_problem("This page cannot continue", f"{error}{more}")
 
 
 def show_finding(title: str, text: str) -> None:
-    """Show a finding that changes how a figure is read."""
+    """Show a highlighted finding that changes how readers should interpret a figure."""
     _show_message(title, text, "var(--accent)")
 
 
 def show_shift(differences: Mapping[str, Any] | None) -> None:
-    """Show how texts differ from training beyond chance (`core.evaluation.split_differences`), if they do."""
+    """Show warnings if a split's texts differ from the training texts (`core.evaluation.split_differences`)."""
     if differences and differences["warnings"]:
         show_finding(f"{differences['name']} differs from {differences['known']}", " ".join(differences["warnings"]))
 
@@ -80,18 +80,18 @@ def _show_message(title: str, text: str, colour: str) -> None:
 
 
 def show_summary(sentence: str, more: str = "") -> None:
-    """Show what a page has found, in one computed sentence, and one that qualifies it."""
+    """Show a page's main finding as one computed sentence, optionally with a second sentence that qualifies it."""
     rest = f"<p>{escape(more)}</p>" if more else ""
     st.html(f'<div class="s-open" role="status"><h2>{escape(sentence)}</h2>{rest}</div>')
 
 
 def show_selection(what: str, why: str) -> None:
-    """Show a selection and the reason for it."""
+    """Show one line with the selected sentences in words and the reason for the selection."""
     st.html(f'<div class="s-sel"><b>{escape(what)}</b> <span>{escape(why)}</span></div>', width="stretch")
 
 
 def show_progress(what: str, detail: str, share: float) -> None:
-    """Show a progress bar (`share` 0 to 1) with its task and details."""
+    """Show a progress bar with its task and details; `share` is the finished fraction from 0 to 1."""
     percent = round(100 * min(max(share, 0), 1))
     st.html(
         f'<div class="s-say"><b>{escape(what)}</b> <span>· {escape(detail)}</span>'
@@ -101,6 +101,6 @@ def show_progress(what: str, detail: str, share: float) -> None:
 
 
 def show_notes(lines: Sequence[str]) -> None:
-    """Show things worth knowing, one per line."""
+    """Show a bulleted list of notes, one per line; nothing for an empty list."""
     if lines:
         st.html(f'<ul class="s-notes">{"".join(f"<li>{escape(line)}</li>" for line in lines)}</ul>')

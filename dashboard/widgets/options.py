@@ -1,4 +1,4 @@
-"""The options of figures, and the split, as widgets that are bound to parameters of the link."""
+"""Widgets for the options of figures and for the split, bound to URL parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MARKED = re.compile(r"[]*`~$<>\[\\:]|(?<!\w)_|_(?!\w)")
 
 
 def choose_option(option: Option, source: Source, *, single: bool = False, plain: bool = False) -> str:
-    """Show a row of buttons; a single value needs none unless `single`. The source knows the choice from then on.
+    """Show a figure option as a row of buttons (for one value only if `single`), and store the choice in the source.
 
     A `plain` one has its label for screen readers only: what is beside it says what is chosen.
     """
@@ -41,7 +41,7 @@ def choose_option(option: Option, source: Source, *, single: bool = False, plain
 
 
 def pick_option(option: Option, source: Source, *, label: str = "", width: int = 180, about: str = "") -> str:
-    """Show an option as a menu, for names of any number and length."""
+    """Show a figure option as a dropdown menu, for any number of values, and store the choice in the source."""
     values, first = _list_values(option, source), str(option.get_default(source))
     state.drop_stale(option.name, values)
     if option.usual is not None:  # it depends on the run, and a copied link is to say which
@@ -54,7 +54,7 @@ def pick_option(option: Option, source: Source, *, label: str = "", width: int =
 
 
 def choose_split(splits: Sequence[str], *, about: str = "") -> str:
-    """Show the evaluated splits as a row of buttons; return the chosen one."""
+    """Show the evaluated splits of a run as a row of buttons; return the name of the chosen split."""
     state.set_option(state.SPLIT, splits, selection.get_default_split(splits))
     chosen = st.segmented_control(
         "Split", splits, key=state.SPLIT, bind="query-params", required=True, help=about or None
@@ -63,7 +63,7 @@ def choose_split(splits: Sequence[str], *, about: str = "") -> str:
 
 
 def read_option(option: Option, source: Source) -> str:
-    """Return the value of an option before its widget is drawn; the source knows it from then on."""
+    """Return a figure option's value from the URL or session before its widget is drawn, and store it in the source."""
     value = state.get_bound(option.name)
     if value in _list_values(option, source):
         source.choices[option.name] = value

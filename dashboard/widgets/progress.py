@@ -1,4 +1,4 @@
-"""Long computations, here or in another process: progress, start, stop and resume."""
+"""Display of long computations, in this or another process: progress, start, stop and resume."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ AGAIN = "the model reads the text again and again"
 def show_stoppable(
     what: str, detail: str, share: float, key: str, stop: Callable[..., None], args: tuple[Any, ...], kept: str
 ) -> None:
-    """Show progress and the button that stops it; `kept` says what happens to the results so far."""
+    """Show a progress bar and a button that stops the computation; `kept` says what happens to the results so far."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container():
             show_progress(what, detail, share)
@@ -45,7 +45,7 @@ def show_stoppable(
 
 
 def wait_for(asking: ModelRequest, place: str, unfinished: str) -> BackgroundThread[Any]:
-    """Wait for a computation for a moment and return its state; while it is incomplete, show progress and a stop.
+    """Wait briefly for a background computation; if unfinished, show progress and a stop button. Return its state.
 
     Args:
         asking: What is asked; whatever error it raises is raised here.
@@ -61,7 +61,7 @@ def wait_for(asking: ModelRequest, place: str, unfinished: str) -> BackgroundThr
 
 
 def _watch_request(asking: ModelRequest, place: str, unfinished: str) -> None:
-    """Show the progress of a computation; run the page again at its end."""
+    """Show the progress of a background computation, or that it was stopped; rerun the page when it ends."""
     known = asking.known
     if known.whole or not (known.running or _is_stopped(asking, place)):
         st.rerun()
@@ -78,7 +78,7 @@ def _watch_request(asking: ModelRequest, place: str, unfinished: str) -> None:
 
 
 def _is_stopped(asking: ModelRequest, place: str) -> bool:
-    """Return whether this visitor has stopped the computation; others may ask the same."""
+    """Return whether this visitor has stopped the background computation, which other visitors may still want."""
     return bool(state.get_value(state.ENOUGH + place, None) == asking.wanted)
 
 
@@ -93,7 +93,7 @@ def _resume_request(asking: ModelRequest, place: str) -> None:
 
 
 def offer_analysis(analysis: Analysis[Any], key: str, *, about: bool = False) -> None:
-    """Show the job of an analysis while it runs, else how it ended and the button that begins it.
+    """Show the background job of an analysis while it runs, else how it ended and its start button.
 
     What it takes is a line below the button; with `about` its help.
     """
@@ -104,7 +104,7 @@ def offer_analysis(analysis: Analysis[Any], key: str, *, about: bool = False) ->
 
 
 def show_job(analysis: Analysis[Any], key: str, title: str = "") -> bool:
-    """Show the job of an analysis, or why it failed or was not begun by the button `key`; return whether it runs."""
+    """Show an analysis's job, or why it failed or could not start with the button `key`; return whether it runs."""
     job = background_jobs.read_job(analysis)
     if job.status == "running":
         st.fragment(_watch_job, run_every=1.0)(analysis, title or analysis.offer.title, key)
@@ -125,14 +125,14 @@ def show_start_button(
     primary: bool = False,
     disabled: bool = False,
 ) -> bool:
-    """Show the button that begins an analysis; return whether it was pressed."""
+    """Show the button that starts an analysis in the background; return whether it was pressed."""
     kind: Literal["primary", "secondary"] = "primary" if primary else "secondary"
     label = label or analysis.offer.button
     return st.button(label, key, about, start_analyses, ({key: analysis},), type=kind, disabled=disabled)
 
 
 def start_analyses(analyses: Mapping[str, Analysis[Any]]) -> None:
-    """Begin analyses; a refusal is shown where the job with its key is (`show_job`)."""
+    """Start background analyses, given as button key → analysis; store a refusal for `show_job` to show."""
     for key, analysis in analyses.items():
         background_jobs.forget(analysis)
         with state.store_refusal(f"{state.NOT_BEGUN}-{key}"):
@@ -140,7 +140,7 @@ def start_analyses(analyses: Mapping[str, Analysis[Any]]) -> None:
 
 
 def _watch_job(files: Files, title: str, key: str) -> None:
-    """Show the progress of a job; run the page again at its end."""
+    """Show the progress of a background job with a stop button; rerun the page when the job ends."""
     job = background_jobs.read_job(files)
     if job.status != "running":
         st.rerun()

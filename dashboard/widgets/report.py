@@ -1,4 +1,4 @@
-"""The report of a page as one file, built on request and not whenever the page is drawn."""
+"""Download of a page's report as one file, which is built only on request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ONE = threading.Lock()
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """The request for a report; the last report is offered while the request stays the same."""
+    """The runs, split, author and coding session that a report is requested for."""
 
     runs: tuple[str, ...]
     split: str
@@ -35,12 +35,12 @@ class ReportRequest:
 
     @property
     def name(self) -> str:
-        """Return the name of the report's file."""
+        """Return the part of a report's file name that names its runs, split and coding session."""
         return "-".join(filter(None, ("-".join(self.runs)[:120], self.split, self.codes[:40])))
 
 
 def offer_report(runs: Sequence[str], split: str, *, sessions: Mapping[str, str] | None = None, now: str = "") -> None:
-    """Show a button that makes the report, then one that saves it; on a projector none.
+    """Show a button that builds a report of runs, then one that downloads it; nothing on a projector.
 
     `sessions` are coded sessions that there may be a report of, with their words; `now` is the one that is shown.
 
@@ -104,7 +104,7 @@ def _build_report(of: ReportRequest) -> tuple[ReportRequest, str] | None:
     bar = st.progress(0.0, "waiting for another report to be done")
 
     def show_step(what: str, share: float | None) -> None:
-        """Show the progress of the report."""
+        """Show the progress of building the report in its progress bar."""
         bar.progress(share or 0.0, what if share is None else f"{what}, {whole_percent(share)}")
 
     try:

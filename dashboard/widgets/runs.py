@@ -1,4 +1,4 @@
-"""The chosen run: the picker in the sidebar, and messages of pages that have no run to show."""
+"""The run chosen on all pages: its picker in the sidebar, and messages for pages without a run to show."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WHAT = "Its record, curves, weights, predictions and maps are deleted for good; 
 
 
 def pick_run() -> None:
-    """Show the run picker, bound to the URL; a link without a run gets a default one."""
+    """Show the menu of runs in the sidebar, bound to the URL; a URL without a run gets a default run."""
     records = data.list_runs()
     names = [record.run for record in records]
     asked = state.read_link(state.RUN)
@@ -60,20 +60,20 @@ def pick_run() -> None:
 
 
 def offer_speed(runs: Sequence[str], label: str, key: str, **look: Any) -> None:
-    """Offer to measure what a prediction of runs takes, or show how far that is."""
+    """Show a button that measures the prediction time of runs, or the progress of the measurement."""
     speeds = {f"speed-{run}": Speed.from_run(data.store(), run) for run in runs}
     if not any([show_job(speed, name, f"Measuring {speed.run}") for name, speed in speeds.items()]):
         st.button(label, key, on_click=start_analyses, args=(speeds,), **look)
 
 
 def get_chosen_run() -> RunRecord | None:
-    """Return the chosen run's record; None where none is chosen, or it is not there or damaged."""
+    """Return the record of the run chosen in the sidebar; None if no run is chosen, or it is missing or damaged."""
     found = next((record for record in data.list_runs() if record.run == state.get_run()), None)
     return None if found is None or found.status == "damaged" else found
 
 
 def require_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
-    """Return the chosen run's record; if there is nothing to show, show why and return None.
+    """Return the record of the chosen run; if there is none to show, explain that on the page and return None.
 
     `purpose` says what the page would show with a run, such as "Its metrics and mistakes stand here".
     """
@@ -96,7 +96,7 @@ def require_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
 
 
 def show_damaged(record: RunRecord) -> None:
-    """Show why a run is damaged, and how to repair it."""
+    """Show why a run's files are damaged, and how to repair or delete the run."""
     starter = data.store().is_starter(record.run)
     mend = STARTER if starter else "Bring the file back, or delete the run."
     show_problem(f"Run “{record.run}” is damaged", f"{record.reason}\n{mend} Other runs are not touched.")
@@ -105,14 +105,14 @@ def show_damaged(record: RunRecord) -> None:
 
 
 def describe_end(record: RunRecord) -> str:
-    """Describe in a sentence how a run ended."""
+    """Describe in a sentence how the training of a run ended, with the reason if it is known."""
     words = {"failed": "It failed", "cancelled": "It was stopped", "done": "It is finished"}
     how = words.get(record.status, "It waits")
     return f"{how}: {record.reason.rstrip('.')}." if record.reason else f"{how}."
 
 
 def describe_attention(record: RunRecord) -> tuple[str, str]:
-    """Return the layers and heads of a model, as a fact of a page's header."""
+    """Return a model's numbers of layers and attention heads as (bold, plain) texts for a page header."""
     model = record.config.model
     if "maps" not in list_capabilities(model):
         return "no attention", ""
@@ -120,7 +120,7 @@ def describe_attention(record: RunRecord) -> tuple[str, str]:
 
 
 def list_facts(record: RunRecord, *more: tuple[str, str]) -> list[tuple[str, str]]:
-    """Return the facts at the right of a page's header."""
+    """Return (bold, plain) texts about a run for a page header: name, model, data and seed, then `more`."""
     return [
         (record.run, ""),
         (record.described, f"on {get_data_name(record.config.data.name)}, seed {record.config.training.seed}"),
@@ -129,7 +129,7 @@ def list_facts(record: RunRecord, *more: tuple[str, str]) -> list[tuple[str, str
 
 
 def offer_removal(run: str) -> None:
-    """Offer to delete a run, after asking."""
+    """Show a button that deletes a run after a confirmation."""
     if st.button("Delete …", key=f"remove-{run}", type="tertiary", help="Asks first"):
         _confirm_removal(run)
 
@@ -162,7 +162,7 @@ def _remove_run(run: str) -> None:
 
 
 def is_refused(record: RunRecord | None, page: str) -> bool:
-    """Return whether a page has nothing to show of a run that tags words; if so, show why."""
+    """Show a message and return True if a page has nothing to show because the run tags words; else return False."""
     if record is None or record.task != "tokens" or not PAGES[page].of_texts:
         return False
     show_header(PAGES[page].title, "", list_facts(record))

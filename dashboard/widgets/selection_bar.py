@@ -1,4 +1,4 @@
-"""The selection as a slim bar on every page, and its sentences as a table."""
+"""A bar on every page that shows the selected sentences, and a table of these sentences."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _in_sight = st.components.v2.component("sentiscope_in_sight", html="<div></div>"
 
 
 def show_selection_bar(record: RunRecord) -> None:
-    """Show the selection and its next steps; if it is empty, the saved slices, if there are any."""
+    """Show the bar with the selected sentences and what can be done with them; without any, the saved slices."""
     if why := state.pop_value(state.SELECTION_PROBLEM):
         show_problem("Nothing was selected", str(why))
     now = selection.get_selection(record)
@@ -73,7 +73,7 @@ def show_selection_bar(record: RunRecord) -> None:
 
 
 def list_moving_parts() -> list[str]:
-    """Return the parts of the bar that must be redrawn when the page moves to another sentence."""
+    """Return names of the selection-bar parts that must be redrawn when another sentence becomes the current one."""
     return [NOW] if state.get_value(state.FOLLOWS, False) else []
 
 
@@ -101,7 +101,7 @@ def _format_current(record: RunRecord, now: SelectedTexts) -> str:
 
 
 def _format_accuracy(now: SelectedTexts) -> str:
-    """Return the share of right predictions, here and in the other rows; empty where the selection fixes it."""
+    """Format the accuracy of the selected and of the other rows as HTML; empty if the selection determines it."""
     if now.table is None or now.selected is None or has_fixed_outcome(now.selected, now.table):
         return ""
     found = compare_with_rest(now.table.wrong, now.places)
@@ -192,7 +192,7 @@ def _save_slice(record: RunRecord, now: SelectedTexts, usual: str) -> None:
 
 
 def show_selected(record: RunRecord, now: SelectedTexts, clicked: Sequence[str]) -> None:
-    """Show the selected sentences; scroll to them if a figure or table of `clicked` made the selection."""
+    """Show the table of selected sentences, and scroll to it if a figure or table of `clicked` made the selection."""
     if state.get_value(state.SELECTOR, "") in clicked:
         _in_sight(key="in-sight", data={"what": str(now.selection), "room": ROOM})
     with st.container(key="selection"):
@@ -201,7 +201,7 @@ def show_selected(record: RunRecord, now: SelectedTexts, clicked: Sequence[str])
 
 
 def mark_cell(key: str, cell: tuple[int, int] | None, size: int) -> None:
-    """Mark the selected cell of a matrix of `size` rows with a frame, after a reload too.
+    """Draw a frame around the selected cell of a matrix figure with `size` rows, by CSS, so that a reload keeps it.
 
     A chart that is drawn otherwise would forget its clicks, so the page frames the cell and not the chart.
     """
@@ -216,7 +216,7 @@ def _show_table(record: RunRecord, now: SelectedTexts) -> None:
     marked = [now.at] if now.at is not None and now.at < len(rows) else []
 
     def look_at() -> None:
-        """Look at the clicked sentence."""
+        """Make the clicked sentence of the table the current one (widget callback)."""
         if found := state.get_clicked_rows(key):
             selection.look_at(record, found[0])
 
@@ -240,5 +240,5 @@ def _show_table(record: RunRecord, now: SelectedTexts) -> None:
 
 
 def show_inside_button(record: RunRecord, words: str = "Look inside this sentence") -> bool:
-    """Show the button that opens the current sentence on Sentence; return whether it was pressed."""
+    """Show the button that opens the current sentence on the Sentence page; return whether it was pressed."""
     return st.button(words, icon=":material/notes:", key="open-sentence", on_click=selection.take_text, args=(record,))

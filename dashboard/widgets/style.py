@@ -1,4 +1,4 @@
-"""The look of pages: the theme and the style sheet."""
+"""Theme and style sheets of the dashboard's pages."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _history = st.components.v2.component(
 
 
 def get_look() -> Look:
-    """Return the look of figures for this visitor."""
+    """Return the theme of figures for this visitor: light or dark, and whether for a projector."""
     return Look(dark=st.context.theme.type == "dark", projector=state.is_projector())
 
 
 def send_style() -> None:
-    """Send the style sheet of the page, with the colours of both themes as variables."""
+    """Send the page's style sheet to the browser, with the colours of the light and dark themes as CSS variables."""
     names = {**{name: name for name in NAMED}, "rule": "grid"}
     pairs = {name: (getattr(LIGHT, token), getattr(DARK, token)) for name, token in names.items()}
     colours = "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
@@ -36,20 +36,20 @@ def send_style() -> None:
 
 
 def add_style(name: str) -> None:
-    """Send another style sheet of `assets`, for pages that need it."""
+    """Send an additional style sheet from `assets` to the browser, for a page that needs one."""
     st.html(f"<style>{read_asset(name)}</style>")
 
 
 def send_history_script() -> None:
-    """Make *Back* lead to the page before with one press, whatever was chosen on this one."""
+    """Send a script that makes the browser's Back button leave a page with one press, whatever was chosen there."""
     _history(key="history")
 
 
 def follow_theme() -> None:
-    """Draw the figures again when a person switches the theme; the style sheet alone does not reach into them."""
+    """Watch the browser's theme and rerun the page when it changes, since figures do not follow the style sheet."""
     _theme(key="theme", data={"dark": get_look().dark}, on_changed_change=lambda: None)
 
 
 def get_row_height() -> int:
-    """Return the height of a table row in pixels; the text of tables follows the root font size."""
+    """Return the height of a table row in pixels, larger on a projector."""
     return 48 if state.is_projector() else 38

@@ -1,4 +1,4 @@
-"""The text or pair of texts that pages about a model's inside share, and the link's changes of the model."""
+"""Text fields that pages about a model's inner workings share, and the model edits in the URL."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ FIELDS = {"pair-first": "First text", "pair-second": "Second text"}
 
 
 def fill_text(record: RunRecord, first: str) -> None:
-    """Fill the text field with the text of the page before, or else `first`; once for each drawing of a page."""
+    """Fill the shared text field with the previous page's text, else with `first`; call once per drawing of a page."""
     state.restore_text(state.TEXT, first)
     if record.pairs:
         _set_pair(state.get_latest(state.TEXT))
 
 
 def show_text_field(record: RunRecord) -> str:
-    """Show the text field and return its text, which the link keeps from page to page."""
+    """Show the shared text field, or two fields for a run on text pairs; return the text."""
     if record.pairs:
         return _show_pair_fields()
     text = st.text_input(
@@ -49,7 +49,7 @@ def show_text_field(record: RunRecord) -> str:
 
 @st.fragment
 def show_text_part(record: RunRecord, show: Callable[[RunRecord, str, DeltaGenerator], None]) -> None:
-    """Show the text field and all below it; a new text or a lever reruns this part alone."""
+    """Show the text field and everything that depends on its text, as a part of the page that reruns alone."""
     with st.container(key="bench", gap="xsmall"):
         line = st.container(key="typed", horizontal=True, vertical_alignment="center", gap="small")
         with line:
@@ -62,7 +62,7 @@ def show_text_part(record: RunRecord, show: Callable[[RunRecord, str, DeltaGener
 
 
 def _check_pair(record: RunRecord, text: str) -> None:
-    """Warn that all below is about one text alone if the second text of a pair is missing."""
+    """Warn that results are about one text alone if the second text of a pair is missing."""
     if record.pairs and text and not (parts := split_pair(text) or (text, ""))[1].strip():
         show_finding(
             "This run reads two texts", f"Type the second one; what stands below is said of “{parts[0]}” alone."
@@ -97,7 +97,7 @@ def _join_pair() -> None:
 
 
 def read_link_edits(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits, Editable, SentenceView]:
-    """Return the link's changes of this model, all possible changes, and the changed reading."""
+    """Return the model edits of the URL, all possible edits, and the model's reading of the text with its edits."""
     edits, parts, left_out = parse_edits(record, trained, state.get_param(state.EDIT))
     if left_out and parts.layers:
         many = "One change" if left_out == 1 else f"{left_out} changes"
@@ -106,7 +106,7 @@ def read_link_edits(record: RunRecord, text: str, trained: SentenceView) -> tupl
 
 
 def parse_edits(record: RunRecord, trained: SentenceView, said: str) -> tuple[Edits, Editable, int]:
-    """Parse a link's changes of this model; return them, all possible changes, and how many cannot be made."""
+    """Parse model edits from a URL; return the edits, all possible edits, and how many edits do not fit the model."""
     parts = get_text_editable(record.config.model, trained)
     edits, left_out = parts.read_link(said)
     return edits, parts, left_out

@@ -1,4 +1,4 @@
-"""Fields that several pages need for a training: the preset by its paper, the data, what it begins with."""
+"""Fields that training forms share: the model preset by its paper, the data set, and the run to start from."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WIDTH = 180
 
 
 def pick_preset(default: str, *, help: str = "") -> str:
-    """Show paper and model, both in the URL; return the preset, at first `default` where its paper is shown."""
+    """Show URL-bound menus of papers and model presets; return the preset, at first `default` if it is listed."""
     paper = st.selectbox(
         "Paper",
         [ALL, *PAPERS.values()],  # as they are: what is shown here is what the URL carries
@@ -35,7 +35,7 @@ def pick_preset(default: str, *, help: str = "") -> str:
 
 
 def show_equation(model: ModelConfig) -> None:
-    """Show the equation of a model, each line in words."""
+    """Show a model's equations, each followed by an explanation in words."""
     for index, line in enumerate(write_equation(model)):
         with st.container(key=f"equation-{index}", gap=None):
             st.latex(line.latex)
@@ -43,7 +43,7 @@ def show_equation(model: ModelConfig) -> None:
 
 
 def pick_dataset(*, more: str = "") -> None:
-    """Show the data to train on, a known name or a path, bound to the URL; `more` is added to the help."""
+    """Show the menu of data sets for a training (name or path), bound to the URL; `more` is added to its help text."""
     st.selectbox(
         "Data",
         access.list_names(here=True),
@@ -56,7 +56,7 @@ def pick_dataset(*, more: str = "") -> None:
 
 
 def pick_start(key: str) -> None:
-    """Show the picker of the run whose tokenizer, words and layers a training starts from."""
+    """Show the menu of finished runs whose tokenizer, vocabulary and layers a training may start from."""
     st.selectbox(
         "Start from",
         [each.run for each in data.list_runs() if each.status == "done" and each.config.model.family == "encoder"],
@@ -70,11 +70,11 @@ def pick_start(key: str) -> None:
 
 
 def show_recipe_switch(key: str, more: str, *, bind: bool = False) -> None:
-    """Show the switch of the strong recipe; `more` is added to its help, `bind` puts it into the link."""
+    """Show the switch of the strong training recipe; `more` extends its help, `bind` stores the choice in the URL."""
     help_text = f"{RECIPES[STRONG].line} {more}"
     st.toggle("Strong recipe", key=key, bind="query-params" if bind else None, help=help_text)
 
 
 def get_recipe(switched: bool) -> str:
-    """Return the name of the recipe that the switch selects."""
+    """Return the name of the training recipe that the switch selects; empty if the switch is off."""
     return STRONG if switched else ""
