@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from core.error_analysis.dates import parse_dates, parse_span
+from core.error_analysis.dates import cut_quarters, parse_dates, parse_span
 from core.exceptions import InputError
 
 
@@ -65,3 +65,11 @@ def test_what_is_no_one_date_is_none(typed):
     assert parse_span("9999-12").end.year == parse_span("9999-12-31 23:59:59").end.year == 9999, (
         "the last year ends with it"
     )
+
+
+def test_quarters_are_named_by_their_first_and_last_day_and_missing_dates_come_last():
+    times = pd.Series([*pd.date_range("2026-01-01", periods=8, tz="UTC"), pd.NaT])
+    found = cut_quarters(times)
+    ends = ["2026-01-01 to 2026-01-02", "2026-01-03 to 2026-01-04", "2026-01-05 to 2026-01-06"]
+    assert list(found.names) == [*ends, "2026-01-07 to 2026-01-08", "(none)"]
+    assert found.place.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4]
