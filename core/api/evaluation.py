@@ -27,8 +27,8 @@ from core.exceptions import InputError
 from core.fingerprint import get_file_version, hash_value
 from core.formatting import count, signed
 from core.metrics import METRICS
-from core.runs.analyses import Analysis, Offer
 from core.runs.background_jobs import Tell
+from core.runs.cached_analysis import Analysis, Offer
 from core.runs.record import WEIGHTS, refuse_passages
 from core.runs.store import RunStore
 from core.text.words import check_passage

@@ -133,7 +133,7 @@ def _end_command(command: str, result: Any, printer: Callable[[dict[str, Any]], 
 
 
 def _read_arguments(verb: Callable[..., Any]) -> tuple[str, list[Argument], dict[str, str]]:
-    """Return an API function's description, its typed arguments, and its listeners by argument name."""
+    """Return an API function's description, its typed arguments, and the names of its progress callbacks."""
     about, helps = read_docstring(verb)
     hints = get_type_hints(verb, None, {"Intervention": object}, include_extras=True)
     arguments, listeners = list[Argument](), dict[str, str]()

@@ -19,6 +19,6 @@ if TYPE_CHECKING:
         counterexample_snapshot,
         labeled_files,
     )
-    from core.data import limits, lineage, load, parquet, splits, table_head, table_writer
+    from core.data import limits, lineage, load, parquet, splits, header_detection, table_writer
 
 __getattr__ = make_getattr(__name__)

@@ -11,7 +11,7 @@ from typing import get_args
 
 from core.data import limits
 from core.data.config import QuotingKind
-from core.data.table_head import HEADER_ROWS, TableHead, find_head, is_repeated_header, is_usual
+from core.data.header_detection import HEADER_ROWS, TableHead, find_head, is_repeated_header, is_usual
 from core.exceptions import DataError
 from core.formatting import count
 

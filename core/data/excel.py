@@ -17,8 +17,8 @@ from core.data import limits
 from core.data.cells import ERRORS, check_cell
 from core.data.columns import KNOWN_NAMES
 from core.data.findings import Finding, RawTable, name_sheets, plural, shorten
+from core.data.header_detection import HEADER_ROWS, TableHead, find_head, is_repeated_header
 from core.data.reading_decisions import describe_head, find_left_out
-from core.data.table_head import HEADER_ROWS, TableHead, find_head, is_repeated_header
 from core.exceptions import DataError
 from core.formatting import count
 
@@ -98,7 +98,7 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
 
 
 def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: str) -> list[Finding]:
-    """Report sheet columns with formulas that have no value; refuse a text or label column that has nothing else."""
+    """Warn of columns whose formulas have no stored value; refuse a text or label column made of such formulas only."""
     found = []
     for column, number in sorted(lost.items()):
         name = names[column] if column < len(names) else str(column)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from core.data import limits
 from core.data.findings import Finding, shorten
-from core.data.table_head import make_unique
+from core.data.header_detection import make_unique
 from core.exceptions import DataError
 from core.formatting import count
 

@@ -19,9 +19,9 @@ from core.data.columns import (
 from core.data.decoding import DecodedText
 from core.data.delimited_text import ParsedTable
 from core.data.findings import Finding, ReadingDecision, list_finding, name_files, offer_for_all, plural, shorten
+from core.data.header_detection import TableHead
 from core.data.labels import find_form
 from core.data.mojibake import find_garbled
-from core.data.table_head import TableHead
 from core.exceptions import DataError
 from core.formatting import count
 
@@ -32,7 +32,7 @@ MOST = 20
 """Columns that are offered instead of another."""
 _OF_COLUMNS = ("text", "label", "pair", "separator")
 _REPEAT = re.compile(r" \(\d+\)$")
-"""What `table_head.make_unique` puts behind a name that was there before."""
+"""What `header_detection.make_unique` puts behind a name that was there before."""
 
 
 def describe_encoding(decoded: DecodedText) -> tuple[list[ReadingDecision], list[Finding]]:

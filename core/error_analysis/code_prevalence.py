@@ -85,7 +85,7 @@ class Sample:
 
 
 def list_samples(keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False) -> list[Sample]:
-    """Return the samples that represent a selection: random draws from it or a larger one, and the selection itself.
+    """Return the random samples that estimate code rates for a selection: draws from it or from rows that contain it.
 
     A selection that is a draw represents what it was drawn from. The smallest come first, then those that represent the
     fewest rows. Rows selected `by_codes` are no population and hold no random part of a draw: only whole draws count.

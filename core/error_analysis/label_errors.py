@@ -30,8 +30,8 @@ from core.error_analysis.split_analysis import SplitAnalysis, cache_array
 from core.evaluation.scores import join_class_names
 from core.evaluation.split_differences import to_class_matrix
 from core.exceptions import DataError, NotAvailable
-from core.runs.analyses import Offer
 from core.runs.background_jobs import Tell
+from core.runs.cached_analysis import Offer
 from core.runs.store import RunStore
 from core.text.normalization import get_key_settings, make_text_keys
 from core.training.calibration import UNSCALED

@@ -21,8 +21,8 @@ from core.evaluation.scores import HALF, build_scores
 from core.exceptions import NotAvailable
 from core.fingerprint import hash_file
 from core.models.config import READS
-from core.runs.analyses import Offer
 from core.runs.background_jobs import Tell
+from core.runs.cached_analysis import Offer
 from core.runs.predictions import explain_lacking_texts
 from core.runs.record import TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore

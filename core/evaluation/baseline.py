@@ -26,8 +26,8 @@ from core.config import compose
 from core.data.dataset import TEST, TRAIN, VALIDATION, Dataset, Task, encode_targets
 from core.evaluation import scores
 from core.evaluation.baseline_schema import VERSION, BaselineResult
+from core.evaluation.inference import predict_texts
 from core.evaluation.metrics import evaluate
-from core.evaluation.prediction import predict_texts
 from core.evaluation.scores import HALF
 from core.exceptions import NotAvailable, RunDamaged
 from core.fingerprint import hash_value

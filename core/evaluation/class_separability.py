@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from core.evaluation.inference import OnBatch, get_device, ignore_progress, switch_to_eval
 from core.evaluation.nearest_neighbors import compute_purity
-from core.evaluation.prediction import OnBatch, get_device, ignore_progress, switch_to_eval
 from core.evaluation.scores import SEVERAL
 from core.models.encoder import EncoderClassifier
 from core.models.head import average_tokens

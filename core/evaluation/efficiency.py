@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from core.evaluation.prediction import get_device, switch_to_eval
+from core.evaluation.inference import get_device, switch_to_eval
 from core.models.trace import Batch
 from core.text.token_table import TokenTable
 

@@ -15,8 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from core.data.dataset import Task
+from core.evaluation.inference import EnsembleLogits, Predictions, compute_probabilities, predict_texts
 from core.evaluation.metrics import evaluate
-from core.evaluation.prediction import EnsembleLogits, Predictions, compute_probabilities, predict_texts
 from core.lazy_imports import scipy
 from core.models.builder import Model
 from core.text.tokenizer import Tokenizer
@@ -99,7 +99,7 @@ def find_weight(parts: EnsembleLogits, labels: np.ndarray, task: Task) -> float:
 
 
 def _select_true(logits: np.ndarray, labels: np.ndarray, task: Task) -> np.ndarray:
-    """Return the probability of each row's true class, or with several labels of each label's true state."""
+    """Return each row's probability of its true class; with several labels, of the true state of each label."""
     exact = np.asarray(logits, np.float64)
     if task == "single":
         found: np.ndarray = scipy.special.softmax(exact, -1)[np.arange(len(labels)), labels]

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from core.data.dataset import Task
-from core.evaluation.prediction import Predictions
+from core.evaluation.inference import Predictions
 from core.exceptions import InputError
 from core.formatting import count
 from core.interpret.background_thread import OnProgress, ignore_progress

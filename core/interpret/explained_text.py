@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from torch import Tensor
 
-from core.evaluation.prediction import Predictions
+from core.evaluation.inference import Predictions
 from core.exceptions import InputError
 from core.formatting import count
 from core.interpret import attribution_math

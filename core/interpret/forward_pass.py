@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 import torch
 
-from core.evaluation.prediction import get_device
+from core.evaluation.inference import get_device
 from core.exceptions import InputError, NotAvailable
 from core.formatting import count, number
 from core.interpret.cell_formulas import Array, Dot, Largest, Rule, Sum, to_float64

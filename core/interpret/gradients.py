@@ -15,7 +15,7 @@ from torch import Tensor
 
 from core.data.dataset import Task
 from core.evaluation.ensemble import blend_tensors
-from core.evaluation.prediction import scale_logits
+from core.evaluation.inference import scale_logits
 from core.models.baselines import ReadsVectors
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from core.data.dataset import Task
 from core.evaluation.ensemble import Ensemble, blend_logits
-from core.evaluation.prediction import check_finite, compute_probabilities, get_device, switch_to_eval
+from core.evaluation.inference import check_finite, compute_probabilities, get_device, switch_to_eval
 from core.models.builder import Model
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention, LayerTrace, Trace

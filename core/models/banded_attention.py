@@ -69,7 +69,7 @@ class Blocks:
         return self.size + 2 * self.half + 2 * self.shared
 
     def split_blocks(self, x: Tensor) -> Tensor:
-        """Split tokens (B, N, H, L, e) into blocks (N, M, C, e), with zeros after the end of each text."""
+        """Split token vectors (B, N, H, L, e) into M blocks of C tokens each (N, M, C, e), padded with zeros."""
         rows = F.pad(x.permute(1, 2, 0, 3, 4), (0, 0, 0, self.per_text * self.size - self.length))
         return rows.reshape(x.shape[1], -1, self.size, x.shape[-1])
 

@@ -14,7 +14,7 @@ from core.atomic import write_bytes
 from core.cache import get_cache_folder
 from core.config import RunConfig, compose
 from core.data.dataset import TRAIN, VALIDATION, Dataset
-from core.evaluation.prediction import predict_texts
+from core.evaluation.inference import predict_texts
 from core.fingerprint import hash_file, hash_value
 from core.runs.load import load_run
 from core.runs.record import RECORD, WEIGHTS, RunRecord

@@ -28,7 +28,7 @@ from core.runs.record import RunRecord, refuse_tagged
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.evaluation.prediction import Predictions
+    from core.evaluation.inference import Predictions
     from core.runs.load import LoadedRun
 
 _VIEWS = (2, 3, 5)

@@ -22,8 +22,8 @@ from core.fingerprint import hash_file, hash_value
 from core.json_store import LARGEST
 from core.models.capabilities import HEAD, list_capabilities, list_spaces
 from core.paths import read_regular
-from core.runs.analyses import Analysis, Offer
 from core.runs.background_jobs import Tell
+from core.runs.cached_analysis import Analysis, Offer
 from core.runs.predictions import explain_lacking_texts, list_evaluated_splits, read_predictions, read_vectors
 from core.runs.record import EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, refuse_tagged
 from core.runs.store import RunStore

@@ -16,7 +16,7 @@ from core.config import compose
 from core.evaluation.baseline import CHARACTERS
 from core.evaluation.class_separability import read_layers
 from core.evaluation.ensemble import Ensemble
-from core.evaluation.prediction import PassagePredictions, Predictions, predict_passages, predict_texts
+from core.evaluation.inference import PassagePredictions, Predictions, predict_passages, predict_texts
 from core.exceptions import InputError, RunDamaged
 from core.interpret.ablation import AblationEffects, silence_parts
 from core.interpret.activation_patching import Patches, patch_activations
@@ -85,7 +85,7 @@ class LoadedRun:
 
         With `intervene`, something is changed inside the network, for all texts or for each; `unmixed` leaves it alone
         where something is mixed in. `passage`: read longer texts passage by passage of so many words
-        (`core.evaluation.prediction`), with nothing changed inside; 0: each as a whole. `whole`: what TF-IDF reads in
+        (`core.evaluation.inference`), with nothing changed inside; 0: each as a whole. `whole`: what TF-IDF reads in
         place of each of `texts`.
         """
         task = self.record.task

@@ -28,8 +28,8 @@ from core.evaluation import scores
 from core.evaluation.baseline import CHARACTERS, fit_baseline, load_baseline
 from core.evaluation.efficiency import count_parameters, measure_inference
 from core.evaluation.ensemble import Ensemble
+from core.evaluation.inference import compute_probabilities, get_device, predict_tokens
 from core.evaluation.metrics import evaluate
-from core.evaluation.prediction import compute_probabilities, get_device, predict_tokens
 from core.exceptions import Cancelled, ConfigError, DataError, NotAvailable
 from core.metrics import INTERVAL_VERSION
 from core.models.builder import Model, build_model
@@ -401,7 +401,7 @@ class Experiment(Events):
     def _fit_scaling(
         self, dataset: Dataset, logits: np.ndarray, model: Model, tokenizer: Tokenizer, mix: Ensemble | None
     ) -> tuple[Scaling, int]:
-        """Fit the temperature on validation; after training on made-up texts it scales towards the class prior."""
+        """Fit the temperature that calibrates the probabilities on validation; return it and the number of labels used."""
         labels = dataset.get_targets(VALIDATION)
         if dataset.beside is not None:
             texts = dataset.beside["text"].tolist()

@@ -24,8 +24,8 @@ from core.fingerprint import hash_file, hash_value
 from core.json_store import LARGEST
 from core.models.capabilities import HEAD, list_spaces
 from core.paths import read_regular
-from core.runs.analyses import Analysis, Offer, locate_folder
 from core.runs.background_jobs import Tell
+from core.runs.cached_analysis import Analysis, Offer, locate_folder
 from core.runs.layers import LayerFiles
 from core.runs.predictions import list_embedded_splits, read_vectors
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, refuse_tagged

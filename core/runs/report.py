@@ -17,8 +17,8 @@ from core.evaluation.baseline import YARDSTICKS, predict_new_texts, read_baselin
 from core.evaluation.comparison import join_names
 from core.evaluation.costs import evaluate_threshold, find_cheapest
 from core.evaluation.group_metrics import evaluate_groups, group_rows, read_column
+from core.evaluation.inference import Predictions
 from core.evaluation.intervals import compute_intervals, list_class_intervals
-from core.evaluation.prediction import Predictions
 from core.evaluation.scores import HALF
 from core.exceptions import InputError, NotAvailable, SentiscopeError
 from core.formatting import count, whole_percent

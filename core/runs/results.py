@@ -26,6 +26,7 @@ from core.data.dataset import Task, encode_targets
 from core.evaluation import scores
 from core.evaluation.class_separability import compute_silhouettes
 from core.evaluation.ensemble import evaluate_parts
+from core.evaluation.inference import Predictions
 from core.evaluation.intervals import compute_intervals
 from core.evaluation.metrics import (
     compute_calibration,
@@ -35,7 +36,6 @@ from core.evaluation.metrics import (
     evaluate_unscaled,
     explain_left_out,
 )
-from core.evaluation.prediction import Predictions
 from core.evaluation.scores import HALF
 from core.metrics import select_thresholded
 from core.runs.record import EMBEDDINGS, EVALUATION, LABEL, METRICS, PREDICTIONS, PROBABILITY

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from core.data.sandbox import ReadRows
-    from core.evaluation.prediction import Predictions
+    from core.evaluation.inference import Predictions
     from core.runs.data_shift import FileSample
     from core.runs.load import LoadedRun
 else:
@@ -171,7 +171,7 @@ def _write_predictions(
 ) -> None:
     own = list(rows.schema)
     answers = _build_columns(loaded, [], passage)
-    names = data.table_head.make_unique([*rows.schema.names, *answers])[len(own) :]
+    names = data.header_detection.make_unique([*rows.schema.names, *answers])[len(own) :]
     types = [column.type for column in answers.values()]
     schema = pa.schema([*own, *map(pa.field, names, types)])
     done = 0

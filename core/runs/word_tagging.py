@@ -25,8 +25,8 @@ from core.atomic import convert_os_errors, write_bytes, write_text
 from core.data.conll import OUTSIDE
 from core.data.dataset import Dataset, Task
 from core.data.parquet import read_parquet
+from core.evaluation.inference import Classifier, get_device, switch_to_eval
 from core.evaluation.intervals import compute_percentiles, draw_resamples
-from core.evaluation.prediction import Classifier, get_device, switch_to_eval
 from core.evaluation.span_metrics import KINDS, SpanScores
 from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
 from core.metrics import select_metrics

@@ -10,8 +10,8 @@ from core import data as labelled
 from core.evaluation.baseline_schema import VERSION
 from core.exceptions import SentiscopeError
 from core.fingerprint import hash_value
-from core.runs.analyses import Analysis, Offer
 from core.runs.background_jobs import Tell
+from core.runs.cached_analysis import Analysis, Offer
 from core.runs.cost_estimate import Counts, get_vocab_settings
 from core.runs.store import RunStore
 from core.text.config import TextConfig

@@ -265,7 +265,7 @@ def make_csv_columns(*keys: str, **csv: Value) -> ColumnSpec:
 
 @dataclass(frozen=True)
 class IntervalTable:
-    """Interval table with declared columns, from which both the drawing and the CSV come."""
+    """A table of numbers with confidence intervals; its declared columns give both the drawing and the CSV."""
 
     label: str
     columns: Sequence[ColumnSpec]

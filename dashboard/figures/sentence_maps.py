@@ -1,4 +1,4 @@
-"""Attention maps of one text as rows, in words and as tables."""
+"""Attention maps of one text: as rows to choose from, described in words, and as tables of weights."""
 
 from __future__ import annotations
 

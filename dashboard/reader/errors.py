@@ -11,7 +11,7 @@ from core import error_analysis
 from core.evaluation.projection import ProjectionConfig
 from core.exceptions import StorageError
 from core.fingerprint import get_file_version
-from core.runs.analyses import Found
+from core.runs.cached_analysis import Found
 from core.runs.record import WEIGHTS, RunRecord
 from dashboard.reader.memo import Key, cache_result
 from dashboard.reader.models import ModelReader

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from core.error_analysis.clusters import FoundGroups
     from core.error_analysis.counter_examples import CounterExample, ExamplePrediction
     from core.error_analysis.predictions_table import PredictionTable
-    from core.evaluation.prediction import PassagePredictions
+    from core.evaluation.inference import PassagePredictions
     from core.interpret.ablation import AblationEffects
     from core.interpret.activation_patching import Patches
     from core.interpret.attribution import Methods

@@ -1,4 +1,4 @@
-"""Fields that training forms share: the model preset by its paper, the data set, and the run to start from."""
+"""Form fields for training: the paper and its model preset, the data set, and the run to start from."""
 
 from __future__ import annotations
 

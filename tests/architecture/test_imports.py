@@ -235,7 +235,7 @@ def test_a_widget_is_shared_by_pages_and_a_section_belongs_to_one():
 
 
 def test_only_a_loaded_run_asks_a_model_so_that_nobody_forgets_its_temperature():
-    allowed = {"core.runs.load", "core.evaluation.prediction", "core.evaluation.baseline", "core.runs.pipeline"}
+    allowed = {"core.runs.load", "core.evaluation.inference", "core.evaluation.baseline", "core.runs.pipeline"}
     allowed |= {"core.evaluation.ensemble"}  # asks what is mixed in, whose mixture has the temperature
     allowed |= {"core.runs.distillation"}  # asks fits of a fold, which are no runs and have none
     asking = {"predict_texts", "predict_tokens", "inspect_text"}

@@ -38,7 +38,7 @@ FIXED = {
     "dashboard/export.py": {"figure", "figures"},  # entry points, named like their commands
     # What a page requests by name (`request_all`), as people see it while they wait.
     "dashboard/reader/models.py": {"pushed", "parts", "lambdas", "patches", "each_method", "reach"},
-    "core/api/objects.py": {"figure", "sentence", "runs"},  # for notebooks
+    "core/api/public_classes.py": {"figure", "sentence", "runs"},  # for notebooks
 }
 LIBRARIES = {"backward", "zero_grad", "_repr_html_", "_should_skip_dynamo"}
 """Names by which a library calls us."""

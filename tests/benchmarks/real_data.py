@@ -34,7 +34,7 @@ from core.data.load import load_dataset
 from core.evaluation.baseline import YARDSTICKS, fit_baseline
 from core.evaluation.comparison import HolmStep, Tested, apply_holm, round_rows, run_test
 from core.evaluation.ensemble import blend_logits, find_weight
-from core.evaluation.prediction import EnsembleLogits
+from core.evaluation.inference import EnsembleLogits
 from core.evaluation.scores import build_scores
 from core.evaluation.significance import ALPHA
 from core.formatting import count

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from pages import press, words
 
-from core.api.objects import Run
+from core.api.public_classes import Run
 from core.evaluation.projection import Projection, ProjectionConfig, Quality
 from core.runs import background_jobs
 from core.runs.projections import MapFiles

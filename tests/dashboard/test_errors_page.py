@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from trained_runs import write_films
 
 from core import api
-from core.api.objects import Run
+from core.api.public_classes import Run
 from core.error_analysis.predictions_table import read_table
 from core.error_analysis.selection import read_picked
 from core.runs.store import RunStore

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reports import changed, columns, packed
 
 from core import api
-from core.api.objects import Run
+from core.api.public_classes import Run
 from core.error_analysis.predictions_table import read_table
 from core.exceptions import InputError
 from core.metrics import INTERVAL_VERSION

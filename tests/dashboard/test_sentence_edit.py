@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core import api
-from core.api.objects import Run
+from core.api.public_classes import Run
 from core.cli import main
 from dashboard.data import data
 from dashboard.widgets.text_fields import parse_edits

@@ -5,7 +5,7 @@ import dataclasses
 import torch
 from small_models import small
 
-from core.evaluation.prediction import predict_texts
+from core.evaluation.inference import predict_texts
 from core.interpret.explain_context import UNCHANGED, ExplainContext
 from core.interpret.sentence_inspection import inspect_text
 from core.models.builder import build_model

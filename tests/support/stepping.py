@@ -8,7 +8,7 @@ import torch
 from several_lexicons import ask_two
 from small_models import make, small
 
-from core.evaluation.prediction import switch_to_eval
+from core.evaluation.inference import switch_to_eval
 from core.interpret.explain_context import UNCHANGED, ExplainContext
 from core.interpret.forward_pass import compute_stages
 from core.models.presets import PRESETS

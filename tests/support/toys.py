@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from core.evaluation.prediction import predict_texts
+from core.evaluation.inference import predict_texts
 from core.interpret.explain_context import ExplainContext
 from core.interpret.faithfulness import LabeledSentence
 from core.models.trace import Batch, Output

@@ -9,8 +9,8 @@ from core import error_analysis, evaluation, runs
 from core.data.dataset import TRAIN
 from core.error_analysis.split_analysis import SplitAnalysis
 from core.exceptions import NotAvailable
-from core.runs.analyses import Offer
 from core.runs.background_jobs import Tell
+from core.runs.cached_analysis import Offer
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from answering import answering, right_where, texts
 
-from core.api.objects import Run
+from core.api.public_classes import Run
 from core.runs.store import RunStore
 
 pytestmark = pytest.mark.slow

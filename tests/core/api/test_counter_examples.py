@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from core.api.objects import Run
+from core.api.public_classes import Run
 from core.runs.store import RunStore
 
 pytestmark = pytest.mark.slow

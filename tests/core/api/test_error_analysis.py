@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from answering import answering, right_where, texts
 
-from core.api.objects import Run
+from core.api.public_classes import Run
 from core.error_analysis.tags import ABOUT
 from core.runs.store import RunStore
 

@@ -7,7 +7,7 @@ import pytest
 
 from core import api
 from core.api import notebook
-from core.api.objects import Run, Runs, run, runs
+from core.api.public_classes import Run, Runs, run, runs
 
 pytestmark = pytest.mark.usefixtures("starters")
 TYPED = "<script>alert(1)</script> & a good film"

@@ -9,17 +9,17 @@ import sentiscope
 from every_command import COMMANDS
 from fresh import modules_after
 
-import core.api.objects
+import core.api.public_classes
 from core import api
-from core.api.objects import Run, RunCodes
+from core.api.public_classes import Run, RunCodes
 
 TREES = {"dashboard", "data card", "runs show", "runs cancel", "runs export", "runs import", "runs rm"}
 """What is printed as a tree, or prints nothing."""
 
 
 def test_it_gives_the_objects_of_core_and_whatever_is_public_tells_what_it_is():
-    assert sentiscope.Run is core.api.objects.Run
-    assert sentiscope.train is core.api.objects.train
+    assert sentiscope.Run is core.api.public_classes.Run
+    assert sentiscope.train is core.api.public_classes.train
     assert sentiscope.presets is api.presets
     public = {name: value for name, value in vars(sentiscope).items() if not name.startswith("_")}
     assert "train" in public and [name for name, value in public.items() if not value.__doc__] == []

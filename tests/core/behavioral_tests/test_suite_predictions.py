@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import core.api.objects
+import core.api.public_classes
 from core import api
 from core.behavioral_tests.suite_predictions import SuiteAnswers
 from core.behavioral_tests.suite_reader import load_builtin_suite, parse_suite, read_suite
@@ -84,7 +84,7 @@ def test_runs_stand_beside_each_other_with_what_fails_and_one_alone_has_nothing_
         "n": 0, "failed": 0, "rate": None, "interval": None, "verdict": "open", "not_asked": 1, "consistency": None,
     }  # fmt: skip
     assert {each["capability"] for each in found["differences"]} == {"words", "negation", "spelling"}
-    assert core.api.objects.run(RUNS[0]).behave(RUNS[1], suite=file) == found
+    assert core.api.public_classes.run(RUNS[0]).behave(RUNS[1], suite=file) == found
     alone = api.behave(RUNS[0], RUNS[0], suite=file)
     assert len(alone["runs"]) == 1 and alone["differences"] == []
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from seeds import examples
 
 from core.data.delimited_text import parse_table
+from core.data.header_detection import has_header
 from core.data.labeled_files import inspect_file
-from core.data.table_head import has_header
 from core.exceptions import DataError
 
 ROWS = [("text", "label"), *((f"a rather good day number {n}", "good" if n % 2 else "bad") for n in range(30))]

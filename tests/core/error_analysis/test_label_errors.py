@@ -6,7 +6,7 @@ import pytest
 from answering import answering
 from several import LABELS, several_labels_file
 
-from core.api.objects import run, train
+from core.api.public_classes import run, train
 from core.data.dataset import TRAIN
 from core.error_analysis.label_errors import find_label_errors, group_conflicts, score_labels
 from core.error_analysis.predictions_table import hash_texts, read_table

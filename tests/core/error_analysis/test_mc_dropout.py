@@ -9,7 +9,7 @@ from answering import answering, texts
 from torch import nn
 from trained_runs import TINY, write_films
 
-from core.api.objects import Run, train
+from core.api.public_classes import Run, train
 from core.error_analysis import mc_dropout
 from core.error_analysis.mc_dropout import DropoutUncertainty
 from core.error_analysis.predictions_table import read_table

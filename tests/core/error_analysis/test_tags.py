@@ -9,7 +9,7 @@ import pytest
 from answering import answering, right_where, texts
 from trained_runs import TINY, train_runs, write_films
 
-from core.api.objects import Run
+from core.api.public_classes import Run
 from core.error_analysis.predictions_table import hash_texts, read_table
 from core.error_analysis.split_analysis import cache_array
 from core.error_analysis.tags import ABOUT, LOW_MARGIN, SURE, TableTags, find_peers, select_models

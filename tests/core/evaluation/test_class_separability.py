@@ -20,7 +20,7 @@ from core.evaluation.class_separability import (
     measure_separability,
     read_layers,
 )
-from core.evaluation.prediction import predict_texts
+from core.evaluation.inference import predict_texts
 from core.models.trace import Batch
 from core.text.token_table import build_token_table
 

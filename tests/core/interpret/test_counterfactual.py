@@ -9,7 +9,7 @@ import torch
 from small_models import small
 from small_readers import lent
 
-from core.evaluation.prediction import predict_texts
+from core.evaluation.inference import predict_texts
 from core.exceptions import InputError
 from core.interpret import counterfactual as flipping
 from core.interpret.attribution_math import compute_log_odds

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_readers import CLASSES, TEXT, reader
 
-from core.evaluation.prediction import predict_texts
+from core.evaluation.inference import predict_texts
 from core.exceptions import InputError
 from core.interpret.ablation import silence_parts
 from core.interpret.attribution import METHODS, explain_text

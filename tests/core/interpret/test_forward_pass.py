@@ -9,7 +9,7 @@ from stepping import CLOSE, TEXT, check, reader, traced
 from structures import STRUCTURES, encoders
 
 from core.evaluation.ensemble import Ensemble
-from core.evaluation.prediction import switch_to_eval
+from core.evaluation.inference import switch_to_eval
 from core.exceptions import InputError, NotAvailable
 from core.interpret import forward_pass as making
 from core.interpret.cell_formulas import Dot, MaskedScores, Norm, Softmax, Sum, format_number

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from core.evaluation.prediction import Predictions
+from core.evaluation.inference import Predictions
 from core.exceptions import InputError
 from core.interpret.explain_context import ExplainContext
 from core.interpret.negation_templates import (

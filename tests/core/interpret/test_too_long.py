@@ -7,7 +7,7 @@ import pytest
 from small_readers import reader
 from toys import labelled, opinions, sentences, toy
 
-from core.evaluation.prediction import EnsembleLogits, predict_texts
+from core.evaluation.inference import EnsembleLogits, predict_texts
 from core.interpret.attribution import explain_text
 from core.interpret.attribution_math import compute_log_odds
 from core.interpret.batched_attribution import attribute_texts

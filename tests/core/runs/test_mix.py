@@ -8,14 +8,14 @@ from tiny_runs import TINY
 from waiting import cancel_at
 
 from core import api
-from core.api.objects import Run
+from core.api.public_classes import Run
 from core.config import compose
 from core.data.dataset import TRAIN, VALIDATION
 from core.data.load import load_dataset
 from core.evaluation.baseline import CHARACTERS, predict_split
 from core.evaluation.ensemble import blend_logits
+from core.evaluation.inference import predict_texts
 from core.evaluation.metrics import evaluate
-from core.evaluation.prediction import predict_texts
 from core.exceptions import InputError, RunDamaged
 from core.models.trace import Intervention
 from core.runs import archive

@@ -11,7 +11,7 @@ from tiny_runs import TINY
 
 from core import api
 from core.api import printing
-from core.api.objects import Run
+from core.api.public_classes import Run
 from core.config import compose
 from core.exceptions import ConfigError, InputError
 from core.metrics import select_thresholded

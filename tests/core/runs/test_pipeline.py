@@ -13,8 +13,8 @@ from waiting import cancel_at, until
 from core.data.load import load_dataset
 from core.data.sources import suggest_settings
 from core.evaluation.baseline import YARDSTICKS, fit_baseline, predict_split
+from core.evaluation.inference import predict_texts
 from core.evaluation.metrics import evaluate
-from core.evaluation.prediction import predict_texts
 from core.exceptions import DataError, NotAvailable
 from core.runs import training_jobs
 from core.runs.configuration import configure

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import accuracy_score
 
-from core.evaluation.prediction import Predictions
+from core.evaluation.inference import Predictions
 from core.runs.predictions import read_vectors
 from core.runs.results import EvaluatedSplit, build_prediction_table, write_split
 

@@ -7,7 +7,7 @@ import safetensors.torch
 import torch
 
 from core.config import compose
-from core.evaluation.prediction import predict_texts
+from core.evaluation.inference import predict_texts
 from core.exceptions import RunDamaged
 from core.models.builder import build_model
 from core.runs.load import load_run

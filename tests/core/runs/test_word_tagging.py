@@ -10,7 +10,7 @@ from tiny_backbones import backbone
 from tiny_runs import TINY
 
 from core import api
-from core.api.objects import Run
+from core.api.public_classes import Run
 from core.exceptions import ConfigError, InputError, SentiscopeError
 from core.runs.archive import export_file, import_run
 from core.runs.data_shift import compare_run_split

@@ -13,7 +13,7 @@ from sklearn.metrics import f1_score
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
-from core.evaluation.prediction import predict_texts
+from core.evaluation.inference import predict_texts
 from core.exceptions import DataError
 from core.text.config import TextConfig
 from core.text.text_pairs import join_pair

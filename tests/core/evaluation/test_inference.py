@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from core.evaluation.prediction import (
+from core.evaluation.inference import (
     EnsembleLogits,
     Predictions,
     compute_probabilities,

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from core import api
-from core.api.objects import Run, run, runs, train
+from core.api.public_classes import Run, run, runs, train
 from core.exceptions import InputError, RunDamaged
 
 TEXT = "not bad at all"

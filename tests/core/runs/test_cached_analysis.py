@@ -11,8 +11,8 @@ import pytest
 from waiting import hold_ticket, until
 
 from core.exceptions import InputError, NotAvailable
-from core.runs import analyses, background_jobs, queue
-from core.runs.analyses import Analysis, Offer, locate_folder
+from core.runs import background_jobs, cached_analysis, queue
+from core.runs.cached_analysis import Analysis, Offer, locate_folder
 from core.runs.record import Process
 from core.runs.store import get_own_process, is_alive
 
@@ -89,12 +89,12 @@ def test_what_is_interrupted_leaves_nothing_and_what_fails_says_why_until_it_is_
 
 
 def test_of_a_starter_it_is_kept_in_the_cache_unless_it_came_with_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(analyses, "get_cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(cached_analysis, "get_cache_folder", lambda: tmp_path / "cache")
     run = tmp_path / "starter"
     (run / "maps").mkdir(parents=True)
     (run / "maps" / "old.json").touch()
     assert locate_folder(run, "maps", "new") == run / "maps"
-    monkeypatch.setattr(analyses, "is_starter", lambda folder: True)
+    monkeypatch.setattr(cached_analysis, "is_starter", lambda folder: True)
     assert locate_folder(run, "maps", "new") == tmp_path / "cache" / "maps"
     assert locate_folder(run, "maps", "new", "others") == tmp_path / "cache" / "others"
     assert locate_folder(run, "maps", "old") == run / "maps"
