@@ -173,7 +173,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const show = () => {
     const open = stage(), number = place(root.key), last = data.stages.length - 1;
     const heading = make("h2", {}, open.title, make("small", {}, `${number + 1} of ${last + 1}`));
-    const back = make("button", { type: "button", disabled: number === 0, "aria-label": "Stage before" }, "\u2039");
+    const back = make("button", { type: "button", disabled: number === 0, "aria-label": "Previous stage" }, "\u2039");
     const next = make("button", { type: "button", disabled: number === last, "aria-label": "Next stage" }, "\u203a");
     back.onclick = () => step(-1);
     next.onclick = () => step(1);

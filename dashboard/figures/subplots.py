@@ -18,7 +18,7 @@ from dashboard.figures.theme import Look, build_template
 
 
 class Panels:
-    """Rows and columns of panels, each title standing at the left end of its panel."""
+    """Rows and columns of panels, each title at the left end of its panel."""
 
     def __init__(self, look: Look, titles: Sequence[Sequence[str]], *, height: int, **grid: Any) -> None:
         self.rows, self.columns = len(titles), len(titles[0])
@@ -118,7 +118,7 @@ def make_whiskers(
     return {"array": above, "arrayminus": below, "color": colour, "thickness": width, "width": 0}
 
 
-FEW = 4  # with fewer rows cells are large, and the names of rows stand upright
+FEW = 4  # with fewer rows cells are large, and row names are vertical
 
 
 def find_cell(first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> tuple[int, int] | None:

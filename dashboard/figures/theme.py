@@ -143,7 +143,7 @@ def _make_stops(colours: Sequence[str]) -> list[list[Any]]:
 def make_two_sided_scale(tokens: Tokens) -> list[list[Any]]:
     """Return the scale for weights of both signs, with zmin = -zmax: equal ink for equal size.
 
-    What tells the two sides apart is a pattern over the negative one (`dashboard.figures.attention`).
+    A pattern marks the negative side (`dashboard.figures.attention`).
     """
     return _make_stops([*reversed(tokens.ink_scale[1:]), *tokens.ink_scale])
 

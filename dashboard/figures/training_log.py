@@ -52,7 +52,7 @@ def build_curves(history: History, epochs: int, metric: str, steps: int, rows: i
         history: What was logged.
         epochs: Planned.
         metric: The validation metric that chooses the best epoch.
-        steps: Planned; 0 if not known, then the rows tell (an epoch row stands at the end of its epoch).
+        steps: Planned; 0 if not known, then they are read from the rows (an epoch row ends its epoch).
         rows: Validation sentences; 0 if not known.
     """
     ends = history.select_kind("epoch")
@@ -151,7 +151,7 @@ NUMBERS = {
 
 
 def build_number_lines(history: History, steps_per_epoch: float) -> dict[str, list[NumberLine]]:
-    """Return the course of every learned number in a history; of the gates their mean after each epoch."""
+    """Return every learned number over a history; for gates the mean after each epoch."""
     found: dict[str, list[NumberLine]] = {}
     rows = [row for row in history.rows if row.get("scalars")]
     for name in rows[0]["scalars"] if rows else ():
