@@ -109,9 +109,9 @@ def _explain_curves(shown: LambdaBench) -> str:
     assert most.layer is not None and most.component is not None
     where = f"λ{format_subscript(most.component)} of layer {most.layer + 1}"
     zero = number(every.get_point(0.0)[1], 2)
-    others = "with your changes" if shown.edits else "as learned"
-    half = " Dotted: the answer changes." if shown.half else ""
-    most_of_all = f"{where} changes P({found.target}) most: {span}, others {others}."
+    others = "as you changed them" if shown.edits else "as learned"
+    half = " Dotted: P = 0.5, where the answer changes." if shown.half else ""
+    most_of_all = f"{where} changes P({found.target}) most: {span} (others {others})."
     return f"{most_of_all} All λ at 0: {zero}.{half} {found.note}".strip()
 
 

@@ -386,11 +386,8 @@ COURSE = Figure(
 )
 
 
-KEPT = "Values of the best epoch, which a run saves; the curves may continue after it."
-COMPARED = (
-    "Values of the best epoch. Difference: ours (mean over seeds) minus reported. The paper reports one run and no "
-    "deviations."
-)
+KEPT = "Values of the best epoch; the curves may continue after it."
+COMPARED = "Values of the best epoch. Difference: ours (mean over seeds) minus reported."
 
 
 def _explain_final(course: Course) -> str:
@@ -398,10 +395,11 @@ def _explain_final(course: Course) -> str:
     paper = find_counterpart(record.preset, record.config)
     if paper is None or not course.reported:
         reason = explain_unmatched(record.preset, record.config)
-        none = f"There are no reported values. {reason or 'The paper gives no λ for this model.'}"
-        return f"{KEPT} {none}"
-    reported = f"Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}. {paper.note}"
-    return f"{COMPARED} {describe_start(record)} {reported}"
+        return f"There are no reported values. {reason or 'The paper gives no λ for this model.'}"
+    reported = (
+        f"Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}, one run without deviations."
+    )
+    return f"{describe_start(record)} {reported} {paper.note}".strip()
 
 
 FINAL = Figure(
@@ -413,6 +411,7 @@ FINAL = Figure(
     note=lambda course: (
         f"over {seeds} seeds" if (seeds := 1 + sum(track.sibling for track in course.tracks[1:])) > 1 else "one seed"
     ),
-    reading=_explain_final,
+    reading=lambda course: COMPARED if course.reported else KEPT,
+    how=_explain_final,
     tables=lambda course: {"Final values": course.final},
 )

@@ -112,7 +112,7 @@ CLASSES = Figure(
     ),
     _draw_classes,
     note=lambda shown: f"threshold {number(shown.threshold, 2)}, 95 % intervals",
-    reading="Precision: share of predictions that are correct. Recall: share of the class found.",
+    reading="Precision: share of predictions that are correct. Recall: share of class found.",
     how="F1 is the harmonic mean of precision and recall. ± is half of the 95 % interval; an asymmetric interval shows "
     f"both ends. Intervals: {METHOD}.",
     options=thresholding.OPTIONS,

@@ -195,8 +195,8 @@ ROC = Figure(
     lambda ranking, look: draw_roc(ranking.curves, look),
     note=lambda ranking: f"n = {count(ranking.n)}, area under the curve",
     reading="True-positive against false-positive rate. Dotted: random guessing. Ring: current threshold.",
-    how="Each class against all others. The area is the chance that a sentence of the class gets a higher probability"
-    f" for it than a sentence of another class. {BAND}",
+    how="Each class against all others; recall is the true-positive rate. Area: the chance that a sentence of the "
+    f"class gets a higher probability for it than a sentence of another class. {BAND}",
     options=thresholding.OPTIONS,
     tables=lambda ranking: {"ROC": ranking.table},
     sizes=lambda ranking: {each.name: min(each.positives, each.others) for each in ranking.curves},

@@ -218,6 +218,6 @@ TABLE = Figure[pd.DataFrame](
     None,
     _draw_table,
     note=lambda rows: f"{count(len(rows))} cells",
-    reading="±: standard deviation of the runs. Brackets: 95 % interval. Star: significant at 5 %.",
+    reading="±: standard deviation. Brackets: 95 % interval. Star: significant at 5 %.",
     how=METHOD,
 )

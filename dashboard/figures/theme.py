@@ -26,8 +26,8 @@ class Tokens:
     grid: str  # gridlines, rules
     accent: str  # what can be clicked, and the one series that is looked at
     plus: str
-    """Positive class, what pushes towards it; never how much something is read, which is ink."""
-    minus: str  # negative class, what pushes towards it
+    """Positive class and effects towards it; never attention, which is ink."""
+    minus: str  # negative class and effects towards it
     wrong: str  # an error
     right: str  # a correct case: it recedes
     categories: tuple[str, ...]  # unordered series, in order of use; six at most
@@ -149,7 +149,7 @@ def make_two_sided_scale(tokens: Tokens) -> list[list[Any]]:
 
 
 def make_diverging_scale(tokens: Tokens) -> list[list[Any]]:
-    """Return the scale for pushes to one of two sides; always with zmin = -zmax, so that zero is the page."""
+    """Return the scale for effects towards one of two sides; always with zmin = -zmax, so that zero is the page."""
     return _make_stops([*reversed(tokens.minus_scale[1:]), *tokens.plus_scale])
 
 

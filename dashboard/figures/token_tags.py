@@ -31,7 +31,7 @@ SHOWN, BRIEFLY = 12, 6
 WRONG = tuple(kind for kind in KINDS if kind != "right")
 ANY_ERROR, ALL_RIGHT, EVERY = "any error", "all right", "all sentences"
 ALL_TYPES = "all types"
-NAMED = 24  # words that stand below the cells of their tags
+NAMED = 24  # most words that are written below the cells of their tags
 TINT = 0.32  # of a type's colour in the ground of its spans
 
 
@@ -338,7 +338,7 @@ TAG_TYPES = Figure(
         },
     ),
     note=lambda rows: f"{count(rows.labeled)} spans in {count(len(rows.table))} sentences",
-    reading="A span with a wrong type counts for the type of its label.",
+    reading="A span with a wrong type counts for its label's type.",
     how=f"{_MEASURE} Precision, recall and F1 are as in conlleval and seqeval.",
     tables=lambda rows: {"Types": build_type_table(rows)},
     sizes=lambda rows: {kind: int(row["support"]) for kind, row in rows.scores.evaluate_types().items()},

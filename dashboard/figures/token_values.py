@@ -258,7 +258,7 @@ BRANCHES = Figure(
     lambda source: _read_token_rows(source, build_branch_rows(source.view)),
     _draw_rows("mean activation"),
     note="mean over channels",
-    reading="Mean activation of the filters of each width around this token, after ReLU.",
+    reading="Mean filter activation (after ReLU) around this token, by filter width.",
     needs="branches",
 )
 

@@ -32,7 +32,7 @@ NAMED = 6
 
 @dataclass(frozen=True, eq=False)
 class WordView:
-    """The words of a text with the push and the attention of each."""
+    """The words of a text with the effect and the attention of each."""
 
     record: RunRecord
     view: SentenceView
@@ -45,7 +45,7 @@ class WordView:
 
     @property
     def pushes(self) -> NDArray[np.float64]:
-        """Return the push of each word, (words,)."""
+        """Return the effect of each word, (words,)."""
         return self.pushed.found.pushes
 
     @property
@@ -178,7 +178,7 @@ def _is_not_binary(record: RunRecord) -> bool:
 
 
 def build_push_table(shown: WordView) -> pd.DataFrame:
-    """Return a row for each word: its place in the text as typed, push, how much it is read, whether it is known."""
+    """Return a row for each word: its place in the text as typed, effect, attention, whether it is known."""
     found = shown.pushed.found
     columns: dict[str, Any] = {name: [getattr(word, name) for word in found.words] for name in ("word", "start", "end")}
     columns |= {"towards": found.target, "push": shown.pushes}
@@ -221,7 +221,7 @@ def _draw_words(shown: WordView, look: Look) -> Component:
 def _list_items(
     shown: WordView, read: NDArray[np.float64] | None, top: float, ramps: Ramps, t: Tokens, most_words: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield the words with the largest effect, and between two of these words the number of folded ones."""
+    """Yield the words with the largest effect, and the number of folded words between two such words."""
     found, pushes, belongs = shown.pushed.found, shown.pushes, shown.pushed.belongs
     kept = set(np.argsort(-np.abs(pushes), kind="stable")[:most_words].tolist())
     most, deepest = int(np.abs(pushes).argmax()) if len(pushes) else -1, np.abs(read).max() if read is not None else 1.0

@@ -298,7 +298,7 @@ class _Parts(ABC):
         """Return the table of predictions."""
         file, n = f"sentiscope-{self.record.run}-{self.split}", len(kept.places)
         self.rows = {"columns": columns, "n": n, "file": file}
-        words = "Search, filter and sort; the CSV has the rows that you see, in this order."
+        words = "Search, filter and sort; the CSV has the filtered rows, in this order."
         if not kept.whole:
             part = f"{count(n)} of {count(kept.of)}"
             words += f" This file holds {part} rows, errors first: more would make it too large."

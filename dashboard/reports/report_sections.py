@@ -57,7 +57,7 @@ def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Se
         "Data": config.data.name,
         "Classes": _shorten_names(record.classes) + (", in this order" if record.ordered else ""),
         "Task": "several labels per text" if record.task == "multi" else "one label per text",
-        "Seed": f"{config.training.seed}, splits {config.data.seed}",
+        "Seed": f"{config.training.seed} (splits: {config.data.seed})",
         "Status": f"{record.status}{f': {record.reason}' if record.reason else ''}",
         "Trained": f"{record.created}, in {format_duration(record.seconds)}",
         "Machine": f"{record.device}, {plural(record.threads, 'thread')}" if record.device else "",
