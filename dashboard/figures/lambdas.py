@@ -386,7 +386,7 @@ COURSE = Figure(
 )
 
 
-KEPT = "Values of the best epoch; the curves may continue after it."
+KEPT = "Values of the best epoch. There are no reported values."
 COMPARED = "Values of the best epoch. Difference: ours (mean over seeds) minus reported."
 
 
@@ -395,7 +395,7 @@ def _explain_final(course: Course) -> str:
     paper = find_counterpart(record.preset, record.config)
     if paper is None or not course.reported:
         reason = explain_unmatched(record.preset, record.config)
-        return f"There are no reported values. {reason or 'The paper gives no λ for this model.'}"
+        return f"{reason or 'The paper gives no λ for this model.'} The curves may continue after the best epoch."
     reported = (
         f"Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}, one run without deviations."
     )
