@@ -30,7 +30,7 @@ THEMES = ("light", "dark")
 PLOTLY = "plotly.min.js"
 _SHARED = (
     f'<script src="{PLOTLY}" onerror="document.body.append('
-    f"'This figure is drawn by {PLOTLY}, which must lie beside this file.')\"></script>"
+    f"'This figure needs {PLOTLY} in the same folder.')\"></script>"
 )
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -68,7 +68,7 @@ def figures(
 ) -> dict[str, Any]:
     """Write a run's figures as HTML files, `folder/NAME.html`; arguments and result as of `core.api.figures`.
 
-    A single figure is whole by itself; several share one `plotly.min.js` beside them, instead of 5 MB each.
+    A single figure is one complete file; several share one `plotly.min.js`, instead of 5 MB each.
 
     Raises:
         InputError: no such run, split, figure, option or theme, a figure that this run does not have, or a bad folder.
@@ -78,7 +78,7 @@ def figures(
     source = _make_source(store or RunStore(), [run, *against], only, split, text, options or {})
     drawn, left_out = _draw_figures(source, look, only)
     if unused := [name for name in options or {} if name not in source.used]:
-        raise InputError(f"{unused[0]}: none of these figures has this option for this run")
+        raise InputError(f"{unused[0]}: no figure has this option for this run")
     try:
         files = _write_files(drawn, folder, run, look, csv=csv)
     except OSError as error:

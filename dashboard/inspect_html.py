@@ -60,7 +60,7 @@ def build_page(view: SentenceView, *, run: str, model: str, minus: bool = False,
         f"<title>{escape(run)}: {escape(said)}</title><style>{_STYLE}</style></head><body>"
         f"{doubt}"
         f"<h1>{escape(said)}</h1><p>{escape(view.text)}</p><ul>{chances}</ul>{_format_mixture(view)}"
-        f'<p>Read as: {tokens}</p>{cut}{padding}<p class="note">Run {escape(run)}, model {escape(model)}. '
+        f'<p>Tokens: {tokens}</p>{cut}{padding}<p class="note">Run {escape(run)}, model {escape(model)}. '
         "A weight shows where a head looks; it is not an explanation of the prediction.</p>"
         f"{inside}</body></html>"
     )
@@ -102,7 +102,7 @@ def _draw_figure(figure: Figure[Any], shape: Any, name: str) -> str:
 
 def _describe_padding(view: SentenceView) -> str:
     places = view.filled or 0
-    said = f"{name_padding(places)} stands for {places} places of padding, which this model reads as text"
+    said = f"{name_padding(places)} represents {places} padding tokens, which this model reads as text"
     if view.too_long:
         return f"{said}."
     weights = "; ".join(

@@ -173,12 +173,12 @@ class Wilcoxon:
 
 SAME = 0.01  # within this, two models are called the same
 METHOD = (
-    "Accuracy: McNemar's exact test on the rows that one model alone has right, with Tango's score interval at its "
+    "Accuracy: McNemar's exact test on the rows that only one model has right, with Tango's score interval at its "
     "critical value. Other metrics, and several seeds: a paired bootstrap over the rows, which the seeds share, with "
-    "the spread between seeds (Student's t); of the calibration error each row's two answers change sides by chance in "
-    "place of a draw, unless the two models err in unlike ways; below 10 rows that differ there is no "
-    "interval. Six folds or more: Wilcoxon's signed ranks. All p are "
-    "Holm's over the differences that stand together, and each interval is drawn at the level of its step."
+    "the spread between seeds (Student's t). Calibration error: each row's two answers are swapped at random instead, "
+    "unless the two models err in different ways. Below 10 rows that differ there is no interval. Six folds or more: "
+    "Wilcoxon's signed ranks. All p are Holm-corrected over the differences shown together, and each interval has the "
+    "level of its step."
 )
 
 
@@ -254,6 +254,9 @@ def is_equivalent(pair: Mapping[str, Any]) -> bool:
     return not pick_better(pair) and interval is not None and -SAME <= interval[0] and interval[1] <= SAME
 
 
+TIED, NO_DIFFERENCE = "cannot be told apart", "no clear difference"  # in results and tables, and for readers
+
+
 def describe_pair(pair: Mapping[str, Any], letters: Mapping[str, str] | None = None) -> str:
     """Describe the comparison of two models in words; `letters` replace their names."""
     if winner := pick_better(pair):
@@ -261,7 +264,7 @@ def describe_pair(pair: Mapping[str, Any], letters: Mapping[str, str] | None = N
     if is_equivalent(pair):
         return f"the same within {SAME}"
     rows = pair["rows_needed"]
-    return f"cannot be told apart{f'; about {round_rows(rows)} rows needed' if rows else ''}"
+    return f"{TIED}{f'; about {round_rows(rows)} rows needed' if rows else ''}"
 
 
 def summarize_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
@@ -270,9 +273,11 @@ def summarize_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
     if len(pairs) == 1 and not wins:
         (pair,) = pairs
         two = f"{pair['first']} and {pair['second']}"
-        return f"{two} are {describe_pair(pair)}." if is_equivalent(pair) else f"{two} {describe_pair(pair)}."
+        if is_equivalent(pair):
+            return f"{two} are {describe_pair(pair)}."
+        return f"{two} show {NO_DIFFERENCE}{describe_pair(pair).removeprefix(TIED)}."
     if not wins:
-        return f"No two of the {len(list_models(pairs))} models can be told apart."
+        return f"No two of the {len(list_models(pairs))} models show a clear difference."
     won: dict[tuple[str, ...], list[str]] = {}
     for name, _ in wins.most_common():
         beaten = (
@@ -284,7 +289,7 @@ def summarize_pairs(pairs: Sequence[Mapping[str, Any]]) -> str:
         for beaten, names in won.items()
     ]
     open_pairs = len(pairs) - wins.total()
-    rest = [f"{open_pairs} of {len(pairs)} pairs cannot be told apart"] if open_pairs else []
+    rest = [f"{open_pairs} of {len(pairs)} pairs show {NO_DIFFERENCE}"] if open_pairs else []
     return f"{'; '.join([*told, *rest])}."
 
 

@@ -401,7 +401,7 @@ class Experiment(Events):
     def _fit_scaling(
         self, dataset: Dataset, logits: np.ndarray, model: Model, tokenizer: Tokenizer, mix: Ensemble | None
     ) -> tuple[Scaling, int]:
-        """Fit the temperature that calibrates the probabilities on validation; return it and the number of labels used."""
+        """Fit the temperature that calibrates probabilities on validation; also return the number of labels used."""
         labels = dataset.get_targets(VALIDATION)
         if dataset.beside is not None:
             texts = dataset.beside["text"].tolist()

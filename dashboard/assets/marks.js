@@ -14,7 +14,7 @@ const build = (node, space) => {
 export default function ({ data, parentElement, setStateValue }) {
   const root = parentElement.querySelector(".marks");
   for (const [name, value] of Object.entries(data.colours)) root.style.setProperty(name, value);
-  // What the browser knows comes first, an answer that is on its way must not undo a click; unless the page says anew.
+  // What the browser knows comes first, an answer that is on its way must not undo a click; unless the page sends a new state.
   const given = JSON.stringify([data.picked, data.ticked]);
   root.chosen ??= { unfolded: new Set() };
   if (root.given !== given) Object.assign(root.chosen, { picked: data.picked, ticked: new Set(data.ticked) });

@@ -190,7 +190,7 @@ class Rows {
 
 const start = async () => {
   if (!window.DecompressionStream) {
-    const old = "This browser is too old to draw the figures and the table of predictions; one of 2023 or later can.";
+    const old = "This browser is too old for the figures and the table of predictions. Use one from 2023 or later.";
     document.querySelector("main").prepend(element("p", { role: "alert" }, old));
     return;
   }

@@ -61,7 +61,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const open = stage();
     if (!open.matrices.length) return filled.replaceChildren();
     const [m, i, j] = chosen(open), matrix = open.matrices[m];
-    const where = matrix.dimensions ? `${matrix.rows[i]}, number ${matrix.columns[j]}` : `${matrix.rows[i]}, ${matrix.columns[j]}`;
+    const where = matrix.dimensions ? `${matrix.rows[i]}, dimension ${matrix.columns[j]}` : `${matrix.rows[i]}, ${matrix.columns[j]}`;
     const name = make("span", { class: "name" }, formula(matrix.name));
     filled.replaceChildren(make("small", {}, where), make("p", {}, name, ` = ${matrix.fills[i][j]}`));
   };
@@ -134,7 +134,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const need = (matrix) => 0.25 + 0.47 * longest(matrix.cells.flat().map((value) => (value === null ? "" : matrix.count ? String(value) : write(value))));
   const slants = (matrix) => !matrix.dimensions && matrix.columns.length > 3 && longest(matrix.columns) > 3;
   const up = (matrix) => Math.min(4, 0.6 + 0.36 * longest(matrix.columns));
-  // Names of columns stand over the first matrix that has them; over the others stands that of the chosen cell alone.
+  // The first matrix with some columns has their names above it; the others show only that of the chosen cell.
   const known = (matrix) => slants(matrix) && stage().matrices.find((one) => same(one.columns, matrix.columns)) !== matrix;
   const above = (matrix) => 1.75 + (slants(matrix) && !known(matrix) ? up(matrix) : 1.3);
   const narrow = (matrix) => matrix.columns.length < 4;
@@ -173,7 +173,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const show = () => {
     const open = stage(), number = place(root.key), last = data.stages.length - 1;
     const heading = make("h2", {}, open.title, make("small", {}, `${number + 1} of ${last + 1}`));
-    const back = make("button", { type: "button", disabled: number === 0, "aria-label": "Stage before" }, "\u2039");
+    const back = make("button", { type: "button", disabled: number === 0, "aria-label": "Previous stage" }, "\u2039");
     const next = make("button", { type: "button", disabled: number === last, "aria-label": "Next stage" }, "\u203a");
     back.onclick = () => step(-1);
     next.onclick = () => step(1);

@@ -1,4 +1,4 @@
-// Sentences with spans: labels above what is said. Words arrive as data and become text nodes only.
+// Sentences with spans: labels above predictions. Words arrive as data and become text nodes only.
 const make = (tag, attributes = {}, ...children) => {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) if (value !== "") node.setAttribute(name, value);
@@ -23,6 +23,6 @@ export default function ({ data, parentElement }) {
   const items = data.sentences.map(({ row, lines }) =>
     make("li", {}, ...(row < 0 ? [] : [make("u", { title: "row of the split, from 0" }, String(row))]),
       make("div", {}, ...lines.map((each) => line(each, data.types)))));
-  root.replaceChildren(items.length ? make("ul", {}, ...items) : make("p", { class: "none" }, "No sentence is like this."),
+  root.replaceChildren(items.length ? make("ul", {}, ...items) : make("p", { class: "none" }, "No sentence matches the filter."),
     ...(data.more ? [make("p", { class: "none" }, data.more)] : []));
 }

@@ -1,4 +1,4 @@
-// The words of a text: colour and number push, ink reads. Words arrive as data and become text nodes only.
+// The words of a text: colour and number show the effect, the bar shows attention. Words arrive as data and become text nodes only.
 const make = (tag, attributes = {}, ...children) => {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) if (value !== "") node.setAttribute(name, value);
@@ -34,8 +34,8 @@ export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".words");
   for (const [name, value] of Object.entries(data.colours)) root.style.setProperty(`--${name}`, value);
   const chips = data.items.map(chip), reads = data.reads ? "reads" : "";
-  const names = make("div", { class: `names ${reads}`, "aria-hidden": "true" }, make("span"), make("span", {}, "push"),
-    ...(data.reads ? [make("span", {}, "is read")] : []));
+  const names = make("div", { class: `names ${reads}`, "aria-hidden": "true" }, make("span"), make("span", {}, "effect"),
+    ...(data.reads ? [make("span", {}, "attention")] : []));
   const cause = data.cause.map(([kind, text]) =>
     kind ? make(kind === "unknown" ? "span" : "b", { class: kind === "unknown" ? "x" : "" }, text)
       : text.replace("ρ = ", "ρ\u00a0=\u00a0"));

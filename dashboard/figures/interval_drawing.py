@@ -272,5 +272,5 @@ def _describe_mark(mark: Mark) -> str:
     known = mark.low is not None and mark.high is not None
     ends = f"95 % interval {number(mark.low or 0)} to {number(mark.high or 0)}" if known else ""
     dots = "runs " + ", ".join(map(number, mark.dots)) if mark.dots else ""
-    ring = f"yardstick {number(mark.reference)}" if mark.reference is not None else ""
+    ring = f"baseline {number(mark.reference)}" if mark.reference is not None else ""
     return ", ".join(filter(None, (value, ends, dots, ring)))

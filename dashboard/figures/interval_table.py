@@ -33,7 +33,7 @@ class Axis:
     zero: float | None = None
     """One of the ticks whose line says something: no difference."""
     band: tuple[float, float] | None = None
-    """What is too little to matter, shaded."""
+    """Differences too small to matter, shaded."""
 
     def to_percent(self, value: float) -> float:
         """Convert a value to its position on an axis in percent; a value beyond the axis is put at its end."""
@@ -49,14 +49,14 @@ class Mark:
     high: float | None = None
     """The ends of its interval; of a difference at the level of its Holm step, so that picture and verdict agree."""
     tie: bool = False
-    """Not told apart from what it is compared with: a grey bar with a ring instead of colour and a tick."""
+    """No clear difference from the reference: a grey bar with a ring instead of colour and a tick."""
     colour: str = ""
     reference: float | None = None
-    """A ring where the yardstick lies."""
+    """A ring at the value of the baseline."""
     dots: tuple[float, ...] = ()
     """The single runs behind the value."""
     said: str = ""
-    """What is read out and shown at the pointer; empty: the value and its interval."""
+    """Text for screen readers and the tooltip; empty: the value and its interval."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class IntervalColumn:
     opt: bool = False
     """The first to go where the page is narrow."""
     ties: bool = False
-    """The place of the upright lines that join what cannot be told apart (`Marks.groups`); it has no cells."""
+    """Holds the upright lines that join rows without a clear difference (`Marks.groups`); it has no cells."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class IntervalRow:
 
     id: str
     cells: Mapping[str, Cell]
-    """By the key of their column; what is missing is an empty cell."""
+    """By column key; a missing key is an empty cell."""
     children: tuple[IntervalRow, ...] = ()
     apart: bool = False
     """A line above it: something else begins."""
@@ -125,7 +125,7 @@ class Marks:
     columns: tuple[IntervalColumn, ...]
     rows: tuple[IntervalRow, ...]
     groups: tuple[tuple[str, ...], ...] = ()
-    """Rows, by id, of which no two can be told apart; an upright line joins each group."""
+    """Ids of rows without a clear difference; an upright line joins each group."""
     height: float = 1.95
 
     @cached_property
@@ -201,7 +201,7 @@ def _format_tick(tick: float, step: float, signed: bool) -> str:
 
 
 Value = str | Callable[[Any], Any]
-"""What is taken of an entry: a function, or a path of keys, places and attributes, such as `interval.0`."""
+"""How a value is read from an entry: a function, or a path of keys, places and attributes, such as `interval.0`."""
 
 
 def _get_value(entry: Any, value: Value) -> Any:
@@ -269,7 +269,7 @@ class IntervalTable:
 
     label: str
     columns: Sequence[ColumnSpec]
-    """In the order of the CSV; those that are drawn stand in this order too."""
+    """In the order of the CSV and of the drawing."""
     rows: Sequence[Any]
     id: Value
     shown: Sequence[Any] | None = None

@@ -108,13 +108,11 @@ def _explain_curves(shown: LambdaBench) -> str:
     span = f"{number(min(most.probabilities), 2)} to {number(max(most.probabilities), 2)}"
     assert most.layer is not None and most.component is not None
     where = f"λ{format_subscript(most.component)} of layer {most.layer + 1}"
-    zero = f"{number(every.get_point(0.0)[1], 2)} where every λ is 0"
-    others = "as they were changed" if shown.edits else "as learned"
-    half = " Dotted: P = 0.5, where the answer turns." if shown.half else ""
-    return (
-        f"P({found.target}) wherever one λ is put, the others {others}. {where} moves it most, {span} along its range; "
-        f"it is {zero}.{half} {found.note}"
-    ).strip()
+    zero = number(every.get_point(0.0)[1], 2)
+    others = "as you changed them" if shown.edits else "as learned"
+    half = " Dotted: P = 0.5, where the answer changes." if shown.half else ""
+    most_of_all = f"{where} changes P({found.target}) most: {span} (others {others})."
+    return f"{most_of_all} All λ at 0: {zero}.{half} {found.note}".strip()
 
 
 def build_curve_table(shown: LambdaBench) -> pd.DataFrame:
@@ -146,9 +144,9 @@ LAMBDA_BENCH = Figure(
     _draw_curves,
     note=_write_note,
     reading=_explain_curves,
-    how="The text is read once for each of 21 values along a range and for those that have a name, in a batch in which "
-    "each row has a λ of its own; no weight is touched. A value counts for all heads and tokens of its layer. The "
-    "factor multiplies every λ as trained, but those that are set by hand.",
+    how="Each curve changes one λ. The model reads the text for 21 values in a range and for the marked values, in one "
+    "batch; its weights stay as trained. A value holds for all heads and tokens of its layer. The factor multiplies "
+    "every trained λ, except those that you set.",
     needs="lambda",
     options=(TOWARDS,),
     tables=lambda shown: {"λ bench": build_curve_table(shown)},

@@ -112,8 +112,8 @@ def describe_change(track: Track) -> str:
     layer, component = max(changes, key=lambda place: changes[place])
     most, where = changes[layer, component], f"λ{format_subscript(component)} of layer {layer + 1}"
     if most < HARDLY:
-        return f"λ hardly moved: by {number(most, 4)} at most ({where}), less than {HARDLY:g} of the first map's 1."
-    return f"λ moved by up to {number(most, 3)} ({where}); the first map weighs 1."
+        return f"λ hardly moved: at most {number(most, 4)} ({where}), below {HARDLY:g}. The first map has weight 1."
+    return f"λ moved by up to {number(most, 3)} ({where}). The first map has weight 1."
 
 
 def describe_start(record: RunRecord) -> str:
@@ -123,10 +123,10 @@ def describe_start(record: RunRecord) -> str:
         return ""
     if part.start is None:
         return (
-            "The paper prints no start: ours was fitted to the λ that it reports after training, so an end near the "
-            "reported one is no evidence."
+            "The paper gives no start value. Ours was fitted to its reported final λ, so a final λ near it is no "
+            "evidence."
         )
-    return f"The paper prints no start; here λ starts at {part.start:g}."
+    return f"The paper gives no start value; here λ starts at {part.start:g}."
 
 
 def build_course_table(tracks: Sequence[Track]) -> pd.DataFrame:
@@ -152,7 +152,7 @@ def build_loss_table(tracks: Sequence[Track]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["run", "seed", "epoch", "validation_loss"])
 
 
-ROOM = 1.3  # the axis is longer than the training by this: the last values stand there
+ROOM = 1.3  # the axis is this much longer than the training, for the last values
 FAINT = 0.18  # opacity of a range over seeds
 
 
@@ -323,18 +323,15 @@ class Course:
         return build_final_table(self.tracks, self.records, self.reported)
 
 
-_LINES = "Thick: this run; grey: the others; band and dashes: range and mean over seeds"
 COURSE_READING = {
-    "change": "Upwards: how far lambda has moved since the first step, on one scale for all panels, as it is often "
-    f"thousandths. {_LINES}.",
-    "value": "Upwards: lambda itself; every panel spans the same amount around its own values, so a movement looks as "
-    f"large wherever it is. {_LINES}; dotted: the reported end.",
+    "change": "Change since the first step. Thick: this run; grey: others.",
+    "value": "λ itself. Thick: this run; grey: others; dotted: reported final λ.",
 }
 SCALE = Option(
     "course",
     "Scale",
     lambda source: ("change", "value"),
-    "Change since the first step, or lambda itself",
+    "Change since the first step, or λ itself",
     words=lambda source, scale: "",
     endings={"change": "", "value": "-value"},
 )
@@ -371,13 +368,14 @@ def read_course(source: Source) -> Course:
 COURSE = Figure(
     "course",
     "lambdas",
-    "Course of lambda",
+    "λ during training",
     read_course,
     lambda course, look: draw_course(course.tracks, look, course.scale, course.reported),
     note=lambda course: course.scale + (f", {count(len(course.tracks))} runs" if len(course.tracks) > 1 else ""),
     reading=lambda course: f"{describe_change(course.tracks[0])} {COURSE_READING[course.scale]}",
-    how="Lambda is logged with the training loss. The band spans the smallest and largest value over runs that differ"
-    " only in their seed, the dashed line is their mean. The validation loss below has the same axis.",
+    how="λ is logged with the training loss. All panels span the same amount, so movements can be compared. Band: "
+    "smallest to largest value over runs that differ only in their seed; dashed: their mean. The validation loss below "
+    "has the same axis.",
     options=(SCALE,),
     spread=(SCALE,),
     tables=lambda course: {
@@ -388,11 +386,8 @@ COURSE = Figure(
 )
 
 
-KEPT = "Values of the weights that a run kept, those of its best epoch: the curves may go on behind it."
-COMPARED = (
-    "Values of the weights that a run kept (its best epoch); the difference is ours, over seeds where there are "
-    "several, less the reported value. The paper prints one run and no deviations."
-)
+KEPT = "Values of the best epoch. There are no reported values."
+COMPARED = "Values of the best epoch. Difference: ours (mean over seeds) minus reported."
 
 
 def _explain_final(course: Course) -> str:
@@ -400,21 +395,23 @@ def _explain_final(course: Course) -> str:
     paper = find_counterpart(record.preset, record.config)
     if paper is None or not course.reported:
         reason = explain_unmatched(record.preset, record.config)
-        none = f"No reported values to compare them with. {reason or 'The paper prints no lambda of this model.'}"
-        return f"{KEPT} {none}"
-    reported = f"Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}. {paper.note}"
-    return f"{COMPARED} {describe_start(record)} {reported}"
+        return f"{reason or 'The paper gives no λ for this model.'} The curves may continue after the best epoch."
+    reported = (
+        f"Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}, one run without deviations."
+    )
+    return f"{describe_start(record)} {reported} {paper.note}".strip()
 
 
 FINAL = Figure(
     "final-values",
     "lambdas",
-    "Final values",
+    "Final λ",
     read_course,
     lambda course, look: DataTable(course.final, narrow=True),
     note=lambda course: (
         f"over {seeds} seeds" if (seeds := 1 + sum(track.sibling for track in course.tracks[1:])) > 1 else "one seed"
     ),
-    reading=_explain_final,
+    reading=lambda course: COMPARED if course.reported else KEPT,
+    how=_explain_final,
     tables=lambda course: {"Final values": course.final},
 )

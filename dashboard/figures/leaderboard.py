@@ -200,16 +200,16 @@ def describe_order(board: Board, groups: Sequence[Sequence[str]] | None) -> str:
         return ""
     best = measured[0].model.name
     if len(measured) == 1:
-        return f"{best} is the only model that was tested."
+        return f"{best} is the only tested model."
     if groups is None:
-        return f"{best} comes first of {len(measured)}."
+        return f"{best} ranks first of {len(measured)} models."
     tied = next((len(group) for group in groups if measured[0].id in group), 1)
     if tied == len(measured) == 2:
-        return f"{best} and {measured[1].model.name} cannot be told apart."
+        return f"{best} and {measured[1].model.name} show no clear difference."
     if tied == len(measured):
-        return f"No two of the {tied} models can be told apart."
-    rest = f", but the first {tied} cannot be told apart" if tied > 1 else ""
-    return f"{best} is best of {len(measured)}{rest}."
+        return f"No two of the {tied} models show a clear difference."
+    rest = f", but the first {tied} show no clear difference" if tied > 1 else ""
+    return f"{best} is best of {len(measured)} models{rest}."
 
 
 def compare_baseline(board: Board) -> str:
@@ -256,9 +256,9 @@ def draw_sparkline(series: Sequence[Sequence[float]], layers: Sequence[int], tok
     return ["svg", {"viewBox": f"0 0 {WIDTH} {SPARK}", "aria-hidden": "true", "class": "spark"}, *parts]
 
 
-STATUS = {"done": "not on test"}  # in place of a number; else the status itself
+STATUS = {"done": "not tested"}  # in place of a number; else the status itself
 ROW_HEIGHT = 2.1
-LOPSIDED = " to "  # between the ends of an interval that is no plus or minus
+LOPSIDED = " to "  # between the ends of an asymmetric interval
 
 
 def build_models_table(
@@ -266,7 +266,7 @@ def build_models_table(
 ) -> Marks:
     """Build a leaderboard's interval table, best model first, models without a result last; `curves` are by run.
 
-    TF-IDF stands where it would as a model; where it is not the same for all of them, a ring in each row is its own.
+    TF-IDF has the rank that it would have as a model; if its score differs between models, each row has a ring.
     """
     yardstick = None if any(entry.record.preset == YARDSTICK for entry in board.measured) else board.yardstick
     marks = {}
@@ -286,7 +286,7 @@ def build_models_table(
     rows = [_build_row(board, entry, marks.get(entry.id), courses.get(entry.id)) for entry in board.entries]
     if yardstick is not None:
         ahead = [entry for entry in board.measured if (entry.value > yardstick) == board.best_high]  # type: ignore[operator]
-        told, name = number(yardstick), TextCell("TF-IDF", small="yardstick")
+        told, name = number(yardstick), TextCell("TF-IDF", small="baseline")
         drawn = Mark(yardstick, tie=True, said=f"TF-IDF {told}")
         cells: dict[str, Cell] = {"model": name, "value": told, "mark": drawn}
         rows.insert(len(ahead), IntervalRow("yardstick", cells, picks=False, ticks=False))
@@ -299,9 +299,9 @@ def _list_columns(board: Board, shared: Axis, *, ties: bool, courses: bool) -> t
     both_ends = any(LOPSIDED in str(_format_value(entry)) for entry in board.measured)
     wanted = (
         IntervalColumn("model", "Model", "13.5rem" if board.measured else ""),
-        IntervalColumn("not to be told apart", "", ties=True) if ties else None,
+        IntervalColumn("no clear difference", "", ties=True) if ties else None,
         IntervalColumn("value", f"{board.title}, test", "12rem" if both_ends else "8.4rem", number=True),
-        IntervalColumn("mark", f"95 % interval{', dots are runs' if several else ''}", axis=shared)
+        IntervalColumn("mark", f"95 % interval{', dots: runs' if several else ''}", axis=shared)
         if board.measured
         else None,
         IntervalColumn("course", "λ", "4.8rem", opt=True) if courses else None,
@@ -316,7 +316,7 @@ def _build_row(board: Board, entry: BoardEntry, mark: Mark | None, course: Pictu
     record, runs = entry.record, list(entry.model.runs.values())
     preset = "" if record.preset in entry.model.name else record.preset
     small = ", ".join(filter(None, (entry.model.mixture, preset)))  # a narrow column may cut the end
-    small = "yardstick" if record.preset == YARDSTICK else small
+    small = "baseline" if record.preset == YARDSTICK else small
     best = mark is not None and entry is board.entries[0]
     cells: dict[str, Cell] = {
         "model": TextCell(entry.model.name, small=small, strong=best),
@@ -353,7 +353,7 @@ def describe_cost(found: Efficiency) -> str:
     """Describe the measured time and memory of a model's prediction; empty if not measured on this machine."""
     if found.one is None or found.batch is None or found.memory is None:
         return ""
-    each = f"{format_ms(found.one)} for one text, {format_ms(found.batch)} each for 64 together"
+    each = f"{format_ms(found.one)} for one text, {format_ms(found.batch)} per text in a batch of 64"
     return f"{each}, {format_mb(found.memory)} of memory, {format_mb(found.disk)} on disk ({found.where})"
 
 

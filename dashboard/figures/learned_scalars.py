@@ -67,8 +67,8 @@ class Numbers:
     """Learned scalars of a run as a table, with a title and a note."""
 
     table: pd.DataFrame
-    title: str = "Numbers inside"
-    note: str = "of the epoch that was kept"
+    title: str = "Learned numbers"
+    note: str = "best epoch"
 
 
 def read_numbers(record: RunRecord) -> Numbers:
@@ -77,7 +77,7 @@ def read_numbers(record: RunRecord) -> Numbers:
     if table.empty:
         raise NotAvailable(f"{record.preset} learns no number with a meaning of its own")
     if set(table["number"]) == {NEUTRAL_TOKENS}:
-        return Numbers(table, "What its lexicon knows", "counted, not learned")
+        return Numbers(table, "Lexicon coverage", "counted, not learned")
     return Numbers(table)
 
 
@@ -88,11 +88,10 @@ NUMBERS_OF = Figure(
     lambda source: read_numbers(source.record),
     lambda shown, look: DataTable(
         shown.table,
-        {"number": TableColumn("Number"), "what it is": TableColumn("What it is"), "learned": TableColumn("Value")},
+        {"number": TableColumn("Number"), "what it is": TableColumn("Meaning"), "learned": TableColumn("Value")},
         narrow=True,
     ),
     note=lambda shown: shown.note,
-    reading="Several values are those of the layers, from the first to the last; a single one belongs to the whole "
-    "model.",
+    reading="Several values: one per layer, in order. One value: the whole model.",
     tables=lambda shown: {"Learned numbers": shown.table},
 )

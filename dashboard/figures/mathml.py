@@ -114,7 +114,7 @@ class _Reader:
 
     def _read_words(self) -> str:
         if self._take_piece() != "{":
-            raise ValueError("words stand between brackets")
+            raise ValueError("words need brackets")
         words = ""
         while (piece := self._take_piece()) != "}":
             words += piece

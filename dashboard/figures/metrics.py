@@ -33,7 +33,7 @@ class MetricTable:
     table: pd.DataFrame
     n: int
     absent: str = ""
-    """Over which classes macro averages are, where some have no sentence."""
+    """Which classes macro averages cover, if some have no sentence."""
 
 
 def _read_metrics(source: Source) -> MetricTable:
@@ -71,11 +71,11 @@ METRICS = Figure(
     _draw_metrics,
     note=lambda shown: f"n = {count(shown.n)}",
     reading=lambda shown: (
-        "From and to are the ends of the 95 % interval."
+        "From, To: ends of the 95 % interval."
         + (" Tuned: at the thresholds chosen on validation." if "tuned" in shown.table else "")
         + f" {shown.absent}".rstrip()
     ),
-    how=f"Intervals: {METHOD}; they speak of these sentences, not of other seeds of the training.",
+    how=f"Intervals: {METHOD}; they are about these sentences, not about other training seeds.",
     tables=lambda shown: {"Metrics": shown.table},
 )
 
@@ -105,17 +105,16 @@ def _draw_classes(shown: Classes, look: Look) -> DataTable:
 CLASSES = Figure(
     "each-class",
     "performance",
-    "Each class",
+    "Per class",
     lambda source: Classes(
         build_class_metrics(source.read_once(thresholding.read_decision)),
         source.read_once(thresholding.read_decision).threshold,
     ),
     _draw_classes,
-    note=lambda shown: f"at {number(shown.threshold, 2)}, 95 %",
-    reading="Precision: of those predicted as the class, how many are. Recall: of those that are, how many are "
-    "predicted. ± is half of the 95 % interval.",
-    how=f"F1 is the harmonic mean of precision and recall. Intervals: {METHOD}; where one is lopsided, both ends stand "
-    "there.",
+    note=lambda shown: f"threshold {number(shown.threshold, 2)}, 95 % intervals",
+    reading="Precision: share of predictions that are correct. Recall: share of class found.",
+    how="F1 is the harmonic mean of precision and recall. ± is half of the 95 % interval; an asymmetric interval shows "
+    f"both ends. Intervals: {METHOD}.",
     options=thresholding.OPTIONS,
     tables=lambda shown: {"Classes": shown.table},
     sizes=lambda shown: {str(name): int(n) for name, n in zip(shown.table["Class"], shown.table["n"], strict=True)},
@@ -191,13 +190,13 @@ def _read_phenomena(source: Source) -> Kinds:
 PHENOMENA = Figure(
     "phenomena",
     "performance",
-    "Phenomena",
+    "Kinds of sentences",
     _read_phenomena,
     lambda kinds, look: draw_phenomena(kinds.table[::-1], look),
-    note=lambda kinds: f"n = {count(kinds.n)}, the worst on top",
-    reading="Whiskers: 95 % interval (Wilson). Ring: TF-IDF with logistic regression, known on test. Grey: fewer than "
-    "30 sentences.",
-    how="Each sentence has one phenomenon, its hardest; right is what is right at the threshold.",
+    note=lambda kinds: f"n = {count(kinds.n)}, worst first",
+    reading="Line: 95 % interval. Ring: TF-IDF (test only). Grey: fewer than 30 sentences.",
+    how="Each sentence has one kind, its hardest; it is correct or not at the threshold. Intervals: Wilson. TF-IDF: "
+    "with logistic regression.",
     options=thresholding.OPTIONS,
     tables=lambda kinds: {"Phenomena": kinds.table},
     sizes=lambda kinds: dict(zip(kinds.table["phenomenon"], kinds.table["n"], strict=True)),
@@ -205,7 +204,7 @@ PHENOMENA = Figure(
 
 
 Evaluated = Mapping[str, Any]
-"""What `core.api.evaluate` says of data that a run was not made with."""
+"""The result of `core.api.evaluate` on data that a run was not made with."""
 YARDSTICKS = {"tfidf-logreg": "TF-IDF", "tfidf-logreg-chars": "TF-IDF with characters"}
 
 
@@ -259,7 +258,7 @@ _NUMBERS = {
 def _draw_evaluated(measured: Evaluated, look: Look) -> DataTable:
     beside = {"unseen": TableColumn("Unseen rows", "Without rows that the run was trained on", 3)}
     beside |= {
-        model: TableColumn(title, "Fitted on what the run was trained on", 3) for model, title in YARDSTICKS.items()
+        model: TableColumn(title, "Fitted on the training data of the run", 3) for model, title in YARDSTICKS.items()
     }
     return DataTable(
         build_metric_table(measured).drop(columns="metric"),
@@ -275,22 +274,22 @@ def _describe_size(measured: Evaluated) -> str:
 ELSEWHERE_METRICS = Figure[Evaluated](
     "elsewhere-metrics",
     "performance",
-    "Metrics there",
+    "Metrics on these data",
     None,
     _draw_evaluated,
     note=_describe_size,
-    reading="From and to are the ends of the 95 % interval.",
-    how=f"Intervals: {METHOD}. TF-IDF is logistic regression on words and pairs, and with characters within words.",
+    reading="From, To: ends of the 95 % interval.",
+    how=f"Intervals: {METHOD}. TF-IDF: logistic regression on words and word pairs, and with characters within words.",
     tables=lambda measured: {"Metrics there": build_metric_table(measured)},
 )
 ELSEWHERE_CONFUSION = Figure[Evaluated](
     "elsewhere-confusion",
     "performance",
-    "Confusion there",
+    "Confusion on these data",
     None,
     lambda measured, look: draw_confusion(np.array(measured["confusion"]), measured["labels"], look),
     note=_describe_size,
-    reading="Rows are the labels of the data, columns what the run predicts.",
+    reading="Rows: labels of the data. Columns: predictions.",
     tables=lambda measured: {
         "Confusion there": build_confusion_table(measured["labels"], np.array(measured["confusion"]), "true")
     },
@@ -309,6 +308,6 @@ ELSEWHERE_VALUES = Figure[Evaluated](
         narrow=True,
     ),
     note=_describe_size,
-    reading="From and to are the ends of the 95 % interval.",
+    reading="From, To: ends of the 95 % interval.",
     tables=lambda measured: {"By value there": build_value_table(measured)},
 )

@@ -8,7 +8,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from core.evaluation import intervals
-from core.evaluation.comparison import METHOD, assign_letters, describe_pair, pick_better, round_rows, summarize_pairs
+from core.evaluation.comparison import (
+    METHOD,
+    NO_DIFFERENCE,
+    assign_letters,
+    describe_pair,
+    is_equivalent,
+    pick_better,
+    round_rows,
+    summarize_pairs,
+)
 from core.exceptions import InputError, NotAvailable
 from core.formatting import count, format_p, format_plus_minus, number, signed
 from core.metrics import TUNED, USUAL, format_title, get_metric, select_metrics, select_thresholded
@@ -27,7 +36,7 @@ if TYPE_CHECKING:
 Test = Mapping[str, Any]
 """A difference of two models, as `core.runs.comparison` gives it."""
 MOST = 6
-"""Models that are compared at once: so many colours can be told apart."""
+"""Most models in one comparison, one colour each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +48,7 @@ class Comparison:
     letters: Mapping[str, str]
     """Of the models, by name."""
     picked: str = ""
-    """The pair that stands in the figures below, as `PAIR` has it."""
+    """The pair in the figures below, as `PAIR` names it."""
 
     @property
     def models(self) -> Sequence[Mapping[str, Any]]:
@@ -64,8 +73,8 @@ class Comparison:
             return ""
         pair = found[0]
         difference = f"{pair['first']} and {pair['second']}: {signed(pair['difference'], 3)}"
-        rows = f"about {round_rows(pair['rows_needed'])} would be needed to find a difference of this size"
-        return f"{difference} on the same {count(self.found['n'])} sentences; {rows}."
+        rows = f"Detecting it would take about {round_rows(pair['rows_needed'])} sentences."
+        return f"{difference} on the same {count(self.found['n'])} sentences. {rows}"
 
 
 def list_metrics(source: Source) -> list[str]:
@@ -86,7 +95,7 @@ def list_pairs(source: Source) -> list[str]:
 
 
 METRIC = Option("metric", "Metric", list_metrics, words=lambda source, name: format_title(name))
-PAIR = Option("pair", "Pair", list_pairs, "Which two stand in the figures below")
+PAIR = Option("pair", "Pair", list_pairs, "The two models in the figures below")
 
 
 def get_pair(source: Source) -> tuple[ModelPredictions, ModelPredictions]:
@@ -110,7 +119,7 @@ def compare_models(source: Source) -> Comparison:
 
 def _read_comparison(source: Source) -> Comparison:
     if len(source.sides.sides) > MOST:  # asked first: without others there is nothing to compare
-        raise NotAvailable(f"at most {MOST} models can be told apart by colour")
+        raise NotAvailable(f"at most {MOST} models can be compared at once")
     return compare_models(source)
 
 
@@ -193,7 +202,8 @@ def build_pairs_table(shape: Comparison) -> IntervalTable:
 
     def write_verdict(pair: Test) -> TextCell:
         """Write the table cell with the verdict on a model pair: which is better, or undecided."""
-        return TextCell(describe_pair({**pair, "rows_needed": None}, shape.letters), strong=bool(pick_better(pair)))
+        known = pick_better(pair) or is_equivalent(pair)
+        return TextCell(describe_pair(pair, shape.letters) if known else NO_DIFFERENCE, strong=bool(pick_better(pair)))
 
     def write_rows(pair: Test) -> str:
         """Write how many rows would decide an undecided model pair; empty if it is decided."""
@@ -227,9 +237,9 @@ MODELS = Figure(
     _read_comparison,
     lambda shape, look: build_component(build_models_table(shape, look).marks, look),
     note="95 % interval",
-    reading="Overlapping intervals say little about a difference on the same sentences: read the pairs.",
-    how=f"Intervals: {intervals.METHOD}. Of several seeds that of their mean, with the spread between them; "
-    "behind their number stands the deviation between them.",
+    reading="Models can differ although their intervals overlap: read the pairs.",
+    how=f"Intervals: {intervals.METHOD}. With several seeds: of their mean, with the spread between seeds; the "
+    "number of seeds is followed by their standard deviation.",
     options=(METRIC,),
     tables=lambda shape: {"Models": build_models_table(shape, Look()).frame},
 )
@@ -242,14 +252,13 @@ PAIRS = Figure(
         build_pairs_table(shape).marks, look, picked=shape.picked, picks=len(shape.pairs) > 1
     ),
     note=lambda shape: (
-        f"{count(len(shape.pairs))} {'pair' if len(shape.pairs) == 1 else 'pairs'}, paired, p after Holm"
+        f"{count(len(shape.pairs))} {'pair' if len(shape.pairs) == 1 else 'pairs'}, paired tests, p after Holm"
     ),
     reading=lambda shape: (
-        "An interval that leaves out 0 says that the two differ; a ring on grey is a tie, and rows needed is how many "
-        "sentences would find its difference with 80 % power."
-        + ("" if get_metric(shape.metric).better == "higher" else " Lower values are better: left of 0 the first is.")
+        "Interval without 0: the two differ. Ring on grey: no clear difference."
+        + ("" if get_metric(shape.metric).better == "higher" else " Lower is better: left of 0, the first is better.")
     ),
-    how=METHOD,
+    how=f"{METHOD} Rows needed: sentences that would show the difference with 80 % power.",
     options=(METRIC, PAIR),
     tables=lambda shape: {"Pairs": build_pairs_table(shape).frame},
 )
@@ -285,7 +294,7 @@ def _pick_column(source: Source) -> str:
 
 
 ENOUGH = 30
-"""Rows of a value that say something of it."""
+"""Fewest rows of a value for a useful comparison."""
 BY = Option(
     "by",
     "By",
@@ -356,21 +365,21 @@ def _write_reading(shape: ColumnComparison) -> str:
     sure = sum(bool(pick_better(test)) for test in shape.tests)
     words = f"{shape.letters[0]} and {shape.letters[1]} differ on {sure or 'none'} of {len(shape.tests)} values"
     lacking = "".join(f" {note[:1].upper()}{note[1:]}." for note in shape.left_out)
-    return f"{words} after Holm's correction; a ring on grey is a tie.{lacking}"
+    return f"{words} (Holm-corrected). Ring on grey: no clear difference.{lacking}"
 
 
 WHERE = Figure(
     "compare-where",
     "compare",
-    "Where they differ",
+    "Disagreements",
     _compare_by_column,
     lambda shape, look: build_component(build_column_table(shape).marks, look),
     note=lambda shape: (
         f"{shape.letters[0]} − {shape.letters[1]} by {shape.column}, {format_title(shape.metric).lower()}"
     ),
     reading=_write_reading,
-    how="The same test as of the pair, on the sentences of each value alone. Holm's correction allows for how many "
-    "values there are, and each interval is drawn at the level of its step.",
+    how="The same test as for the pair, on the sentences of each value alone. Holm's correction covers all values, and "
+    "each interval has the level of its step.",
     options=(METRIC, PAIR, BY),
     tables=lambda shape: {"Where": build_column_table(shape).frame},
     sizes=lambda shape: {test["value"]: test["n"] for test in shape.tests},

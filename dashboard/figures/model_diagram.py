@@ -193,7 +193,6 @@ DIAGRAM = Figure(
     _read_parts,
     _draw_component,
     note=lambda made: f"{count(sum(part.parameters * part.times for part in made.parts))} parameters",
-    reading="From top to bottom, as a text passes. In colour: what this attention has besides plain attention. "
-    "A line on the left goes around a part, and is added to what comes out of it.",
+    reading="Coloured: additions to plain attention. Lines on the left: residual connections.",
     tables=lambda made: {"Parts": build_parts_table(made.parts)},
 )

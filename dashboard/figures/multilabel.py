@@ -150,20 +150,20 @@ def _read_labels(source: Source) -> Labels:
 
 
 def _explain_labels(labels: Labels) -> str:
-    others = ", dot: at the label's tuned one" if labels.tuned else "; no others were tuned"
-    return f"Ring: F1 at a threshold of 0.5{others}. Grey: fewer than 30 sentences have it."
+    others = " (ring) and tuned (dot)" if labels.tuned else "; none is tuned"
+    return f"F1 at threshold 0.5{others}. Grey: fewer than 30 sentences."
 
 
 LABELS = Figure(
     "labels",
     "performance",
-    "Each label",
+    "Per label",
     _read_labels,
     draw_labels,
-    note="frequent ones first",
+    note="most frequent first",
     reading=_explain_labels,
-    how="Each label against the rest. A tuned threshold is the one with the best F1 on validation; of a rare label it"
-    " rests on few sentences, and may help there and harm elsewhere. AUPR and ROC-AUC do not depend on it.",
+    how="Each label against the rest. A tuned threshold has the best F1 on validation. For a rare label it depends on "
+    "few sentences: it may help there and harm elsewhere. AUPR and ROC-AUC do not depend on it.",
     tables=lambda labels: {"Labels": labels.table},
     sizes=lambda labels: dict(zip(labels.table["label"], labels.table["n"].tolist(), strict=True)),
 )

@@ -37,7 +37,7 @@ OF = Option(
     "of",
     "Class",
     _list_classes,
-    "Whose probability is followed",
+    "The class whose probability is shown",
     usual=lambda source: choose_plotted_class(source.record.classes),
     words=lambda source, name: "",
 )
@@ -132,22 +132,22 @@ def build_distance_table(shape: Distance) -> pd.DataFrame:
 
 
 def _write_reading(shape: Distance) -> str:
-    said = f"How P({shape.target}) goes while words without a polarity are put between the negation and its word."
+    said = f"P({shape.target}) as neutral words separate the negation from its word."
     bare = any(found.without is not None for _, found in shape.reaches)
-    return f"{said} Dashed: the same without the negation; the gap between the two is what it does." if bare else said
+    return f"{said} Dashed: without the negation." if bare else said
 
 
 DISTANCE = Figure(
     "distance",
     "sentence",
-    "How far a negation reaches",
+    "Reach of negation",
     measure_distance,
     draw_distance,
     note="one sentence",
     reading=_write_reading,
     how="The {} of the template is filled with nothing, with the first piece, with the first two, and so on; brackets "
-    "mark the negation. Every text is read as the runs were trained. One sentence is an example, no measurement: "
-    "the words that are put in push by themselves, which the dashed line shows.",
+    "mark the negation. The gap to the dashed line is the effect of the negation. All runs are used as trained. One "
+    "sentence is an example, not a measurement: the inserted words have an effect too, which the dashed line shows.",
     options=(OF,),
     tables=lambda shape: {"Distance": build_distance_table(shape)},
 )

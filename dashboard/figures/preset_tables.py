@@ -21,9 +21,9 @@ from dashboard.figures.display_names import get_data_name
 
 _READS: dict[Family, str] = {
     "bilstm": "It reads the words one after the other, in both directions",
-    "cnn": "It looks for patterns of a few words wherever they stand",
-    **dict.fromkeys(("tfidf-logreg", "tfidf-nb", "tfidf-svm"), "It weighs words and pairs of neighbours"),
-    "lexicon": "It adds up what a lexicon says of the words",
+    "cnn": "It looks for patterns of a few words, anywhere in the text",
+    **dict.fromkeys(("tfidf-logreg", "tfidf-nb", "tfidf-svm"), "It weighs words and word pairs"),
+    "lexicon": "It adds up the lexicon scores of the words",
 }
 
 
@@ -33,7 +33,7 @@ def describe_baseline(family: Family, lacks: str) -> str:
 
 
 ALL = "All"
-LINKED = 6  # runs of a preset that are named; the others stand on Overview
+LINKED = 6  # runs of a preset that are named; the others are on Overview
 
 
 class Sizes(NamedTuple):
@@ -116,7 +116,7 @@ def list_questions(name: str) -> pd.DataFrame:
 def list_backbones(paper: str) -> pd.DataFrame:
     """Return a row for each pretrained backbone of a paper (or `ALL`): recipe, backbone, state, get, sets, source.
 
-    Where it lies is not told: the page may be somebody else's.
+    It has no paths: other people may see the page.
     """
     own, rows = get_own_folder(), []
     for each in list_backbone_recipes():

@@ -45,11 +45,11 @@ class ClassCurve:
     others: int
     at: tuple[float, float] | None = None
     band: Band | None = None
-    """How far it could have run otherwise."""
+    """Its 95 % confidence band."""
 
 
 DRAWN = 400
-"""Points of a curve that are drawn; more cannot be told apart."""
+"""Most points of a drawn curve; more would look the same."""
 BANDED = 4
 """More bands than this hide each other; a single class can be chosen."""
 
@@ -194,10 +194,9 @@ ROC = Figure(
     lambda source: _read_ranking(source, compute_roc, "roc"),
     lambda ranking, look: draw_roc(ranking.curves, look),
     note=lambda ranking: f"n = {count(ranking.n)}, area under the curve",
-    reading="How many of a class are found (recall) against how many others are taken for it, over all thresholds; "
-    "dotted: guessing, ring: the threshold.",
-    how="Each class against all others. The area is the chance that a sentence of the class gets a higher probability"
-    f" for it than a sentence of another class. {BAND}",
+    reading="True-positive against false-positive rate. Dotted: random guessing. Ring: current threshold.",
+    how="Each class against all others; recall is the true-positive rate. Area: the chance that a sentence of the "
+    f"class gets a higher probability for it than a sentence of another class. {BAND}",
     options=thresholding.OPTIONS,
     tables=lambda ranking: {"ROC": ranking.table},
     sizes=lambda ranking: {each.name: min(each.positives, each.others) for each in ranking.curves},
@@ -209,10 +208,9 @@ PR = Figure(
     lambda source: _read_ranking(source, compute_pr, "pr"),
     lambda ranking, look: draw_pr(ranking.curves, look),
     note=lambda ranking: f"n = {count(ranking.n)}, average precision",
-    reading="Of those predicted as the class, how many are (precision), against how many of it are found; ring: the "
-    "threshold.",
-    how="Unlike ROC it shows what a rare class costs. The number is the average precision: the mean over recall gained."
-    f" {BAND}",
+    reading="Precision against recall at every threshold. Ring: current threshold.",
+    how="Unlike ROC it shows the cost of a rare class. The number is the average precision: its mean over recall "
+    f"gained. {BAND}",
     options=thresholding.OPTIONS,
     tables=lambda ranking: {"Precision and recall": ranking.table},
     sizes=lambda ranking: {each.name: each.positives for each in ranking.curves},

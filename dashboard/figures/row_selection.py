@@ -36,7 +36,7 @@ class SplitFacts:
         self.whole = False
         """Whether all tags have been found, so that asking for them takes no time."""
         self.finding: BackgroundThread[None] = BackgroundThread()
-        """The thread that finds them, where nobody waits."""
+        """The background thread that finds them."""
         self._once: dict[str, Any] = {}
         self._beside: dict[str, SplitFacts] = {}
 
@@ -105,7 +105,7 @@ class RowSelection:
     selected: SelectedRows
     coded: Annotations
     order: str = ""
-    """In which they are read (`core.error_analysis.selection`); empty: as they were chosen, else the surest first."""
+    """The reading order (`core.error_analysis.selection`); empty: as chosen, else the most confident first."""
 
     def reorder_rows(self, order: str) -> RowSelection:
         """Return the selected rows in another order; InputError: no order has this name."""
@@ -161,7 +161,7 @@ class RowSelection:
     def tags(self) -> Mapping[str, np.ndarray]:
         """Return the row mask of each error tag, as tag → mask; NotAvailable: the tags are being computed."""
         if not self.known.whole:
-            raise NotAvailable("the tags of its texts are being found")
+            raise NotAvailable("its tags are not ready yet")
         return self.known.found_tags
 
 

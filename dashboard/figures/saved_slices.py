@@ -60,7 +60,7 @@ def draw_slice_table(shown: SavedSlices) -> Marks:
     rows = [_build_row(shown, each, unfolds=unfolds) for each in every]
     drawn = [each.cells for row in rows for each in (row, *row.children)]
     marks = {key: [mark for cells in drawn if isinstance(mark := cells.get(key), Mark)] for key in ("right", "f1")}
-    of_class = "; of a class its recall" if unfolds else ""
+    of_class = "; class: recall" if unfolds else ""
     columns = (
         IntervalColumn("name", "Slice", "17rem"),
         IntervalColumn("n", "n", "3.6rem", number=True),
@@ -68,15 +68,15 @@ def draw_slice_table(shown: SavedSlices) -> Marks:
             "right", f"{format_title(shown.first)}{of_class}", axis=make_axis(marks["right"], ends=(0.0, 1.0))
         ),
         IntervalColumn("rate", "", "3.4rem", number=True),
-        IntervalColumn("others", "− others", "5rem", number=True),
+        IntervalColumn("others", "vs. others", "5rem", number=True),
         IntervalColumn(
             "f1",
-            f"{format_title(shown.second)}{'; of a class its own' if unfolds else ''}",
+            f"{format_title(shown.second)}{'; class: F1' if unfolds else ''}",
             axis=make_axis(marks["f1"], ends=(0.0, 1.0)),
         ),
         IntervalColumn("value", "", "3.4rem", number=True),
     )
-    return Marks("Saved slices and how good the run is in each", columns, tuple(rows))
+    return Marks("Saved slices with the metrics of the run", columns, tuple(rows))
 
 
 def _build_row(shown: SavedSlices, each: Mapping[str, Any], *, unfolds: bool) -> IntervalRow:
@@ -90,8 +90,8 @@ def _build_row(shown: SavedSlices, each: Mapping[str, Any], *, unfolds: bool) ->
             cells |= _mark_value(mark, text, each["metrics"][metric], each["intervals"][metric], tie=whole)
         if each["difference"] is not None:
             low, high = (signed(-end, 2) for end in reversed(each["difference_interval"]))
-            few = f" Fewer than {FEW} sentences say little." if each["n"] < FEW else ""
-            told = f"Of the other sentences {number(1 - each['others'], 2)} are right; 95 %: {low} to {high}.{few}"
+            few = f" Fewer than {FEW} sentences are unreliable." if each["n"] < FEW else ""
+            told = f"Other sentences: {number(1 - each['others'], 2)} correct. Difference, 95 %: {low} to {high}.{few}"
             cells["others"] = TextCell(signed(-each["difference"], 2), "few" if few else "", title=told)
     children = _build_class_rows(each) if unfolds and each["n"] else ()
     return IntervalRow(name, cells, children=children, picks=bool(each["n"]) and not whole)
@@ -101,7 +101,7 @@ def _build_class_rows(each: Mapping[str, Any]) -> tuple[IntervalRow, ...]:
     rows = []
     for label, found in each["per_class"].items():
         ends = each["per_class_intervals"][label]
-        precise = "never said"
+        precise = "never predicted"
         if found["precision"] is not None:
             low, high = (number(end, 2) for end in ends["precision"])
             precise = f"precision {number(found['precision'], 2)} ({low} to {high})"
@@ -153,10 +153,8 @@ def _name_bounds(name: str, value: float | None, ends: Sequence[float] | None) -
 
 def _explain_slices(shown: SavedSlices) -> str:
     lacking = [f"“{each['name']}”: {each['lacks']}" for each in shown.slices if each["n"] and each["lacks"]]
-    more = [f"{len(lacking) - TOLD} more lack a class."] if len(lacking) > TOLD else []
-    read = "A row unfolds to its classes. Bars: 95 % intervals. "
-    read += "− others: how much more of it is right than of all other sentences."
-    return " ".join([read, *lacking[:TOLD], *more])
+    more = [f"{len(lacking) - TOLD} more slices lack a class."] if len(lacking) > TOLD else []
+    return " ".join(["Open a row to see its classes. Bars: 95 % intervals.", *lacking[:TOLD], *more])
 
 
 SAVED: Figure[SavedSlices] = Figure(
@@ -167,9 +165,9 @@ SAVED: Figure[SavedSlices] = Figure(
     lambda shown, look: build_component(draw_slice_table(shown), look, picks=True),
     note=lambda shown: f"{len(shown.slices)} saved, n = {count(shown.whole['n'])}",
     reading=_explain_slices,
-    how="What the run says as it was evaluated, whatever the threshold above. A slice by rules is asked of each run "
-    "anew; one of sentences that were chosen one by one has the same sentences everywhere. "
-    f"Intervals: {METHOD}. Empty is what is not defined on these: the recall of a class that none of them has, the "
-    "precision of one that is never said.",
+    how="Predictions as evaluated; the threshold above has no effect. vs. others: share of correct sentences, minus "
+    "that of all other sentences. Rules select the sentences of a slice again for each run; single chosen sentences "
+    f"stay the same. Intervals: {METHOD}. Empty: not defined, such as the recall of a class without sentences, or the "
+    "precision of a class that is never predicted.",
     tables=lambda shown: {"Slices": build_slice_table(shown), "Slices by class": build_class_table(shown)},
 )

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 CLASS_TOKEN = "[CLS]"
 """As in core.interpret.sentence_inspection, which needs torch, so it is not imported; a test compares the two."""
-MASKED = "A single sentence needs no padding; in a batch, padded places weigh exactly 0."
-READ = "This model reads padding as text; this one leaves no place to fill."
-WINDOW = 40  # tokens of a head view: more lines than these would be a ball of wool
+MASKED = "A single sentence needs no padding; in a batch, padding has a weight of exactly 0."
+READ = "This model reads padding as text; this text needs no padding."
+WINDOW = 40  # tokens of a head view: more lines could not be followed
 
 
 def has_subtraction(record: RunRecord) -> bool:
@@ -71,7 +71,7 @@ def describe_special(view: SentenceView, layer: int) -> str:
     """Describe the special tokens and padding in the attention maps of one layer (from 0)."""
     if view.filled:
         weight = number(float(view.average_padding_weight(layer).mean()), 2)
-        places = f"{count(view.filled)} places of padding, weight {weight} (mean over readers and heads)"
+        places = f"{count(view.filled)} padding tokens, weight {weight} (mean over tokens and heads)"
         return (
             f"{view.tokens[-1]}: {places}, which this model reads as text. Its column is their sum, its row their mean."
         )
@@ -79,14 +79,14 @@ def describe_special(view: SentenceView, layer: int) -> str:
     if CLASS_TOKEN not in view.tokens[:1]:
         return padding
     if view.behind:
-        return f"{CLASS_TOKEN} and {view.tokens[-1]} are what the pretrained encoder reads around a text. {padding}"
-    return f"{CLASS_TOKEN} is a learned place before the words, where the answer is read. {padding}"
+        return f"The pretrained encoder adds {CLASS_TOKEN} and {view.tokens[-1]} to a text. {padding}"
+    return f"{CLASS_TOKEN} is a learned token before the words; the answer is read from it. {padding}"
 
 
 def compare_views(first: SentenceView, second: SentenceView) -> tuple[str, str]:
     """Describe how two models' tokens of one text differ, as a heading and a sentence."""
     if bool(first.layers) != bool(second.layers):
-        return "Only one of the two has attention", "The other reads the words without it."
+        return "Only one of the two models has attention", "The other reads the words without it."
     a, b = _read_words(first), _read_words(second)
     if a == b and (first.filled or 0) != (second.filled or 0):
         behind = f"the first {_describe_padding(first)}, the second {_describe_padding(second)}"
@@ -101,7 +101,10 @@ def compare_views(first: SentenceView, second: SentenceView) -> tuple[str, str]:
         + (f" and cuts {count(view.truncated)} off" if view.truncated else "")
         for name, view in (("first", first), ("second", second))
     ]
-    return "The two models cut the text differently", f"{said[0].capitalize()}, {said[1]}: places do not correspond."
+    return (
+        "The two models cut the text differently",
+        f"{said[0].capitalize()}, {said[1]}: their positions do not match.",
+    )
 
 
 def _read_words(view: SentenceView) -> tuple[str, ...]:
@@ -109,7 +112,7 @@ def _read_words(view: SentenceView) -> tuple[str, ...]:
 
 
 def _describe_padding(view: SentenceView) -> str:
-    return f"with {count(view.filled)} places of padding behind them" if view.filled else "without padding"
+    return f"with {count(view.filled)} padding tokens after them" if view.filled else "without padding"
 
 
 def _list_unknown(view: SentenceView) -> str:
@@ -122,7 +125,7 @@ def describe_difference(before: SentenceView, now: SentenceView, what: str = "an
     """Describe an edited prediction: `P(positive) 0.828, +0.087 against …`, and the label if it changed."""
     name = choose_watched_class(before)
     p = now.probabilities[name]
-    said = f"P({name}) {number(p)}, {signed(p - before.probabilities[name], 3)} against the model as trained"
+    said = f"P({name}) {number(p)}, {signed(p - before.probabilities[name], 3)} compared with the trained model"
     return said if now.label == before.label else f"{said}; the {what} is {now.label} instead of {before.label}"
 
 
@@ -137,7 +140,7 @@ def build_attention_table(
 ) -> pd.DataFrame:
     """Return all attention weights of a text: a row for each layer, head, reading and read token; a column per map.
 
-    What `edits` change in `view` stands in words in a column of its own, the combined map `untouched` by them in one.
+    With `edits`, one column describes them and another has the combined map `untouched` by them.
     """
     frames = [_build_weights(view, layer, minus, edits) for layer in range(len(view.layers))]
     table = pd.concat(frames, ignore_index=True)

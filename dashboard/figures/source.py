@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from dashboard.reader import Reader
 
 Found = TypeVar("Found")
-LONGEST = 80  # characters of a text that stand beside a heading
+LONGEST = 80  # characters of a text next to a heading
 
 
 @dataclass(frozen=True)
@@ -47,14 +47,14 @@ class Option:
     name: str
     label: str
     values: Callable[[Source], Sequence[str] | ValueRange | FreeText]
-    """What may be chosen for this run, the usual one first; one or none: there is nothing to choose."""
+    """The possible values for this run, the default first; one or none: there is nothing to choose."""
     about: str = ""  # help for the widget
     usual: Callable[[Source], str | float] | None = None
-    """What is shown where nothing was chosen; None: the first value."""
+    """The default value; None: the first value."""
     words: Callable[[Source, Any], str] | None = None
-    """A value in words next to the heading of a figure that stands alone; None: the value, if not the usual."""
+    """A value in words for the heading of an exported figure; None: the value, if not the default."""
     endings: Mapping[str, str] = field(default_factory=dict)
-    """Value → the end of the file's name, for figures that are written once for each value."""
+    """Value → the end of the file's name, for figures that are exported once for each value."""
     version: Callable[[Source], str] | None = None
     """Changes when what the values mean does, while no file of the run changes."""
 
@@ -133,7 +133,7 @@ class Source:
             text: A text to look into; empty: none.
             edits: What is changed inside the model when it reads the text.
             choices: Values of options by name; all others have their usual ones.
-            author: Whoever looks, who may see some of the codes; None: all.
+            author: The person who looks and may see some of the codes; None: all.
         """
         self.record, self.reader, self.text, self.author, self._edits = record, reader, text, author, edits
         self.others = tuple(others)

@@ -118,7 +118,7 @@ def make_whiskers(
     return {"array": above, "arrayminus": below, "color": colour, "thickness": width, "width": 0}
 
 
-FEW = 4  # with fewer rows cells are large, and the names of rows stand upright
+FEW = 4  # with fewer rows cells are large, and row names are vertical
 
 
 def find_cell(first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> tuple[int, int] | None:

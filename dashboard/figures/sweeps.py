@@ -36,7 +36,7 @@ class CellScores:
     yardstick: float | None
 
 
-WORDS: dict[State, str] = {"waiting": "not begun", "running": "training"}
+WORDS: dict[State, str] = {"waiting": "not started", "running": "training"}
 
 
 def describe_counts(found: SweepState) -> str:
@@ -47,9 +47,9 @@ def describe_counts(found: SweepState) -> str:
 
 def describe_time_left(found: SweepState) -> str:
     """Describe how long the remaining runs of a sweep take."""
-    unknown = f"{count(found.unknown)} runs whose time nobody has measured" if found.unknown else ""
+    unknown = f"{count(found.unknown)} runs without an estimate" if found.unknown else ""
     if not found.seconds_left:
-        return unknown and f"without an estimate: {unknown}"
+        return unknown
     return f"about {format_duration(found.seconds_left)}" + (f", and {unknown}" if unknown else "")
 
 
@@ -191,15 +191,15 @@ MEMBERS = Figure[Members](
     None,
     draw_members,
     note=lambda shown: shown.note,
-    reading="Small dots: single runs; large: their mean, the line one sample deviation to each side. Ring: TF-IDF.",
+    reading="Small dots: runs. Large dot: mean ± standard deviation. Ring: TF-IDF.",
     how="Measured on the test split of each run. The ring is TF-IDF with logistic regression on the same training "
-    "texts. Runs that differ in seed only share their test texts: their deviation does not say what other texts "
-    "would give.",
+    "texts. Runs that differ only in their seed share their test texts: their deviation says nothing about "
+    "other texts.",
 )
 
 
 def _draw_table(rows: pd.DataFrame, look: Look) -> DataTable:
-    about = "The mean of the probabilities of its seeds answers."
+    about = "Prediction from the mean probabilities of all seeds."
     columns = {
         name: TableColumn(
             name[:1].upper() + name[1:],
@@ -218,8 +218,6 @@ TABLE = Figure[pd.DataFrame](
     None,
     _draw_table,
     note=lambda rows: f"{count(len(rows))} cells",
-    reading=(
-        "± is the sample deviation of the runs. Behind a difference stands its 95 % interval; a star marks one that is "
-        f"significant at 5 %. {METHOD}"
-    ),
+    reading="±: standard deviation. Brackets: 95 % interval. Star: significant at 5 %.",
+    how=METHOD,
 )

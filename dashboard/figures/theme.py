@@ -26,8 +26,8 @@ class Tokens:
     grid: str  # gridlines, rules
     accent: str  # what can be clicked, and the one series that is looked at
     plus: str
-    """Positive class, what pushes towards it; never how much something is read, which is ink."""
-    minus: str  # negative class, what pushes towards it
+    """Positive class and effects towards it; never attention, which is ink."""
+    minus: str  # negative class and effects towards it
     wrong: str  # an error
     right: str  # a correct case: it recedes
     categories: tuple[str, ...]  # unordered series, in order of use; six at most
@@ -143,7 +143,7 @@ def _make_stops(colours: Sequence[str]) -> list[list[Any]]:
 def make_two_sided_scale(tokens: Tokens) -> list[list[Any]]:
     """Return Plotly's colour scale for signed attention weights, equal ink for equal size; set zmin = -zmax.
 
-    What tells the two sides apart is a pattern over the negative one (`dashboard.figures.attention`).
+    A pattern marks the negative side (`dashboard.figures.attention`).
     """
     return _make_stops([*reversed(tokens.ink_scale[1:]), *tokens.ink_scale])
 

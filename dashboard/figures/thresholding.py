@@ -76,8 +76,8 @@ RULE = Option(
     "rule",
     "Threshold on",
     list_rules,
-    "Top answer: the class with the highest probability, if that is above the threshold; otherwise no answer. "
-    "A class: against all others; it is predicted where its own probability is above the threshold.",
+    "Top answer: the most likely class, if its probability is above the threshold; otherwise no answer. "
+    "A class: predicted if its own probability is above the threshold.",
     usual=lambda source: find_top_label(source.report) if source.record.task == "multi" else ANSWER,
     words=lambda source, rule: (
         f"label {rule}" if source.record.task == "multi" else "" if rule == ANSWER else f"threshold on {rule}"
@@ -86,12 +86,12 @@ RULE = Option(
 """With several labels the one that is shown."""
 COST = Option(
     "cost",
-    "Cost of a miss",
+    "Cost of a false negative",
     lambda source: RATIOS if get_class(source) else (),
-    "How many false positives one false negative is as bad as; the threshold is then the one that costs least on "
-    "validation. 0: no costs",
+    "One false negative costs as much as this many false positives; the threshold then costs least on validation. "
+    "0: no costs",
     usual=lambda source: 0.0,
-    words=lambda source, ratio: f"a miss costs {ratio:g} false positives" if ratio else "",
+    words=lambda source, ratio: f"a false negative costs {ratio:g} false positives" if ratio else "",
 )
 THRESHOLD = Option(
     "threshold",
@@ -103,14 +103,14 @@ LEAST = Option(
     "least",
     "Threshold on the top answer",
     _make_range("least"),
-    "Below this the model gives no answer; every figure and count below follows",
+    "Below this the model gives no answer; all figures below follow",
     usual=lambda source: 0.0,
 )
 LIMITS = Option(
     "thresholds",
     "Thresholds",
     lambda source: multilabel.list_choices(source.record) if source.record.task == "multi" else [],
-    "tuned: for each label the threshold of the best F1 on validation; moved for one label with the slider",
+    "tuned: the threshold of each label with the best F1 on validation; the slider changes one label",
 )
 LIMIT = Option("limit", "Threshold", _make_range("limit"), usual=_get_label_threshold)
 OPTIONS = (RULE, COST, THRESHOLD, LEAST, LIMITS, LIMIT)

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from core.runs.word_tagging import TaggedText
 
 SHOWN, BRIEFLY = 12, 6
-"""Sentences that stand on the page, and on a projector; the filter finds the others, and the table has all."""
+"""Sentences shown on the page, and on a projector; the filter finds the others, and the table has all."""
 WRONG = tuple(kind for kind in KINDS if kind != "right")
 ANY_ERROR, ALL_RIGHT, EVERY = "any error", "all right", "all sentences"
 ALL_TYPES = "all types"
-NAMED = 24  # words that stand below the cells of their tags
+NAMED = 24  # most words that are written below the cells of their tags
 TINT = 0.32  # of a type's colour in the ground of its spans
 
 
@@ -82,7 +82,7 @@ def _refuse_texts(source: Source) -> None:
 def summarize_spans(rows: TaggedRows) -> tuple[str, str]:
     """Describe how many labelled spans are predicted correctly, and in a second text the errors.
 
-    The numbers of errors add up to the labelled spans that are not right; spurious spans have no label and stand apart.
+    The numbers of errors add up to the labelled spans that are not right; spurious spans are counted separately.
     """
     ends = rows.outcomes
     head = f"{count(ends['right'])} of {count(rows.labeled)} spans are found with their type and both borders"
@@ -99,11 +99,11 @@ OUTCOME = Option(
     "tag-outcome",
     "Sentences with",
     lambda source: [ANY_ERROR, *WRONG, ALL_RIGHT, EVERY],
-    "any error: at least one span is not right.",
+    "any error: at least one span is wrong.",
     usual=lambda source: ANY_ERROR if sum(read_tagged_rows(source).outcomes[kind] for kind in WRONG) else EVERY,
 )
 TYPE = Option("tag-type", "Type of span", lambda source: [ALL_TYPES, *read_tagged_rows(source).kinds])
-SEARCH = Option("tag-search", "Word", lambda source: FREE, "Sentences with this in their text.")
+SEARCH = Option("tag-search", "Word", lambda source: FREE, "Sentences that contain this text.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +157,7 @@ def _draw_sentences(shown: FilteredSentences, look: Look) -> Component:
             lines.insert(0, _build_line("label", words, decode_spans(row["label"]), of_label))
         sentences.append({"row": int(row["row"]), "lines": lines})
     left = len(shown.places) - len(first)
-    more = f"{count(left)} more: narrow the filter, or take the table" if left else ""
+    more = f"{count(left)} more: narrow the filter, or download the table" if left else ""
     return _build_component(sentences, rows.kinds, look, more)
 
 
@@ -186,7 +186,7 @@ def _build_line(
         outcome = outcomes.get(span, "")
         about = f"{span.kind}, {outcome}" if outcome else span.kind
         likely = [chance for chance in chances[span.first : span.end] if chance is not None]
-        about += f", least sure word {number(min(likely))}" if likely else ""
+        about += f", least certain word {number(min(likely))}" if likely else ""
         wrong = outcome if outcome not in ("", "right") else ""
         text = " ".join(words[span.first : span.end])
         parts.append({"text": text, "kind": span.kind, "wrong": wrong, "about": about})
@@ -307,7 +307,7 @@ def build_chance_table(said: TaggedText) -> pd.DataFrame:
     return pd.DataFrame({"word": said.words, "tag": said.tags, **columns})
 
 
-_MEASURE = "A span is right where its type and both borders are."
+_MEASURE = "A span is right if its type and both borders are right."
 TAG_SENTENCES = Figure(
     "tag-sentences",
     "tokens",
@@ -315,61 +315,60 @@ TAG_SENTENCES = Figure(
     _filter_sentences,
     _draw_sentences,
     note=lambda shown: f"{count(len(shown.places))} of {count(len(shown.rows.table))}, {shown.what}",
-    reading="Labels above what the model says; one line where both agree. A dashed frame is what went wrong, named "
-    "behind the span.",
-    how=f"{_MEASURE} Of what is left, spans of the same words are *wrong type*, spans with a word in common "
-    "*wrong border*; a labelled span without one is *missed*, one that is said without a label *spurious*.",
+    reading="Labels above predictions; one line if both agree. Dashed frame: error.",
+    how=f"{_MEASURE} Of the others, spans of the same words are *wrong type*, and spans with a word in common *wrong "
+    "border*; a label without a prediction is *missed*, a prediction without a label *spurious*.",
     options=(OUTCOME, TYPE, SEARCH),
     tables=lambda shown: {"Sentences": build_sentence_table(shown)},
 )
 TAG_TYPES = Figure(
     "tag-types",
     "tokens",
-    "Each type",
+    "Per type",
     read_tagged_rows,
     lambda rows, look: DataTable(
         build_type_table(rows),
         {
             "type": TableColumn("Type"),
-            "spans": TableColumn("Spans", "Of the labels"),
-            "precision": TableColumn("Precision", "Of the spans that are said, how many are right", 3),
-            "recall": TableColumn("Recall", "Of the labelled spans, how many are found", 3),
+            "spans": TableColumn("Spans", "Labelled spans"),
+            "precision": TableColumn("Precision", "Share of predicted spans that are right", 3),
+            "recall": TableColumn("Recall", "Share of labelled spans that are found", 3),
             "f1": TableColumn("F1", decimals=3),
             **{kind: TableColumn(kind.capitalize()) for kind in KINDS},
         },
     ),
     note=lambda rows: f"{count(rows.labeled)} spans in {count(len(rows.table))} sentences",
-    reading="A span of another type counts for the type of its label.",
-    how=f"{_MEASURE} Precision, recall and F1 as conlleval and seqeval have them.",
+    reading="A span with a wrong type counts for its label's type.",
+    how=f"{_MEASURE} Precision, recall and F1 are as in conlleval and seqeval.",
     tables=lambda rows: {"Types": build_type_table(rows)},
     sizes=lambda rows: {kind: int(row["support"]) for kind, row in rows.scores.evaluate_types().items()},
 )
 TAG_ERRORS = Figure(
     "tag-errors",
     "tokens",
-    "Errors by kind",
+    "Error types",
     read_tagged_rows,
     _draw_errors,
     note=lambda rows: f"{count(sum(rows.outcomes[kind] for kind in WRONG))} spans",
-    reading="Each part of a bar is a type of span.",
+    reading="Each colour is a type of span.",
     tables=lambda rows: {"Errors by kind": build_type_table(rows)[["type", *WRONG]]},
 )
 TAG_TYPED = Figure(
     "tag-typed",
     "tokens",
-    "What it says",
+    "Predicted tags",
     _tag_typed_text,
     _draw_typed,
-    reading="A coloured word belongs to a span of the type behind it.",
+    reading="Coloured words form a span; its type follows.",
 )
 TAG_CHANCES = Figure(
     "tag-chances",
     "tokens",
-    "Probability of each tag",
+    "Tag probabilities",
     _tag_typed_text,
     _draw_chances,
     note=lambda typed: f"{count(len(typed.words))} words",
-    reading="The more ink, the likelier the tag. A column without ink is a word that the model has not read.",
-    how="Softmax over the tags at the first token of each word; words are what stands between blanks.",
+    reading="Darker: more likely. Empty column: the model did not read the word.",
+    how="Softmax over the tags at the first token of each word; words are separated by blanks.",
     tables=lambda typed: {"Probabilities": build_chance_table(typed)},
 )

@@ -47,12 +47,11 @@ class TokenRow:
     name: str
     values: Floats  # (L,)
     direction: int | None = None
-    """Where more of it pushes: 1 towards positive, −1 towards negative, 0 to neither; None: it pushes nowhere and is
-    drawn in ink."""
+    """Effect of a higher value: 1 towards positive, −1 towards negative, 0 to neither; None: no side, drawn in ink."""
 
 
 WAYS = (1, 0, -1)
-"""In the order of a lexicon's numbers the direction in which more of it pushes."""
+"""The `direction` of each number of a lexicon, in its order."""
 
 
 def read_pos_tags(view: SentenceView) -> list[str]:
@@ -220,37 +219,36 @@ def _draw_rows(label: str, top: float = 0, zero: float = 0) -> Callable[[TokenRo
 GATES = Figure(
     "gates",
     "sentence",
-    "Gates",
+    "Token gates",
     lambda source: _read_token_rows(source, build_gate_rows(source.view)),
     _draw_rows("gate", 1),
     note="every layer",
-    reading=("The more ink, the more freely other tokens look at this one; near the page colour, hardly at all."),
+    reading="Darker: other tokens can attend to this token more.",
     how="Sigmoid of a learned linear map of the token's vector in that layer; its logarithm is added to every score "
-    "in which the token is read (SentiFormer, equation 4). A class token has the gate 1.",
+    "with this token as key (SentiFormer, equation 4). A class token has the gate 1.",
     needs="gates",
 )
 TOKEN_LAMBDA = Figure(
     "token-lambda",
     "sentence",
-    "Lambda of each token",
+    "λ per token",
     lambda source: _read_token_rows(source, build_lambda_rows(source.view, has_subtraction(source.record))),
     _draw_rows("coefficient"),
     note="mean over heads",
-    reading="The weight with which a further component enters the sum, where this token is the reader.",
+    reading="Weight of each further component in the rows of this token.",
     needs="token-lambda",
 )
 POLARITY = Figure(
     "polarity",
     "sentence",
-    "Polarity of each token",
+    "Token polarity",
     lambda source: _read_token_rows(source, build_polarity_rows(source.view)),
     _draw_rows("polarity", 2 / 3, NEUTRAL),
     note="from the lexicon",
-    reading="The three numbers of a token sum to 1; a third each where the lexicon does not know the word. Several "
-    "lexicons are numbered as text.lexicon names them. Blue speaks for the positive class (more positive or less "
-    "negative than a third), orange for the negative one.",
-    how="Counts of the lexicon's entries for the word, each weighted by its intensity, with one added to every class "
-    "(Laplace) and normalised (Sentiment Lexical Attention, section 3).",
+    reading="Blue: towards the positive class. Orange: towards the negative class.",
+    how="Blue: more positive or less negative than a third. The three numbers of a token sum to 1; for an unknown word "
+    "each is a third. They are counts of the lexicon's entries for the word, weighted by intensity, plus one "
+    "(Laplace), normalised (Sentiment Lexical Attention, section 3). Several lexicons are numbered as in text.lexicon.",
     needs="polarity",
 )
 BRANCHES = Figure(
@@ -260,7 +258,7 @@ BRANCHES = Figure(
     lambda source: _read_token_rows(source, build_branch_rows(source.view)),
     _draw_rows("mean activation"),
     note="mean over channels",
-    reading="How strongly the filters of each width answer around this token, after the ReLU.",
+    reading="Mean filter activation (after ReLU) around this token, by filter width.",
     needs="branches",
 )
 
@@ -297,29 +295,30 @@ def _choose_heads(source: Source) -> slice:
 
 def _describe_heads(shown: TokenPairs) -> str:
     many = len(shown.row.weights)
-    return "last head" if many == 1 else f"heads 1 to {many}, of a lexicon each"
+    return "last head" if many == 1 else f"heads 1 to {many}, one lexicon each"
 
 
 LEXICON = Figure(
     "sigma",
     "sentence",
-    "Sigma",
+    "Lexical similarity σ",
     lambda source: _read_token_pairs(
         source, compute_lexicon_effect(source.view, attention_heads.get_layer(source), _choose_heads(source))
     ),
     _draw_pairs("σ − neutral"),
     note=lambda shown: f"{shown.row.name}, {_describe_heads(shown)}",
-    reading="σ of two tokens is the product of their polarities. Shown is by how much it differs from σ with a neutral "
-    "token: plain ink draws two tokens together, hatched ink keeps them apart.",
+    reading="Plain: σ raises the score of two tokens. Hatched: σ lowers it.",
+    how="σ of two tokens is the product of their polarities, shown minus σ with a neutral token.",
     options=(attention_heads.LAYER,),
 )
 SUPPORT = Figure(
     "support",
     "sentence",
-    "Who may see whom",
+    "Attention mask",
     lambda source: _read_token_pairs(source, read_support(source.view, attention_heads.get_layer(source))),
     _draw_pairs("may see", 1),
     note=lambda shown: f"layer {shown.layer + 1}",
-    reading=("Filled: the reader (row) may see the token (column): its neighbours, and the few tokens that all see."),
+    reading="Filled: the row's token can attend to the column's token.",
+    how="A token can attend to its neighbours, and to the few tokens that all can attend to.",
     options=(attention_heads.LAYER,),
 )

@@ -33,7 +33,7 @@ def build_curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
 
 SMALLEST_CHANGE = 1e-3  # the change panels are magnified no further than this
 NAMES = 1.3
-"""An axis is longer than the training by this where the names of lines stand at their ends."""
+"""The axis is this much longer than the training, for the names at the ends of the lines."""
 LIVE = "live"
 """One `uirevision` for all states of a live figure: nothing jumps when a point is added."""
 
@@ -159,26 +159,23 @@ def read_lambda_curves(source: Source) -> Curves:
 LEARNING = Figure(
     "learning",
     "train",
-    "Learning",
+    "Training curves",
     read_curves,
     draw_learning,
     note=lambda curves: f"{plural(curves.epochs, 'epoch')} planned",
-    reading="Stop when the validation loss turns upwards while the training loss still falls.",
-    how="Training loss is that of each logged batch; validation is measured on all validation sentences after each "
-    "epoch. The best epoch by the validation metric is kept. Whiskers: Wilson's 95 % interval of an accuracy.",
+    reading="Stop when the validation loss rises while the training loss falls.",
+    how="Training loss: of each logged batch. Validation: on all validation sentences after each epoch; the best epoch "
+    "by the validation metric is saved. Whiskers: Wilson's 95 % interval of an accuracy.",
     tables=build_curve_tables,
 )
 LAMBDAS = Figure(
     "lambdas",
     "train",
-    "Lambdas",
+    "λ by layer",
     read_lambda_curves,
     draw_lambdas,
     note="weight of each further component, by layer",
-    reading=(
-        "Left: the value; above zero a component is added, below zero it is taken away. Right: the same, counted from"
-        " its first value and magnified. The stronger the line, the deeper the layer."
-    ),
-    how="One value for each layer and component, logged with the loss; where heads or tokens differ, their mean. All "
-    "panels on the right share one scale, so that the components can be compared.",
+    reading="Left: λ. Right: change since the start, magnified. Stronger colour: deeper layer.",
+    how="Above zero a component is added, below zero subtracted. One value for each layer and component, logged with "
+    "the loss; if heads or tokens differ, their mean. All panels on the right share one scale.",
 )

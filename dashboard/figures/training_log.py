@@ -52,7 +52,7 @@ def build_curves(history: History, epochs: int, metric: str, steps: int, rows: i
         history: What was logged.
         epochs: Planned.
         metric: The validation metric that chooses the best epoch.
-        steps: Planned; 0 if not known, then the rows tell (an epoch row stands at the end of its epoch).
+        steps: Planned; 0 if not known, then they are read from the rows (an epoch row ends its epoch).
         rows: Validation sentences; 0 if not known.
     """
     ends = history.select_kind("epoch")

@@ -47,7 +47,7 @@ def summarize_changes(config: RunConfig, own: Mapping[str, str], along: Mapping[
     changed = [name for name in own if name in OFFERED]
     said = f"{len(changed)} {'change' if len(changed) == 1 else 'changes'} to the preset." if changed else ""
     brought = " and ".join(f"{name}={value}" for name, value in along.items())
-    return " ".join(filter(None, (parts, said, f"With it: {brought}, which a part reads." if brought else "")))
+    return " ".join(filter(None, (parts, said, f"Also set, because a part needs it: {brought}." if brought else "")))
 
 
 NOT_LISTED = ("data.name",)
@@ -59,7 +59,7 @@ def describe_time(found: Estimate | None, config: RunConfig) -> str:
     if not config.model.by_steps:
         return "Solved in one go, without steps: seconds for short texts, minutes for long ones."
     if found is None:
-        return "How long it takes is known after its first steps: nobody has counted these texts yet."
+        return "The time is known after the first steps: these texts are not counted yet."
     basis = {0: "a guess: nothing similar has been trained on this machine yet", 1: "measured on an earlier run here"}
     about = basis.get(found.runs, f"measured on {found.runs} earlier runs here")
     steps = f"{'' if found.counted else 'up to '}{count(found.steps)} steps in {config.training.epochs} epochs"
@@ -73,7 +73,7 @@ def describe_recipe(found: AppliedRecipe, given: Mapping[str, Any]) -> str:
     changes = ", ".join(f"{key} = {value}" for key, value in found.settings.items() if key not in given)
     parts = [f"The recipe sets {changes}." if changes else "The recipe sets nothing here."]
     if own := [key for key in RECIPES[found.name].settings if key in given]:
-        parts.append(f"Your own value stands: {', '.join(own)}.")
+        parts.append(f"Your own value is kept: {', '.join(own)}.")
     parts += [f"Without {key}: {why}." for key, why in found.left_out.items()]
     return " ".join(parts)
 

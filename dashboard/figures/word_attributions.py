@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
 
 SHOWN, BRIEFLY = 60, 24
-"""Words of a long text that are shown, on a projector fewer: those that push most."""
+"""Most words shown of a long text, fewer on a projector: those with the largest effect."""
 NAMED = 6
 """Unknown words that are named."""
 
@@ -38,10 +38,10 @@ class WordView:
     view: SentenceView
     pushed: AttributedWords
     read: NDArray[np.float64] | None
-    """(words,): how much each is read by the chosen map; None where there is none."""
+    """(words,): attention to each word in the chosen map; None without a map."""
     setting: str
     before: NDArray[np.float64] | None
-    """(words,): the pushes as trained, where something is changed inside."""
+    """(words,): the effects as trained, if something is changed inside."""
 
     @property
     def pushes(self) -> NDArray[np.float64]:
@@ -84,9 +84,9 @@ def _list_targets(source: Source) -> Sequence[str]:
 
 TOWARDS = Option(
     "towards",
-    "Push towards",
+    "Effect towards",
     _list_targets,
-    "For which class a word speaks; the usual one is the answer.",
+    "The class that is explained; by default the answer.",
     usual=lambda source: source.reader.inspect_text(source.record.run, source.text).label,
     words=lambda source, target: "",
 )
@@ -142,23 +142,23 @@ def explain_answer(shown: WordView) -> list[tuple[str, str]]:
     if len(pushes) and favour.max() >= 0.005:
         place = int(favour.argmax())
         held = two or (said == shown.target and shown.record.task == "single")
-        start = "Held up most by" if held else f"Pushed most towards {shown.target} by"
+        start = "Mostly because of" if held else f"Largest effect towards {shown.target}:"
         line = [
             ("", f"{start} "),
             ("strong", quote_text(found.words[place].word)),
             ("", f" ({signed(pushes[place])}). "),
         ]
     elif len(pushes):
-        line = [("", f"No word speaks for {said if two else shown.target}. ")]
+        line = [("", f"No word supports {said if two else shown.target}. ")]
     odd = list(dict.fromkeys(word.word for word, strange in zip(found.words, shown.unknown, strict=True) if strange))
     if odd:
         named = ", ".join(quote_text(word) for word in odd[:NAMED])
-        blank = "adding nothing" if shown.record.config.model.family.startswith("tfidf") else "read as a blank"
-        fate = blank if shown.view.pieces is None else "read by pieces"
+        blank = "ignored" if shown.record.config.model.family.startswith("tfidf") else "read as a placeholder"
+        fate = blank if shown.view.pieces is None else "read in pieces"
         more = f" and {len(odd) - NAMED} more" if len(odd) > NAMED else ""
         line += [("unknown", "Unknown: "), ("strong", named), ("", f"{more}, {fate}. ")]
     line += [("", said) for said in compare_attention(shown.pushed)]
-    return [*line, ("", "All of it as edited.")] if shown.before is not None else line
+    return [*line, ("", "After your changes.")] if shown.before is not None else line
 
 
 def compare_attention(pushed: AttributedWords) -> list[str]:
@@ -167,9 +167,9 @@ def compare_attention(pushed: AttributedWords) -> list[str]:
     if most is None:
         return []
     read, needed = (quote_text(pushed.found.words[place].word) for place in most)
-    same = "the most needed word too" if most.same else f"most needed {needed}"
-    agrees = "" if test is None else f"; {test.describe('attention', 'deletion', brief=True)}"
-    return [f"Most read {read}, {same}{agrees}. "]
+    same = "also the largest effect" if most.same else f"largest effect: {needed}"
+    agrees = "" if test is None else f"{test.describe('Attention', 'effect', brief=True)}. "
+    return [f"Most attention: {read}, {same}. {agrees}"]
 
 
 def _is_not_binary(record: RunRecord) -> bool:
@@ -205,13 +205,13 @@ def _draw_words(shown: WordView, look: Look) -> Component:
             "ends": [others, f"towards {found.target}"],
             "ramp": [*reversed(away[1:]), *towards] if away else list(towards),
             "away": "" if away else others,
-            "push": f"log-odds lost without the word, full colour {number(top, 1 if top >= 1 else 2)}",
-            "read": f"ink: how much it is read ({shown.setting})" if read is not None else "",
+            "push": f"effect of deleting the word (log-odds); darkest = {number(top, 1 if top >= 1 else 2)}",
+            "read": f"bar: attention ({shown.setting})" if read is not None else "",
             "unknown": "not in the vocabulary" if shown.unknown.any() else "",
             "unread": "not read" if shown.unread.any() else "",
         },
         "dir": detect_direction(" ".join(word.word for word in found.words)),
-        "label": f"words with their push towards {found.target}",
+        "label": f"words with their effect towards {found.target}",
         "brief": look.projector,
         "colours": {name: getattr(t, name) for name in ("ink", "muted", "grid", "paper", "wrong")},
     }
@@ -236,9 +236,9 @@ def _list_items(
         push = float(pushes[place])
         unknown, unread = bool(shown.unknown[place]), bool(shown.unread[place])
         share = None if read is None else float(read[place])
-        about = [f"{word.word}, push {signed(push, 3)} towards {found.target}"]
+        about = [f"{word.word}, effect {signed(push, 3)} towards {found.target}"]
         about += [] if shown.before is None else [f"as trained {signed(float(shown.before[place]), 3)}"]
-        about += [] if share is None else [f"is read {number(share, 3)}"]
+        about += [] if share is None else [f"attention {number(share, 3)}"]
         about += ["not in the vocabulary"] * unknown + ["not read by this model"] * unread
         yield {
             "word": word.word,
@@ -258,17 +258,15 @@ def _list_items(
 WORDS = Figure(
     "words",
     "sentence",
-    "Push of each word",
+    "Effect of each word",
     explain_words,
     _draw_words,
-    note=lambda shown: f"towards {shown.target}" + ("" if shown.before is None else ", as edited"),
+    note=lambda shown: f"towards {shown.target}" + ("" if shown.before is None else ", after your changes"),
     reading=lambda shown: (
-        f"The number is what the log-odds of {shown.target} lose without the word; below it, how much the word is read."
-        if shown.read is not None
-        else f"The number is what the log-odds of {shown.target} lose without the word."
+        f"Number: effect of deleting the word (log-odds).{'' if shown.read is None else ' Bar: attention.'}"
     ),
-    how="Each word is cut out and the rest is read anew: push is the log-odds with the word minus without it. Log-odds "
-    "are log p − log Σ of the other classes. Pushes need not add up: words act together.",
+    how="Each word is deleted and the rest is read again: the effect is the log-odds with the word minus without it. "
+    "Log-odds are log p − log Σ of the other classes. Effects need not add up: words act together.",
     options=(LAYER, MAP, TOWARDS),
     tables=lambda shown: {"Push": build_push_table(shown)},
 )

@@ -59,7 +59,7 @@ class ReportContents:
 
     title: str
     facts: Sequence[str]
-    first: str  # markup that stands before everything else
+    first: str  # markup before everything else
     sections: Sequence[Section]
     found: ReportData
     rows: Mapping[str, Any]
@@ -152,9 +152,9 @@ OnProgress = Callable[[str, float | None], None]
 PARTS = (
     ("results", "Results", ("performance",), ()),
     ("errors", "Errors", ("errors",), ()),
-    ("map", "Map of the sentences", ("embeddings",), ()),
+    ("map", "Sentence map", ("embeddings",), ()),
     ("behaviour", "Behaviour and explanations", ("behave",), ("belief",)),
-    ("learning", "How it learned", ("train", "lambdas"), ()),
+    ("learning", "Training", ("train", "lambdas"), ()),
     ("model", "Model", ("models",), ()),
 )
 """Sections of a run with the pages whose figures they hold, and further figures."""
@@ -162,8 +162,7 @@ OF_EACH = ("metrics", "confusion", "learning")  # figures that a comparison has 
 LIST = ("errors",)  # figures that are lists of sentences: a report has its own
 UNTOLD = (
     "The texts are not in this report",
-    "The run was made to keep no texts (`--no-texts`): sentences, own columns, notes, definitions and examples are left"
-    " out.",
+    "The run keeps no texts (`--no-texts`): sentences, own columns, notes, definitions and examples are left out.",
 )
 
 
@@ -208,13 +207,13 @@ def build_report(
 ) -> BuiltReport:
     """Build a report on some runs as HTML text; arguments and errors as `core.api.report`.
 
-    `author` may see their own codes, None all; `no_paths`, for a visitor of a server: no path of its files is told.
+    `author` may see their own codes, None all; `no_paths` hides file paths from visitors of a server.
     """
     store, names = store or RunStore(), list(dict.fromkeys(runs))
     if not names:
         raise InputError("name a run, or several on the same rows; `sentiscope runs list` shows all")
     if codes and len(names) > 1:
-        raise InputError("--codes: a coded session is one of one run; name one run")
+        raise InputError("--codes: a coding session belongs to one run; name one run")
     records = [store.read(name) for name in names]
     reading = ReportReader(store, author, told=all(map(can_show_texts, records)))
     for record in records:
@@ -243,7 +242,7 @@ class _Parts(ABC):
         self.source = self.make_source(split)
         self.split, self.told = self.source.split, reading.told
         self.found = ReportData(told=self.told)
-        self.table = reading.read_tagged_rows(self.record, self.split).table  # what the first run says of the split
+        self.table = reading.read_tagged_rows(self.record, self.split).table  # the predictions of the first run
         self.n = len(self.table.frame)
         self.facts = [f"{count(self.n)} {self.split} sentences of {Path(self.record.config.data.name).name}"]
         self.rows: dict[str, Any] = {}
@@ -299,10 +298,10 @@ class _Parts(ABC):
         """Return the report section with the table of predictions, and keep its columns for the report's script."""
         file, n = f"sentiscope-{self.record.run}-{self.split}", len(kept.places)
         self.rows = {"columns": columns, "n": n, "file": file}
-        words = "Search, choose and sort; the CSV has the rows that are left, in their order."
+        words = "Search, filter and sort; the CSV has the filtered rows, in this order."
         if not kept.whole:
             part = f"{count(n)} of {count(kept.of)}"
-            words += f" This file holds {part} rows, what is wrong first: more would make it too large."
+            words += f" This file holds {part} rows, errors first: more would make it too large."
         place = '<div id="rows"></div><noscript>The table of predictions needs JavaScript.</noscript>'
         return Section("predictions", "Predictions", n, "sentences", write_paragraph(words) + place)
 
@@ -315,7 +314,7 @@ class _Run(_Parts):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
         run, seed = self.record.run, f"seed {self.record.config.training.seed}"
-        self.kind, self.title = ("codes", f"Coded session of {run}") if self.codes else ("run", run)
+        self.kind, self.title = ("codes", f"Coding session of {run}") if self.codes else ("run", run)
         self.facts = [self.record.described, *self.facts, seed, *([f"codes {self.codes}"] if self.codes else [])]
 
     def build_sections(self) -> Iterator[Section]:
@@ -327,7 +326,7 @@ class _Run(_Parts):
         for name, title, pages, more in PARTS:
             markup = self.draw_figures([*list_page_figures(pages, LIST), *more], self.source)
             if name == "errors" and not self.table.wrong.any():
-                markup = write_notice("Nothing is wrong", f"All {count(self.n)} sentences are right.")
+                markup = write_notice("No errors", f"All {count(self.n)} sentences are correct.")
                 self._drop_figures(list_page_figures(pages, LIST))
             if markup:
                 yield Section(name, title, *self._count_contents(name), markup)
@@ -350,7 +349,7 @@ class _Run(_Parts):
         tables = len({"behaviour", "belief"} & set(self.found.figures))
         sizes = {
             "errors": (int(self.table.wrong.sum()), f"of {count(self.n)} sentences wrong"),
-            "learning": (self.record.results.get("steps", 0), "steps of training"),
+            "learning": (self.record.results.get("steps", 0), "training steps"),
             "model": (self.record.parameters, "parameters"),
             "behaviour": (tables, "table" if tables == 1 else "tables"),
         }
@@ -385,7 +384,7 @@ class _Comparison(_Parts):
         """Return the source that the figures of a comparison are drawn from; InputError: too many models."""
         source = super().make_source(split)
         if len(source.sides.sides) > MOST:
-            raise InputError(f"{len(source.sides.sides)} models: at most {MOST} can be told apart; name fewer runs")
+            raise InputError(f"{len(source.sides.sides)} models: at most {MOST} can be compared; name fewer runs")
         return super().make_source(source.sides.split)  # a split that all were evaluated on
 
     def build_sections(self) -> Iterator[Section]:
@@ -406,7 +405,7 @@ class _Comparison(_Parts):
         tables = {record.run: self.reading.read_tagged_rows(record, self.split).table for record in self.records}
         first, *others = (table.frame["key"].tolist() for table in tables.values())
         if any(keys != first for keys in others):
-            words = "The runs were judged on different folds of the data: their predictions stand in their own reports."
+            words = "The runs were tested on different folds of the data: see the predictions in their own reports."
             return Section("predictions", "Predictions", 0, "sentences in common", write_paragraph(words))
         wrong = np.any([table.wrong for table in tables.values()], axis=0)
         kept = report_table.select_rows(wrong, report_table.measure_rows(self.table))

@@ -26,7 +26,7 @@ MOST_BARS = 10_000
 SVG_POINTS = 6_000
 """Points up to which a map is drawn as vectors, so that it prints and needs no graphics card."""
 HEIGHT, HALF, WIDEST, MOST_COLUMNS = 380, 470, 2, 5
-"""Pixels of a chart without a height of its own; of one that stands beside another, and its panels or columns."""
+"""Pixels of a chart without its own height; of one next to another, and its panels or columns."""
 
 
 @dataclass
@@ -38,9 +38,9 @@ class ReportData:
     components: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By id: the name of the component and its data, in light and what differs in dark."""
     numbers: dict[str, str] = field(default_factory=dict)  # file → CSV
-    figures: list[str] = field(default_factory=list)  # names of those that are there
+    figures: list[str] = field(default_factory=list)  # names of the drawn figures
     left_out: dict[str, str] = field(default_factory=dict)  # name → why it is not
-    told: bool = True  # whether texts and own columns of the data may be told
+    told: bool = True  # whether texts and own columns of the data may be shown
 
     @property
     def scripts(self) -> list[str]:
@@ -175,7 +175,7 @@ def _write_drawing(light: Drawing, dark: Drawing, found: ReportData, name: str, 
     """Write the HTML of a figure's drawing: a placeholder for a chart or component, or a table."""
     if isinstance(light, go.Figure) and isinstance(dark, go.Figure):
         if (bars := _count_points(light, "bar")) > MOST_BARS:
-            return write_node(make_node("p", f"{count(bars)} bars are too many for a file; their numbers stand below."))
+            return write_node(make_node("p", f"{count(bars)} bars are too many for a file; the numbers are below."))
         words, other = (_serialize_chart(each) for each in (light, dark))
         found.charts[name] = {"light": words, "dark": compute_difference(words, other), "config": make_config(name)}
         style = f"height:{int(words['layout'].get('height') or HEIGHT)}px"

@@ -30,8 +30,8 @@ WITHOUT_TEXTS = frozenset(
         *("compare-lambdas", "compare-cost"),
     )
 )
-"""Figures that tell no word of the texts and no own column of the data; any other may."""
-NO_TEXTS = "it may tell of the texts, and the run was made to keep none"
+"""Figures that show no word of the texts and no own column of the data; any other may."""
+NO_TEXTS = "it may show texts, and the run keeps none"
 _OURS = ("label", "predicted")
 
 
@@ -43,8 +43,8 @@ class ReportReader(Reader):
 
         Args:
             store: where they live.
-            author: what this one may see of the codes; None: all.
-            told: whether texts and own columns of the data may be told.
+            author: the person whose codes are shown; None: all codes.
+            told: whether texts and own columns of the data may be shown.
         """
         super().__init__(store)
         self.told, self._author = told, author

@@ -57,7 +57,7 @@ def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Se
         "Data": config.data.name,
         "Classes": _shorten_names(record.classes) + (", in this order" if record.ordered else ""),
         "Task": "several labels per text" if record.task == "multi" else "one label per text",
-        "Seed": f"{config.training.seed}, of the splits {config.data.seed}",
+        "Seed": f"{config.training.seed} (splits: {config.data.seed})",
         "Status": f"{record.status}{f': {record.reason}' if record.reason else ''}",
         "Trained": f"{record.created}, in {format_duration(record.seconds)}",
         "Machine": f"{record.device}, {plural(record.threads, 'thread')}" if record.device else "",
@@ -66,12 +66,12 @@ def write_run_card(record: RunRecord, store: RunStore, name: str = "card") -> Se
         "Vocabulary": f"{count(record.vocabulary)}, texts cut at {count(record.max_length)} tokens",
         "Started from": config.training.start,
         "Sweep": record.parent,
-        "Fingerprint of the data": record.data_fingerprint,
-        "What was done to the data": "; ".join(record.data_notes),
+        "Data fingerprint": record.data_fingerprint,
+        "Data preparation": "; ".join(record.data_notes),
         "Description": PRESETS[record.preset].line if record.preset in PRESETS else "",
     }
     line, note = write_train_command(record, store)
-    again = "<h3>To train it again</h3>" + write_node(make_node("pre", make_node("code", line), tabindex="0"))
+    again = "<h3>Train it again</h3>" + write_node(make_node("pre", make_node("code", line), tabindex="0"))
     again += write_paragraph(note, "soft") if note else ""
     same = "The same settings, data, versions and number of threads give the same weights to the last bit."
     return Section(
@@ -96,11 +96,11 @@ def write_settings(record: RunRecord) -> Section:
     every = [(key, _format_value(value), SETTINGS[key].help) for key, value in values.items()]
     first = write_paragraph(f"All settings are those of {record.preset}.")
     if own:
-        first = write_table("What differs from the preset", ("Setting", "Value", "Preset", "What it is"), changed)
-    rest = fold_markup(
-        f"All {count(len(every))}", write_table("All settings", ("Setting", "Value", "What it is"), every)
+        first = write_table("Differences from the preset", ("Setting", "Value", "Preset", "Meaning"), changed)
+    rest = fold_markup(f"All {count(len(every))}", write_table("All settings", ("Setting", "Value", "Meaning"), every))
+    return Section(
+        "settings", "Settings", len(values), f"settings, {count(len(own))} changed from the preset", first + rest
     )
-    return Section("settings", "Settings", len(values), f"settings, {count(len(own))} not the preset’s", first + rest)
 
 
 def _format_value(value: Any) -> str:
@@ -114,7 +114,7 @@ def write_data_card(
     try:
         dataset = runs.train_overlap.load_trained_data(record)
     except NotAvailable as error:
-        why = "This machine cannot read them as they were when the run was trained" if no_paths else str(error)
+        why = "This machine cannot read the data of the training" if no_paths else str(error)
         return Section(
             "data", "Data card", len(judged), f"rows of {judged.split}", _write_absent_data(record, judged, why)
         )
@@ -148,7 +148,7 @@ def _write_counts(record: RunRecord, dataset: Dataset, found: ReportData) -> str
     """Write the figures of a data set's splits and classes as HTML, as on the Data page."""
     if sum(int(rows["text"].str.len().sum()) for rows in dataset.splits.values()) > AT_ONCE:
         rows = [(split, count(len(frame))) for split, frame in dataset.splits.items()]
-        words = "Lengths and repeats are not counted in a report of so many texts; the page Data shows them."
+        words = "A report does not count lengths and repeats of so many texts; the page Data shows them."
         return write_table("Splits", ("Split", "Rows"), rows, ("Rows",)) + write_paragraph(words, "soft")
     card = data.card.build_card(dataset, record.config.text)
     balance = Balance(get_class_shares(card), dataset.task == "multi", dataset.ordered)
@@ -159,10 +159,10 @@ def _write_counts(record: RunRecord, dataset: Dataset, found: ReportData) -> str
 
 
 UNTOLD = (
-    "Left out: definitions and examples of the codes, notes, and the words by which sentences were drawn. They may "
-    "quote texts, which this run was made to keep none of."
+    "Left out: definitions and examples of the codes, notes, and the words by which sentences were selected. They may "
+    "quote texts, and this run keeps no texts."
 )
-EXAMPLES = 3  # coded sentences that stand with a code
+EXAMPLES = 3  # coded sentences shown with a code
 
 
 @dataclass(frozen=True)
@@ -174,9 +174,9 @@ class Session:
     said: str  # which sentences they are
     known: tuple[Draw, ...]
     quoting: str = ""
-    """By which words of a person they were selected; these may be words of the texts."""
+    """The words of a person that selected them; they may be words of the texts."""
     by_codes: bool = False
-    """Whether they are those that somebody has coded, of which no shares are told."""
+    """Whether they were selected because they are coded; then there are no shares."""
 
 
 def read_session(reading: ReportReader, record: RunRecord, named: str, table: PredictionTable) -> Session:
@@ -192,16 +192,16 @@ def read_session(reading: ReportReader, record: RunRecord, named: str, table: Pr
         return Session(coded, wrong, describe_result(table, (Clause("wrong"),), table.wrong), known)
     if draw := next((each for each in known if each.id == named), None):
         drawn = set(draw.keys)
-        about = f"{count(len(draw.keys))} of {count(len(draw.population))} drawn with seed {draw.seed}"
+        about = f"Random sample: {count(len(draw.keys))} of {count(len(draw.population))}, seed {draw.seed}"
         found = Session(coded, tuple(key for key in keys if key in drawn), about, known, draw.said)
     elif named == codes.data or named in coded.authors:
-        by, who = (coded, "anybody") if named == codes.data else (coded.select_author(named), named)
+        by, who = (coded, "anyone") if named == codes.data else (coded.select_author(named), named)
         own = tuple(key for key in keys if key in by.given or key in by.notes)
-        found = Session(by, own, f"All that {who} has coded.", known, by_codes=True)
+        found = Session(by, own, f"All sentences that {who} has coded.", known, by_codes=True)
     else:
         there = ", ".join([f"'{codes.data}'", *map(repr, coded.authors), *(f"'{each.id}'" for each in known)])
         raise InputError(
-            f"--codes {named!r:.80}: no draw, author or codebook of {record.run} is called so; there are {there}"
+            f"--codes {named!r:.80}: {record.run} has no draw, author or codebook of this name; there are {there}"
         )
     if not found.keys:
         raise InputError(f"--codes {named!r:.80}: no sentence of {record.run}, {table.split} belongs to it")
@@ -216,8 +216,8 @@ def write_codes_section(found: Session, shown: PredictionTable, *, told: bool) -
     of = f"{found.said}: {found.quoting}" if found.quoting and told else found.said
     parts = [write_paragraph(of), write_paragraph(counted["said"]), _write_codebook(found, counted, shown, told=told)]
     if not counted["complete"]:
-        words = "Sentences that somebody chose say nothing of those that nobody has read."
-        parts.append(write_notice("Shares are not told", words))
+        words = "Percentages need all sentences coded, or a random sample."
+        parts.append(write_notice("No percentages", words))
     parts += [_write_authors(found), _write_kappa(found), *([] if told else [write_paragraph(UNTOLD, "soft")])]
     of = f"of {plural(counted['n'], 'sentence')} coded"
     return Section("codes", "Codes", int(counted["coded"]), of, "".join(parts))
@@ -252,7 +252,7 @@ def _write_authors(found: Session) -> str:
         (name_author(name), *(count(sum(name in kind.get(key, {}) for key in keys)) for kind in kinds))
         for name in names
     ]
-    return write_table("Who coded", ("Author", "Coded", "Notes"), rows, ("Coded", "Notes")) if rows else ""
+    return write_table("Annotators", ("Author", "Coded", "Notes"), rows, ("Coded", "Notes")) if rows else ""
 
 
 def _write_kappa(found: Session) -> str:
@@ -268,5 +268,5 @@ def _write_kappa(found: Session) -> str:
             kappa = f"{number(pair['kappa'], 2)} ({number(low, 2)} to {number(high, 2)})"
         both = f"{name_author(first)} and {name_author(second)}"
         rows.append((both, count(pair["n"]), count(pair["same"]), kappa))
-    columns = ("Authors", "Coded by both", "Alike", "Cohen’s κ (95 %)")
+    columns = ("Authors", "Coded by both", "Same codes", "Cohen’s κ (95 %)")
     return write_table("Agreement", columns, rows, columns[1:]) if rows else ""

@@ -17,7 +17,7 @@ from core.error_analysis.row_annotations import Annotations
 EXACT = 2**53  # up to here a browser's numbers are exact: ids beyond are words
 FEW = 60  # values of a column up to which it can be chosen by
 MOST_ROWS, MOST_BYTES = 25_000, 5_000_000
-"""Rows, and bytes of what is written in them, that a report holds; what was coded and what is wrong come first."""
+"""Most rows, and bytes of their text, in a report; coded sentences and errors come first."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def list_model_columns(
     first = next(iter(tables.values()))
     frame, classes = first.frame.iloc[places], list(first.classes)
     columns = _list_text_columns(frame, told=told)
-    columns.append(make_choice_column("who is right", _name_correct(tables, places), ("nobody", "all")))
+    columns.append(make_choice_column("who is right", _name_correct(tables, places), ("none", "all")))
     columns += _list_label_columns(first, frame, classes)[:1]
     for name, table in tables.items():
         own = table.frame.iloc[places]
@@ -171,5 +171,5 @@ def _name_correct(tables: Mapping[str, PredictionTable], places: np.ndarray) -> 
     found = []
     for row in right.T:
         who = [name for name, is_right in zip(names, row, strict=True) if is_right]
-        found.append("all" if len(who) == len(names) else f"only {', '.join(who)}" if who else "nobody")
+        found.append("all" if len(who) == len(names) else f"only {', '.join(who)}" if who else "none")
     return found

@@ -31,7 +31,7 @@ def test_from_nothing_to_a_look_inside(browser, empty_server, table):
         page.get_by_role("textbox", name=name, exact=True).fill(value)
         page.keyboard.press("Enter")
     page.get_by_role("button", name="Start training").click()
-    expect(page.get_by_role("heading", name="Learning")).to_be_visible()
+    expect(page.get_by_role("heading", name="Training curves")).to_be_visible()
     expect(page.get_by_text("finished after")).to_be_visible(timeout=120_000)
     assert "run=first" in page.url
 
@@ -41,7 +41,7 @@ def test_from_nothing_to_a_look_inside(browser, empty_server, table):
     text = page.get_by_role("textbox", name="Sentence", exact=True)
     text.fill("<b>good</b> but dull")
     text.press("Enter")
-    expect(page.get_by_role("list", name="words with their push")).to_contain_text("dull")
+    expect(page.get_by_role("list", name="words with their effect")).to_contain_text("dull")
     expect(page.get_by_role("button", name="what is read by dull")).to_be_visible()
     settle(page)
     link = page.url
@@ -50,7 +50,7 @@ def test_from_nothing_to_a_look_inside(browser, empty_server, table):
 
     other, complaints = visit(browser, empty_server, "dark")
     other.goto(link)
-    expect(other.get_by_role("list", name="words with their push")).to_contain_text("dull")
+    expect(other.get_by_role("list", name="words with their effect")).to_contain_text("dull")
     assert complaints == []
 
 

@@ -52,7 +52,7 @@ def read_on_the_sentence_page(page: Page) -> str:
     settle(page)
     text = field.input_value()
     assert "text=" in page.url and "run=finished" in page.url
-    expect(page.get_by_role("list", name="words with their push").first).to_be_visible()
+    expect(page.get_by_role("list", name="words with their effect").first).to_be_visible()
     return text
 
 

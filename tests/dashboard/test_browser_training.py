@@ -51,7 +51,7 @@ def test_pause_go_on_and_cancel(browser, empty_server, table, bare, tiny):
     start(runs, table, tiny, "long")
     page, complaints = visit(browser, empty_server)
     page.goto(f"{empty_server}/train?run=long")
-    expect(page.get_by_role("heading", name="Learning")).to_be_visible()
+    expect(page.get_by_role("heading", name="Training curves")).to_be_visible()
     expect(page.get_by_text(re.compile(r"Epoch \d+ of 9000"))).to_be_visible()
     expect(page.get_by_text(LEFT)).to_be_visible()
 
@@ -88,7 +88,7 @@ def test_a_second_training_waits_and_begins_when_the_first_is_cancelled(browser,
     start(bare, table, tiny, "first", "second")
     page, complaints = visit(browser, empty_server)
     page.goto(f"{empty_server}/train?run=first")
-    expect(page.get_by_role("heading", name="Learning")).to_be_visible()
+    expect(page.get_by_role("heading", name="Training curves")).to_be_visible()
     expect(page.get_by_role("heading", name="Queue")).to_be_visible()
     page.get_by_role("button", name="Watch second").click()
     expect(page.get_by_text("Waiting for a free place")).to_be_visible()

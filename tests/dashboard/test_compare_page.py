@@ -33,7 +33,7 @@ def page(app):
 def test_it_opens_with_its_finding_and_shows_every_part_of_the_runs_that_are_there(page, store):
     shown = words(page("good", "gone", "poor"))
     assert "good is better than poor." in shown
-    for title in ("Accuracy", "Differences", "good against poor", "Where they differ", "ROC", "Calibration", "costs"):
+    for title in ("Accuracy", "Differences", "good against poor", "Disagreements", "ROC", "Calibration", "costs"):
         assert title in shown
     assert f"{(GOOD & ~POOR).sum()} sentences" in shown and "A right, B wrong" in shown
 
@@ -45,7 +45,7 @@ def test_without_a_link_the_chosen_run_stands_beside_others_on_its_rows(page, st
 
 def test_another_metric_and_column_are_options_of_the_link(page, store):
     shown = words(page("good", "poor", metric="loss", by="label"))
-    assert "Lower values are better" in shown and "by label, loss" in shown
+    assert "Lower is better" in shown and "by label, loss" in shown
 
 
 def test_runs_of_other_rows_are_told_with_what_to_do(page, store):

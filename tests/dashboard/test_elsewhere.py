@@ -70,7 +70,12 @@ def test_a_run_is_evaluated_on_a_file_by_path(app, runs, other, at_once):
     assert (asked.run, asked.wanted.data, asked.by) == ("finished", str(other), "source")
     assert asked.wanted.rename == {"Positive": "positive", "neg": "negative"}
     shown = pages.words(app)
-    assert "Metrics there" in shown and "Confusion there" in shown and "By source" in shown and "n = 30" in shown
+    assert (
+        "Metrics on these data" in shown
+        and "Confusion on these data" in shown
+        and "By source" in shown
+        and "n = 30" in shown
+    )
     assert {"Metrics there", "Confusion there", "By value there"} <= {
         each.label.removesuffix(" · CSV") for each in app.get("download_button")
     }
@@ -95,7 +100,7 @@ def test_data_that_cannot_be_read_are_told(app, runs, tmp_path):
 def test_what_another_run_reached_is_not_shown_of_this_one(app, runs, run, there):
     app.session_state[state.ELSEWHERE] = asked = Evaluation.from_request(RunStore(runs), "baseline", DataRequest())
     asked.compute()
-    assert ("Metrics there" in pages.words(pages.opened(app, "performance", run=run))) == there
+    assert ("Metrics on these data" in pages.words(pages.opened(app, "performance", run=run))) == there
 
 
 @pytest.mark.slow

@@ -129,10 +129,10 @@ def test_a_baseline_has_its_scores_and_says_what_it_lacks(trained, tmp_path):
         ({"options": {"treshold": "1"}}, "no figure has an option 'treshold'; there are"),
         ({"options": {"threshold": "2"}}, "threshold=2: a number from 0 to 1"),
         ({"options": {"cells": "many"}}, "cells=many: one of counts, shares"),
-        ({"options": {"least": "0.5"}}, "least: none of these figures has this option for this run"),
+        ({"options": {"least": "0.5"}}, "least: no figure has this option for this run"),
         ({"options": {"edit": "h1.1"}}, "edit: it changes how a sentence is read; name one with --text"),
         ({"options": {"edit": "h9.9"}, "text": "good"}, "--edit h9.9: this run has"),
-        ({"options": {"edit": "h1.1"}, "text": "good", "only": ["roc"]}, "edit: none of these figures has this option"),
+        ({"options": {"edit": "h1.1"}, "text": "good", "only": ["roc"]}, "edit: no figure has this option"),
         ({"theme": "blue"}, "--theme 'blue': one of light, dark"),
     ],
 )

@@ -104,7 +104,7 @@ def test_a_comparison_says_what_the_verb_finds_and_who_is_right(store):
     assert made.about["kind"] == "comparison" and "compare-pairs" in made.about["figures"]
     assert f"{pair['difference']:+.3f}"[1:] in made.markup
     right = columns(made.markup)["who is right"]
-    assert right.count("only good") == (GOOD & ~POOR).sum() and right.count("nobody") == (~GOOD & ~POOR).sum()
+    assert right.count("only good") == (GOOD & ~POOR).sum() and right.count("none") == (~GOOD & ~POOR).sum()
     assert {"1-metrics", "2-confusion"} <= set(made.about["figures"]) | set(made.about["left_out"])
 
 
@@ -127,7 +127,7 @@ def test_rates_of_codes_stand_only_where_they_may_be_told(store):
     draw = run.codes.draw(5, author="ann")
     run.codes.code(["irony"], keys=draw["keys"][:3], author="ann")
     half = coded(store, "good", draw["id"]).markup
-    assert "Shares are not told" in half and "95 % interval</th>" not in half
+    assert "No percentages" in half and "95 % interval</th>" not in half
     run.codes.add("late")
     run.codes.code(["late"], keys=draw["keys"][3:], author="ann")
     made = build_report(["good"], codes=draw["id"], store=store)
@@ -145,7 +145,7 @@ def test_rates_of_codes_stand_only_where_they_may_be_told(store):
 
 
 def test_what_cannot_be_written_is_refused_in_words_and_a_file_that_is_there_stays_as_it_is(store, tmp_path):
-    with pytest.raises(InputError, match="a coded session is one of one run"):
+    with pytest.raises(InputError, match="a coding session belongs to one run"):
         api.report("good", tmp_path / "report.html", against=["poor"], codes="x", store=store)
     assert not list(tmp_path.iterdir())
     file = tmp_path / "mine.html"

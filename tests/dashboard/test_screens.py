@@ -38,7 +38,7 @@ SAID = {
     "sentence": (EMPTY, "Attention is not an explanation", DAMAGED, "has no attention to look into"),
     "steps": (EMPTY, "More ink is further from zero", DAMAGED, "More ink is further from zero"),
     "tokens": (EMPTY, "gives a text a label", DAMAGED, "gives a text a label"),
-    "lambdas": (EMPTY, "Upwards: how far lambda has moved", DAMAGED, "without attention"),
+    "lambdas": (EMPTY, "Change since the first step", DAMAGED, "without attention"),
 }
 """By page: words it shows without a run, with a finished one, a damaged one, a baseline."""
 WITHOUT_RUN = ("data", "models", "sweeps", "compare")

@@ -129,7 +129,7 @@ def test_the_figure_is_exported_with_its_numbers(trained, tmp_path):
     store = RunStore(trained)
     given = {"only": ["distance"], "against": ["baseline"], "csv": True, "store": store}
     page, table = api.figures("finished", tmp_path, text=OWN, **given)["files"]
-    assert page["title"] == "How far a negation reaches"
+    assert page["title"] == "Reach of negation"
     found = said("finished", "baseline", text=OWN, store=store)
     rows = pd.read_csv(table["file"])
     for column, name in (("probability", "probabilities"), ("probability without", "without")):

@@ -77,7 +77,7 @@ def test_a_lambda_of_the_link_changes_the_answer_as_the_core_says(app, runs):
     assert shown(app) == [f"{changed}; as trained {said(asked(runs))}"]
     first, board = board, levers(app)
     assert board["turn"] > first["turn"]
-    assert board["changed"] == "λ₁ of layer 2 = 1.00" and "against the model as trained" in board["said"]
+    assert board["changed"] == "λ₁ of layer 2 = 1.00" and "compared with the trained model" in board["said"]
     assert [(key, each["value"], each["moved"]) for key, each in sliders(board).items() if each["moved"]] == [
         ("l2c1", 1.0, True)
     ]
@@ -107,7 +107,7 @@ def test_a_link_restores_layer_scale_and_sliders_each_its_own_curve_of_the_chang
         assert own[part]["curve"]["values"][-1] == 1.0 and chances[-1] == pytest.approx(p, abs=1e-4)
     twice = asked(runs, **change | {"lambda_scale": 2.0})["positive"]
     assert every["value"] == 0.5 and every["curve"]["chances"][-1] == pytest.approx(twice, abs=1e-4)
-    assert "λ bench" in markup(app) and "the others as they were changed" in markup(app)
+    assert "λ bench" in markup(app) and "others as you changed them" in markup(app)
     assert app.session_state["layer"] == "1"
     (grid,) = (json.loads(each.proto.spec) for each in app.get("plotly_chart") if "-grid" in each.proto.id)
     assert grid["layout"]["coloraxis"]["colorbar"]["title"]["text"] == "weight ÷ strongest weight of its row"
@@ -128,7 +128,7 @@ def test_a_baseline_has_nothing_to_change_and_can_stand_beside_another(app, runs
     opened(app, run="baseline", beside="finished", edit="h1.1")
     assert not app.slider
     assert shown(app) == [said(asked(runs, name="baseline")), said(asked(runs, name="baseline")), said(asked(runs))]
-    assert "Only one of the two has attention" in markup(app)
+    assert "Only one of the two models has attention" in markup(app)
 
 
 def test_a_long_text_shows_what_was_cut_off_and_a_window_of_the_rest(app, runs, table, tiny):
@@ -153,13 +153,13 @@ def test_the_words_have_the_push_that_explain_gives(app, runs, name, edit):
     assert [(item["word"], item["push"]) for item in strip["items"]] == [
         (word.word, signed(word.push) if abs(word.push) >= 0.005 else "0.00") for word in now.words
     ]
-    about = f"good, push {signed(now.words[0].push, 3)} towards positive"
+    about = f"good, effect {signed(now.words[0].push, 3)} towards positive"
     if edit:
         assert now.words[0].push != before.words[0].push
-        about += f", as trained {signed(before.words[0].push, 3)}, is read "
+        about += f", as trained {signed(before.words[0].push, 3)}, attention "
         said = "".join(words for _, words in strip["cause"])
-        assert said.endswith("All of it as edited.") and "Most read “" in said
-        assert "attention and deletion: no verdict below 8 words" in said
+        assert said.endswith("After your changes.") and "Most attention: “" in said
+        assert "Attention and effect: no verdict below 8 words" in said
     assert strip["items"][0]["about"].startswith(about) and strip["reads"] == bool(edit)
 
 
@@ -319,7 +319,7 @@ def test_each_passage_has_its_answer_as_predict_has_it_and_a_click_reads_one_alo
 
 @pytest.mark.parametrize(
     ("preset", "settings", "shows"),
-    [("lexicon", {}, "Polarity of each token"), ("cnn", {"model.head.channels": 4}, "Convolutions")],
+    [("lexicon", {}, "Token polarity"), ("cnn", {"model.head.channels": 4}, "Convolutions")],
 )
 def test_a_baseline_says_what_it_lacks_and_shows_what_it_has(app, runs, table, tiny, preset, settings, shows):
     """What its words are read as is there without attention too; nobody sees an empty figure."""
@@ -327,7 +327,7 @@ def test_a_baseline_says_what_it_lacks_and_shows_what_it_has(app, runs, table, t
     api.train(str(table), preset, {**read, **settings}, name=preset, store=RunStore(runs))
     said = markup(opened(app, run=preset))
     assert f"{preset} has no attention to look into" in said
-    assert [title for title in ("Polarity of each token", "Convolutions") if title in said] == [shows]
+    assert [title for title in ("Token polarity", "Convolutions") if title in said] == [shows]
 
 
 def test_of_two_thousand_words_every_passage_is_listed_and_forty_are_one(app, runs):

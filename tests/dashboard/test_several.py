@@ -46,7 +46,7 @@ def test_every_page_shows_the_run_and_says_what_is_different(app, runs, page, sa
 def test_the_page_of_performance_is_about_one_label_and_its_threshold(app, runs):
     opened(app, "performance", rule="loud", split="test")
     shown = words(app)
-    assert "Each label" in shown and "One label" in shown
+    assert "Per label" in shown and "One label" in shown
     assert "There is no accuracy: a sentence may have several labels" in shown
     assert "Fewer than 30: loud on 22, late on 20, warm on 18." in shown
     assert app.slider(key="limit").value == 0.5
@@ -112,4 +112,4 @@ def test_a_flip_a_pin_and_a_template_are_of_one_label(app, runs):
     now, before = (api.predict("several", [each], store=store)["predictions"][0] for each in (text, "word1 warm"))
     gap = now["probabilities"]["late"] - before["probabilities"]["late"]
     assert f"pinned: +{gap:.3f}" in words(app)
-    assert "How far a negation reaches" in words(app)
+    assert "Reach of negation" in words(app)

@@ -29,7 +29,7 @@ SAID = {
     "embeddings": "PCA, 2-D",
     "sentence": "Attention is not an explanation",
     "steps": "More ink is further from zero",
-    "lambdas": "Upwards: how far lambda has moved",
+    "lambdas": "Change since the first step",
 }
 OF_SOME = {
     *("token-lambda", "gates", "polarity", "sigma", "support"),

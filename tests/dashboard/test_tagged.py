@@ -23,7 +23,7 @@ def trained(tmp_path_factory):
 
 def test_the_page_of_tokens_shows_metrics_sentences_types_and_a_typed_sentence(runs, app):
     text = words(opened(app, "tokens", run="names"))
-    for part in ("Span F1", "Sentences", "Each type", "Errors by kind", "Probability of each tag"):
+    for part in ("Span F1", "Sentences", "Per type", "Error types", "Tag probabilities"):
         assert part in text
     assert re.search(r"Span F1 <small>n = \d+ sentences", text)
 

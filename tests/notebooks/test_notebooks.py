@@ -37,9 +37,9 @@ def test_the_first_run_shows_runs_a_sentence_figures_and_trains_one(machine, mon
     assert "starter-ndt-01-n3</td>" in pages[0]
     assert any("sentiscope-map" in page for page in pages)
     assert [figure["layout"]["title"]["text"].partition(",")[0] for figure in shown(notebook, PLOTLY)] == [
-        "Phenomena",
+        "Kinds of sentences",
         "Heads side by side",
-        "Learning",
+        "Training curves",
     ]
     own = [record for record in RunStore().list() if not record.run.startswith("starter-")]
     assert [record.status for record in own] == ["done"] and own[0].results["metrics"]["test"]["accuracy"] > 0.5

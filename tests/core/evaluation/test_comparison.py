@@ -213,18 +213,18 @@ def test_verdicts(pair, words):
 
 def test_pairs_are_told_in_one_sentence_and_every_winner_is_named():
     assert summarize_pairs([PAIR]) == "X is better than Y."
-    assert summarize_pairs([TIE]) == "X and Y cannot be told apart; about 900 rows needed."
+    assert summarize_pairs([TIE]) == "X and Y show no clear difference; about 900 rows needed."
     assert summarize_pairs([TIE | {"interval": [-0.004, 0.01]}]) == "X and Y are the same within 0.01."
     pairs = [PAIR, PAIR | {"second": "Z"}, TIE | {"first": "Y", "second": "Z"}]
-    assert summarize_pairs(pairs) == "X is better than Y and Z; 1 of 3 pairs cannot be told apart."
+    assert summarize_pairs(pairs) == "X is better than Y and Z; 1 of 3 pairs show no clear difference."
     ties = [TIE | {"first": one, "second": two} for one, two in ("XY", "XZ", "YZ")]
-    assert summarize_pairs(ties) == "No two of the 3 models can be told apart."
+    assert summarize_pairs(ties) == "No two of the 3 models show a clear difference."
     # A and B beat C and D, B beats E alone.
     wins = [PAIR | {"first": one, "second": other} for one in "AB" for other in "CD"]
     ties = [TIE | {"first": "A", "second": "B"}, TIE | {"first": "A", "second": "E"}]
-    assert summarize_pairs([*wins, *ties]) == "A and B are better than C and D; 2 of 6 pairs cannot be told apart."
+    assert summarize_pairs([*wins, *ties]) == "A and B are better than C and D; 2 of 6 pairs show no clear difference."
     assert summarize_pairs([*wins, PAIR | {"first": "B", "second": "E"}, *ties]) == (
-        "B is better than C, D and E; A is better than C and D; 2 of 7 pairs cannot be told apart."
+        "B is better than C, D and E; A is better than C and D; 2 of 7 pairs show no clear difference."
     )
 
 

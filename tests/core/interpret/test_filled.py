@@ -99,7 +99,7 @@ def test_words_keep_their_own_rows_the_last_one_holds_all_padding_and_it_is_told
     assert padding["places"] == LONGEST - 4
     np.testing.assert_allclose(padding["weight"], [full[:, :, 4:].sum(-1).mean(-1) for full in maps], atol=1e-6)
     shown = build_page(view, run="r", model="m")
-    assert "[PAD] × 11 stands for 11 places of padding, which this model reads as text" in shown
+    assert "[PAD] × 11 represents 11 padding tokens, which this model reads as text" in shown
     assert f"layer 1: {padding['weight'][0][0]:.3f}, " in shown and "[CLS]" not in shown
 
 
@@ -111,7 +111,7 @@ def test_a_text_as_long_as_the_model_reads_has_no_padding_and_one_without_words_
         "places": 0,
         "weight": [[0.0] * len(each.combined) for each in view.layers],
     }
-    assert "places of padding" not in build_page(view, run="r", model="m")
+    assert "padding tokens" not in build_page(view, run="r", model="m")
     view = inspect_text(released(preset), TOKENIZER, CLASSES, "")
     assert view.tokens == (f"{PADDING} × {LONGEST}",)
     for layer in view.layers:

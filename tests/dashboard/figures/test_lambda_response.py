@@ -47,8 +47,8 @@ def test_each_layer_has_its_lambdas_and_the_factor_a_panel_of_its_own(dark):
 
 def test_it_says_which_lambda_moves_the_answer_most_and_what_none_of_them_is():
     assert LAMBDA_BENCH.reading(SHOWN) == (
-        "P(<b>) wherever one λ is put, the others as they were changed. λ₁ of layer 2 moves it most, 0.10 to 0.90 "
-        "along its range; it is 0.60 where every λ is 0. Dotted: P = 0.5, where the answer turns. λ varies."
+        "λ₁ of layer 2 changes P(<b>) most: 0.10 to 0.90 (others as you changed them). All λ at 0: 0.60. "
+        "Dotted: P = 0.5, where the answer changes. λ varies."
     )
     assert LAMBDA_BENCH.note(SHOWN) == "towards <b>, P 0.250, log-odds −2.50"
 

@@ -66,15 +66,15 @@ def test_lambda_belongs_to_models_with_several_maps(preset, has):
 
 def test_lambda_hardly_moved_where_no_value_came_a_hundredth_from_its_start():
     still = replace(CURVES, lambdas={(0, 1): (0.15, 0.1599, 0.15), (1, 1): (0.18, 0.175, 0.178)})
-    assert lambdas.describe_change(Track("a", 0, still)).startswith("λ hardly moved: by 0.0099 at most (λ₁ of layer 1)")
+    assert lambdas.describe_change(Track("a", 0, still)).startswith("λ hardly moved: at most 0.0099 (λ₁ of layer 1)")
     gone = replace(CURVES, lambdas={(0, 1): (0.15, 0.16), (1, 2): (0.18, 0.05, 0.2)})
     assert lambdas.describe_change(Track("a", 0, gone)).startswith("λ moved by up to 0.130 (λ₂ of layer 2)")
 
 
 def test_a_start_that_was_fitted_is_told_and_so_is_a_chosen_one():
-    assert "fitted to the λ that it reports" in lambdas.describe_start(record("a"))
+    assert "fitted to its reported final λ" in lambdas.describe_start(record("a"))
     chosen = record("a", model__attention__lambda_start="0.5")
-    assert lambdas.describe_start(chosen) == "The paper prints no start; here λ starts at 0.5."
+    assert lambdas.describe_start(chosen) == "The paper gives no start value; here λ starts at 0.5."
     assert lambdas.describe_start(record("a", "differential")) == ""
 
 

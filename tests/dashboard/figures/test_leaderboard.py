@@ -87,15 +87,15 @@ def test_models_are_ordered_by_the_usual_metric_of_their_task_or_the_nearest():
 def test_the_finding_says_who_is_best_and_how_sure_that_is():
     models = {"a": 0.9, "b": 0.8, "c": 0.7}
     (board,) = list_boards([run(name, value, training__lr=value / 1000) for name, value in models.items()])
-    assert describe_order(board, None) == "a comes first of 3."
-    assert describe_order(board, []) == describe_order(board, [["b", "c"]]) == "a is best of 3."
-    assert describe_order(board, [["a", "b"]]) == "a is best of 3, but the first 2 cannot be told apart."
-    assert describe_order(board, [["a", "b", "c"]]) == "No two of the 3 models can be told apart."
+    assert describe_order(board, None) == "a ranks first of 3 models."
+    assert describe_order(board, []) == describe_order(board, [["b", "c"]]) == "a is best of 3 models."
+    assert describe_order(board, [["a", "b"]]) == "a is best of 3 models, but the first 2 show no clear difference."
+    assert describe_order(board, [["a", "b", "c"]]) == "No two of the 3 models show a clear difference."
 
 
 def test_the_yardstick_is_told_with_how_many_are_better_and_one_model_is_not_the_best():
     (board,) = list_boards([run("a", 0.9)])
-    assert describe_order(board, []) == "a is the only model that was tested."
+    assert describe_order(board, []) == "a is the only tested model."
     assert compare_baseline(board) == "TF-IDF reaches 0.700; the difference is +0.200."
     (board,) = list_boards([run("a", status="running")])
     assert describe_order(board, None) == compare_baseline(board) == ""
@@ -156,14 +156,14 @@ def test_the_yardstick_has_a_row_or_a_ring_and_is_not_shown_twice():
     assert [row.cells["mark"].reference for row in table.rows] == [0.7, 0.6]
     table = made([dataclasses.replace(run("mine", 0.7), preset="tfidf-logreg"), run("a", 0.9, training__lr=1e-3)])
     assert [row.id for row in table.rows] == ["a", "mine"]
-    assert table.rows[1].cells["model"] == TextCell("mine", small="yardstick")
+    assert table.rows[1].cells["model"] == TextCell("mine", small="baseline")
 
 
 def test_what_has_no_result_says_why_below_the_others():
     failed = dataclasses.replace(run("broken", status="failed"), reason="out of memory")
     table = made([run("a", 0.9), run("waits", status="queued"), failed, run("bare", training__lr=1e-3)])
     told = {row.id: row.cells["value"] for row in table.rows[2:]}
-    assert told["waits"].text == "queued" and told["bare"].text == "not on test"
+    assert told["waits"].text == "queued" and told["bare"].text == "not tested"
     assert told["broken"] == TextCell("failed", title="out of memory")
     long = made([dataclasses.replace(failed, reason="x" * 4_000)]).rows[0].cells["value"]
     assert len(long.title) == 300, "every visitor of Overview is sent it"
@@ -175,8 +175,8 @@ def test_columns_are_there_where_something_stands_in_them_and_as_wide_as_it_need
     assert keys(made([run("a", 0.9)])) == ["model", "value", "mark", "parameters", "training"]
     assert keys(made([run("a", status="queued")])) == ["model", "value", "parameters", "training"]
     records = [run("a", 0.9), run("b", 0.89, training__lr=1e-3)]
-    assert "not to be told apart" in keys(made(records, groups=[["a", "b"]]))
-    assert "not to be told apart" not in keys(made(records))
+    assert "no clear difference" in keys(made(records, groups=[["a", "b"]]))
+    assert "no clear difference" not in keys(made(records))
     even, lopsided = run("a", 0.9), run("a", 0.9)
     lopsided.results["intervals"]["test"]["accuracy"] = [0.7, 0.95]
     narrow, wide = made([even]), made([lopsided])
@@ -188,7 +188,9 @@ def test_columns_are_there_where_something_stands_in_them_and_as_wide_as_it_need
 def test_what_a_prediction_takes_is_said_in_words_and_sizes_are_short():
     assert describe_cost(Efficiency(1200, 3.0, 9_000_000)) == "", "not measured here"
     found = Efficiency(1200, 3.0, 9_000_000, one=0.5, batch=0.1, memory=2_500_000, where="a CPU, one thread")
-    said = "0.50 ms for one text, 0.10 ms each for 64 together, 2.5 MB of memory, 9.0 MB on disk (a CPU, one thread)"
+    said = (
+        "0.50 ms for one text, 0.10 ms per text in a batch of 64, 2.5 MB of memory, 9.0 MB on disk (a CPU, one thread)"
+    )
     assert describe_cost(found).replace("\u202f", " ") == said
     assert [leaderboard.format_size(each) for each in (6, 999, 153_912, 2_100_000)] == [
         "6",

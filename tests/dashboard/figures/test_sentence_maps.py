@@ -52,7 +52,7 @@ def test_layers_of_the_combined_map_have_their_numbers_and_a_word_is_read_as_muc
 
 def test_the_difference_follows_the_second_of_two_classes_and_tells_another_answer():
     before = view(positive=0.741)
-    told = "against the model as trained"
+    told = "compared with the trained model"
     assert sentence_maps.describe_difference(before, view(positive=0.828)) == f"P(positive) 0.828, +0.087 {told}"
     said = sentence_maps.describe_difference(before, view(positive=0.3))
     assert said == f"P(positive) 0.300, −0.441 {told}; the answer is negative instead of positive"
@@ -65,7 +65,7 @@ def test_the_difference_follows_the_second_of_two_classes_and_tells_another_answ
 def test_places_that_are_no_words_are_told():
     assert sentence_maps.describe_special(view(), 0).startswith("A single sentence needs no padding")
     said = sentence_maps.describe_special(view(tokens=(CLASS_TOKEN, "bad")), 0)
-    assert said.startswith("[CLS] is a learned place") and "weigh exactly 0" in said
+    assert said.startswith("[CLS] is a learned token") and "weight of exactly 0" in said
     assert CLASS_TOKEN == CORE_CLASS_TOKEN
 
 
@@ -73,7 +73,7 @@ def test_padding_that_is_read_is_told_with_its_weight_and_nobody_says_that_it_we
     folded = dataclasses.replace(view(tokens=("bad", name_padding(3)), coefficients=(1.0, 0.0)), filled=3)
     said = sentence_maps.describe_special(folded, 0)
     # A reader of 1 place with 0.25 on padding, and one of 3 places with 0.5.
-    assert said.startswith("[PAD] × 3: 3 places of padding, weight 0.44 (mean over readers and heads)")
+    assert said.startswith("[PAD] × 3: 3 padding tokens, weight 0.44 (mean over tokens and heads)")
     assert "exactly 0" not in said and "[CLS]" not in said
     full = dataclasses.replace(view(), filled=0)
     assert "exactly 0" not in sentence_maps.describe_special(full, 0)
@@ -98,13 +98,13 @@ PLAIN = dataclasses.replace(view(), layers=())
     [
         (view(), view(positive=0.1), "", "Both models read the same 2 tokens."),
         (PLAIN, PLAIN, "", "Both models read the same 2 tokens."),
-        (view(), PLAIN, "Only one of the two has attention", "The other reads the words without it."),
-        (PLAIN, view(), "Only one of the two has attention", "The other reads the words without it."),
+        (view(), PLAIN, "Only one of the two models has attention", "The other reads the words without it."),
+        (PLAIN, view(), "Only one of the two models has attention", "The other reads the words without it."),
         (
             view(),
             FOLDED,
             "The two models read padding differently",
-            "Both read the same 2 tokens, the first without padding, the second with 7 places of padding behind them.",
+            "Both read the same 2 tokens, the first without padding, the second with 7 padding tokens after them.",
         ),
         (
             view(),
@@ -116,7 +116,7 @@ PLAIN = dataclasses.replace(view(), layers=())
             view(),
             view(tokens=("n", "ot"), truncated=3),
             "The two models cut the text differently",
-            "The first reads 2 tokens, the second reads 2 tokens and cuts 3 off: places do not correspond.",
+            "The first reads 2 tokens, the second reads 2 tokens and cuts 3 off: their positions do not match.",
         ),
     ],
 )

@@ -46,10 +46,10 @@ CELLS = [
 
 
 def test_progress_in_words_what_is_done_first_and_for_how_many_runs_no_time_is_known():
-    assert describe_counts(progress(waiting=7, running=2, done=3)) == "3 done, 7 not begun, 2 training"
+    assert describe_counts(progress(waiting=7, running=2, done=3)) == "3 done, 7 not started, 2 training"
     assert describe_time_left(progress(90.0, 0)) == "about 1 min 30 s"
-    assert describe_time_left(progress(90.0, 2)) == "about 1 min 30 s, and 2 runs whose time nobody has measured"
-    assert describe_time_left(progress(0.0, 2)) == "without an estimate: 2 runs whose time nobody has measured"
+    assert describe_time_left(progress(90.0, 2)) == "about 1 min 30 s, and 2 runs without an estimate"
+    assert describe_time_left(progress(0.0, 2)) == "2 runs without an estimate"
     assert describe_time_left(progress()) == ""
 
 

@@ -84,7 +84,7 @@ def test_a_model_is_said_by_its_parts_its_changes_and_what_came_along():
     said = summarize_changes(compose("ndt-01-n3", {**settings, **along}), settings, along)
     assert said == (
         "It has gate, σ added, 3 maps, λ in [0,1]. 2 changes to the preset. "
-        "With it: text.lexicon=vader, which a part reads."
+        "Also set, because a part needs it: text.lexicon=vader."
     )
     assert summarize_changes(compose("vanilla"), {}, {}) == "It has nothing besides a plain encoder."
 
@@ -101,7 +101,7 @@ def test_a_time_says_what_it_rests_on_without_false_digits():
     assert "· up to 1\u202f000 steps" in describe_time(Estimate(1000, 41.7, 2, counted=False), CONFIG)
     assert "About 4 min 0 s at most" in describe_time(Estimate(9, 228.0, 1), CONFIG)
     assert "About 2 h 0 min at most" in describe_time(Estimate(9, 7100.0, 1), CONFIG)
-    assert "known after its first steps" in describe_time(None, CONFIG)
+    assert "known after the first steps" in describe_time(None, CONFIG)
     assert "in one go" in describe_time(None, compose("tfidf-logreg"))
 
 

@@ -51,15 +51,18 @@ def told(lines) -> str:
 
 def test_the_word_that_holds_the_answer_up_and_the_unknown_ones_are_named():
     line = explain_answer(shown({"splendid": 11.391, "repelled": -5.4, "x": 0.2}, unknown=("repelled",)))
-    assert told(line) == "Held up most by “splendid” (+11.39). Unknown: “repelled”, read as a blank. "
+    assert told(line) == "Mostly because of “splendid” (+11.39). Unknown: “repelled”, read as a placeholder. "
     assert [text for kind, text in line if kind] == ["“splendid”", "Unknown: ", "“repelled”"]
     assert (
-        told(explain_answer(shown({"not": -8.07, "good": 2.0}, label="negative"))) == "Held up most by “not” (−8.07). "
+        told(explain_answer(shown({"not": -8.07, "good": 2.0}, label="negative")))
+        == "Mostly because of “not” (−8.07). "
     )
-    assert told(explain_answer(shown({"good": 2.0}, label="negative"))) == "No word speaks for negative. "
+    assert told(explain_answer(shown({"good": 2.0}, label="negative"))) == "No word supports negative. "
     three = record(("bad", "so so", "fine"))
-    assert "Held up most by “a” (+1.00)" in told(explain_answer(shown({"a": 1.0}, of=three, target="bad", label="bad")))
-    assert "Pushed most towards fine by “a”" in told(
+    assert "Mostly because of “a” (+1.00)" in told(
+        explain_answer(shown({"a": 1.0}, of=three, target="bad", label="bad"))
+    )
+    assert "Largest effect towards fine: “a”" in told(
         explain_answer(shown({"a": 1.0}, of=three, target="fine", label="bad"))
     )
 
@@ -67,7 +70,7 @@ def test_the_word_that_holds_the_answer_up_and_the_unknown_ones_are_named():
 def test_a_word_without_tokens_is_not_read_and_one_that_a_baseline_does_not_know_adds_nothing():
     of = record(family="tfidf-logreg")
     found = shown({"good": 1.0, "qqq": 0.0}, of=of, belongs=np.array([[1.0], [0.0]]))
-    assert "Unknown: “qqq”, adding nothing." in told(explain_answer(found))
+    assert "Unknown: “qqq”, ignored." in told(explain_answer(found))
     assert found.unread.tolist() == [False, False]
     found = shown({"good": 1.0, ",": 0.0}, belongs=np.array([[1.0, 0.0], [0.0, 0.0]]))
     assert found.unread.tolist() == [False, True] and found.unknown.tolist() == [False, False]
@@ -99,7 +102,7 @@ def test_a_chip_has_one_of_five_steps_and_hardly_any_push_is_pale():
     a, b, c = data["items"]
     assert (a["colour"], b["colour"], c["colour"]) == (LIGHT.plus_scale[5], LIGHT.minus_scale[2], LIGHT.paper)
     assert (a["push"], b["push"], c["push"]) == ("+10.00", "−4.00", "0.00")
-    assert a["about"] == "a, push +10.000 towards positive, is read 0.200"
+    assert a["about"] == "a, effect +10.000 towards positive, attention 0.200"
     assert [item["read"] for item in data["items"]] == [1.0, 0.5, 0.0]
     assert [item["most"] for item in data["items"]] == [True, False, False]
     assert find_full_color([1.0, -3.0]) == 3.0
@@ -125,17 +128,20 @@ def test_the_table_has_every_word_with_its_place_and_what_it_pushed_as_trained()
     assert table.to_dict("list") == expected
     edited = shown({"good": 1.0, "film": 0.25}, before=np.array([2.0, -0.125]))
     data = word_attributions.WORDS.draw(edited, Look()).data
-    assert data["items"][0]["about"] == "good, push +1.000 towards positive, as trained +2.000"
-    assert told(explain_answer(edited)).endswith("All of it as edited.")
-    assert word_attributions.WORDS.resolve_text(word_attributions.WORDS.note, edited) == "towards positive, as edited"
+    assert data["items"][0]["about"] == "good, effect +1.000 towards positive, as trained +2.000"
+    assert told(explain_answer(edited)).endswith("After your changes.")
+    assert (
+        word_attributions.WORDS.resolve_text(word_attributions.WORDS.note, edited)
+        == "towards positive, after your changes"
+    )
     assert build_push_table(edited)["as trained"].tolist() == [2.0, -0.125]
 
 
 def test_most_read_stands_beside_most_needed_and_how_far_the_two_agree():
     pushes, test = {"never": -2.0, "good": 1.0, "a": 0.1}, RankTest(9, -0.11, 0.77)
     line = told(explain_answer(shown(pushes, attention=(0.1, 0.3, 0.6), test=test)))
-    agrees = "attention and deletion: inconclusive (ρ = −0.11)"
-    assert line.endswith(f"Most read “a”, most needed “never”; {agrees}. ")
+    agrees = "Attention and effect: inconclusive (ρ = −0.11)"
+    assert line.endswith(f"Most attention: “a”, largest effect: “never”. {agrees}. ")
     line = told(explain_answer(shown({"never": -2.0, "good": 1.0}, attention=(0.6, 0.4))))
-    assert line.endswith("Most read “never”, the most needed word too. ")
-    assert "Most read" not in told(explain_answer(shown({"never": -2.0}, attention=(1.0,))))
+    assert line.endswith("Most attention: “never”, also the largest effect. ")
+    assert "Most attention" not in told(explain_answer(shown({"never": -2.0}, attention=(1.0,))))

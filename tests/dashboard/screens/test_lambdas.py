@@ -14,7 +14,7 @@ from core.config import compose
 from core.runs.store import RunStore, get_own_process
 from dashboard import state
 
-SHOWN = "Upwards: how far lambda has moved"
+SHOWN = "Change since the first step"
 
 
 def opened(app, **parameters):
@@ -42,8 +42,8 @@ def twin(runs):
 @pytest.mark.slow
 def test_a_finished_run_has_its_course_its_final_values_and_the_reason_for_no_reported_ones(app, runs):
     shown = text_of(opened(app, run="finished"))
-    assert SHOWN in shown and "No reported values to compare them with" in shown
-    assert re.search(r"λ hardly moved: by 0\.00\d\d at most \(λ. of layer \d\), less than 0\.01", shown)
+    assert SHOWN in shown and "There are no reported values" in shown
+    assert re.search(r"λ hardly moved: at most 0\.00\d\d \(λ. of layer \d\), below 0\.01", shown)
     (table,) = app.dataframe
     assert len(table.value) == 4  # two layers, two lambdas
     assert drawn(app) == {"finished"} and len(app.get("download_button")) == 3
@@ -89,7 +89,7 @@ def test_a_model_with_other_learned_numbers_opens_with_them(app, runs):
 def test_a_model_with_a_lexicon_opens_with_what_that_knows(app, runs):
     make(runs, "lexical-last", "plain", status="done", results={"neutral_share": {"test": 0.89}})
     shown = text_of(opened(app, run="plain"))
-    assert shown.index("What its lexicon knows") < shown.index("has no lambda")
+    assert shown.index("Lexicon coverage") < shown.index("has no lambda")
     assert "test 89.0 %" in app.dataframe[0].value["learned"].tolist()
 
 

@@ -73,7 +73,7 @@ def test_a_file_that_was_read_on_data_is_estimated_from_its_rows(opened, table):
 
 def test_what_a_part_reads_comes_along_into_the_command(opened):
     app = choose(opened(model="vanilla"), model__position="polarity-aware", model__attention__lexical="add")
-    assert "With it: text.tagger=auto and text.lexicon=vader, which a part reads." in words(app)
+    assert "Also set, because a part needs it: text.tagger=auto and text.lexicon=vader." in words(app)
     assert {"--set=text.tagger=auto", "--set=text.lexicon=vader"} <= set(command(app))
     assert greyed(app)["text.lexicon"] == "vader"
 
@@ -152,7 +152,7 @@ def test_the_recipe_says_what_it_sets_and_goes_into_command_and_run(opened, runs
     shown = words(app)
     assert "The recipe sets text.min_freq = 2, model.ngram_buckets = 20000, model.dropout = 0.3" in shown
     assert "training.word_dropout = 0.05, training.nonsense = 0.1, training.batch_size = 128." in shown
-    assert "Your own value stands: training.lr." in shown
+    assert "Your own value is kept: training.lr." in shown
     assert greyed(app)["model.ngram_buckets"] == "20000"
     assert "--recipe=strong" in command(app) and "--set=training.lr=0.002" in command(app)
     press(app, "start")
