@@ -1,4 +1,4 @@
-"""Pushes of words and parts towards an answer: their colours, and tables of coloured numbers."""
+"""Effects of words and parts on an answer: their colours, and tables of coloured numbers."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from core.interpret.attribution import Explanation
 
 STEPS = 5
-"""Of a colour, besides the page."""
+"""Steps of a colour, not counting the page."""
 FAINTEST = 0.5
-"""Log-odds that get full colour where nothing pushes more: what hardly moves an answer is not drawn as if it did."""
+"""Log-odds that get full colour if no effect is larger: tiny effects stay pale."""
 Cell = dict[str, Any]
 Ramps = tuple[Sequence[str], Sequence[str]]
 """Steps of colour, page first, towards a class and away from it."""
@@ -34,28 +34,28 @@ class AttributedWords:
     belongs: NDArray[np.float64]
     """(words, tokens of the view): which part of each token is of each word."""
     read: Explanation | None = None
-    """How much each word is read, by the method `attention`; None: the model has none, or the text is too long."""
+    """Attention that each word receives, by the method `attention`; None: no attention, or the text is too long."""
 
     @property
     def most(self) -> TopWords | None:
-        """Find the most read word and the most needed one; None of fewer than two words, or without attention."""
+        """Find the words with most attention and largest effect; None: fewer than two words, or no attention."""
         return None if self.read is None else find_top_words(self.read.pushes, self.found.pushes)
 
 
 def find_full_color(pushes: Iterable[float]) -> float:
-    """Return the push that gets full colour among these."""
+    """Return the effect that gets full colour among these."""
     return max([FAINTEST, *map(abs, pushes)])
 
 
 def shade_push(push: float, top: float, ramps: Ramps, t: Tokens) -> Cell:
-    """Return colour and ink of a push, and whether it is hatched; `top` has full colour."""
+    """Return colour and ink of an effect, and whether it is hatched; `top` has full colour."""
     towards, away = ramps
     colour = (towards if push >= 0 else away or towards)[min(STEPS, round(STEPS * abs(push) / top))]
     return {"colour": colour, "ink": choose_text_color(t, colour), "away": push < 0 and not away and colour != t.paper}
 
 
 def write_push(push: float) -> str:
-    """Write a push with its sign; one that is nearly zero has none."""
+    """Write an effect with its sign; one near zero has none."""
     return signed(push) if abs(push) >= 0.005 else "0.00"
 
 
