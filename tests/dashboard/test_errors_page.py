@@ -35,10 +35,10 @@ def whole(app):
 
 def test_below_the_reader_stand_tags_words_slices_and_columns(page, runs):
     app = whole(page(run="finished", split="validation"))
-    for title in ("Where errors gather", "What they say more often", "Slices found", "What marks them"):
+    for title in ("Where errors cluster", "Frequent words", "Weak slices", "Distinguishing features"):
         assert f">{title}</h2>" in words(app)
-    assert drawn(app, "marks")[0]["table"][1]["aria-label"] == "Tags and values of columns, with the risk of an error"
-    assert "No property, and no pair of two" in words(app)  # so few sentences: no table where there is no row
+    assert drawn(app, "marks")[0]["table"][1]["aria-label"] == "Tags and column values with their error risk"
+    assert "No property or pair" in words(app)  # so few sentences: no table where there is no row
     (said,) = drawn(app, "filter")
     assert "tag" in [word["name"] for word in said["words"]]
 

@@ -158,7 +158,7 @@ def test_the_words_have_the_push_that_explain_gives(app, runs, name, edit):
         assert now.words[0].push != before.words[0].push
         about += f", as trained {signed(before.words[0].push, 3)}, is read "
         said = "".join(words for _, words in strip["cause"])
-        assert said.endswith("All of it as edited.") and "Most read “" in said
+        assert said.endswith("All of it as edited.") and "gets most attention" in said
         assert "attention and deletion: no verdict below 8 words" in said
     assert strip["items"][0]["about"].startswith(about) and strip["reads"] == bool(edit)
 
@@ -228,7 +228,7 @@ def test_a_pinned_sentence_stays_beside_the_next_one_with_its_difference(app, ru
     line = f"P(positive) {now['positive']:.3f} against {before['positive']:.3f} pinned: {gap:+.3f}".replace("-", "−")
     assert f"Pinned: <b>“{TEXT}”</b>" in markup(app) and line in markup(app)
     assert strips(app)[1:] == [["bad", "film"], ["good", "film", ",", "dull", "and", "slow"]]
-    assert "Difference of each push" in markup(app)
+    assert "Difference of each effect" in markup(app)
 
 
 def test_levers_are_compared_with_the_pinned_ones_and_both_survive_a_visit_to_another_page(app, runs):

@@ -35,7 +35,7 @@ def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
     return pages.opened(app, page, **{"run": "several", **parameters})
 
 
-PAGES = {"overview": "It reaches a macro F1 of", "train": "Test macro F1", "steps": "More ink is further from zero"}
+PAGES = {"overview": "It reaches a macro F1 of", "train": "Test macro F1", "steps": "Darker = larger"}
 
 
 @pytest.mark.parametrize(("page", "said"), PAGES.items())
@@ -107,7 +107,7 @@ def test_a_flip_a_pin_and_a_template_are_of_one_label(app, runs):
     opened(app, "sentence", text=text, towards="late", of="late", pinned="word1 warm", **{"pinned-run": "several"})
     pages.rerun_while(press(app, "flip-start"), lambda: "flip-stop" in [each.key for each in app.button])
     found = api.flip("several", text, target="late", store=store)
-    assert found["verdict"] == "proven" and "Proven the smallest within these moves" in words(app)
+    assert found["verdict"] == "proven" and "change is enough" in words(app)
     assert words(app).count("<del>") == sum(len(each["moves"]) for each in (found["flip"], *found["also"]))
     now, before = (api.predict("several", [each], store=store)["predictions"][0] for each in (text, "word1 warm"))
     gap = now["probabilities"]["late"] - before["probabilities"]["late"]

@@ -80,8 +80,8 @@ def test_towards_a_prior_both_are_shown_and_the_answers_that_change_are_counted(
     errors = f"calibration error {now:.3f}, as trained {before:.3f}"
     assert few > 10
     assert shown.temperature == f"temperature 3.00 towards the class prior: {errors}; {few} answers are another one"
-    assert "below 1 away from it" in CALIBRATION.resolve_text(CALIBRATION.how, shown)
-    assert "which changes no answer" in CALIBRATION.resolve_text(CALIBRATION.how, CALIBRATION.read_data(source(3.0)[0]))
+    assert "T below 1: away from them" in CALIBRATION.resolve_text(CALIBRATION.how, shown)
+    assert "no answer changes" in CALIBRATION.resolve_text(CALIBRATION.how, CALIBRATION.read_data(source(3.0)[0]))
     there = CALIBRATION.read_data(source(3.0, prior=(0.9, 0.1), probabilities="as trained")[0])
     np.testing.assert_allclose(there.decision.probabilities, trained, atol=1e-9)
 

@@ -135,7 +135,7 @@ def test_words_are_coloured_by_their_push_and_neighbours_stand_below(store):
     assert said["ends"] == ["towards negative", "positive"]
     assert said["near"] == [["so good", "positive", "words", 0.512]]
     assert said["among"] == "of 2 drawn from 9"
-    assert said["double"] == "The same text stands in training as negative (2) and positive (1)."
+    assert said["double"] == "The same text is in training as negative (2) and positive (1)."
 
 
 KEYS = [f"k{n:02}" for n in range(20)]
