@@ -67,7 +67,7 @@ def explain_as_read(card: Mapping[str, Any]) -> str:
     marks = [word for name, word in _MARKS.items() if known.get(name)]
     unit = "words and marks" if known["tokenizer"] == "word" else "characters"
     how = f"normaliser {known['normaliser']}{''.join(f', {word}' for word in marks)}; the same {unit} in the same order"
-    return f"As read: texts that are equal for the tokenizer ({how})."
+    return f"As read: texts that the tokenizer reads alike ({how})."
 
 
 def format_split_table(table: pd.DataFrame) -> pd.DataFrame:
@@ -222,7 +222,7 @@ SPLITS = Figure[Mapping[str, Any]](
         f"{explain_as_read(card)} Unknown: share of tokens outside the training vocabulary. Cut: share of texts."
     ),
     how="Repeats are rows whose text occurred before in the same split. A model can memorise a row of another split "
-    "that is also in train, or inside a training text as a phrase: scores on such rows are too high.",
+    "that is also in train, or inside a training text as a phrase: scores on such rows may be too high.",
     tables=lambda card: {"Splits": build_split_table(card)},
 )
 CARDINALITY = Figure[Mapping[str, Any]](

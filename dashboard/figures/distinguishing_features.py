@@ -90,8 +90,8 @@ OVERUSED: Figure[OverrepresentedWords] = make_interval_figure(
         else f"No word or phrase is clearly more frequent here: none reaches z = {LEAST_Z:g}."
     ),
     how="Log-odds of each word, pair and triple in the selection against all other sentences, with a prior from all "
-    f"sentences (Monroe, Colaresi and Quinn 2008); each sentence counts once. Listed from z = {LEAST_Z:g} in three "
-    "sentences, the largest z first: in random selections of 153 of 3 202 sentences, the largest z of all phrases "
+    f"sentences (Monroe, Colaresi and Quinn 2008); each sentence counts once. Listed if z ≥ {LEAST_Z:g} and n ≥ 3, "
+    "the largest z first. In random selections of 153 of 3 202 sentences, the largest z of all phrases "
     "lies below 3.9 in 95 of 100.",
     options=(SELECT,),
 )

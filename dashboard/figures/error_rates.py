@@ -231,9 +231,9 @@ SLICED: Figure[SplitSlices] = make_interval_figure(
         if shown.found.slices
         else "No property or pair goes wrong more often than chance allows."
     ),
-    how="Each tag, class and column value with 30 sentences, and each pair, is tested against all other sentences by "
-    "the score test of the risk ratio; p after Holm over all tests. Of slices that share four fifths of their "
-    "sentences, the one with more excess errors is listed.",
+    how="Each tag, class and column value with 30 sentences or more, and each pair, is tested against all other "
+    "sentences by the score test of the risk ratio; p after Holm over all tests. Of slices that share four fifths of "
+    "their sentences, the one with more excess errors is listed.",
 )
 
 
@@ -285,7 +285,7 @@ def suggest_steps(shown: RowSelection, tags: ErrorRates, slices: SplitSlices) ->
             found.append(NextStep(advice, evidence, ("wrong", *rules)))
     sure = shown.known.found_tags.get("sure and wrong")
     if sure is not None and sure.any():
-        evidence = f"{count(int(sure.sum()))} are wrong with a probability of 90 % or more"
+        evidence = f"{count(int(sure.sum()))} errors have a probability of 90 % or more"
         advice = "Read the surest errors first: some labels may be wrong"
         found.append(NextStep(advice, evidence, ("tag=sure and wrong",)))
     return found[:MOST]

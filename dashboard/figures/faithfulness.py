@@ -161,7 +161,7 @@ HOW = (
     "Words are inserted or deleted one by one, in the order of their effects, and compared with 20 random orders of "
     "each sentence. Pairs: two words are deleted together. Paraphrase: rules reword the sentence. Shuffled: the "
     "numbers of every weight change places and the effects are computed again. *Evidence* passes every test with its "
-    "whole interval, *neither* fails one, *illustration* lies between; deletion is judged by pairs, all others by "
+    "whole interval, *neither* fails one, *illustration* lies between; deletion is judged by pairs, the others by "
     "deletion. The thresholds were calibrated on models with known effects, shuffled effects and random weights; of "
     "the last two, none came out as evidence."
 )

@@ -19,7 +19,7 @@ OPEN = (
 def test_with_belief_patching_shapley_and_a_pin_open_axe_finds_nothing_grave(browser, server):
     page, complaints = visit(browser, server)
     open_page(page, f"{server}/{OPEN}")
-    for title in ("Can I trust this explanation?", "Activation patching", "Beside what is pinned", "Two runs side by side"):
+    for title in ("May I believe it", "From another sentence", "Beside what is pinned", "Two runs side by side"):
         expect(page.get_by_role("heading", name=re.compile(title)).first).to_be_visible()
     expect(page.locator("th", has_text="Shapley").first).to_be_visible()
     expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)

@@ -122,7 +122,7 @@ def test_what_was_not_measured_is_measured_by_a_job_only(app, runs, monkeypatch)
     started = []
     monkeypatch.setattr(BeliefFiles, "start", lambda files: started.append((files.run, files.methods, files.limit)))
     shown = markup(opened(app))
-    assert "Can I trust this explanation?" in shown and "measured on 200 validation sentences" in shown and started == []
+    assert "Can I trust this" in shown and "measured on 200 validation sentences" in shown and started == []
     press(app, "measure-deletion")
     press(app, "measure-all")
     assert started == [("finished", ("deletion",), 200), ("finished", (), 200)]

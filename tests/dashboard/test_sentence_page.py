@@ -158,7 +158,7 @@ def test_the_words_have_the_push_that_explain_gives(app, runs, name, edit):
         assert now.words[0].push != before.words[0].push
         about += f", as trained {signed(before.words[0].push, 3)}, is read "
         said = "".join(words for _, words in strip["cause"])
-        assert said.endswith("All of it as edited.") and "gets most attention" in said
+        assert said.endswith("All of it as edited.") and "Most read “" in said
         assert "attention and deletion: no verdict below 8 words" in said
     assert strip["items"][0]["about"].startswith(about) and strip["reads"] == bool(edit)
 

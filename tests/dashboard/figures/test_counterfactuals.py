@@ -61,7 +61,7 @@ def test_a_search_says_how_far_it_is_and_keeps_what_was_found_when_stopped():
     search = SearchSession(("run",), states)
     search.stop()
     search.advance(1.0)
-    assert next(states) is BARE and "The search was stopped. Variants checked: 1." in counterfactuals.write_verdict(search)[1]
+    assert next(states) is BARE and "was stopped. Variants checked: 1." in counterfactuals.write_verdict(search)[1]
 
 
 def test_moves_are_marked_in_the_text_said_in_words_and_listed():

@@ -1,4 +1,4 @@
-"""Can I trust this explanation, drawn: verdicts and numbers as they were measured, in words, as curves and as tables."""
+"""Can I trust this explanation: verdicts and numbers as they were measured, in words, curves and tables."""
 
 import pytest
 from finished import run
