@@ -391,7 +391,7 @@ def draw_phenomena(shown: RecordedScores, look: Look) -> go.Figure:
 MEASURED = Figure[RecordedScores](
     "measured",
     "data",
-    "Model scores",
+    "Scores of models",
     None,
     draw_phenomena,
     note=lambda shown: f"measured on {shown.date}, test n = {count(shown.n)}",

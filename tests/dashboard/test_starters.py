@@ -22,7 +22,7 @@ TRAINED = Path(__file__).resolve().parents[2] / "trained"
 STARTERS = sorted(path.parent.name for path in TRAINED.glob("starter-*/run.json"))
 SAID = {
     "overview": "Try to fool",
-    "data": "Model scores",
+    "data": "Scores of models",
     "train": "finished after",
     "performance": "test sentences",
     "errors": " wrong",
