@@ -144,7 +144,7 @@ def test_a_long_search_is_stopped_from_the_keyboard_and_a_longer_text_keeps_its_
     look.press("Enter")
     stop = page.locator(".st-key-flip-stop").get_by_role("button")  # methods may have their own
     expect(stop).to_have_count(1)
-    expect(page.get_by_text(re.compile("of at most 4.000 texts read"))).to_be_visible()
+    expect(page.get_by_text(re.compile("of at most 4.000 variants checked"))).to_be_visible()
     stop.press("Enter")
     expect(page.get_by_text("The search was stopped.")).to_be_visible()
     expect(stop).to_have_count(0)

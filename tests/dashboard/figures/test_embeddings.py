@@ -98,7 +98,7 @@ def test_an_error_differs_in_shape_not_only_in_colour_and_confidence_starts_at_g
 
 
 def test_hover_words_are_short_and_left_out_where_they_are_too_many():
-    assert embeddings.write_hover_texts(POINTS)[1] == "b · is negative, predicted positive (0.600)"
+    assert embeddings.write_hover_texts(POINTS)[1] == "b · true negative, predicted positive (0.600)"
     long = POINTS.assign(text="x" * 100)
     assert embeddings.write_hover_texts(long)[0].startswith("x" * 69 + "… ·")
     assert embeddings.write_hover_texts(pd.concat([POINTS] * 1300)) == []
