@@ -1,4 +1,4 @@
-"""The smallest changes that flip an answer, and counter-examples that were kept."""
+"""The smallest changes that flip an answer, and counter-examples that were saved."""
 
 import dataclasses
 from itertools import repeat
@@ -98,7 +98,7 @@ SHOWN = ClassList(
 
 
 def test_the_note_counts_where_the_run_is_wrong_and_the_csv_can_be_trained_on():
-    assert COUNTER_EXAMPLES.resolve_text(COUNTER_EXAMPLES.note, SHOWN) == "3 kept · one is wrong on 1 of 2 today"
+    assert COUNTER_EXAMPLES.resolve_text(COUNTER_EXAMPLES.note, SHOWN) == "3 saved · one gets 1 of 2 wrong today"
     drawn = COUNTER_EXAMPLES.draw(SHOWN, Look()).rows
     assert list(drawn["one"]) == ["✕ negative, 0.25", "✓ positive, 0.75", "– positive"]
     assert list(drawn["time"]) == ["2026-01-31"] * 3

@@ -121,7 +121,7 @@ def test_errors_offers_it_and_what_was_found_stands_there(app, runs):
     here.parent.mkdir(parents=True, exist_ok=True)
     here.write_text(json.dumps(SHIFT_FOUND))
     app.run()
-    assert "A classifier of words tells test from training: AUC 0.71" in words(app)
+    assert "A word classifier can separate test from training: AUC 0.71" in words(app)
     marks = next(each for each in drawn(app, "marks") if "test or training" in json.dumps(each))
     assert marks["picked"] == "slow" and not [each for each in app.button if each.key == "look-for-shift"]
 
