@@ -158,7 +158,7 @@ def build_words_table(shown: SplitShift) -> IntervalTable:
     found = shown.found["words"]
     sides = [[each for each in found if (each["log_odds"] > 0) is more][:WORDS_SHOWN] for more in (True, False)]
     return IntervalTable(
-        f"Words and phrases more frequent in {shown.split} or in training",
+        f"Words and phrases more frequent in {shown.split} or training",
         (
             columns.name("words", "Words", "words", "10rem", words="words"),
             columns.count("split", shown.split, "split", "5rem"),

@@ -57,7 +57,7 @@ def test_where_finding_forgotten_tags_fails_the_list_stands_and_the_next_visit_t
         app = whole(page(split="validation"))
         assert "There are no tags" in words(app) and "division by zero" in words(app)
         assert drawn(app, "reader")
-    assert ">Where errors gather</h2>" in words(whole(page(split="validation")))
+    assert ">Where errors cluster</h2>" in words(whole(page(split="validation")))
 
 
 def test_without_a_selection_it_lists_what_is_wrong(page, runs):

@@ -90,7 +90,7 @@ def test_a_link_says_that_silent_parts_say_their_mean(app, runs):
     }
     own = cells(levers(opened(app, silent="mean")))
     assert own["h1.2"]["parts"] == {"h1.2": "h1.2:mean"}
-    assert f"push {signed(found['head', 0, 1].mean, 3)} towards positive" in own["h1.2"]["about"]
+    assert f"effect {signed(found['head', 0, 1].mean, 3)} towards positive" in own["h1.2"]["about"]
     changed = asked(runs, heads_mean=frozenset({(0, 1)}))
     opened(app, silent="mean", edit="h1.2:mean")
     assert shown(app)[0].startswith(said(changed)) and cells(levers(app))["h1.2"]["push"] == "mean"

@@ -108,7 +108,7 @@ def test_a_cost_needs_a_ratio_a_class_and_validation():
     with pytest.raises(InputError, match="nothing to choose"):
         cost_source(("a", "b", "c"), cost=5).get_choice(thresholding.COST)
     shown = COSTS.read_data(cost_source(("a", "b", "c"), rule="b", cost=5))
-    assert shown.name == "b" and "a false negative of b costs 5 false positives" in COSTS.resolve_text(COSTS.note, shown)
+    assert shown.name == "b" and "false negative of b costs 5 false positives" in COSTS.resolve_text(COSTS.note, shown)
     with pytest.raises(NotAvailable, match="validation, which was not evaluated"):
         thresholding.read_decision(cost_source(splits=("test",), cost=5))
 
