@@ -86,7 +86,7 @@ def test_a_sentence_is_kept_with_all_labels_that_it_ought_to_have_and_a_training
     assert "Kept as none of them" in words(app) and {each.label for each in read_examples(runs)} == {"", "late;warm"}
     listed = api.counter_examples_list(run="several", store=RunStore(runs))["counter_examples"]
     assert {each["breaks"] for each in listed} <= {True, False} and len(listed) == 2
-    assert "2 kept" in words(opened(app, "behave"))
+    assert "2 saved" in words(opened(app, "behave"))
     api.train(str(file), "ndt-01-n2", SETTINGS, name="again", add=["counter-examples"], store=RunStore(runs))
     assert RunStore(runs).read("again").results["examples"]["rows"] == 2
 
