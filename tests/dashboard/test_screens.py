@@ -166,9 +166,9 @@ def test_a_cost_ratio_sets_the_threshold_until_it_is_moved_or_taken_back(app, ru
     saved = pd.read_parquet(runs / "finished" / "evaluation" / "validation" / "predictions.parquet")
     best = find_cheapest((saved["label"] == "positive").to_numpy(), saved["probability:positive"].to_numpy(), 5)
     assert app.slider(key="threshold").value == round(best, 2)
-    assert "a false negative of positive costs 5" in text_of(app) and "lowest cost on validation" in text_of(app)
+    assert "a false negative of positive costs 5" in text_of(app) and "(lowest cost on validation)" in text_of(app)
     app.slider(key="threshold").set_value(0.9).run()
-    assert "lowest cost on validation" not in text_of(app)
+    assert "(lowest cost on validation)" not in text_of(app)
     app.number_input(key=thresholding.COST.name).set_value(0.0).run()
     assert app.slider(key="threshold").value == 0.5 and "Cost at each threshold" not in text_of(app)
 
