@@ -88,7 +88,7 @@ def match_class(now: Source, other: Source) -> Source:
     same = other.copy_with_choices(**{TOWARDS.name: about}) if TOWARDS.has_choices(other) else other
     if get_target_class(same) != about:
         raise NotAvailable(
-            f"push is counted towards {about} in one run and towards {get_target_class(same)} in the other"
+            f"the effect is counted towards {about} in one run and towards {get_target_class(same)} in the other"
         )
     return same
 

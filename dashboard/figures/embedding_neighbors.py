@@ -88,7 +88,7 @@ SEVERAL = {"near": TableColumn("Near to", "Selected sentences that have it among
 def _draw_nearest(shown: NearestSentences, look: Look) -> DataTable:
     columns = {
         **({} if shown.n == 1 else SEVERAL),
-        "distance": TableColumn("Distance", "Euclidean, in the space of the model; of several the mean", 3, width=90),
+        "distance": TableColumn("Distance", "Euclidean, in the space of the model; for several: the mean", 3, width=90),
         "text": TableColumn("Sentence", width=380),
         "true": TableColumn("Label", width=110),
         "predicted": TableColumn("Predicted", width=110),
@@ -117,7 +117,7 @@ MAP_NEIGHBOURS: Figure[NearestSentences] = Figure(
 
 TRAINING_COLUMNS = {
     **SEVERAL,
-    "likeness": TableColumn("Cosine", "The mean to these, of what the model's head reads", 3, width=80),
+    "likeness": TableColumn("Cosine", "Mean to these, in the input of the model's head", 3, width=80),
     "text": TableColumn("Training sentence", width=380),
     "label": TableColumn("Label", width=110),
 }
