@@ -18,7 +18,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     return make("li", {}, button);
   };
   const cloud = (given) => {
-    const words = given.words.length ? make("ul", { style: `--c:${given.colour}` }, ...given.words.map(word)) : make("p", {}, "No word stands out.");
+    const words = given.words.length ? make("ul", { style: `--c:${given.colour}` }, ...given.words.map(word)) : make("p", {}, "No typical words.");
     return make("section", { "aria-label": given.title }, make("h3", {}, given.title), words);
   };
   const pairs = data.clouds.flatMap((_, at, all) => (at % 2 ? [] : [make("div", {}, ...all.slice(at, at + 2).map(cloud))]));

@@ -107,7 +107,7 @@ export default function ({ data, parentElement, send: tell }) {
     return make("span", { class: "part" }, ...(given.lead ? [make("span", { class: "lead" }, given.lead)] : []), open, box);
   };
   const further = (given) => {
-    const out = make("button", { type: "button", class: "word set", "aria-label": `Take out: ${given.shown}`, title: "Take this out", "data-id": `out-${given.value}` }, given.shown, make("s", { "aria-hidden": "true" }, "\u00d7"));
+    const out = make("button", { type: "button", class: "word set", "aria-label": `Remove: ${given.shown}`, title: "Remove", "data-id": `out-${given.value}` }, given.shown, make("s", { "aria-hidden": "true" }, "\u00d7"));
     out.onclick = () => send("further", given.value);
     return make("span", { class: "part" }, make("span", { class: "lead" }, "and"), out);
   };

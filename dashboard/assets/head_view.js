@@ -65,8 +65,8 @@ export default function ({ data, parentElement }) {
       id: hatch, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)",
     });
     add(pattern, "rect", { width: 2.5, height: 5, fill: "currentColor" });
-    add(svg, "text", { x: xl - 10, y: size * 1.4, "text-anchor": "end", class: "small" }, "reads");
-    add(svg, "text", { x: xr + 10, y: size * 1.4, class: "small" }, "is read");
+    add(svg, "text", { x: xl - 10, y: size * 1.4, "text-anchor": "end", class: "small" }, "from");
+    add(svg, "text", { x: xr + 10, y: size * 1.4, class: "small" }, "to");
     add(svg, "text", { x: xc - 7, y: size * 1.4, "text-anchor": "end", class: "small" }, xc - xr > size * 5.5 ? "head" : "");
     parts = { svg, xl, xr, lines: add(svg, "g", { fill: "none", stroke: "currentColor" }), words: [[], []], heads: [], cells: [] };
     for (const side of [0, 1]) tokens.forEach((token, index) => word(side, token, index, name));
@@ -83,7 +83,7 @@ export default function ({ data, parentElement }) {
   const word = (side, token, index, width) => {
     const g = add(parts.svg, "g", {
       "data-id": `${side}-${index}`, class: "word", tabindex: index === 0 ? 0 : -1, role: "button",
-      "aria-label": (side ? "who reads " : "what is read by ") + token,
+      "aria-label": (side ? "attention to " : "attention from ") + token,
     });
     add(g, "rect", { x: side ? parts.xr : 0, y: y(index) - row / 2, width, height: row, fill: "transparent" });
     const place = { x: side ? parts.xr + 10 : parts.xl - 10, y: y(index) + size * 0.34, "text-anchor": side ? "start" : "end" };
@@ -171,7 +171,7 @@ export default function ({ data, parentElement }) {
         const rect = parts.cells[h][j];
         rect.setAttribute("fill", value < 0 ? `url(#${hatch})` : "currentColor");
         rect.setAttribute("fill-opacity", on ? Math.min(1, Math.abs(value) / top) : 0);
-        rect.firstChild.textContent = `head ${h + 1}, ${tokens[j]}: ${write(value, 3)}${value < 0 ? ", taken away" : ""}`;
+        rect.firstChild.textContent = `head ${h + 1}, ${tokens[j]}: ${write(value, 3)}${value < 0 ? ", subtracted" : ""}`;
       }
     }
   };
@@ -184,7 +184,7 @@ export default function ({ data, parentElement }) {
     const bold = document.createElement("b");
     bold.textContent = tokens[at.index];
     const rest = best.map((j) => `${tokens[j]} ${write(mean[j])}`).join(", ");
-    parts.say.append(bold, (at.side ? " is read by " : " reads ") + rest + (root.heads.size > 1 ? " (mean of the heads)" : ""));
+    parts.say.append(bold, (at.side ? " gets attention from " : " attends to ") + rest + (root.heads.size > 1 ? " (mean over heads)" : ""));
   };
 
   const update = () => { drawLines(); drawWords(); drawCells(); sayIt(); };

@@ -42,7 +42,7 @@ export default function ({ data, parentElement, send }) {
     const ahead = root.ahead.get(lever.part);
     const input = make("input", {
       type: "range", min: lever.low, max: lever.high, step: lever.step, "aria-label": lever.about,
-      title: `${lever.about}; double click or Delete: back to it`, "data-id": `slide-${lever.part}`,
+      title: `${lever.about}; double click or Delete: reset`, "data-id": `slide-${lever.part}`,
     });
     const show = (value) => { input.setAttribute("aria-valuetext", put(value)); return value; };
     input.value = show(ahead && Date.now() - ahead.when < AHEAD ? ahead.value : lever.value);
@@ -119,7 +119,7 @@ export default function ({ data, parentElement, send }) {
     const names = given.columns.map((name) => make("th", { scope: "col" }, make("span", {}, name)));
     const corner = given.corner ? make("th", { scope: "col" }, given.corner) : make("td");
     const wide = given.columns.length > 5 ? " wide" : "";
-    const table = make("table", { class: (given.slant ? "slant" : "") + wide, "aria-label": given.title || "push of each part" },
+    const table = make("table", { class: (given.slant ? "slant" : "") + wide, "aria-label": given.title || "effect of each part" },
       make("colgroup", {}, make("col", { class: "names" })), make("thead", {}, make("tr", {}, corner, ...names)),
       make("tbody", {}, ...given.rows.map((line, i) => row(line, i === 0))));
     table.onkeydown = (event) => arrows(event, table);
@@ -171,7 +171,7 @@ export default function ({ data, parentElement, send }) {
   };
 
   // How a part falls silent; in a file nobody hears it.
-  const ways = () => make("div", { class: "ways", role: "group", "aria-label": "A silent part says" }, ...data.silent.ways.map(([way, words]) => {
+  const ways = () => make("div", { class: "ways", role: "group", "aria-label": "A switched-off part outputs" }, ...data.silent.ways.map(([way, words]) => {
     const chosen = make("button", { type: "button", "aria-pressed": way === data.silent.now, title: words, "data-id": `silent-${way}` }, way);
     chosen.onclick = () => move({ silent: way });
     return chosen;

@@ -169,10 +169,10 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     return item;
   });
   const list = make("ul", { class: "list", role: "listbox", tabindex: "0", "aria-label": heading }, ...items);
-  const pane = make("div", { class: "pane", role: "region", "aria-label": "The sentence that is read" });
+  const pane = make("div", { class: "pane", role: "region", "aria-label": "Open sentence" });
   const keys = [...KEYS, ...(coding ? CODING : []), ...MORE];
   const help = make("dl", { class: "keys", hidden: "hidden" }, ...keys.flatMap(([key, text]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, text)]),
-    make("dd", { class: "soft" }, "Keys rest while a field has the focus."));
+    make("dd", { class: "soft" }, "Shortcuts are off while you type."));
   const foot = make("div", { class: "foot" }, ...keys.map(([key, text]) => make("span", {}, make("kbd", {}, key), text)), make("span", { class: "done", role: "status", title: coding?.done }, coding?.done ?? ""));
   // A note that is being written outlives what the page sends meanwhile.
   const before = root.querySelector("textarea");
@@ -186,7 +186,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
 
   const words = (row, detail) => {
     const shown = detail?.words ?? row.text.split(/\s+/).filter(Boolean).map((word) => ({ word }));
-    return make("ul", { class: "words", dir: way(row.text), "aria-label": "the words, with their push" }, ...shown.map((item) => {
+    return make("ul", { class: "words", dir: way(row.text), "aria-label": "words with their effect" }, ...shown.map((item) => {
       const style = item.colour ? `background-color:${item.colour};color:${item.ink}` : "";
       const kinds = [item.unknown ? "unknown" : "", item.away ? "away" : ""].join(" ").trim();
       return make("li", { class: kinds, style, dir: /\p{L}/u.test(item.word) ? "auto" : "", title: item.about ?? "" }, item.word, item.about ? make("span", { class: "sr" }, `, ${item.about}`) : null);
@@ -195,14 +195,14 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const legend = (detail) => {
     if (!detail?.words) return make("div", { class: "legend" }, data.without || (detail ? "" : "reading \u2026"));
     const [from, to] = detail.ends, stops = detail.ramp.map((colour, i) => `${colour} ${(100 * i) / detail.ramp.length}% ${(100 * (i + 1)) / detail.ramp.length}%`);
-    return make("div", { class: "legend", title: detail.full }, `pushes ${from}`, make("i", { style: `background:linear-gradient(90deg,${stops.join(",")})` }), to,
+    return make("div", { class: "legend", title: detail.full }, `effect ${from}`, make("i", { style: `background:linear-gradient(90deg,${stops.join(",")})` }), to,
       detail.unknown ? make("span", { class: "frame" }, "not in the vocabulary") : null);
   };
   const answer = (row) => {
     const said = data.several
       ? make("span", {}, ...(row.missed ? ["missed ", make("b", {}, row.missed)] : []), row.missed && row.invented ? ", " : "", ...(row.invented ? ["invented ", make("b", {}, row.invented)] : []),
           row.missed || row.invented ? "" : "every label is right")
-      : make("span", {}, "is ", make("b", {}, classed(row.true)), row.wrong ? ", said " : ", and said to be ", make("b", {}, classed(row.predicted)));
+      : make("span", {}, "true ", make("b", {}, classed(row.true)), ", predicted ", make("b", {}, classed(row.predicted)));
     const bar = make("div", { class: data.several ? "bars" : "bar", role: "img", "aria-label": row.chances.map(([name, p]) => `${name} ${write(p)}`).join(", ") });
     for (const [name, p] of row.chances) {
       const fill = data.fills[name] ?? data.fills[""];
@@ -294,7 +294,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     note.onkeydown = (event) => { if (event.key === "Escape") { note.blur(); list.focus(); } };
     const others = (kept.coded.get(row.key)?.others ?? []).map(({ author, codes: theirs, note: wrote }) => make("li", {}, make("b", {}, author), ` ${theirs.join(", ") || "no code"}${wrote ? `: ${wrote}` : ""}`));
     return make("div", { class: "coding" }, make("div", { class: "codes", role: "group", "aria-label": "codes" }, ...buttons),
-      coding.book.length ? null : make("p", { class: "soft" }, "No codes yet: read, write notes, and make codes of them below."),
+      coding.book.length ? null : make("p", { class: "soft" }, "No codes yet: read, write notes, and turn them into codes below."),
       note, others.length ? make("ul", { class: "others", "aria-label": "codes of others" }, ...others) : null);
   };
   const show = (follow = true) => {

@@ -35,16 +35,15 @@ if TYPE_CHECKING:
 
 ZERO, MEAN = "zero", "mean"
 WAYS = [
-    [ZERO, "A silent part says nothing"],
-    [MEAN, "A silent part says at every word the mean of what it says: what it reads in the text as a whole stays"],
+    [ZERO, "Set the output of the part to zero"],
+    [MEAN, "Replace the output at every word by its mean: the effect on the text as a whole stays"],
 ]
-"""Of silencing: value in the link, and in words."""
+"""Ways to switch a part off: the value in the link, and a description."""
 SILENT = Option(
     "silent",
-    "A silent part says",
+    "A switched-off part outputs",
     lambda source: (ZERO, MEAN),
-    "zero: nothing; mean: at every word the mean of what it says over the words, so that what it reads in the text as "
-    "a whole stays.",
+    "zero: nothing; mean: its mean over the words, so that its effect on the text as a whole stays.",
     words=lambda source, way: "",
 )
 
@@ -214,13 +213,13 @@ class _Painter:
     def _describe_part(self, name: str, part: PartEffect, trained: PartEffect | None, how: str) -> str:
         shown, target = self.shown, self.shown.parts.target
         as_trained = f", as trained {signed(shown.get_effect(trained), 3)}" if trained else ""
-        does = f"put {name} at its mean" if shown.mean else f"silence {name}"
+        does = f"replace {name} by its mean" if shown.mean else f"switch off {name}"
         if how:
-            return f"{does}, {'at its mean' if how == MEAN else how} now{as_trained}"
-        push = f"{does}, push {signed(shown.get_effect(part), 3)} towards {target}{as_trained}"
+            return f"{does}, now {'at its mean' if how == MEAN else how}{as_trained}"
+        push = f"{does}, effect {signed(shown.get_effect(part), 3)} towards {target}{as_trained}"
         if shown.mean:
-            return f"{push}, against nothing {signed(part.zero, 3)}"
-        return f"{push}, against its mean {signed(part.mean, 3)}"
+            return f"{push}, compared with zero {signed(part.zero, 3)}"
+        return f"{push}, compared with its mean {signed(part.mean, 3)}"
 
 
 def _describe_silence(place: Any, off: Container[Any], level: Container[Any]) -> str:
@@ -230,16 +229,16 @@ def _describe_silence(place: Any, off: Container[Any], level: Container[Any]) ->
 
 def _draw_levers(shown: Levers, look: Look) -> Component:
     t, paint = look.tokens, _Painter(shown, look.tokens)
-    drag = ", drag a λ along its P" if shown.allowed.components > 1 else ""
+    drag = "; drag λ to reweight it" if shown.allowed.components > 1 else ""
     what = "answer" if shown.record.task == "single" else "most probable label"
     data = {
         "grids": [grid for grid in (_build_grid(shown, paint), _build_gate_grid(shown, paint)) if grid],
         "alone": list(describe_factors(shown)),
         "layer": shown.layer + 1,
         "changed": shown.edits.describe_changes(),
-        "note": "as edited" if shown.edits else "",
+        "note": "after your changes" if shown.edits else "",
         "said": describe_difference(shown.trained, shown.view, what) if shown.edits else "",
-        "hint": f"push of each part; press one to {'leave its mean' if shown.mean else 'silence it'}{drag}",
+        "hint": f"What each part contributes. Click to {'leave its mean' if shown.mean else 'switch it off'}{drag}.",
         "silent": {"now": MEAN if shown.mean else ZERO, "ways": WAYS},
         "full": _write_legend(shown, paint.top),
         "brief": look.projector,
@@ -251,10 +250,10 @@ def _draw_levers(shown: Levers, look: Look) -> Component:
 def _write_legend(shown: Levers, top: float) -> str:
     target, curves = shown.parts.target, ""
     if shown.curves is not None:
-        start = ", box start" if any(curve.start is not None for curve in shown.curves.curves) else ""
-        curves = f"; curves: P({target}) from 0 to 1, dot now, long tick learned{start}, short tick zero"
-    lost = "when the part says at every word the mean of what it says" if shown.mean else "without the part"
-    scale = f"log-odds of {target} lost {lost}, full colour {number(top, 1)}{curves}"
+        start = ", box: start" if any(curve.start is not None for curve in shown.curves.curves) else ""
+        curves = f". Curves: P({target}) from 0 to 1; dot: now, long tick: learned{start}, short tick: zero"
+    lost = "replacing a part by its mean" if shown.mean else "switching a part off"
+    scale = f"Effect of {lost} (log-odds of {target}); darkest = {number(top, 1)}{curves}"
     return ". ".join(filter(None, (scale, shown.parts.note)))
 
 
@@ -333,8 +332,8 @@ def _build_gate_grid(shown: Levers, paint: _Painter) -> Cells:
         rows.append({"label": f"layer {at + 1}", "of": at + 1, "cells": cells})
         if at == shown.layer:
             rows.append({"label": "gate", "gates": [describe_gate(shown, *each) for each in words.items()]})
-    press = "press for the mean" if shown.mean else "press to close it"
-    about = {"title": "Through each gate", "hint": f"{press}, drag to open it", "corner": "", "slant": True}
+    press = "click for the mean" if shown.mean else "click to close it"
+    about = {"title": "Effect of each gate", "hint": f"{press}, drag to open it", "corner": "", "slant": True}
     return {**about, "columns": [clip_text(word, LONG) for word in words.values()], "rows": rows}
 
 
@@ -363,22 +362,20 @@ def build_part_table(shown: Levers) -> pd.DataFrame:
 LEVERS = Figure(
     "levers",
     "sentence",
-    "Push of each part",
+    "Effect of each part",
     read_levers,
     _draw_levers,
     note=lambda shown: (
         f"towards {shown.parts.target}"
-        + (", against their mean" if shown.mean else "")
-        + (", as edited" if shown.edits else "")
+        + (", compared with their mean" if shown.mean else "")
+        + (", after your changes" if shown.edits else "")
     ),
     reading=lambda shown: (
-        f"The number is what the log-odds of {shown.parts.target} lose when this part alone "
-        + ("says at every word the mean of what it says" if shown.mean else "falls silent")
-        + f", in the model as {'edited' if shown.edits else 'trained'}."
+        f"Log-odds of {shown.parts.target} lost when only this part is "
+        + ("replaced by its mean." if shown.mean else "switched off.")
     ),
-    how="A part that is silent gives 0, or at every token the mean of what it gives; all else stays as it is, and "
-    "later layers read what the changed one gives. Pushes need not add up: where one part falls silent, another "
-    "may speak for it.",
+    how="A switched-off part outputs 0, or its mean output at every token. The rest of the model is unchanged; later "
+    "layers read the changed output. Effects need not add up: if one part is off, another may replace it.",
     needs="maps",
     options=(TOWARDS, LAYER, SILENT),
     tables=lambda shown: {"Parts": build_part_table(shown)},

@@ -26,7 +26,7 @@ DONOR = Option(
     "donor",
     "Second sentence",
     lambda source: FREE,
-    "Of as many tokens, as the model reads them.",
+    "It must have the same number of tokens.",
     words=lambda source, donor: f"from “{donor}”" if donor else "",
 )
 EVERYTHING = "everything"
@@ -78,13 +78,13 @@ def _draw_patches(shown: Patching, look: Look) -> Component:
         {"name": name, "cells": [draw_cell(name, layer, token, head) for layer in layers]}
         for name, token, head in _list_places(shown)
     ]
-    heads = [{"name": f"layer {layer + 1}", "about": "what this layer gives"} for layer in layers]
+    heads = [{"name": f"layer {layer + 1}", "about": "output of this layer"} for layer in layers]
     lines = [
-        f"Log-odds of {found.target}: {signed(found.log_odds)} as it is, {signed(found.donor_log_odds)} of the second "
-        "sentence.",
+        f"Log-odds of {found.target}: {signed(found.log_odds)} for the first sentence, "
+        f"{signed(found.donor_log_odds)} for the second.",
         *filter(None, [found.note]),
     ]
-    return draw_heatmap(heads, rows, "places taken from the second sentence, by layer", lines, look)
+    return draw_heatmap(heads, rows, "effect of each patched place, by layer", lines, look)
 
 
 def build_patch_table(shown: Patching) -> pd.DataFrame:
@@ -103,17 +103,14 @@ def build_patch_table(shown: Patching) -> pd.DataFrame:
 PATCHING = Figure(
     "patching",
     "sentence",
-    "From another sentence",
+    "Activation patching",
     patch_text,
     _draw_patches,
-    note=lambda shown: f"towards {shown.patches.target}" + (", both as edited" if shown.edited else ""),
-    reading=lambda shown: (
-        f"What the log-odds of {shown.patches.target} move by when this place has the values that it has of the second "
-        "sentence. A word that carries the move in one layer and not in the next has handed it on."
-    ),
-    how="Both sentences are read; then the first is read again with one place of the second in it: what a layer gives "
-    "at one token or at all (everything: from there on it is the second sentence), or what a head says at every "
-    "token.",
+    note=lambda shown: f"towards {shown.patches.target}" + (", both after your changes" if shown.edited else ""),
+    reading=lambda shown: f"Change in the log-odds of {shown.patches.target} with this value from the second sentence.",
+    how="The model reads both sentences, then the first again with one value from the second: the output of a layer at "
+    "one token or at all (everything: from there on it is the second sentence), or of a head at every token. If a word "
+    "has an effect in one layer and not in the next, it has passed its information on.",
     needs="maps",
     options=(DONOR, TOWARDS),
     tables=lambda shown: {"Patching": build_patch_table(shown)},

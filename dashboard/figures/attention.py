@@ -53,7 +53,7 @@ class MapRow:
     off: frozenset[int] = frozenset()
     """Heads (from 0) that were switched off; their weights are 0."""
     places: Floats | None = None
-    """(L,): how many places each row and column stands for, where one stands for many: folded padding."""
+    """(L,): how many places each row and column represents, if one represents many: folded padding."""
 
 
 SCALES = {
@@ -61,15 +61,15 @@ SCALES = {
     "per row": "weight ÷ strongest weight of its row",
     "against uniform": "weight × tokens − sum of its row",
 }
-"""The scales of all weights on the page, and what stands at their colour bar."""
+"""The scales of all weights on the page, and the label of their colour bar."""
 
 
 def scale_row(row: MapRow, scale: str) -> MapRow:
     """Convert attention weights to one of `SCALES`: absolute, per row, or against uniform attention.
 
     Against uniform, 0 is what an even spread of the row's own sum would give: weight × tokens − 1 for a plain softmax,
-    whose rows sum to 1, and weight × tokens − λ for a map that enters with λ. A column that stands for many places is
-    measured by each of them.
+    whose rows sum to 1, and weight × tokens − λ for a map that enters with λ. A column that represents
+    many places is measured by each one.
     """
     if scale == "absolute":
         return row
@@ -164,7 +164,7 @@ def draw_map_grid(
         top: The |weight| of full colour, where other figures share it.
         label: What the colour bar measures, for weights one of the texts of `SCALES`.
         numbered: Write the number of its head above each map.
-        worded: Write the words along both sides, as far as they fit; for one map that stands alone.
+        worded: Write the words along both sides, as far as they fit; for a single map.
     """
     t, size = look.tokens, look.scale_size
     heads, step = rows[0].weights.shape[0], get_block_size(len(tokens))
@@ -200,7 +200,7 @@ def draw_map_grid(
         drawn = _pool_blocks(np.asarray(row.weights[h], np.float32), step)  # four bytes each
         of = f"{row.name}, head {h + 1}" if numbered else row.name
         heat = {"type": "heatmap", "z": drawn, "x": places, "y": places, "coloraxis": "coloraxis"}
-        hover = f"%{{y}} reads %{{x}}<br>%{{z:.3f}}<extra>{of}</extra>"
+        hover = f"from %{{y}} to %{{x}}<br>%{{z:.3f}}<extra>{of}</extra>"
         traces.append({**heat, "hovertemplate": hover, "xaxis": f"x{axis}", "yaxis": f"y{axis}"})
         layout["annotations"] += _label_heads(row, r, h, axis, look) if numbered else []
         if pattern := make_hatching(drawn < 0, axis, stripe, look):
@@ -213,7 +213,7 @@ def draw_map_grid(
 
 
 NAMED, SMALLER, FLAT, WORDED = 48, 24, 8, 410
-"""Tokens whose words fit along a map that stands alone, at full size, and without turning them; its least height."""
+"""Tokens whose words fit along a single map: at full size, and unrotated; the least height of the map."""
 WIDE = 700  # pixels of all maps of a row, about
 SPELT = 6
 """Heads up to which each map is titled `head 1`, `head 2` …; of more, all but the first have their number alone."""
@@ -236,7 +236,7 @@ def _label_heads(row: MapRow, r: int, h: int, axis: str, look: Look) -> list[dic
     return [{**note, **panel} for note, wanted in ((title, r == 0), (middle, h in row.off)) if wanted]
 
 
-HATCHED = "hatched: below zero"
+HATCHED = "hatched: negative"
 
 
 def _make_colorbar(top: float, signed: bool, label: str, look: Look) -> dict[str, object]:

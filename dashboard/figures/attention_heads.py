@@ -58,7 +58,7 @@ LAYER = Option(
     "layer",
     "Layer",
     _list_layers,
-    "Which layer the strip, the head view and the first kind of grid show.",
+    "The layer of the single maps, the head view and the first kind of grid.",
     usual=lambda source: next(reversed(_list_layers(source)), "0"),
     words=lambda source, layer: "",
 )
@@ -81,8 +81,7 @@ SCALE = Option(
     "scale",
     "Scale",
     lambda source: list(SCALES),
-    "Absolute: weights as they are. Per row: each reader's strongest weight is 1. Against uniform: 0 is an even "
-    "spread.",
+    "Absolute: raw weights. Per row: the strongest weight of each row is 1. Against uniform: 0 is uniform attention.",
 )
 
 
@@ -161,31 +160,29 @@ def build_layer_maps(
     return HeadMaps(view, rows, rows[which], layer, scale, by_layer=True)
 
 
-BELOW = {"against uniform": "below an even spread"}
+BELOW = {"against uniform": "below uniform"}
 """What a negative weight is on a scale; on the others it is `AWAY`."""
-AWAY = "taken away"
+AWAY = "subtracted"
 NOTHING_TAKEN = 0.005  # below this share of weight nothing is said to cancel
 
 
 def _write_grid_reading(shown: HeadMaps) -> str:
     size = get_block_size(len(shown.view.tokens))
     blocks = f" Each cell is the strongest of {size} × {size} weights." if size > 1 else ""
-    return (
-        f"Rows of a map read, columns are read. More ink is more weight; all maps share one scale.{shown.sign}{blocks}"
-    )
+    return f"Attention from rows to columns. Darker = more.{shown.sign}{blocks}"
 
 
 HEADS = Figure(
     "grid",
     "sentence",
-    "Heads side by side",
+    "All heads",
     read_head_maps,
     lambda shown, look: draw_map_grid(shown.rows, shown.view.tokens, look, top=shown.top, label=SCALES[shown.scale]),
     note=lambda shown: f"layer {shown.layer + 1}" if shown.by_layer else shown.map.name,
     reading=_write_grid_reading,
-    how="Each row is a component times its coefficient; the last is their sum, with which the values are weighted. "
-    "Per row divides by the row's strongest weight. Against uniform is 0 where a row spreads its sum evenly: "
-    "weight times tokens, minus that sum, which is 1 for a plain softmax.",
+    how="All maps share one scale. Each row is a component times its coefficient; the last is their sum, which weights "
+    "the values. Per row divides by the row's strongest weight. Against uniform is 0 where a row spreads its sum "
+    "evenly: weight times tokens, minus that sum, which is 1 for a plain softmax.",
     options=(LAYER, MAP, GRID, SCALE),
 )
 
@@ -209,13 +206,11 @@ def read_coefficients(source: Source) -> LayerCoefficients:
 COEFFICIENTS = Figure(
     "coefficients",
     "sentence",
-    "Weights of the components",
+    "Component weights (λ)",
     read_coefficients,
     lambda shown, look: draw_coefficients(shown.layers, shown.minus, look),
     note="every head and token",
-    reading=(
-        "Every component besides the first enters the sum with this coefficient; a negative one takes attention away."
-    ),
+    reading=("Weight of each further component in the sum; negative weights subtract attention."),
 )
 
 
@@ -239,11 +234,11 @@ def read_combined_maps(source: Source) -> CombinedMaps:
 COMBINED = Figure(
     "combined",
     "sentence",
-    "Combined maps",
+    "Combined attention",
     read_combined_maps,
     lambda shown, look: draw_map_grid(shown.rows, shown.view.tokens, look, top=shown.top),
     note=lambda shown: shown.run,
-    reading="What the values are weighted with in each layer, as absolute weights.",
+    reading="The attention that weights the values in each layer (absolute).",
 )
 
 
@@ -275,7 +270,7 @@ class Lines:
         length = len(self.shown.view.tokens)
         if length <= WINDOW:
             return ""
-        return f" Tokens {self.first + 1} to {self.first + WINDOW} of {count(length)}; the maps show all of them."
+        return f" Tokens {self.first + 1} to {self.first + WINDOW} of {count(length)}; the maps show all."
 
 
 def _draw_lines(lines: Lines, look: Look) -> Component:
@@ -301,8 +296,8 @@ def _write_lines_reading(lines: Lines) -> str:
     sign, taken = lines.shown.sign, lines.shown.cancelled
     if taken is not None:
         ends = f" ({whole_percent(taken.min())} to {whole_percent(taken.max())} by head)" if len(taken) > 1 else ""
-        sign += f" In the sum {whole_percent(taken.mean())} of the components’ weight cancels{ends}."
-    return f"Width and ink are weight.{sign} The numbered squares show and hide heads.{lines.window}"
+        sign += f" In the sum {whole_percent(taken.mean())} of the components’ weight cancels out{ends}."
+    return f"Wider, darker lines: more attention.{sign} Click a number to show or hide its head.{lines.window}"
 
 
 HEAD_VIEW = Figure(
@@ -313,7 +308,7 @@ HEAD_VIEW = Figure(
     _draw_lines,
     note=lambda lines: lines.shown.setting,
     reading=_write_lines_reading,
-    how="Weights after softmax and combination, on the chosen scale. Full ink is the 98.5th percentile of what is "
-    "shown, so that a single strong weight does not hide the rest. At rest the strongest lines are drawn.",
+    how="Weights after softmax and combination, on the chosen scale. The darkest colour is the 98.5th percentile of "
+    "the weights shown, so that one strong weight does not hide the rest. At first only the strongest lines are drawn.",
     options=(LAYER, MAP, SCALE, FROM),
 )

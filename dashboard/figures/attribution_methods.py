@@ -36,11 +36,11 @@ NAMES = {
 }
 ABOUT = {
     "deletion": "log-odds with the word minus without it",
-    "shapley": "what the word adds to those before it, mean over orders of the words",
+    "shapley": "what the word adds to the words before it, mean over orders of the words",
     "gradient": "gradient of the log-odds times the vector of the word",
-    "integrated": "the same, integrated from vectors of zeros to the text",
-    "attention": "how much the word is read in the last layer, mean over heads and readers",
-    "collapse": "how much it is read in the first layer",
+    "integrated": "gradient × input, integrated from zero vectors to the text",
+    "attention": "attention that the word receives in the last layer, mean over heads and tokens",
+    "collapse": "attention that the word receives in the first layer",
 }
 READ = ("attention", "collapse")
 QUICK, ALL = "quick", "all"
@@ -52,7 +52,7 @@ EXTENT = Option(
     "methods",
     "Methods",
     lambda source: (QUICK, ALL),
-    "All: Shapley values too, which ask the model up to 4 000 times.",
+    "All adds Shapley values, which run the model up to 4 000 times.",
     words=lambda source, extent: "",
 )
 
@@ -122,9 +122,9 @@ def _draw_methods(shown: MethodComparison, look: Look) -> Component:
         {"name": shown.first.words[place].word, "cells": [cells[place] for cells in columns]} for place in shown.shown
     ]
     hidden = len(shown.first.words) - len(rows)
-    lines = [f"… {count(hidden)} more words, which push less."] * bool(hidden) + list_checks(shown)
+    lines = [f"… {count(hidden)} more words with smaller effects."] * bool(hidden) + list_checks(shown)
     heads = [{"name": NAMES[name], "about": ABOUT[name]} for name in by]
-    return draw_heatmap(heads, rows, f"words by method, push towards {shown.first.target}", lines, look)
+    return draw_heatmap(heads, rows, f"words by method, effect towards {shown.first.target}", lines, look)
 
 
 def _draw_cells(method: str, found: Explanation, ramps: Ramps, t: Tokens) -> Iterator[Cell]:
@@ -133,7 +133,7 @@ def _draw_cells(method: str, found: Explanation, ramps: Ramps, t: Tokens) -> Ite
     for word in found.words:
         about = f"{word.word}, {NAMES[found.method]}: "
         if method in READ:
-            yield make_ink_cell(word.push, ink, f"{about}is read {number(word.push, 3)}", t)
+            yield make_ink_cell(word.push, ink, f"{about}{number(word.push, 3)}", t)
         else:
             error = "" if word.error is None else f" ± {number(word.error, 3)}"
             yield make_push_cell(word.push, colour, ramps, f"{about}{signed(word.push, 3)}{error}", t)
@@ -155,15 +155,15 @@ def build_methods_table(shown: MethodComparison) -> pd.DataFrame:
 METHODS = Figure(
     "methods",
     "sentence",
-    "Methods side by side",
+    "Attribution methods",
     compare_methods,
     _draw_methods,
-    note=lambda shown: f"towards {shown.first.target}" + (", as edited" if shown.edited else ""),
-    reading="Each column has its own scale. Colour pushes to one side or the other; ink is read, and has no side.",
-    how="Deletion and Shapley values read the text anew without words. Gradient × input and integrated gradients "
-    "(captum) ask the vectors of the words; completeness error is the sum of the pushes minus what they should add "
-    "up to. Attention: received in the last layer, mean over heads and readers; layer-0 collapse the same in the "
-    "first (7ess-Xin, figures 6 and 7).",
+    note=lambda shown: f"towards {shown.first.target}" + (", after your changes" if shown.edited else ""),
+    reading="Each column has its own scale. Grey columns (attention) have no sign.",
+    how="Deletion and Shapley values read the text again without some words. Gradient × input and integrated gradients "
+    "(captum) use gradients at the word vectors; completeness error: the sum of the effects minus its expected value. "
+    "Attention: received in the last layer, mean over heads and tokens; layer-0 collapse: the same in the first layer "
+    "(7ess-Xin, figures 6 and 7).",
     options=(EXTENT, TOWARDS),
     tables=lambda shown: {"Methods": build_methods_table(shown)},
 )
@@ -185,9 +185,10 @@ def describe_top_words(shown: MethodComparison) -> str:
     if most is None:
         return ""
     if most.same:
-        chance = f"a random word would be in 1 of {count(len(words))}"
-        return f"The most read word, {quote_text(words[most.read].word)}, is the most needed one; {chance}."
-    return f"Most read is {quote_text(words[most.read].word)}, most needed {quote_text(words[most.needed].word)}."
+        chance = f"(by chance: 1 in {count(len(words))})"
+        return f"{quote_text(words[most.read].word)} gets most attention and has the largest effect {chance}."
+    read, needed = quote_text(words[most.read].word), quote_text(words[most.needed].word)
+    return f"{read} gets most attention; {needed} has the largest effect."
 
 
 def _draw_scatter(shown: MethodComparison, look: Look) -> go.Figure:
@@ -217,13 +218,13 @@ def _draw_scatter(shown: MethodComparison, look: Look) -> go.Figure:
         textfont={"size": look.scale_size(14), "color": t.ink},
         cliponaxis=False,
         hovertext=[
-            f"{escape_text(word.word)}<br>is read {number(float(read[place]), 3)}<br>push {signed(word.push, 3)}"
+            f"{escape_text(word.word)}<br>attention {number(float(read[place]), 3)}<br>effect {signed(word.push, 3)}"
             for place, word in enumerate(words)
         ],
         hovertemplate="%{hovertext}<extra></extra>",
     )
-    panel.update_xaxes(title="is read (last layer, mean)", rangemode="tozero")
-    panel.update_yaxes(title="needed: size of the push", rangemode="tozero")
+    panel.update_xaxes(title="attention (last layer, mean)", rangemode="tozero")
+    panel.update_yaxes(title="size of the effect", rangemode="tozero")
     panel.update_layout(margin={"t": 22})
     return panel.build_figure()
 
@@ -231,16 +232,13 @@ def _draw_scatter(shown: MethodComparison, look: Look) -> go.Figure:
 READ_NEEDED = Figure(
     "read-needed",
     "sentence",
-    "Most read against most needed",
+    "Attention against effect",
     compare_attention,
     _draw_scatter,
-    note=lambda shown: f"{count(len(shown.first.words))} words" + (", as edited" if shown.edited else ""),
-    reading=lambda shown: (
-        f"{shown.agreed}{describe_top_words(shown)} Where reading explained the answer, words would lie on a rising "
-        f"line; diamonds push away from {shown.first.target}."
-    ),
-    how="Across: attention that the word receives in the last layer, mean over heads and readers. Upwards: what the "
-    "log-odds lose or gain without it.",
+    note=lambda shown: f"{count(len(shown.first.words))} words" + (", after your changes" if shown.edited else ""),
+    reading=lambda shown: f"{shown.agreed}{describe_top_words(shown)} Diamonds: effect away from {shown.first.target}.",
+    how="If attention explained the answer, words would lie on a rising line. Horizontal: attention that the word "
+    "receives in the last layer, mean over heads and tokens. Vertical: change in log-odds without the word.",
     needs="maps",
     options=(TOWARDS,),
     tables=lambda shown: {

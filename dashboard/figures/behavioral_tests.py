@@ -13,7 +13,7 @@ from core.behavioral_tests.failure_rates import TOLERATED
 from core.behavioral_tests.outcomes import SuitePrediction, SuiteResult
 from core.behavioral_tests.report import build_report
 from core.behavioral_tests.suite import SuiteCase, SuiteTest
-from core.formatting import count, number
+from core.formatting import count, number, whole_percent
 from dashboard.figures.drawing import DataTable
 from dashboard.figures.drawing import TableColumn as TableColumn
 from dashboard.figures.figure import Figure
@@ -73,13 +73,13 @@ def summarize_rates(behaved: BehaviorResults) -> tuple[str, str]:
     fails = [each["capability"] for each in kinds["fails"]]
     said = f"{run} passes {len(kinds['passes'])} of {len(asked)} capabilities"
     said += f", but fails {join_names(fails)}." if fails else " and clearly fails none."
-    rates = [number(_get_rate(each["rates"][run]), 2) for each in kinds["fails"][:NAMED]]
+    rates = [whole_percent(_get_rate(each["rates"][run])) for each in kinds["fails"][:NAMED]]
     behind = (
-        [f"{'Failure rates there' if len(rates) > 1 else 'Failure rate there'}: {join_names(rates)}."] if rates else []
+        [f"{'Their failure rates' if len(rates) > 1 else 'Its failure rate'}: {join_names(rates)}."] if rates else []
     )
     if still_open := len(kinds["open"]):
         are = "is undecided: its interval includes" if still_open == 1 else "are undecided: their intervals include"
-        behind.append(f"{count(still_open)} {are} {TOLERATED:g}.")
+        behind.append(f"{count(still_open)} {are} {whole_percent(TOLERATED)}.")
     return said, " ".join([*behind, *_describe_differences(behaved)])
 
 
@@ -91,7 +91,7 @@ def _describe_differences(behaved: BehaviorResults) -> list[str]:
         rows = [each for each in behaved.report["differences"] if {each["first"], each["second"]} == pair]
         where = sorted((each for each in rows if each["differ"]), key=lambda each: -abs(each["difference"]))
         names = join_names([each["capability"] for each in where])
-        found.append(f"It differs from {other} on {names}." if names else f"It cannot be told apart from {other}.")
+        found.append(f"It differs from {other} on {names}." if names else f"It shows no clear difference from {other}.")
     return found
 
 
@@ -105,7 +105,7 @@ def count_contrast_sets(behaved: BehaviorResults) -> str:
                 sets[name][1] += rate["consistency"]["groups"]
     told = [f"{name} {count(right)}" for name, (right, groups) in sets.items() if groups]
     groups = max((groups for _, groups in sets.values()), default=0)
-    return f"Contrast sets right as a whole, of {count(groups)}: {', '.join(told)}." if told else ""
+    return f"Fully correct contrast sets, of {count(groups)}: {', '.join(told)}." if told else ""
 
 
 def build_rates_marks(behaved: BehaviorResults, tokens: Tokens) -> Marks:
@@ -141,7 +141,7 @@ def _build_cells(
     found: dict[str, Cell] = {"capability": TextCell(name), "must": must, "cases": count(cases)}
     for run, rate in rates.items():
         if rate["rate"] is None:
-            found[f"rate {run}"] = TextCell("–", title=f"{run} has no class that could be right: it is not asked")
+            found[f"rate {run}"] = TextCell("–", title=f"{run} has no class that could be right: not tested")
             continue
         low, high = rate["interval"]
         failed = f"{count(rate['failed'])} of {count(rate['n'])} fail"
@@ -180,19 +180,19 @@ RATES = Figure(
     lambda behaved, look: build_component(
         build_rates_marks(behaved, look.tokens), look, picked=behaved.picked, picks=True
     ),
-    note=lambda behaved: f"where {behaved.run} fails most first; bold: clearly above {TOLERATED:g}",
-    reading="Bar: 95 % interval. A ring: not to be told apart from 0.3, where the shaded part ends.",
-    how="A case fails where the answer is not the expected one (*must be*), where the answers to its texts differ "
-    "(*must not change*), or where the probability of the expected side falls, or does not rise, by more than the "
+    note=lambda behaved: f"most failures of {behaved.run} first; bold: clearly above {whole_percent(TOLERATED)}",
+    reading="Bar: 95 % interval. Ring: no clear difference from 0.3 (shaded).",
+    how="A case fails if the answer is not the expected one (*must be*), if the answers to its texts differ "
+    "(*must not change*), or if the probability of the expected side falls, or does not rise, by more than the "
     "stated tolerance. n sentences of one template count as n / (1 + (m − 1) ρ) independent ones, with ρ from an "
-    "analysis of variance over the whole suite; the interval is Wilson's for so many. Runs differ where "
-    "Newcombe's interval of their difference, at the level of its Holm step, leaves out 0.",
+    "analysis of variance over the whole suite; the interval is Wilson's for that number. Runs differ if "
+    "Newcombe's interval of their difference, at the level of its Holm step, excludes 0.",
     tables=lambda behaved: {"Failure rates": build_rates_table(behaved)},
 )
 
 
 WIDTHS = {"sentence": 380, "must": 95, "test": 150}
-"""Pixels: sentence, what it must be and two runs are seen without scrolling at 1024; the test stands last."""
+"""Pixels: sentence, expectation and two runs fit into 1024 without scrolling; the test comes last."""
 RUN = 90
 TO = " → "
 
@@ -275,10 +275,10 @@ def _draw_failures(found: FailingCases, look: Look) -> DataTable:
 FAILING = Figure(
     "failing",
     "behave",
-    lambda found: f"Failing: {found.name}",
+    lambda found: f"Failed tests: {found.name}",
     None,
     _draw_failures,
     note=lambda found: f"{count(len(found.cases))} of {count(found.asked)} fail for {found.run}",
-    reading="Under each run: how likely it finds the expected answer; where the answer must not change, its answers.",
+    reading="Per run: probability of the expected answer, or its answers if compared.",
     tables=lambda found: {"Failing": build_failures_table(found).drop(columns="text")},
 )

@@ -83,7 +83,7 @@ def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Lo
             [each.true for each in bins], [each.interval for each in bins], look.scale_size(1.4), t.ink
         ),
         customdata=[[number(each.claimed), count(each.n)] for each in bins],
-        hovertemplate="claimed %{customdata[0]}<br>came true %{y:.3f}<br>n = %{customdata[1]}<extra></extra>",
+        hovertemplate="predicted %{customdata[0]}<br>observed %{y:.3f}<br>n = %{customdata[1]}<extra></extra>",
     )
     draw_dotted_line(figure, (0, 1), look)
     for each in bins:
@@ -96,7 +96,7 @@ def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Lo
         )
     draw_threshold_line(figure, threshold, look)
     figure.update_xaxes(title=f"{escape_text(score)}, n above", range=[0, 1], tickvals=TICKS)
-    figure.update_yaxes(title="came true", range=[0, 1.13], tickvals=TICKS)
+    figure.update_yaxes(title="observed share", range=[0, 1.13], tickvals=TICKS)
     return figure.build_figure()
 
 
@@ -116,7 +116,7 @@ PROBABILITIES = Option(
     "probabilities",
     "Probabilities",
     lambda source: () if source.record.temperature == 1 else (CALIBRATED, TRAINED),
-    "calibrated: at the temperature that was fitted on validation, as everywhere else · as trained: without it",
+    "calibrated: with the temperature fitted on validation, as on all pages · as trained: without it",
 )
 
 
@@ -135,26 +135,25 @@ def _read_calibration(source: Source) -> Reliability:
     if scaling.prior:
         few = count_changed(report.probabilities, task, scaling)
         towards = " towards the class prior"
-        errors += f"; {count(few)} {'answer is' if few == 1 else 'answers are'} another one"
+        errors += f"; {count(few)} {'answer changes' if few == 1 else 'answers change'}"
     told = f"temperature {number(scaling.temperature, 2)}{towards}{errors}"
     about = (TOWARDS_EACH if task == "multi" else TOWARDS) if scaling.prior else TEMPERATURE
     return Reliability(decision, compute_bins(decision), told, (about,) if task == "multi" else (about, BINNED))
 
 
 HOW = (
-    "Ten bins of the probability; the whisker is the 95 % interval (Wilson), the number above is n. Pale bars rest on "
-    "fewer than 30 sentences."
+    "Ten bins of the probability. Whisker: 95 % interval (Wilson). Number above: n. Pale bars: fewer than 30 sentences."
 )
-TEMPERATURE = "All logits of the run are divided by the temperature, fitted on validation, which changes no answer."
+TEMPERATURE = "The run divides all logits by the temperature, fitted on validation; no answer changes."
 TOWARDS = (
-    "P ∝ prior^(1 − 1/T) · softmax(logits)^(1/T): the temperature T, fitted on validation, moves answers towards how "
-    "frequent each class is in training, below 1 away from it; an answer that hardly won may become another one."
+    "P ∝ prior^(1 − 1/T) · softmax(logits)^(1/T): the temperature T, fitted on validation, moves probabilities "
+    "towards the class shares in training (T below 1: away from them); a close answer may change."
 )
 TOWARDS_EACH = (
-    "The temperature T, fitted on validation, divides what the log-odds of each label are apart from those of its "
-    "frequency in training; an answer that hardly won may become another one."
+    "The temperature T, fitted on validation, divides the difference between each label's log-odds and those of its "
+    "frequency in training; a close answer may change."
 )
-BINNED = "The calibration error has 15 bins of the top probability."
+BINNED = "The calibration error uses 15 bins of the top probability."
 CALIBRATION = Figure(
     "calibration",
     "performance",
@@ -162,8 +161,7 @@ CALIBRATION = Figure(
     _read_calibration,
     lambda shape, look: draw_calibration(shape.bins, shape.decision.threshold, shape.decision.score_name, look),
     note=lambda shape: ", ".join(filter(None, (write_sample_size(shape.decision), shape.temperature))),
-    reading="Of the sentences to which the model gives 0.8, eight in ten should be so: bars should end on the "
-    "dotted line.",
+    reading="At a probability of 0.8, 80 % should be true (dotted line).",
     how=lambda shape: " ".join([HOW, *shape.about]),
     options=(*thresholding.OPTIONS, PROBABILITIES),
     tables=lambda shape: {"Calibration": build_bin_table(shape.bins)},
@@ -183,7 +181,7 @@ class CostCurves:
     """How many false positives a false negative is as bad as."""
     threshold: float
     chosen: bool
-    """The threshold is the cheapest on validation; else a person has moved it."""
+    """The threshold has the lowest cost on validation; else a user moved it."""
     here: dict[str, Any]
     """`core.evaluation.costs.evaluate_threshold` at the threshold."""
     curves: dict[str, Floats]
@@ -246,11 +244,11 @@ def _draw_costs(costs: CostCurves, look: Look) -> go.Figure:
 
 def _write_reading(costs: CostCurves) -> str:
     here = costs.here
-    where = f"At {number(costs.threshold, 2)}{', the cheapest on validation,' if costs.chosen else ''}"
+    where = f"At {number(costs.threshold, 2)}{' (lowest cost on validation)' if costs.chosen else ''}"
     return (
-        f"{where} {count(here['false_negatives'])} misses and {count(here['false_positives'])} false positives cost "
-        f"{number(here['cost'])} per sentence{_write_interval(here['interval'])}; at 0.50 it would be "
-        f"{number(here['cost_at_half'])}. Dotted: {costs.name} is predicted always, or never, whichever is cheaper"
+        f"{where}, {count(here['false_negatives'])} false negatives and {count(here['false_positives'])} false "
+        f"positives cost {number(here['cost'])} per sentence{_write_interval(here['interval'])}; at 0.50: "
+        f"{number(here['cost_at_half'])}. Dotted: always or never {costs.name}, the cheaper one"
         f"{'.' if costs.split == VALIDATION else '; grey: validation.'}"
     )
 
@@ -267,13 +265,15 @@ def build_cost_table(costs: CostCurves) -> pd.DataFrame:
 COSTS = Figure(
     "costs",
     "performance",
-    "Cost by threshold",
+    "Cost at each threshold",
     _read_costs,
     _draw_costs,
-    note=lambda costs: f"n = {count(costs.here['n'])}, a miss of {costs.name} costs {costs.ratio:g} false positives",
+    note=lambda costs: (
+        f"n = {count(costs.here['n'])}, a false negative of {costs.name} costs {costs.ratio:g} false positives"
+    ),
     reading=_write_reading,
-    how="A false positive costs 1, a false negative (a miss) the chosen ratio; the sum is divided by the sentences. "
-    "The threshold is the one that costs least on validation (of calibrated probabilities 1 / (1 + ratio); Elkan "
+    how="A false positive costs 1, a false negative the chosen ratio; the sum is divided by the number of sentences. "
+    "The threshold has the lowest cost on validation (for calibrated probabilities 1 / (1 + ratio); Elkan "
     "2001, equation 2). Its interval is a 95 % percentile bootstrap over the sentences.",
     options=thresholding.OPTIONS,
     tables=lambda costs: {"Costs": build_cost_table(costs)},

@@ -119,19 +119,16 @@ def _draw_spaces(shape: MapSilhouettes, look: Look) -> go.Figure:
 SILHOUETTES = Figure(
     "silhouettes",
     "embeddings",
-    "Silhouettes",
+    "Silhouette by class",
     read_silhouettes,
     _draw_spaces,
     note=lambda shape: (
         f"{name_map(shape.shown.config)}, "
         + _write_sample_size(len(shape.shown.made.quality.rows), len(shape.shown.made.rows))
     ),
-    reading=(
-        "A line for each sentence, sorted within its true class; to the left of zero it lies nearer to another class."
-        " Solid: the mean of a class; dotted: of all. Believe the original space where the two disagree."
-    ),
-    how="(b − a) / max(a, b), a being the mean distance to the own class and b that to the nearest other one "
-    "(Rousseeuw 1987), Euclidean, by true class.",
+    reading="One line per sentence. Below zero: closer to another class.",
+    how="(b − a) / max(a, b): a is the mean distance to the true class, b to the nearest other class (Rousseeuw 1987, "
+    "Euclidean). Solid: class mean; dotted: mean of all. If the two spaces disagree, trust the original one.",
     options=(METHOD, DIMENSIONS, SPACE, SENTENCES),
     spread=(METHOD,),
     tables=lambda shape: {"Silhouettes": build_silhouette_table(shape.spaces)},
@@ -211,22 +208,22 @@ def _write_sample_size(n: int, total: int) -> str:
 def _write_reading(shown: Depths) -> str:
     why = f" No silhouette: {shown.layers.reason}." if shown.layers.reason else ""
     return (
-        f"Purity: the share of the {NEIGHBOURS} nearest other sentences with the same true class; dotted, what "
-        f"neighbours drawn at random would have. Silhouette: 1 where classes keep apart, 0 where they overlap.{why}"
+        f"Purity: share of the {NEIGHBOURS} nearest sentences with the same class (dotted: by chance). "
+        f"Silhouette: 1 for separate classes, 0 for overlap.{why}"
     )
 
 
 MAP_LAYERS: Figure[Depths] = Figure(
     "map-layers",
     "embeddings",
-    "Layer by layer",
+    "Separation by layer",
     read_depths,
     draw_depths,
     note=lambda shown: _write_sample_size(len(shown.layers.rows), shown.layers.total),
     reading=_write_reading,
-    how="Of what enters the first layer and of what leaves each, the mean of a text's own tokens; *head* is what the "
-    "classifier reads. Silhouettes by true class and nearest neighbours by Euclidean distance in that space, not on "
-    "a map; a sentence is no neighbour of itself.",
+    how="The input of the first layer and the output of each layer: the mean of a text's own tokens; *head* is what "
+    "the classifier reads. Silhouettes use the true class, neighbours the Euclidean distance in that space, not on a "
+    "map; a sentence is not its own neighbour.",
     needs="hidden",
     options=(SPACE,),
     tables=lambda shown: {"Layers": build_depths_table(shown)},

@@ -33,7 +33,7 @@ CLASS = Option(
     "class",
     "Class",
     lambda source: source.record.classes,
-    "The class that stands against all others",
+    "The class compared with all others",
     usual=lambda source: source.record.classes[-1],
     words=lambda source, name: f"class {name}",
 )
@@ -83,8 +83,8 @@ ROC = Figure(
     _read_rankings,
     lambda shape, look: draw_roc(shape.curves, look),
     note=lambda shape: f"{shape.about} against the rest, n = {count(shape.n)}, area under the curve",
-    reading="How many of the class are found against how many others are taken for it; the ring is a threshold of 0.5.",
-    how="Of a model with several seeds the first run is drawn.",
+    reading="True-positive against false-positive rate at every threshold. Ring: threshold 0.5.",
+    how="For a model with several seeds, the first run is drawn.",
     options=(CLASS,),
     sizes=lambda shape: {each.name: min(each.positives, each.others) for each in shape.curves},
 )
@@ -118,12 +118,12 @@ def draw_reliabilities(shape: Reliabilities, look: Look) -> go.Figure:
             line={"color": own, "width": look.scale_size(2.4)},
             marker={"color": own, "size": look.scale_size(7)},
             customdata=[[number(each.claimed), count(each.n)] for each in bins],
-            hovertemplate=f"{escape_text(name)}<br>claimed %{{customdata[0]}}<br>came true %{{y:.3f}}"
+            hovertemplate=f"{escape_text(name)}<br>predicted %{{customdata[0]}}<br>observed %{{y:.3f}}"
             "<br>n = %{customdata[1]}<extra></extra>",
         )
         figure.add_annotation(x=0, y=0.98 - 0.08 * place, xanchor="left", text=escape_text(name), font={"color": own})
     figure.update_xaxes(title=f"P({escape_text(shape.about)})", range=[-0.02, 1.02], tickvals=TICKS)
-    figure.update_yaxes(title="came true", range=[-0.02, 1.03], tickvals=TICKS)
+    figure.update_yaxes(title="observed share", range=[-0.02, 1.03], tickvals=TICKS)
     return figure.build_figure()
 
 
@@ -134,8 +134,8 @@ CALIBRATION = Figure(
     _read_reliabilities,
     draw_reliabilities,
     note=lambda shape: f"{shape.about}, n = {count(shape.n)}",
-    reading="Of what a model gives 0.8, eight in ten should be so: its line should lie on the dotted one.",
-    how="Ten bins of the probability, each at its mean. Of a model with several seeds the first run is drawn.",
+    reading="At a probability of 0.8, 80 % should be true (dotted line).",
+    how="Ten bins of the probability, each at its mean. For a model with several seeds, the first run is drawn.",
     options=(CLASS,),
     tables=lambda shape: {
         "Calibration": pd.concat(
@@ -207,9 +207,10 @@ LAMBDAS = Figure(
     "λ by layer",
     _read_lambdas,
     draw_lambdas,
-    note="of the epoch that was kept",
-    reading="How much each further map counts; the first has 1. Where a model subtracts, its λ is what is taken away.",
-    how="The mean over heads where heads have their own. Of a model with several seeds the first run is drawn.",
+    note="at the saved epoch",
+    reading="Weight of each further map; the first map has weight 1.",
+    how="If a model subtracts, λ is the weight of what it subtracts. Mean over heads if each head has its own λ. For a "
+    "model with several seeds, the first run is drawn.",
     tables=lambda shape: {"Lambdas": _build_lambda_table(shape)},
 )
 
@@ -379,14 +380,14 @@ def build_costs_table(shape: CostComparison) -> pd.DataFrame:
 COST = Figure(
     "compare-cost",
     "compare",
-    lambda shape: f"What {format_title(shape.metric).lower()} costs",
+    lambda shape: f"{format_title(shape.metric)} against cost",
     _read_costs,
     draw_costs,
     note="compared models in colour, other runs on these data in grey",
-    reading="Up and left is better: the line joins the models that no other beats in both. Whiskers: 95 % interval.",
-    how="Seconds of training are wall time, under whatever else the machine did; of several seeds the mean. A "
-    "prediction is timed once for each run, on one thread of this machine; memory counts the tensors that are "
-    "alive at once.",
+    reading="Up and left is better. Line: best trade-offs. Whiskers: 95 % interval.",
+    how="The line joins the models that no other model beats in both. Training time is wall time, whatever else the "
+    "machine did; mean over seeds. Each run's prediction is timed once, on one thread of this machine; memory counts "
+    "the tensors that are alive at once.",
     options=(METRIC,),
     tables=lambda shape: {"Costs": build_costs_table(shape)},
 )

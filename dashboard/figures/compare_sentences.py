@@ -29,7 +29,7 @@ WHO = Option(
     "who",
     "Model",
     lambda source: [get_letter(source, side) for side in source.sides.sides],
-    "Whose map",
+    "The model whose map is shown",
     words=lambda source, letter: "",
     endings={letter: f"-{letter.lower()}" for letter in LETTERS},
 )
@@ -75,10 +75,10 @@ MAPS = Figure(
     lambda shape, look: draw_map_grid(
         [MapRow("", shape.weights[None])], shape.tokens, look, top=shape.top, numbered=False, worded=True
     ),
-    note=lambda shape: f"says {shape.answer}",
-    reading=lambda shape: f"Layer {shape.layers} of {shape.layers}, mean of its heads; one scale for all.",
-    how="All components are added up with their coefficients. Attention is not an explanation: it says where a model "
-    "looks, not why it answers as it does.",
+    note=lambda shape: f"predicts {shape.answer}",
+    reading=lambda shape: f"Layer {shape.layers} of {shape.layers}, mean over heads; one scale for all.",
+    how="All components are added with their coefficients. Attention is not an explanation: it shows where a model "
+    "looks, not why it gives its answer.",
     options=(WHO,),
     spread=(WHO,),
 )
@@ -145,7 +145,7 @@ CELLS = Option(
     "matrix",
     "Cells",
     lambda source: ("right and wrong", *(["answers"] if source.record.task == "single" else [])),
-    "Who is right, or what each of the two says",
+    "Right and wrong, or the answers of both models",
     endings={"right and wrong": "", "answers": "-answers"},
 )
 
@@ -238,9 +238,9 @@ MATRIX = Figure(
     draw_matrix,
     note=lambda shape: ", ".join(filter(None, (f"n = {count(len(shape.first))}", shape.seed))),
     reading=lambda shape: (
-        "Only where one alone is right do the two differ: McNemar's test counts these rows and no others."
+        "McNemar's test counts only sentences that one model alone gets right."
         if shape.about_right
-        else "Rows: what the first says, columns: what the second says."
+        else "Rows: answers of the first model. Columns: answers of the second."
     ),
     options=(METRIC, PAIR, CELLS),
     spread=(CELLS,),

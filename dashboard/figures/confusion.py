@@ -91,7 +91,7 @@ CELLS = Option(
     "cells",
     "Cells",
     lambda source: ("counts", "shares"),
-    "Shares of the row do not depend on how frequent a class is",
+    "Shares of the row do not depend on class frequency",
     words=lambda source, cells: {"shares": "shares of the row"}.get(cells, cells),
     endings={"counts": "", "shares": "-shares"},
 )
@@ -118,8 +118,8 @@ CONFUSION = Figure(
     lambda shape, look: draw_confusion(shape.decision.counts, shape.decision.classes, look, normalised=shape.shares),
     note=lambda matrix: write_sample_size(matrix.decision),
     reading="Rows are true classes, columns predicted ones; the diagonal is correct.",
-    how="Counts and the share of their row, which does not depend on how frequent a class is; the colour follows the "
-    "large number. What the model predicts depends on the threshold.",
+    how="Counts, and their share of the row, which does not depend on class frequency; the colour follows the large "
+    "number. Predictions depend on the threshold.",
     options=(*thresholding.OPTIONS, CELLS),
     spread=(CELLS,),
     tables=lambda matrix: {"Confusion": build_confusion_table(matrix.decision.classes, matrix.decision.counts)},
@@ -128,15 +128,15 @@ CONFUSION = Figure(
 CONFIDENCE = Figure(
     "confidence",
     "performance",
-    "Confidence by outcome",
+    "Confidence of right and wrong answers",
     lambda source: source.read_once(thresholding.read_decision),
     lambda decision, look: draw_confidence(*count_outcomes(decision), decision.threshold, decision.score_name, look),
     note=write_sample_size,
     reading=lambda decision: (
-        "Grey answers are right, magenta ones wrong. A model that knows when it is wrong has its magenta "
+        "Grey: right; magenta: wrong. A good model has its magenta "
         f"{'at the left' if decision.positive is None else 'in the middle'}."
     ),
-    how="Each bar holds the sentences whose probability lies in a twentieth; the line is the threshold.",
+    how="Each bar covers a twentieth of the probabilities; the line is the threshold.",
     options=thresholding.OPTIONS,
     sizes=lambda decision: {
         "right answers": int(decision.correct.sum()),

@@ -28,7 +28,7 @@ OTHER_TEXT = Option(
     "pinned",
     "Pinned sentence",
     lambda source: FREE,
-    "What this one is compared with, read by the same run or by another one.",
+    "The sentence to compare with, read by the same run or another one.",
     words=lambda source, text: f"against “{text}”" if text else "",
 )
 
@@ -88,7 +88,7 @@ def match_class(now: Source, other: Source) -> Source:
     same = other.copy_with_choices(**{TOWARDS.name: about}) if TOWARDS.has_choices(other) else other
     if get_target_class(same) != about:
         raise NotAvailable(
-            f"push is counted towards {about} in one run and towards {get_target_class(same)} in the other"
+            f"the effect is counted towards {about} in one run and towards {get_target_class(same)} in the other"
         )
     return same
 
@@ -130,10 +130,10 @@ def _get_word(shown: WordView, place: int | None) -> tuple[str | None, float | N
 def _draw_contrast(shape: Contrast, look: Look) -> DataTable:
     columns = {
         "word": TableColumn("Word"),
-        "push": TableColumn("Push", decimals=2),
-        "other word": TableColumn("Word there"),
-        "other push": TableColumn("Push there", decimals=2),
-        "difference": TableColumn("Difference", "Push minus push there", decimals=2),
+        "push": TableColumn("Effect", decimals=2),
+        "other word": TableColumn("Other word"),
+        "other push": TableColumn("Other effect", decimals=2),
+        "difference": TableColumn("Difference", "Effect minus other effect", decimals=2),
     }
     return DataTable(build_contrast_table(shape), columns, narrow=True)
 
@@ -141,11 +141,11 @@ def _draw_contrast(shape: Contrast, look: Look) -> DataTable:
 DIFFERENCE = Figure(
     "difference",
     "sentence",
-    "Difference of each push",
+    "Difference of each effect",
     lambda source: align_readings(source, read_other(source)),
     _draw_contrast,
     note=lambda shape: f"towards {shape.now.target}",
-    reading="The same word, or the one in its place, in both readings; a word without a counterpart stands alone.",
+    reading="Words of both readings, aligned; unmatched words have an empty cell.",
     options=(TOWARDS, OTHER_TEXT),
     tables=lambda shape: {"Difference": build_contrast_table(shape)},
 )

@@ -57,32 +57,32 @@ def write_progress(search: SearchSession) -> str:
     found = search.found
     best = "no other answer yet"
     if found.flip:
-        best = f"another answer after {plural(len(found.flip.moves), 'move')}, proof under way"
-    return f"{count(found.readings)} of at most {count(found.allowed.readings)} texts read · {best}"
+        best = f"the answer changes after {plural(len(found.flip.moves), 'change')}, still checking"
+    return f"{count(found.readings)} of at most {count(found.allowed.readings)} variants checked · {best}"
 
 
 def write_verdict(search: SearchSession) -> tuple[str, str]:
     """Return a heading and a sentence about the result of a finished counterfactual search."""
     found, flips = search.found, search.flips
-    read = f"Texts read: {count(found.readings)}."
+    read = f"Variants checked: {count(found.readings)}."
     early = f"The search was stopped. {read}" if search.stopped else read
     if not flips:
         if found.verdict == "none, proven":
-            return "Nothing within these moves changes the answer", f"Proven: every set of them was read. {read}"
-        return "No other answer was found", f"Not every set of moves was read. {early}"
+            return "No allowed change gives another answer", f"All combinations were checked. {read}"
+        return "No other answer was found", f"Not all combinations were checked. {early}"
     many = len(flips[0].moves)
     if found.verdict == "proven":
-        proof = "Every single move was read."
+        proof = "All single changes were checked."
         if many > 1:
-            proof = "Every smaller set of moves was read, and every one of this size."
-        return f"Proven the smallest within these moves: {plural(many, 'move')}", f"{proof} {read}"
-    return f"Smallest found: {plural(many, 'move')}", f"Not every set of this size or below was read. {early}"
+            proof = "All smaller combinations were checked, and all of this size."
+        return ("One change is enough" if many == 1 else f"{many} changes are needed"), f"{proof} {read}"
+    return f"Fewest found: {plural(many, 'change')}", f"Not all combinations up to this size were checked. {early}"
 
 
 def describe_moves(allowed: AllowedMoves) -> str:
     """Describe which words a counterfactual search may delete or replace, and how many at most."""
     return (
-        f"Moves: of {plural(allowed.words, 'word')} up to {allowed.deletions_at_most} deleted, or up to "
+        f"Changes: of {plural(allowed.words, 'word')} up to {allowed.deletions_at_most} deleted, or up to "
         f"{allowed.replacements_at_most} deleted or replaced; "
         f"{plural(len(allowed.replacements), 'replacement')} in all."
     )
@@ -127,10 +127,10 @@ def build_flip_table(search: SearchSession) -> pd.DataFrame:
 
 COLUMNS = {
     "text": TableColumn("Sentence", width=340),
-    "label": TableColumn("Ought to be", width=100),
+    "label": TableColumn("Correct label", width=110),
     "note": TableColumn("Note", width=220),
-    "author": TableColumn("By", width=100),
-    "time": TableColumn("Kept", width=100),
+    "author": TableColumn("Author", width=100),
+    "time": TableColumn("Saved", width=100),
 }
 SAYS = 130
 DAY = len("2026-01-31")
@@ -194,21 +194,22 @@ def _draw_examples(shown: ClassList, look: Look) -> DataTable:
 
 def _write_note(shown: ClassList) -> str:
     wrong, known = shown.breaking
-    kept = f"{count(shown.total)} kept" + (f", the last {count(len(shown.rows))}" * (len(shown.rows) < shown.total))
-    return f"{kept} · {shown.run} is wrong on {count(wrong)} of {count(known)} today" if known else kept
+    kept = f"{count(shown.total)} saved" + (
+        f", the last {count(len(shown.rows))} shown" * (len(shown.rows) < shown.total)
+    )
+    return f"{kept} · {shown.run} gets {count(wrong)} of {count(known)} wrong today" if known else kept
 
 
 COUNTER_EXAMPLES: Figure[ClassList] = Figure(
     "counter-examples",
     "behave",
-    "Counter-examples of the class",
+    "Sentences that fooled it",
     None,
     _draw_examples,
     note=_write_note,
-    reading="Under each run: right ✓ or wrong ✕ today, what it says, and its probability of what the sentence ought to "
-    "be. Choose a row to look at it.",
-    how="Sentences that somebody kept on Sentence, or by `sentiscope counter-examples keep`, with the label that they "
-    "ought to have. They were chosen because a model fails, so no rate of errors can be read from them, and no metric "
-    "has them; a training takes them along when it is asked to, into its training split alone.",
+    reading="Per run: right ✓ or wrong ✕, its answer and P(correct label).",
+    how="Sentences that people saved on Sentence, or with `sentiscope counter-examples keep`, with their correct "
+    "label. They were chosen because a model fails on them, so they give no error rate and are in no metric. Training "
+    "can include them on request, in its training split only.",
     tables=lambda shown: {"Counter-examples": build_examples_table(shown)},
 )

@@ -26,10 +26,10 @@ from dashboard.figures.theme import Look
 LABELS_SHOWN = 200  # rows of the table; its CSV has all
 COLUMNS = {
     "text": TableColumn("Sentence", width=520),
-    "true": TableColumn("Is", width=95),
-    "likelier": TableColumn("Likelier", "The label that the models find likelier", width=95),
+    "true": TableColumn("Label", width=95),
+    "likelier": TableColumn("Likelier", "The label that the models find more likely", width=95),
     "p_true": TableColumn(
-        "P(is)", "Probability of its label, by models that were not fitted on it", decimals=2, width=80
+        "P(label)", "Probability of its label, by models that were not fitted on it", decimals=2, width=80
     ),
     "likely": TableColumn("Likely wrong", "By the thresholds of confident learning", width=95),
     "split": TableColumn("Split", width=90),
@@ -72,11 +72,11 @@ DOUBTED: Figure[Mapping[str, Any]] = Figure(
     reading=lambda found: (
         f"{found['left_out']}."
         if found["left_out"]
-        else "The most doubtful first. A doubt is no verdict: read them, and correct the data, not the list."
+        else "Most doubtful first. Read each sentence before you correct its label."
     ),
-    how="Confident learning (Northcutt, Jiang and Chuang 2021). Training rows are judged by TF-IDF that was fitted on "
-    "the other four fifths; rows of the split by the mean of TF-IDF and the run. Ranked by the probability of their "
-    "label, listed where another is likelier; *likely wrong* where another class passes its own mean.",
+    how="Confident learning (Northcutt, Jiang and Chuang 2021). Training rows are predicted by TF-IDF fitted on the "
+    "other four fifths; rows of the split by the mean of TF-IDF and the run. Ranked by the probability of their label, "
+    "listed if another is more likely; *likely wrong* if another class exceeds its own mean.",
     tables=lambda found: {"Label errors": list_suspect_rows(dict(found)), "Two labels": build_conflicts_table(found)},
     analysis=LabelErrors,
 )
@@ -97,13 +97,13 @@ class SplitShift:
     def sentence(self) -> str:
         """Describe in a sentence how well a word classifier separates a split from the training data (AUC)."""
         if self.found["left_out"]:
-            return f"Nothing is told: {self.found['left_out']}."
+            return f"There is no result: {self.found['left_out']}."
         auc, split = self.found["auc"], self.split
         low, high = auc["interval"]
-        said = f"AUC {number(auc['value'], 2)} ({number(low, 2)} to {number(high, 2)}), where 0.50 is a guess"
+        said = f"AUC {number(auc['value'], 2)} ({number(low, 2)} to {number(high, 2)}), where 0.50 is chance"
         if low > 0.5:
-            return f"A classifier of words tells {split} from training: {said}."
-        return f"A classifier of words cannot tell {split} from training: {said}."
+            return f"A word classifier can separate {split} from training: {said}."
+        return f"A word classifier cannot separate {split} from training: {said}."
 
 
 def read_analysis(
@@ -129,7 +129,7 @@ def build_shift_table(shown: SplitShift) -> pd.DataFrame:
     rows = [(each["name"], each, each["p"]) for each in found["measures"]]
     rows += [(f"share of {each['class']}", each, each["p_holm"]) for each in found["balance"]]
     if auc := found["auc"]:
-        rows.insert(0, ("AUC of telling them apart", {**auc, "difference": auc["value"]}, auc["p"]))
+        rows.insert(0, ("AUC of separating them", {**auc, "difference": auc["value"]}, auc["p"]))
     names = ["training", "split", "difference"]
     made = [(name, *(each.get(key, math.nan) for key in names), *each["interval"], p) for name, each, p in rows]
     return pd.DataFrame(made, columns=["measure", *names, "low", "high", "p"])
@@ -158,7 +158,7 @@ def build_words_table(shown: SplitShift) -> IntervalTable:
     found = shown.found["words"]
     sides = [[each for each in found if (each["log_odds"] > 0) is more][:WORDS_SHOWN] for more in (True, False)]
     return IntervalTable(
-        f"Words and phrases that {shown.split} or training has in more texts",
+        f"Words and phrases more frequent in {shown.split} or training",
         (
             columns.name("words", "Words", "words", "10rem", words="words"),
             columns.count("split", shown.split, "split", "5rem"),
@@ -176,38 +176,36 @@ def build_words_table(shown: SplitShift) -> IntervalTable:
 SHIFT: Figure[SplitShift] = Figure(
     "shift",
     "errors",
-    "Shift between training and test",
+    "Train–test shift",
     read_shift,
     _draw_numbers,
     note=lambda shown: (
-        f"{count(shown.found['n']['split'])} of {shown.split} beside {count(shown.found['n']['training'])} of training"
+        f"{count(shown.found['n']['split'])} {shown.split} and {count(shown.found['n']['training'])} training texts"
     ),
-    reading=lambda shown: (
-        f"Difference: {shown.split} less training. Unknown: words of a text that no (other) training text has."
-    ),
-    how="TF-IDF of words and pairs with logistic regression learns to tell texts of the split from training texts, "
-    "cross-fitted in five folds; AUC is their mean, DeLong's variances joined as Nadeau and Bengio (2003) do, since "
-    "the fits share texts. Lengths and unknown words: Welch's t. Classes: the score test, p after Holm over the "
-    "classes, Newcombe's interval. Of more than 10,000 texts of a side a seeded sample is read.",
+    reading=lambda shown: f"Difference: {shown.split} minus training. Unknown: words in no (other) training text.",
+    how="TF-IDF of words and pairs with logistic regression learns to separate texts of the split from training texts, "
+    "cross-fitted in five folds; AUC is their mean, with DeLong's variances combined as in Nadeau and Bengio (2003), "
+    "since the fits share texts. Lengths and unknown words: Welch's t. Classes: the score test, p after Holm over the "
+    "classes, Newcombe's interval. If a side has more than 10,000 texts, a seeded sample is read.",
     tables=lambda shown: {"Shift": build_shift_table(shown)},
     analysis=DatasetShift,
 )
 SHIFT_WORDS: Figure[SplitShift] = make_interval_figure(
     "shift-words",
     "errors",
-    "Words that shifted",
+    "Words with the largest shift",
     read_shift,
     build_words_table,
     "Shift words",
     note=lambda shown: f"{len(shown.found['words'])} of {count(shown.found['tried'])} tried",
     reading=lambda shown: (
-        f"Bar: 95 % interval; to the right, more texts of {shown.split} have it. Click one to read its sentences."
+        f"Bar: 95 % interval; right: more frequent in {shown.split}. Click to read."
         if shown.found["words"]
-        else "No word or short phrase is in more texts of one side than chance allows for so many tried."
+        else "No word or phrase differs more than chance allows for this many tests."
     ),
-    how="How many texts have each word, pair and triple, by Fisher's exact test, p after Holm over all that three "
-    "texts have; texts count once, so that one that repeats a word says no more. Log-odds have a prior of all texts "
-    "(Monroe, Colaresi and Quinn 2008), which draws rare words to 0.",
+    how="Fisher's exact test on the number of texts with each word, pair and triple, p after Holm over all that occur "
+    "in three texts; a text counts once, however often it repeats a word. Log-odds have a prior from all texts "
+    "(Monroe, Colaresi and Quinn 2008), which pulls rare words to 0.",
 )
 
 

@@ -67,7 +67,7 @@ def explain_as_read(card: Mapping[str, Any]) -> str:
     marks = [word for name, word in _MARKS.items() if known.get(name)]
     unit = "words and marks" if known["tokenizer"] == "word" else "characters"
     how = f"normaliser {known['normaliser']}{''.join(f', {word}' for word in marks)}; the same {unit} in the same order"
-    return f"As read: texts that the tokenizer cannot tell apart ({how})."
+    return f"As read: texts that the tokenizer reads alike ({how})."
 
 
 def format_split_table(table: pd.DataFrame) -> pd.DataFrame:
@@ -121,7 +121,7 @@ def build_phenomena_table(card: Mapping[str, Any], yardstick: Mapping[str, Any] 
 
 
 READS = {"yardstick": "words", "yardstick_chars": "words and their parts"}
-"""What each yardstick of a data card counts."""
+"""What each baseline of a data card counts."""
 
 
 def build_baseline_table(yardsticks: Mapping[str, Any], rows: Mapping[str, int]) -> pd.DataFrame:
@@ -191,7 +191,7 @@ def _align_right(label: str, width: int, about: str = "") -> TableColumn:
 SPLIT_COLUMNS = {
     "split": TableColumn("Split", width=84),
     "rows": _align_right("Rows", 62),
-    "median": _align_right("Median", 66, "Tokens of the text in the middle"),
+    "median": _align_right("Median", 66, "Tokens of the median text"),
     "95 %": _align_right("95 %", 52, "95 % of the texts have at most this many tokens"),
     "longest": _align_right("Longest", 68, "In tokens"),
     "unknown": _align_right("Unknown", 76, "Share of the tokens"),
@@ -200,7 +200,7 @@ SPLIT_COLUMNS = {
     "repeats as read": _align_right(
         "As read", 68, "Rows that repeat an earlier text of their split as the tokenizer reads it"
     ),
-    "also in train": _align_right("In train", 64, "Rows whose text is also a training text, letter by letter"),
+    "also in train": _align_right("In train", 64, "Rows whose text is also a training text, character by character"),
     "in train as read": _align_right("As read ", 68, "Rows whose text is a training text as the tokenizer reads it"),
     "inside a training text": _align_right("In phrases", 88, "Share of the texts that are part of a training text"),
 }
@@ -219,11 +219,10 @@ SPLITS = Figure[Mapping[str, Any]](
     lambda card, look: DataTable(format_split_table(build_split_table(card)), SPLIT_COLUMNS),
     note=_describe_vocabulary,
     reading=lambda card: (
-        f"{explain_as_read(card)} Unknown: share of the tokens that the vocabulary of the training split lacks. "
-        "Cut: share of the texts."
+        f"{explain_as_read(card)} Unknown: share of tokens outside the training vocabulary. Cut: share of texts."
     ),
-    how="Repeats are rows whose text occurred before in the same split. A row of another split that is also in train, "
-    "or lies inside a training text as a phrase, can be memorised instead of understood: scores on it flatter.",
+    how="Repeats are rows whose text occurred before in the same split. A model can memorise a row of another split "
+    "that is also in train, or inside a training text as a phrase: scores on such rows may be too high.",
     tables=lambda card: {"Splits": build_split_table(card)},
 )
 CARDINALITY = Figure[Mapping[str, Any]](
@@ -232,7 +231,7 @@ CARDINALITY = Figure[Mapping[str, Any]](
     "Labels per text",
     None,
     lambda card, look: DataTable(build_cardinality_table(card), narrow=True),
-    note="how many texts have how many",
+    note="number of texts by number of labels",
     tables=lambda card: {"Labels a text": build_cardinality_table(card)},  # exported files keep their names
 )
 
@@ -289,12 +288,12 @@ CLASSES = Figure[Balance](
     draw_classes,
     note="share of each split",
     reading=lambda balance: (
-        "The share of the texts of each split that have a label; a text may have several, or none."
+        "Share of texts with each label; a text may have several, or none."
         if balance.multi
-        else "The share of each class in each split. A model that always says the largest class is right that often."
+        else "Share of each class. Always predicting the largest class is right that often."
     ),
-    how="Rows of a class divided by the rows of its split. Where splits differ, a model chosen on one is judged on "
-    "another.",
+    how="Rows of a class divided by the rows of its split. If splits differ, a model is chosen on other class shares "
+    "than it is tested on.",
 )
 
 
@@ -331,7 +330,7 @@ def draw_lengths(shown: LengthHistogram, look: Look) -> go.Figure:
         right = max(right, end * 1.02)
         line = {"color": t.ink, "width": look.scale_size(1.6), "dash": "dot"}
         figure.add_shape(type="line", x0=end, x1=end, y0=0, y1=top * 1.12, line=line)
-        text = f"read to {end}: {format_percent(tokens['cut_texts_share'])} of the texts are cut"
+        text = f"cut at {end}: {format_percent(tokens['cut_texts_share'])} of the texts"
         late = end > right / 2  # written where there is room for it
         side: dict[str, Any] = {"xanchor": "right", "xshift": 2} if late else {"xanchor": "left", "xshift": -2}
         figure.add_annotation(x=end, y=top * 1.12, yanchor="bottom", text=text, font={"color": t.ink}, **side)
@@ -348,9 +347,9 @@ LENGTHS = Figure[LengthHistogram](
     None,
     draw_lengths,
     note=lambda shown: f"{shown.split}, n = {count(shown.about['rows'])}",
-    reading="How long texts are before they are cut; the last bar also holds everything longer.",
-    how="Unless a setting says otherwise, a model reads as many tokens as the 99th percentile of the training texts, "
-    "between 16 and 256. Bins differ in width by one token, so the height is texts per token of length.",
+    reading="Text lengths before cutting; the last bar includes all longer texts.",
+    how="By default, a model reads as many tokens as the 99th percentile of the training texts, but 16 to 256. Bins "
+    "differ in width by one token, so the height is texts per token of length.",
 )
 
 
@@ -392,14 +391,12 @@ def draw_phenomena(shown: RecordedScores, look: Look) -> go.Figure:
 MEASURED = Figure[RecordedScores](
     "measured",
     "data",
-    "What models reach",
+    "Scores of models",
     None,
     draw_phenomena,
     note=lambda shown: f"measured on {shown.date}, test n = {count(shown.n)}",
-    reading=(
-        "Accuracy on the test sentences of each phenomenon, what TF-IDF gets wrong on top. In the table, ± is half of "
-        "the 95 % interval over the sentences of a split, at the mean over the seeds."
-    ),
-    how="Trained once from the command line on exactly this content (its fingerprint is compared), and kept with the "
-    "program. A phenomenon far to the left of a model's mean is what it has not learned.",
+    reading=("Test accuracy by phenomenon, lowest of TF-IDF first."),
+    how="The models were trained once from the command line on exactly this content (same fingerprint); the scores "
+    "come with the program. A phenomenon far left of a model's mean is one that it has not learned. In the table, ± is "
+    "half the 95 % interval over the sentences of a split, at the mean over the seeds.",
 )

@@ -106,7 +106,7 @@ class Decision:
     """Predictions at a decision threshold, over the rows that get one."""
 
     classes: tuple[str, ...]
-    """The answers: those of the model, or "not X" and X where one class stands against the rest."""
+    """The answers: those of the model, or "not X" and X if one class is compared with the rest."""
     rows: Integers
     """(n,) places in the split of the rows that get an answer."""
     labels: Integers
@@ -156,7 +156,7 @@ def apply_threshold(
         probabilities: (n, C).
         classes: C names.
         rule: Two classes: without meaning, the threshold is on the second. More: `ANSWER`, a row whose top
-            probability is not above the threshold gets no answer; or a class, which then stands against the rest.
+            probability is not above the threshold gets no answer; or a class, which is then compared with the rest.
         threshold: A class is predicted where its probability is above this.
     """
     every = np.arange(len(labels))
@@ -234,7 +234,7 @@ def name_small_samples(sizes: Mapping[str, int]) -> str:
 
 
 FEW = 30
-"""Below this a figure says little."""
+"""Below this a figure is uncertain."""
 BINS, BARS, TICKS = 10, 20, [0, 0.25, 0.5, 0.75, 1]
 
 

@@ -59,7 +59,7 @@ def _mark_odds(each: Keyword) -> Mark:
 def build_words_table(shown: OverrepresentedWords) -> IntervalTable:
     """Build the interval table of words and phrases that are more frequent in the selected rows."""
     return IntervalTable(
-        "Words and phrases that the selection has more often",
+        "Words and phrases more frequent in the selection",
         (
             columns.name("words", "Words", "words", "32%", words="words"),
             columns.count("selected", "here", "selected", "3.2rem"),
@@ -76,7 +76,7 @@ def build_words_table(shown: OverrepresentedWords) -> IntervalTable:
 OVERUSED: Figure[OverrepresentedWords] = make_interval_figure(
     "error-words",
     "errors",
-    "What they say more often",
+    "Frequent words",
     lambda source: compare_words(select_rows(source)),
     build_words_table,
     "Words",
@@ -85,13 +85,13 @@ OVERUSED: Figure[OverrepresentedWords] = make_interval_figure(
         f"{count(len(shown.analysis.table) - len(shown.analysis.places))} others"
     ),
     reading=lambda shown: (
-        "Bar: 95 % interval of how much likelier the words are here, in log-odds."
+        "Bar: 95 % interval. Log-odds of the words here against elsewhere."
         if shown.found
         else f"No word or phrase is clearly more frequent here: none reaches z = {LEAST_Z:g}."
     ),
-    how="Log-odds of each word, pair and triple in the selection against all other sentences, with a prior of all "
-    f"sentences (Monroe, Colaresi and Quinn 2008); each sentence counts once. Listed from z = {LEAST_Z:g} and three "
-    "sentences on, the largest z first: in random selections of 153 of 3 202 sentences, the largest z of all phrases "
+    how="Log-odds of each word, pair and triple in the selection against all other sentences, with a prior from all "
+    f"sentences (Monroe, Colaresi and Quinn 2008); each sentence counts once. Listed if z ≥ {LEAST_Z:g} and n ≥ 3, "
+    "the largest z first. In random selections of 153 of 3 202 sentences, the largest z of all phrases "
     "lies below 3.9 in 95 of 100.",
     options=(SELECT,),
 )
@@ -141,7 +141,7 @@ def build_columns_table(shown: SelectionFeatures) -> IntervalTable:
         return Mark(share, min(share, rest), max(share, rest), not is_significant(row), reference=rest, said=said)
 
     return IntervalTable(
-        "Columns and tags that mark the selection",
+        "Columns and tags that distinguish the selection",
         (
             columns.name("name", "Column or tag", write_name, "12rem", name="name"),
             columns.make_csv_columns("kind", "v", "p", "p_holm", "value"),
@@ -162,7 +162,7 @@ def build_columns_table(shown: SelectionFeatures) -> IntervalTable:
 MARKED: Figure[SelectionFeatures] = make_interval_figure(
     "error-columns",
     "errors",
-    "What marks them",
+    "Distinguishing features",
     lambda source: compare_features(select_rows(source)),
     build_columns_table,
     "Columns",
@@ -170,13 +170,13 @@ MARKED: Figure[SelectionFeatures] = make_interval_figure(
         f"{min(COLUMNS_SHOWN, len(shown.found))} of {len(shown.found)} columns and tags" if shown.found else ""
     ),
     reading=lambda shown: (
-        "From the rest (ring) to the selection (tick): how much more often it has this value; grey: may be chance."
+        "Ring: share in the rest. Tick: share in the selection. Grey: may be chance."
         if shown.found
-        else "Nothing, or everything, is selected: there is nothing to compare."
+        else "The selection is empty or complete: there is nothing to compare."
     ),
-    how="*V* is Cramér's V of selected or not against the values of the column, with the bias correction of Bergsma "
-    "(2013): 0 where it says nothing of the selection, 1 where it says all. p is of the chi-square test after Holm "
-    "over all columns and tags; those by which the selection was made are left out.",
+    how="*V* is Cramér's V between being selected and the values of the column, with the bias correction of Bergsma "
+    "(2013): 0 for no relation, 1 for a perfect one. p: chi-square test after Holm over all columns and tags; those "
+    "that define the selection are left out.",
     options=(SELECT,),
 )
 
@@ -287,18 +287,17 @@ def _draw_clouds(shown: Outcomes, look: Look) -> Component:
 CLOUDS: Figure[Outcomes] = Figure(
     "outcome-cloud",
     "errors",
-    "Words of each outcome",
+    "Words by outcome",
     lambda source: find_outcomes(select_rows(source), str(source.get_choice(OF_CLASS))),
     _draw_clouds,
     note=lambda shown: f"{shown.of} against every other class",
     reading=lambda shown: (
-        "The larger a word, the likelier it is among the sentences of an outcome than among all others, in log-odds. "
-        "Click one to read its sentences."
+        "Larger: more typical of the outcome (log-odds). Click a word to read its sentences."
         if any(shown.found.values())
         else "No word is clearly more frequent in any outcome."
     ),
-    how="As of *What they say more often*, for words alone; positive is the chosen class, negative any other. Sizes "
-    "have one scale over the four; where a word stands means nothing. The CSV has the numbers.",
+    how="As in *Frequent words*, but for single words; positive is the chosen class, negative any other. All four "
+    "clouds share one scale of sizes; positions mean nothing. The CSV has the numbers.",
     options=(OF_CLASS,),
     tables=lambda shown: {"Outcomes, cloud": build_cloud_table(shown)},
 )

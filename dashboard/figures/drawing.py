@@ -185,7 +185,7 @@ class Component:
 
 
 _DEAF = "setStateValue: () => {}, setTriggerValue: () => {}, send: () => {}"
-"""Outside of a page nobody hears what is picked."""
+"""Outside of a page, picks have no receiver."""
 
 Drawing: TypeAlias = go.Figure | DataTable | Component
 

@@ -35,7 +35,7 @@ class EmbeddingClusters:
 
     def describe_group(self, name: str) -> str:
         """Describe an embedding cluster in words, for the bar that names the selected rows."""
-        return ("of no group" if name == NONE else f"the group “{name}”") + " in embedding space"
+        return ("in no cluster" if name == NONE else f"cluster “{name}”") + " of the embedding space"
 
 
 def read_groups(source: Source) -> EmbeddingClusters:
@@ -65,9 +65,9 @@ def build_groups_table(shown: EmbeddingClusters) -> IntervalTable:
         return Mark(rate, low, high, tie=row["low"] <= overall <= row["high"], said=said)
 
     return IntervalTable(
-        "Groups of sentences in embedding space",
+        "Clusters of sentences in embedding space",
         (
-            columns.name("name", "Words that mark it", "group", "17rem", group="group"),
+            columns.name("name", "Typical words", "group", "17rem", group="group"),
             columns.make_csv_columns("words"),
             columns.count("n", "sentences", "n", "5.4rem"),
             columns.text("share", "of all", lambda row: f"{100 * row['n'] / total:.0f} %", "4rem", soft=True, opt=True),
@@ -84,27 +84,24 @@ def build_groups_table(shown: EmbeddingClusters) -> IntervalTable:
 
 def _explain_groups(shown: EmbeddingClusters) -> str:
     if not shown.found.groups:
-        return f"No group: nowhere {count(shown.found.least)} sentences lie close together, apart from the others."
-    return (
-        "Bar: 95 % interval of the share that is wrong; a ring: it holds the share of all, so the group is not told "
-        "apart from them. Pick a group to select its sentences."
-    )
+        return f"No cluster: nowhere do {count(shown.found.least)} sentences lie close together, apart from the others."
+    return "Bar: 95 % interval of the error rate. Ring: no clear difference from all."
 
 
 MAP_GROUPS: Figure[EmbeddingClusters] = make_interval_figure(
     "map-groups",
     "embeddings",
-    "Groups in embedding space",
+    "Clusters",
     read_groups,
     build_groups_table,
     "Groups",
-    note=lambda shown: f"n = {count(len(shown.found.rows))}, {count(len(shown.found.none))} of them in no group",
+    note=lambda shown: f"n = {count(len(shown.found.rows))}, {count(len(shown.found.none))} in no cluster",
     reading=_explain_groups,
-    how="HDBSCAN (Campello, Moulavi and Sander 2013) on the vectors that the model's head reads, not on a map: a group "
-    "has ten sentences or one of a hundred, whichever is more, and half of all at most; what is nowhere dense enough "
-    "belongs to none. Its name is the words and phrases that it has most more often than all others, by log-odds with "
-    "a prior of all sentences (Monroe, Colaresi and Quinn 2008): they rank, they do not test. The same vectors give "
-    "the same groups.",
+    how="HDBSCAN (Campello, Moulavi and Sander 2013) on the vectors that the model's head reads, not on a map. A "
+    "cluster has at least ten sentences, or 1 % if that is more, and at most half of all; sentences in sparse regions "
+    "have none. Its name: the words and phrases that it has most more often than all others, by log-odds with a prior "
+    "from all sentences (Monroe, Colaresi and Quinn 2008), a ranking and no test. The same vectors give the same "
+    "clusters. Click a cluster to select its sentences.",
     needs="pooled",
     more=lambda shown: {"Grouped": build_table(shown.table, shown.found)},
 )

@@ -98,7 +98,10 @@ def color_groups(rows: NDArray[np.integer], found: FoundGroups | None, tokens: T
     here = [(name, places) for name, places in at if len(places)]
     others = np.concatenate([np.empty(0, np.int64), *(places for _, places in here[KINDS:])])
     none = np.setdiff1d(np.arange(len(rows)), np.concatenate([np.empty(0, np.int64), *(places for _, places in at)]))
-    rest = (PointGroup("no group", none, tokens.right), PointGroup("smaller groups", others, tokens.right, "diamond"))
+    rest = (
+        PointGroup("no cluster", none, tokens.right),
+        PointGroup("smaller clusters", others, tokens.right, "diamond"),
+    )
     return [*(each for each in rest if len(each.points)), *_color_parts(here, tokens)]
 
 
@@ -116,7 +119,7 @@ def _group_by_label(points: pd.DataFrame, label: str, tokens: Tokens) -> list[Po
     found = points[f"{PREDICTED}{label}"].to_numpy(bool)
     return [
         PointGroup("others", np.flatnonzero(~has & ~found), tokens.right),
-        PointGroup(f"predicted {label}, is not", np.flatnonzero(~has & found), tokens.wrong, "x"),
+        PointGroup(f"predicted {label}, wrong", np.flatnonzero(~has & found), tokens.wrong, "x"),
         PointGroup(f"{label}, missed", np.flatnonzero(has & ~found), tokens.categories[1], "diamond", front=True),
         PointGroup(f"{label}, found", np.flatnonzero(has & found), tokens.accent, front=True),
     ]
@@ -253,7 +256,7 @@ def draw_map(
         showlegend=many,
         legend={"orientation": "h", "y": 1.01, "yanchor": "bottom", "x": 0, "itemsizing": "constant"},
         uirevision="map",
-        modebar={"orientation": "v"},  # beside the points: above them stands the legend
+        modebar={"orientation": "v"},  # at the side: the legend is above the points
     )
     return figure
 

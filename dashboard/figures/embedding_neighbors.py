@@ -25,7 +25,7 @@ AT = Option(
     "at",
     "Sentence",
     lambda source: FREE,
-    "The key of a row of the split whose neighbours are shown, where no text is given",
+    "Key of the row whose neighbours are shown, if there is no text",
     words=lambda source, at: "",
 )
 
@@ -77,7 +77,7 @@ def find_shared_nearest(source: Source, places: np.ndarray | Sequence[int], said
 
 def _write_note(shown: NearestSentences) -> str:
     space = "what the head reads" if shown.space == HEAD else shown.space
-    sample = f", {count(LOOKED_AT)} of them looked at" if shown.n > LOOKED_AT else ""
+    sample = f", a sample of {count(LOOKED_AT)}" if shown.n > LOOKED_AT else ""
     of = quote_text(shown.of, LONGEST) if shown.n == 1 else f"{count(shown.n)} selected{sample}"
     return f"{of}, among {count(shown.total)}{'' if shown.n == 1 else ' others'}, in the space of {space}"
 
@@ -88,9 +88,9 @@ SEVERAL = {"near": TableColumn("Near to", "Selected sentences that have it among
 def _draw_nearest(shown: NearestSentences, look: Look) -> DataTable:
     columns = {
         **({} if shown.n == 1 else SEVERAL),
-        "distance": TableColumn("Distance", "Euclidean, in the space of the model; of several the mean", 3, width=90),
+        "distance": TableColumn("Distance", "Euclidean, in the space of the model; for several: the mean", 3, width=90),
         "text": TableColumn("Sentence", width=380),
-        "true": TableColumn("Is", width=110),
+        "true": TableColumn("Label", width=110),
         "predicted": TableColumn("Predicted", width=110),
     }
     return DataTable(shown.found[list(columns)], columns)
@@ -99,17 +99,16 @@ def _draw_nearest(shown: NearestSentences, look: Look) -> DataTable:
 MAP_NEIGHBOURS: Figure[NearestSentences] = Figure(
     "map-neighbours",
     "embeddings",
-    "Nearest in embedding space",
+    "Nearest neighbours",
     find_nearest,
     _draw_nearest,
     note=_write_note,
     reading=lambda shown: (
-        f"The {'nearest' if shown.n == 1 else 'near to most'} first. A sentence with another class among them is where "
-        "the model sees no difference."
+        f"{'Nearest' if shown.n == 1 else 'Near to most'} first. Another class nearby: the model sees no difference."
     ),
-    how="Euclidean distance between vectors in the space that the map is made from, not on the map. A sentence is no "
-    "neighbour of itself; the same text a second time is, at distance 0. Of several, each has its ten nearest among "
-    "the sentences that are not selected; one of these counts once for every selected one that has it among its ten.",
+    how="Euclidean distance between vectors in the space that the map is made from, not on the map. A sentence is "
+    "not its own neighbour, but a second copy of its text is, at distance 0. For several sentences: each has its ten "
+    "nearest among the unselected ones; one of these counts once for each selected one that has it among its ten.",
     needs="pooled",
     options=(AT, SPACE, SELECT),
     tables=lambda shown: {"Neighbours": shown.found},
@@ -118,9 +117,9 @@ MAP_NEIGHBOURS: Figure[NearestSentences] = Figure(
 
 TRAINING_COLUMNS = {
     **SEVERAL,
-    "likeness": TableColumn("Cosine", "The mean to these, of what the model's head reads", 3, width=80),
+    "likeness": TableColumn("Cosine", "Mean to these, in the input of the model's head", 3, width=80),
     "text": TableColumn("Training sentence", width=380),
-    "label": TableColumn("Is", width=110),
+    "label": TableColumn("Label", width=110),
 }
 
 
@@ -144,21 +143,20 @@ def describe_labels(shown: TrainingNeighbors) -> str:
     """Describe how often the nearest training sentences have the true label, and the predicted one."""
     found = shown.common
     of = f"Of the {found.each} nearest training sentences of each, {whole_percent(found.true)} have its true label"
-    return f"{of} and {whole_percent(found.said)} what the run says of it."
+    return f"{of} and {whole_percent(found.said)} its predicted label."
 
 
 MAP_COMMON: Figure[TrainingNeighbors] = Figure(
     "map-training",
     "embeddings",
-    "Nearest in training",
+    "Nearest training sentences",
     find_training_neighbors,
     lambda shown, look: DataTable(shown.common.found[list(TRAINING_COLUMNS)], TRAINING_COLUMNS),
     note=lambda shown: f"{count(shown.common.n)} selected, among {count(shown.common.among)} training sentences",
     reading=describe_labels,
     how="Each selected sentence has its ten nearest training sentences, by cosine of what the model's head reads; a "
-    "training sentence counts once for every selected one that has it among its ten. Nothing is averaged before: the "
-    "mean of a selection may lie where none of its sentences does. Of very many sentences, on either side, a sample is "
-    "compared.",
+    "training sentence counts once for each selected one that has it among its ten. The vectors are not averaged: the "
+    "mean of a selection may be far from all its sentences. If either side is very large, a sample of it is compared.",
     needs="pooled",
     options=(SELECT, ORDER),
     tables=lambda shown: {"Training neighbours": shown.common.found},

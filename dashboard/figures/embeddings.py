@@ -51,7 +51,7 @@ def write_hover_texts(points: pd.DataFrame) -> list[str]:
     if len(points) > HOVERED:
         return []
     return [
-        f"{wrap_bidi(clip_text(text, WORDS))} · is {label}, predicted {answer} ({number(chance)})"
+        f"{wrap_bidi(clip_text(text, WORDS))} · true {label}, predicted {answer} ({number(chance)})"
         for text, label, answer, chance in points[["text", "label", "predicted", "probability"]].itertuples(index=False)
     ]
 
@@ -96,18 +96,18 @@ def build_point_table(made: Projection, points: pd.DataFrame) -> pd.DataFrame:
 BY_NAME: dict[str, Method] = {NAMES[method]: method for method in METHODS}
 DIMENSIONS_BY_NAME = {"2-D": 2, "3-D": 3}
 READING: dict[Method, str] = {
-    "pca": "Each point is a sentence, seen along the directions in which the sentences differ most.",
-    "tsne": ("Each point is a sentence; neighbours are alike. Sizes of clusters and gaps between them mean nothing."),
-    "umap": "Each point is a sentence; neighbours are alike. Distances between clusters mean little.",
+    "pca": "Each point is a sentence, drawn along the directions of largest variance.",
+    "tsne": "Each point is a sentence; neighbours are similar. Cluster sizes and gaps mean nothing.",
+    "umap": "Each point is a sentence; neighbours are similar. Distances between clusters mean little.",
 }
-FIELD = " A line of the field encloses a tenth, three, five, seven or nine tenths of the points."
+FIELD = " Lines enclose 10, 30, 50, 70 and 90 % of the points."
 HOW: dict[Method, str] = {
     "pca": "{}, centred, on their first principal axes (singular value decomposition, exact). A new sentence is placed "
     "exactly.",
-    "tsne": "openTSNE. {}: perplexity 30 (less for few sentences), exact neighbours, started from PCA, one seed. Look "
-    "at several seeds before believing a shape.",
-    "umap": "umap-learn. {}: 15 neighbours, least distance 0.1, one seed. Look at several seeds before believing a "
-    "shape.",
+    "tsne": "openTSNE. {}: perplexity 30 (less for few sentences), exact neighbours, started from PCA, one seed. "
+    "Compare several seeds before you trust a shape.",
+    "umap": "umap-learn. {}: 15 neighbours, least distance 0.1, one seed. Compare several seeds before you "
+    "trust a shape.",
 }
 
 
@@ -115,7 +115,7 @@ METHOD = Option(
     "method",
     "Method",
     lambda source: list(BY_NAME),
-    "PCA is exact and there at once; t-SNE and UMAP keep neighbours together and take a while",
+    "PCA is exact and immediate; t-SNE and UMAP keep neighbours together and take longer",
     words=lambda source, method: "",
     endings={name: f"-{method}" for name, method in BY_NAME.items()},
 )
@@ -145,7 +145,7 @@ SPACE = Option(
     "space",
     "Vectors",
     lambda source: list_spaces(source.record.config.model),
-    "What the model's head reads, what enters its first layer, or what leaves each: the mean over the tokens of a text",
+    "Input of the model's head, input of its first layer, or output of a layer: mean over the tokens of a text",
     usual=lambda source: HEAD,
     words=lambda source, space: "" if space == HEAD else str(space),
 )
@@ -154,14 +154,14 @@ DENSITY = Option(
     "density",
     "Density",
     lambda source: [OFF, ON] if source.choices.get(DIMENSIONS.name, "2-D") == "2-D" else [],
-    "A field behind the points of a flat map: its lines enclose a tenth, three, five, seven and nine tenths of them",
+    "Shades behind a flat map; lines enclose 10, 30, 50, 70 and 90 % of the points",
     words=lambda source, shown: "",
 )
 FIND = Option(
     "find",
     "Find",
     lambda source: FREE,
-    "Sentences that contain this get a ring; letter case aside",
+    "Sentences that contain this get a ring (any letter case)",
     words=lambda source, find: f"with “{find}”" if find else "",
 )
 

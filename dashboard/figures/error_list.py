@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 SENT = 300  # rows that are sent at a time
 STEP = 100
-"""Rows by which what is sent moves: the row that is read has at least so many before and behind it, where there are."""
+"""Rows by which the sent window moves: the open row has at least this many before and after it, if they exist."""
 LIKELIEST = 3  # classes that the bar names
 NEAREST = 2  # training texts that are shown, by words and by the model each
 
@@ -77,12 +77,12 @@ class SentenceList:
     analysis: RowSelection
     at: str = ""
     details: Mapping[str, Detail] = field(default_factory=dict)
-    """By key, of rows that the reader has come near to."""
+    """By key, of rows near the open one."""
     without: str = ""
     coding: Coding | None = None
-    """What can be said of the rows; None: nothing, as in a file."""
+    """Annotations of the rows; None: coding is off, as in a file."""
     again: int = 0
-    """How often in a row what was said of the rows could not be written down; the reader has it tried again."""
+    """How often in a row saving the codes failed; the reader tries again."""
     undone: int = 0
     """Number of the report that last moved the reader to a row by taking a change of it back; 0: none."""
     around: int | None = None
@@ -144,7 +144,7 @@ def read_details(loaded: LoadedRun | None, shown: RowSelection, keys: Sequence[s
         lone = f"No nearest training sentences: {error}."
         return {key: Detail(each, lone=lone) for key, each in zip(at, words, strict=True)}
     of = shown.known.tagged.training
-    among = f"of {count(len(of.rows))} drawn from {count(len(of.texts))}" if len(of.rows) < len(of.texts) else ""
+    among = f"of {count(len(of.rows))} sampled from {count(len(of.texts))}" if len(of.rows) < len(of.texts) else ""
     found = zip(words, near, same, strict=True)
     return {key: Detail(*each, among=among) for key, each in zip(at, found, strict=True)}
 
@@ -218,21 +218,21 @@ def _build_coding(coding: Coding, keys: Sequence[str]) -> dict[str, Any]:
 
 def _list_orders(shown: RowSelection) -> list[tuple[str, str]]:
     if shown.selected.group:
-        return [("", "as they were chosen"), *ORDERS.items()]
+        return [("", "in the chosen order"), *ORDERS.items()]
     return [("", ORDERS["sure"]), *((name, words) for name, words in ORDERS.items() if name != "sure")]
 
 
 def describe_empty_list(shown: RowSelection) -> tuple[str, str, str]:
     """Return the title, text and button label shown when no sentence is listed; empty label: no button."""
     if (group := shown.selected.group) and group.texts:
-        title = f"{count(len(group.texts))} sentences that are none of {shown.table.split}"
-        return title, "They stand below; Sentence in the bar opens the one that is looked at.", ""
+        title = f"{count(len(group.texts))} sentences outside {shown.table.split}"
+        return title, "They are listed below; Sentence in the bar opens the selected one.", ""
     if not (rules := find_other_rules(shown)):
-        return "No sentence is left", "Take the last word out of the sentence above.", ""
+        return "No sentence is left", "Remove the last condition above.", ""
     title = f"All {count(len(shown.table))} are right"
     if shown.table.wrong.any():
-        title = f"All {count(int(np.all([*rules.values()], axis=0).sum()))} of these are right"
-    text = "There is no error to read; the sentences of the lowest margin come next to one."
+        title = f"All {count(int(np.all([*rules.values()], axis=0).sum()))} selected are right"
+    text = "There is no error to read. The closest are the sentences with the lowest margin."
     return title, text, "Lowest margin first"
 
 
@@ -292,7 +292,7 @@ def _color_name(colour: str, t: Tokens) -> str:
 
 def _build_detail(detail: Detail, record: RunRecord, t: Tokens) -> dict[str, Any]:
     labels = [f"{name} ({count(number)})" for name, number in detail.same.items()]
-    double = f"The same text stands in training as {' and '.join(labels)}." if labels else ""
+    double = f"The same text is in training as {' and '.join(labels)}." if labels else ""
     found: dict[str, Any] = {"near": [[*each[:3], round(each.likeness, 3)] for each in detail.near]}
     found |= {"double": double, "lone": detail.lone, "among": detail.among, "later": detail.later}
     return found | (_build_words(detail.pushed, record, t) if detail.pushed is not None else {})
@@ -302,13 +302,13 @@ def _build_words(pushed: DeletionAttribution, record: RunRecord, t: Tokens) -> d
     towards, away = ramps = make_ramps(record, pushed.target, t)
     top, words = find_full_color(pushed.pushes), []
     for word, push, unknown in zip(pushed.words, pushed.pushes, pushed.unknown, strict=True):
-        about = f"push {signed(push)} towards {pushed.target}" + (", not in the vocabulary" if unknown else "")
+        about = f"effect {signed(push)} towards {pushed.target}" + (", not in the vocabulary" if unknown else "")
         words.append({"word": word, "about": about, "unknown": unknown, **shade_push(push, top, ramps, t)})
     other = next((name for name in record.classes if name != pushed.target), "")
     two = record.task == "single" and len(record.classes) == 2
     ends = [f"towards {other}" if two else "away" if away else "away (hatched), towards", pushed.target]
     ramp = [*reversed(away[1:]), *towards] if away else list(towards)
-    full = f"Full colour: a push of {number(top, 1)}"
+    full = f"Darkest: an effect of {number(top, 1)}"
     return {"words": words, "full": full, "ends": ends, "ramp": ramp, "unknown": any(pushed.unknown)}
 
 
@@ -343,7 +343,7 @@ ERRORS = Figure(
     note=lambda reading: (
         f"{count(len(reading.analysis.places))} of {count(len(reading.analysis.table))}, {reading.analysis.description}"
     ),
-    reading="Colour: what the log-odds lose without the word. Dashed: a word that the model does not know.",
+    reading="Colour: effect of deleting the word (log-odds). Dashed: unknown word.",
     options=(SELECT, ORDER),
     tables=lambda reading: {"Sentences": build_sentences_table(reading)},
 )
@@ -351,11 +351,10 @@ ERRORS = Figure(
 
 
 ABOUT_CODES = (
-    "Share of the coded sentences that have the code, with its 95 % interval (Wilson). It is told only where all "
-    "selected sentences are coded, or all of a random draw from them: sentences that somebody chose say nothing of "
-    "the others. A sentence may have several codes, so shares need not add up to 1. κ is Cohen's, with all codes of "
-    "a sentence as one, on the sentences that both have coded; what others said of a sentence is hidden until you have "
-    "coded it."
+    "Share of the coded sentences that have the code, with its 95 % interval (Wilson). It needs all selected "
+    "sentences coded, or all of a random sample of them: hand-picked sentences say nothing about the others. A "
+    "sentence may have several codes, so shares need not add up to 1. κ is Cohen's, with all codes of a sentence as "
+    "one, on the sentences that both have coded; codes of others are hidden until you have coded the sentence."
 )
 
 
@@ -365,7 +364,7 @@ class CodesShape:
 
     found: dict[str, Any]
     pair: dict[str, Any] | None
-    """None: nobody else may be seen."""
+    """None: other authors are hidden."""
     definitions: dict[str, str]
 
 

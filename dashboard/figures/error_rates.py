@@ -129,7 +129,7 @@ def build_rates_table(found: ErrorRates) -> IntervalTable:
         return Mark() if _is_consequence(row) else mark_ratio(row)
 
     return IntervalTable(
-        "Tags and values of columns, with the risk of an error",
+        "Tags and column values with their error risk",
         (
             columns.name("name", "Tag or column", _name_tag, "36%", rule="tag"),
             columns.count("n", "n", "n", "3.4rem"),
@@ -152,13 +152,13 @@ def build_rates_table(found: ErrorRates) -> IntervalTable:
 def _write_note(found: ErrorRates) -> str:
     shown, every = len(found.shown), sum(bool(row["n"]) for row in found.rows)
     some = f"{shown} of {every}" if shown < every else str(every)
-    return f"{some} tags and values of columns, most excess errors first"
+    return f"{some} tags and column values, most excess errors first"
 
 
 GATHERED: Figure[ErrorRates] = make_interval_figure(
     "error-tags",
     "errors",
-    "Where errors gather",
+    "Where errors cluster",
     lambda source: count_errors(select_rows(source)),
     build_rates_table,
     "Tags",
@@ -166,12 +166,12 @@ GATHERED: Figure[ErrorRates] = make_interval_figure(
     reading=lambda found: (
         f"Fewer than {LEAST} sentences with and without each: counts only, no ratio."
         if found.has_only_counts
-        else "Bar: interval of the risk ratio at the level of its Holm step. A ring: it does not survive correction."
+        else "Bar: interval of the risk ratio. Ring: not significant after correction."
     ),
-    how="*Excess*: errors beyond those that these sentences would have at the error rate of all others. *Risk ratio*: "
-    "the error rate with it over the one without, with Koopman's score interval at the level of its step in Holm's "
-    f"correction over all that are tested, so that it leaves out 1 exactly where that holds; none below {LEAST} "
-    "sentences on either side. *No cause*: what errors have by definition, or because they are errors.",
+    how="*Excess*: errors beyond those expected at the error rate of all other sentences. *Risk ratio*: the error rate "
+    "with the tag divided by the rate without, with Koopman's score interval at the level of its step in Holm's "
+    f"correction over all tests, so it excludes 1 exactly if the test is significant; none below {LEAST} "
+    "sentences on either side. *No cause*: errors have it by definition, or because they are errors.",
 )
 
 
@@ -202,7 +202,7 @@ def _to_risk_row(one: FoundSlice) -> dict[str, Any]:
 def build_slices_table(shown: SplitSlices) -> IntervalTable:
     """Build the interval table of slices in which errors are more frequent."""
     return IntervalTable(
-        "Slices that go wrong more often",
+        "Slices with more errors",
         (
             columns.name("name", "Slice", lambda each: describe_selection(each.clauses), "36%", rules=format_rules),
             columns.count("n", "n", "risk.n", "3.4rem"),
@@ -221,19 +221,19 @@ def build_slices_table(shown: SplitSlices) -> IntervalTable:
 SLICED: Figure[SplitSlices] = make_interval_figure(
     "error-slices",
     "errors",
-    "Slices found",
+    "Weak slices",
     lambda source: find_slices(select_rows(source)),
     build_slices_table,
     "Slices",
     note=lambda shown: f"{len(shown.found.slices)} of {count(shown.found.tried)} tried",
     reading=lambda shown: (
-        "Each survives the correction for all that were tried; a pair is worse than either of its parts."
+        "Each is significant after correction; a pair is worse than either part."
         if shown.found.slices
-        else "No property, and no pair of two, goes wrong more often than chance allows for so many tried."
+        else "No property or pair goes wrong more often than chance allows."
     ),
-    how="Every tag, class and value of a column that 30 sentences have, and every pair of two, is tested against all "
-    "others by the score test of the risk ratio; p after Holm over all of them. Of slices that share four fifths of "
-    "their sentences the one with more excess errors stands.",
+    how="Each tag, class and column value with 30 sentences or more, and each pair, is tested against all other "
+    "sentences by the score test of the risk ratio; p after Holm over all tests. Of slices that share four fifths of "
+    "their sentences, the one with more excess errors is listed.",
 )
 
 
@@ -251,15 +251,15 @@ class NextStep(NamedTuple):
 
 
 ADVICE: dict[str, str] = {
-    "negation": "Add training sentences that deny: pairs with and without the negation",
+    "negation": "Add training sentences with negation: pairs with and without it",
     "contrast": "Add training sentences whose second half decides",
-    "question": "Add questions to the training sentences, or say what a question is to be labelled",
+    "question": "Add questions to the training sentences, or define how to label questions",
     "unknown words": "Let the model read the letters of words (--recipe strong, or byte pairs)",
     "truncated": "Let the model read longer texts (text.max_length)",
-    "lexicon disagrees": "Read these for irony, trade words and doubtful labels",
+    "lexicon disagrees": "Check these for irony, domain words and doubtful labels",
     "low margin": "Leave the least sure answers to a person: set a threshold on Performance",
-    "seeds disagree": "Let several seeds answer together: chance decides these",
-    "near duplicate": "Look at the labels of the near duplicates in training",
+    "seeds disagree": "Combine several seeds: chance decides these answers",
+    "near duplicate": "Check the labels of the near duplicates in training",
 }
 
 
@@ -273,7 +273,7 @@ def suggest_steps(shown: RowSelection, tags: ErrorRates, slices: SplitSlices) ->
         rest = row["rest"]["wrong"] / max(1, row["rest"]["n"])
         usual = f"Read the errors with {name_rule(row['tag'])}, and add training sentences like them"
         if name.startswith(WITH):
-            usual = f"See on Compare what {name.removeprefix(WITH)} knows here, and whether both can answer together"
+            usual = f"See on Compare what {name.removeprefix(WITH)} gets right here, and whether both can be combined"
         evidence = f"{name_rule(row['tag'])}: {_compare_shares(row['rate'], row['n'], rest)}"
         found.append(NextStep(ADVICE.get(name, usual), evidence, ("wrong", row["tag"])))
     for each in slices.found.slices:
@@ -285,8 +285,8 @@ def suggest_steps(shown: RowSelection, tags: ErrorRates, slices: SplitSlices) ->
             found.append(NextStep(advice, evidence, ("wrong", *rules)))
     sure = shown.known.found_tags.get("sure and wrong")
     if sure is not None and sure.any():
-        evidence = f"{count(int(sure.sum()))} are wrong with a probability of 0.9 or more"
-        advice = "Read the surest errors first: doubtful labels stand among them"
+        evidence = f"{count(int(sure.sum()))} errors have a probability of 90 % or more"
+        advice = "Read the surest errors first: some labels may be wrong"
         found.append(NextStep(advice, evidence, ("tag=sure and wrong",)))
     return found[:MOST]
 

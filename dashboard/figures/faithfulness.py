@@ -33,14 +33,14 @@ from dashboard.figures.subplots import Panels
 from dashboard.figures.theme import Look
 
 TESTS = {
-    "insertion": "Put back",
-    "deletion": "Taken out",
-    "pairs": "Two at once",
-    "stability": "Said otherwise",
+    "insertion": "Insertion",
+    "deletion": "Deletion",
+    "pairs": "Pairs",
+    "stability": "Paraphrase",
     "control": "Shuffled",
 }
 SIGNS: Mapping[Outcome, str] = {"passed": "✓", "between": "~", "failed": "✗", "not measured": ""}
-NOT_ASKED = "not asked"
+NOT_ASKED = "not tested"
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def build_methods_table(shown: FaithfulnessResults) -> IntervalTable:
         return lambda found: _build_cell(name, found, shown.verdicts[found.method])
 
     return IntervalTable(
-        "methods and what each test came to",
+        "methods and test results",
         (
             columns.name("method", "Method", lambda found: TextCell(found.method), "5.3rem"),
             columns.name("verdict", "Verdict", show_verdict, "6rem"),
@@ -134,10 +134,10 @@ def _write_reading(shown: FaithfulnessResults) -> str:
     outcome = next(iter(shown.verdicts.values())).outcomes["answers"]
     knows = "" if outcome == "passed" else ", too little for evidence"
     return (
-        f"{words[:1].upper()}{words[1:]}. ✓ passed, ~ between, ✗ failed, without a sign not judged; ± half of the 95 % "
-        "interval. Put back and taken out: share of random orders that are slower, 0.5 is chance. The others are rank "
-        "agreements; with weights shuffled there should be little. "
-        f"Right answers beyond chance: κ = {_format_interval(answers)}{knows}. {MEANING}"
+        f"{words[:1].upper()}{words[1:]}. ✓ passed, ~ between, ✗ failed, no mark: not tested; ± half of the 95 % "
+        "interval. Insertion and deletion: share of random orders that are slower (chance: 0.5). The others are rank "
+        "agreements; with shuffled weights they should be low. "
+        f"Accuracy above chance: κ = {_format_interval(answers)}{knows}. {MEANING}"
     )
 
 
@@ -158,17 +158,17 @@ def build_results_table(shown: FaithfulnessResults) -> pd.DataFrame:
 
 
 HOW = (
-    "Words are ordered by how far they push the answer and put back, or taken out, one after another, beside 20 random "
-    "orders of each sentence; two are taken out together; the sentence is said otherwise by rule; the numbers of every "
-    "weight change places and the pushes are asked anew. *Evidence* passes every test with its whole interval, "
-    "*neither* fails one, *illustration* lies between; deletion is judged by two at once, all others by words taken "
-    "out. The thresholds were calibrated on models with known pushes, shuffled pushes and random weights; of "
-    "the last two nothing came out as evidence."
+    "Words are inserted or deleted one by one, in the order of their effects, and compared with 20 random orders of "
+    "each sentence. Pairs: two words are deleted together. Paraphrase: rules reword the sentence. Shuffled: the "
+    "numbers of every weight change places and the effects are computed again. *Evidence* passes every test with its "
+    "whole interval, *neither* fails one, *illustration* lies between; deletion is judged by pairs, the others by "
+    "deletion. The thresholds were calibrated on models with known effects, shuffled effects and random weights; of "
+    "the last two, none came out as evidence."
 )
 BELIEF = Figure(
     "belief",
     "sentence",
-    "May I believe it",
+    "Can I trust this explanation?",
     read_faithfulness,
     lambda shown, look: build_component(build_methods_table(shown).marks, look),
     note=lambda shown: f"{count(shown.found.sentences)} validation sentences, as trained",
@@ -184,7 +184,7 @@ def _list_methods(source: Source) -> Sequence[str]:
 
 
 METHOD = Option(
-    "believed", "Method", _list_methods, "Whose order of words is drawn.", words=lambda source, method: method
+    "believed", "Method", _list_methods, "The method whose word order is drawn.", words=lambda source, method: method
 )
 
 
@@ -204,7 +204,7 @@ def read_curves(source: Source) -> MethodCurves:
     return MethodCurves(found, write_verdict(shown, found.method), shown.found.sentences)
 
 
-PANELS = {"insertion": "words put back", "deletion": "words taken out"}
+PANELS = {"insertion": "words inserted", "deletion": "words deleted"}
 
 
 def _draw_curves(shown: MethodCurves, look: Look) -> go.Figure:
@@ -248,13 +248,13 @@ def _write_curves_reading(shown: MethodCurves) -> str:
     areas, method = shown.measured.areas, shown.measured.method
     said = f"{shown.verdict[:1].upper()}{shown.verdict[1:]}. "
     said += (
-        f"Area under the words put back {number(areas['insertion'].value, 2)}, in random order "
-        f"{number(areas['random'].value, 2)}: the higher, the better"
+        f"Area under insertion {number(areas['insertion'].value, 2)}, in random order "
+        f"{number(areas['random'].value, 2)} (higher is better)"
     )
     if "deletion" in areas:
-        said += f"; under the words taken out {number(areas['deletion'].value, 2)}: the lower, the better."
+        said += f"; under deletion {number(areas['deletion'].value, 2)} (lower is better)."
     else:
-        said += f". {method.capitalize()} is not judged by words taken out."
+        said += f". {method.capitalize()} is not judged by deletion."
     if shown.measured.agreement:
         others = ", ".join(f"{name} {number(rho.value, 2)}" for name, rho in shown.measured.agreement.items())
         said += f" Rank agreement with other methods: {others}."
@@ -274,14 +274,14 @@ def build_curve_table(shown: MethodCurves) -> pd.DataFrame:
 ALONG = Figure(
     "belief-curves",
     "sentence",
-    "Words put back and taken out",
+    "Insertion and deletion",
     read_curves,
     _draw_curves,
     note=lambda shown: f"{shown.measured.method}, n = {count(shown.n)}",
     reading=_write_curves_reading,
-    how="The probability of the class that the whole sentence is given, while its words come back into their places, "
-    "or go, those first that push most towards it. Mean over sentences, 95 % interval (bootstrap); dashed: "
-    "20 random orders of each.",
+    how="Probability of the class predicted for the whole sentence, while its words are inserted or deleted one by "
+    "one, those with the largest effect towards it first. Mean over sentences, 95 % interval (bootstrap); dashed: 20 "
+    "random orders of each.",
     options=(METHOD,),
     tables=lambda shown: {"Belief curves": build_curve_table(shown)},
 )

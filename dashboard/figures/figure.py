@@ -37,11 +37,11 @@ class Figure(Generic[Shape]):
 
     name: str  # of the exported file, of the download and for `--only`
     page: str
-    """The file of `screens` where it stands; one that its page does not place stands at its end."""
+    """The file of `screens` that shows it; a figure that its page does not place comes last."""
     title: Words[Shape]
     read: Callable[[Source], Shape] | None
-    """What is drawn of a run; raises `NotAvailable` with the reason where it has nothing of the kind. None: it is not
-    of a run but of a data set or a sweep, whose page has its shape."""
+    """Reads the data to draw from a run; raises `NotAvailable` with the reason if the run has none. None: it belongs
+    to a data set or a sweep, whose page has its shape."""
     draw: Callable[[Shape, Look], Drawing]  # as a chart, a table, or one of our components
     note: Words[Shape] = ""  # n, or the setting: it stands beside the heading
     reading: Words[Shape] = ""
@@ -50,13 +50,13 @@ class Figure(Generic[Shape]):
     needs: str = ""  # what a model must provide (`core.models.capabilities`); empty: nothing
     options: tuple[Option, ...] = ()  # what changes it
     spread: tuple[Option, ...] = ()
-    """Those of its options of which `sentiscope figures` writes every value, each into a file."""
+    """Its options for which `sentiscope figures` writes a file for every value."""
     tables: Callable[[Shape], Mapping[str, pd.DataFrame]] | None = None
     """Its numbers, by the name of their file."""
     sizes: Callable[[Shape], Mapping[str, int]] | None = None
-    """On how many texts each of its parts rests; below `decisions.FEW` a page says so."""
+    """Number of texts behind each of its parts; below `decisions.FEW` a page says so."""
     analysis: type[SplitAnalysis[Any]] | None = None
-    """What Errors offers to compute where it is not there yet."""
+    """Analysis that Errors offers to compute if it is missing."""
 
     def read_data(self, source: Source) -> Shape:
         """Read the data that a figure draws; NotAvailable: the run has none, and why; InputError: wrong option."""

@@ -20,19 +20,19 @@ from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.theme import Look
 
 WRONG = "wrong"
-"""What is shown where nothing is selected."""
+"""The default selection."""
 SELECT = Option(
     "select",
     "Selection",
     lambda source: FREE,
-    "Rules that select sentences, as a link has them: wrong;true=negative",
+    "Rules that select sentences, as in a link: wrong;true=negative",
     usual=lambda source: WRONG,
 )
 ORDER = Option(
     "order",
     "Order",
     lambda source: list(ORDERS),
-    "In which order the sentences are read; usually as they were chosen, else the surest first",
+    "Order of the sentences; by default the chosen order, else the surest first",
     usual=lambda source: "",
     words=lambda source, name: ORDERS.get(str(name), ""),
 )
@@ -55,13 +55,13 @@ SPLIT = "split"
 FURTHER = "further"  # a clause that no word says, and that can only be taken out
 ASKED = "asked"  # own columns of ids and names, of which a person types one
 NOT_YET = "noted;uncoded"
-"""The two rules of what has been read and noted, and not coded yet; an option of the codes."""
+"""The two rules for rows that have a note and no code yet; an option of the codes."""
 _LEADS = {
-    "single": {OUTCOME: "Show", "true": "sentences that are", "predicted": "but said to be"},
+    "single": {OUTCOME: "Show", "true": "sentences that are", "predicted": "predicted to be"},
     "multi": {
         OUTCOME: "Show",
         "true": "sentences that have",
-        "predicted": "and are said to have",
+        "predicted": "predicted to have",
         "missed": "that miss",
         "invented": "and invent",
     },
@@ -186,7 +186,7 @@ def draw_filter(analysis: RowSelection, look: Look, splits: Sequence[str] = ()) 
         ],
         "contains": containing.value if containing else "",
         "hint": f"any words, or {asked[0]}=…" if asked else "any words",
-        "ways": "A piece of the text, an id, or a rule: word=not, margin<0.2, date>=2026-01",
+        "ways": "Part of the text, an id, or a rule: word=not, margin<0.2, date>=2026-01",
         "colours": {
             name: getattr(look.tokens, name) for name in ("paper", "panel", "ink", "muted", "grid", "accent", "right")
         },
@@ -235,7 +235,7 @@ def _build_id_word(
         "about": ", ".join(asked),
         "value": "" if held is None else held.value,
         "options": options,
-        "typed": f"Type {', '.join(asked)}, or a part",
+        "typed": f"Type {', '.join(asked)}, or part of it",
     }
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DRAWN = 16  # tokens of a long text that are drawn, the first; all are computed
 DIMENSIONS = 8  # numbers of a vector that are drawn, the first
 INK = (0.0, 0.08, 0.17, 0.27, 0.37, 0.72, 0.86, 1.0)
-"""Shades of a cell, page to ink; in the middle, left out, no number could be read."""
+"""Shades of a cell, page to ink; the middle is left out, where no number is readable."""
 FIRST = "scores"
 
 
@@ -42,13 +42,17 @@ def _list_components(source: Source) -> list[str]:
 
 
 HEAD = Option(
-    "head", "Head", _list_heads, "Whose queries, keys, maps and values are shown.", words=lambda source, head: ""
+    "head",
+    "Head",
+    _list_heads,
+    "The head whose queries, keys, maps and values are shown.",
+    words=lambda source, head: "",
 )
 COMPONENT = Option(
     "component",
     "Map",
     _list_components,
-    "Of which map the queries, keys and scores are shown, 0 being the first.",
+    "The map whose queries, keys and scores are shown; 0 is the first.",
     words=lambda source, component: "",
 )
 
@@ -69,7 +73,7 @@ STAGE = Option(
     "stage",
     "Stage",
     lambda source: [stage.key for stage in read_stages(source).stages],
-    "The stage that is open; ← and → lead to its neighbours.",
+    "The open stage; ← and → go to its neighbours.",
     usual=lambda source: max((stage.key for stage in read_stages(source).stages), key=lambda key: key == FIRST),
     words=lambda source, stage: read_stages(source).find_stage(stage).title.lower(),
 )
@@ -97,7 +101,7 @@ class StageView:
         many = max(len(matrix.rows) for stage in self.steps.stages for matrix in stage.matrices)
         if many <= DRAWN:
             return ""
-        return f"Drawn are the first {DRAWN} of {count(many)} tokens; all of them are computed."
+        return f"The first {DRAWN} of {count(many)} tokens are drawn; all are computed."
 
 
 def _draw_stages(shown: StageView, look: Look) -> Component:
@@ -188,11 +192,11 @@ STEPS = Figure(
     _draw_stages,
     note=lambda shown: shown.place,
     reading=lambda shown: (
-        "More ink is further from zero, with stripes below it; of scores, higher. Point at a cell, or reach it with "
-        f"Tab and the arrow keys, and the formula is filled with its numbers. {shown.left_out}".strip()
+        "Darker = larger (of scores: higher). Striped = negative. Point at a cell, or use Tab and the arrow keys: "
+        f"the formula shows its numbers. {shown.left_out}".strip()
     ),
-    how="Every number is computed anew from the weights, plainly and in float64; tests hold each stage of every preset "
-    "to its formula, to what the model has there, and the last one to what it predicts.",
+    how="Every number is computed again from the weights, plainly and in float64. Tests compare each stage of every "
+    "preset with its formula and with the model's own values, and the last one with the prediction.",
     options=(LAYER, HEAD, COMPONENT, STAGE),
     tables=lambda shown: {"Steps": build_step_table(shown.steps)},
 )

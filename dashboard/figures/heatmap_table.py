@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from core.interpret.attribution import Explanation
 
 STEPS = 5
-"""Of a colour, besides the page."""
+"""Steps of a colour, not counting the page."""
 FAINTEST = 0.5
-"""Log-odds that get full colour where nothing pushes more: what hardly moves an answer is not drawn as if it did."""
+"""Log-odds that get full colour if no effect is larger: tiny effects stay pale."""
 Cell = dict[str, Any]
 Ramps = tuple[Sequence[str], Sequence[str]]
 """Steps of colour, page first, towards a class and away from it."""
@@ -34,7 +34,7 @@ class AttributedWords:
     belongs: NDArray[np.float64]
     """(words, tokens of the view): which part of each token is of each word."""
     read: Explanation | None = None
-    """How much each word is read, by the method `attention`; None: the model has none, or the text is too long."""
+    """Attention that each word receives, by the method `attention`; None: no attention, or the text is too long."""
 
     @property
     def most(self) -> TopWords | None:

@@ -33,14 +33,14 @@ def test_it_opens_with_what_it_finds_and_with_the_worst_capability(page):
     app = page()
     assert "baseline passes 0 of 3 capabilities" in words(app)
     assert "films</b> 3 tests, 3 capabilities, 7 cases" in words(app)
-    assert "Failing: the other way" in words(app) and "2 of 2 fail for baseline" in words(app)
+    assert "Failed tests: the other way" in words(app) and "2 of 2 fail for baseline" in words(app)
     assert list(app.dataframe[0].value["sentence"]) == ["good film", "warm film"]
 
 
 def test_a_link_names_what_is_looked_at_and_who_stands_beside(page):
     app = page(capability="test capitals", against="finished", fails="baseline")
-    assert "Failing: capitals" in words(app) and "baseline passes all of it." in words(app)
-    assert "It cannot be told apart from finished." in words(app)
+    assert "Failed tests: capitals" in words(app) and "baseline passes all of it." in words(app)
+    assert "It shows no clear difference from finished." in words(app)
     assert app.multiselect[0].value == ["finished"]
     assert next(control.options for control in app.get("button_group")) == ["baseline", "finished"]
 

@@ -42,7 +42,7 @@ def test_from_nothing_to_a_look_inside(browser, empty_server, table):
     text.fill("<b>good</b> but dull")
     text.press("Enter")
     expect(page.get_by_role("list", name="words with their effect")).to_contain_text("dull")
-    expect(page.get_by_role("button", name="what is read by dull")).to_be_visible()
+    expect(page.get_by_role("button", name="attention from dull")).to_be_visible()
     settle(page)
     link = page.url
     assert "text=" in link
@@ -57,11 +57,11 @@ def test_from_nothing_to_a_look_inside(browser, empty_server, table):
 def test_words_heads_and_levers_answer_to_the_keyboard_and_undo_while_typing(browser, server):
     page, complaints = visit(browser, server)
     open_page(page, f"{server}/sentence?run=finished&text=good+film+dull")
-    word = page.get_by_role("button", name="what is read by good")
+    word = page.get_by_role("button", name="attention from good")
     word.focus()
     page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("button", name="what is read by film")).to_be_focused()
-    expect(page.get_by_text("film reads ")).to_be_visible()
+    expect(page.get_by_role("button", name="attention from film")).to_be_focused()
+    expect(page.get_by_text("film attends to ")).to_be_visible()
     head = page.get_by_role("button", name="head 1", exact=True)
     expect(head).to_have_attribute("aria-pressed", "true")
     head.press("Enter")
@@ -87,7 +87,7 @@ def test_figures_are_saved_as_svg_and_png(browser, server):
     saved: list[str] = []
     page.on("download", lambda download: saved.append(download.suggested_filename))
     open_page(page, f"{server}/sentence?run=finished&text=good+film")
-    expect(page.get_by_role("heading", name="Heads side by side")).to_be_visible()
+    expect(page.get_by_role("heading", name="All heads")).to_be_visible()
     settle(page)
     for kind in ("SVG", "PNG"):
         page.get_by_role("button", name=f"Figures · {kind}").click()
@@ -95,7 +95,7 @@ def test_figures_are_saved_as_svg_and_png(browser, server):
         until(page, lambda names=names: names <= set(saved))
     saved.clear()
     page.get_by_role("link", name="Embeddings", exact=True).click()
-    expect(page.get_by_role("heading", name="Silhouettes")).to_be_visible()
+    expect(page.get_by_role("heading", name="Silhouette by class")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Figures · SVG").click()
     until(page, lambda: len(saved) == 2)
@@ -115,12 +115,12 @@ def move_levers(page: Page, browser: Browser, server: str) -> None:
     settle(page)
     page.wait_for_function("location.search.includes('edit=l1c1')")
     expect(slider).to_be_focused()  # the levers were drawn anew meanwhile
-    head = page.get_by_role("button", name="silence head 1 of layer 1")
+    head = page.get_by_role("button", name="switch off head 1 of layer 1")
     head.press("Enter")
     expect(head).to_have_attribute("aria-pressed", "true")
     expect(head).to_be_focused()
     page.keyboard.press("ArrowDown")
-    expect(page.get_by_role("button", name="silence head 2 of layer 1")).to_be_focused()
+    expect(page.get_by_role("button", name="switch off head 2 of layer 1")).to_be_focused()
     page.wait_for_function("location.search.includes('h1.1')")
     settle(page)
     said, link = bar.get_attribute("aria-label"), page.url
@@ -144,7 +144,7 @@ def test_a_long_search_is_stopped_from_the_keyboard_and_a_longer_text_keeps_its_
     look.press("Enter")
     stop = page.locator(".st-key-flip-stop").get_by_role("button")  # methods may have their own
     expect(stop).to_have_count(1)
-    expect(page.get_by_text(re.compile("of at most 4.000 texts read"))).to_be_visible()
+    expect(page.get_by_text(re.compile("of at most 4.000 variants checked"))).to_be_visible()
     stop.press("Enter")
     expect(page.get_by_text("The search was stopped.")).to_be_visible()
     expect(stop).to_have_count(0)

@@ -33,7 +33,7 @@ def test_what_a_student_keeps_stands_in_the_list_and_leaves_it(browser, server, 
     link = urlsplit(kept.link)
     assert link.path == "sentence" and parse_qs(link.query)["text"] == [TEXT]
     page.get_by_role("button", name="The class's list").press("Enter")
-    expect(page.get_by_role("heading", name="Counter-examples of the class")).to_be_visible()
+    expect(page.get_by_role("heading", name="Sentences that fooled it")).to_be_visible()
     grid = page.get_by_test_id("stDataFrame").last
     grid.scroll_into_view_if_needed()
     settle(page)

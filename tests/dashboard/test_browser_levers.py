@@ -53,7 +53,7 @@ def test_the_first_screen_of_a_projector_holds_sentence_answer_words_picture_and
     settle(page)
     box = page.locator(".st-key-answer .s-bar").first.bounding_box()
     assert box and 0 <= box["y"] and box["y"] + box["height"] <= 200
-    head = "silence head 1 of layer {}, push"  # another layer opens when its name is pressed
+    head = "switch off head 1 of layer {}, effect"  # another layer opens when its name is pressed
     expect(page.get_by_role("button", name=head.format(3))).to_be_visible()
     expect(page.get_by_role("button", name=head.format(1))).to_be_hidden()
     first = page.get_by_role("button", name="layer 1", exact=True)
@@ -122,19 +122,19 @@ def test_a_switch_puts_parts_at_their_mean_and_the_pushes_are_of_the_model_as_ed
     expect(page).to_have_url(re.compile(r"[?&]edit=h1\.2(:|%3A)mean"))
     back = board.get_by_role("button", name=re.compile("^put head 2 of layer 1 at its mean, at its mean now"))
     expect(back).to_have_text("mean")
-    expect(board.get_by_text("as edited", exact=True)).to_be_visible()
+    expect(board.get_by_text("after your changes", exact=True)).to_be_visible()
     settle(page)
     assert other.get_attribute("aria-label") != before and ", as trained " in other.get_attribute("aria-label")
     board.get_by_role("button", name="zero", exact=True).click()
     expect(page).not_to_have_url(re.compile("silent="))
-    expect(board.get_by_role("button", name=re.compile("^silence head 1 of layer 1, push"))).to_be_visible()
+    expect(board.get_by_role("button", name=re.compile("^switch off head 1 of layer 1, effect"))).to_be_visible()
     assert complaints == []
 
 
 def test_levers_that_are_pressed_while_the_page_is_busy_are_all_heard(browser, server):
     page, complaints = visit(browser, server)
     opened(page, server, "run=starter-vanilla&layer=1")
-    pressed = [page.get_by_role("button", name=f"silence head {head} of layer 1, push") for head in (1, 2, 3)]
+    pressed = [page.get_by_role("button", name=f"switch off head {head} of layer 1, effect") for head in (1, 2, 3)]
     for button in pressed[:2]:
         button.evaluate("button => button.click()")  # without waiting for what the one before does
     expect(pressed[0]).to_have_count(0)  # it says now that it is off; the second may still be on its way

@@ -15,7 +15,7 @@ def opened(browser, base: str, link: str, theme: str = "light", width: int = 144
     """The page of a link once it stands, and what it complains about."""
     page, complaints = visit(browser, base, theme, width)
     page.goto(f"{base}/embeddings?{RUN}&{link}")
-    expect(page.get_by_role("heading", name="Silhouettes")).to_be_visible()
+    expect(page.get_by_role("heading", name="Silhouette by class")).to_be_visible()
     settle(page)
     return page, complaints
 
@@ -50,14 +50,14 @@ def test_a_group_that_is_picked_is_the_selection(browser, server):
     name, n = (row.locator("td, th").nth(place).inner_text() for place in (0, 1))
     row.click()
     page.wait_for_url(re.compile(r"select=ids(:|%3A)[0-9a-f]{16}"))
-    expect(bar(page)).to_contain_text(f"the group “{name}”")
+    expect(bar(page)).to_contain_text(f"cluster “{name}”")
     assert re.sub(r"\D", "", bar(page).inner_text().partition(" of ")[0]) == re.sub(r"\D", "", n)
     assert complaints == []
 
 
 def test_the_neighbours_of_the_sentence_that_is_looked_at_follow_it(browser, server):
     page, complaints = opened(browser, server, "select=text~boring&split=test")
-    nearest = page.get_by_role("heading", name="Nearest in embedding space")
+    nearest = page.get_by_role("heading", name="Nearest neighbours")
     said = page.locator(".st-key-head-map-neighbours .s-fig span")
     expect(nearest).to_be_visible()
     expect(said).to_contain_text("selected")

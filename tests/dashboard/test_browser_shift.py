@@ -49,7 +49,7 @@ def test_test_is_compared_with_training_on_demand_and_a_word_of_it_selects(brows
     page, complaints = visit(browser, address)
     opened(page, f"{address}/errors?run=shifted")
     page.get_by_role("button", name="Compare with training").press("Enter")
-    expect(page.get_by_text("A classifier of words tells test from training")).to_be_visible(timeout=240_000)
+    expect(page.get_by_text("A word classifier can separate test from training")).to_be_visible(timeout=240_000)
     settle(page)
     page.locator("[class*=st-key-fig-shift-words] tr", has_text="tomorrow").first.click()
     expect(page.locator(".s-now", has_text="360 of 360")).to_be_visible()

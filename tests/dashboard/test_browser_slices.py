@@ -41,7 +41,7 @@ def test_where_nothing_is_wrong_a_button_leads_on_to_what_is_nearly(browser, ser
     right = said.frame[~said.wrong]
     page, complaints = visit(browser, server)
     page.goto(f"{server}/errors?run=finished&select=wrong;key={right['key'].iat[0]}")
-    expect(page.locator(".reader .empty")).to_contain_text("All 1 of these are right")
+    expect(page.locator(".reader .empty")).to_contain_text("All 1 selected are right")
     settle(page)
     page.get_by_role("button", name="Lowest margin first").click()
     page.wait_for_url("**order=margin**")

@@ -79,7 +79,7 @@ def test_a_draw_becomes_the_selection_of_the_split_that_it_was_made_on(page, cod
     n = min(75, len(drawn(app, "reader")[0]["rows"]))
     press(app, "codes-draw")
     (reader,) = drawn(app, "reader")
-    assert len(reader["rows"]) == n > 0 and reader["orders"][0] == ["", "as they were chosen"]
+    assert len(reader["rows"]) == n > 0 and reader["orders"][0] == ["", "in the chosen order"]
     assert f"{n} of {n} coded" not in words(app) and "drawn at random from" in words(app)
     assert str(app.query_params[state.SELECT]).startswith(f"split={split};ids:")
 

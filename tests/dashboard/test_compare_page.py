@@ -33,7 +33,8 @@ def page(app):
 def test_it_opens_with_its_finding_and_shows_every_part_of_the_runs_that_are_there(page, store):
     shown = words(page("good", "gone", "poor"))
     assert "good is better than poor." in shown
-    for title in ("Accuracy", "Differences", "good against poor", "Disagreements", "ROC", "Calibration", "costs"):
+    parts = "Accuracy", "Differences", "good against poor", "Disagreements", "ROC", "Calibration", "against cost"
+    for title in parts:
         assert title in shown
     assert f"{(GOOD & ~POOR).sum()} sentences" in shown and "A right, B wrong" in shown
 

@@ -35,10 +35,10 @@ def whole(app):
 
 def test_below_the_reader_stand_tags_words_slices_and_columns(page, runs):
     app = whole(page(run="finished", split="validation"))
-    for title in ("Where errors gather", "What they say more often", "Slices found", "What marks them"):
+    for title in ("Where errors cluster", "Frequent words", "Weak slices", "Distinguishing features"):
         assert f">{title}</h2>" in words(app)
-    assert drawn(app, "marks")[0]["table"][1]["aria-label"] == "Tags and values of columns, with the risk of an error"
-    assert "No property, and no pair of two" in words(app)  # so few sentences: no table where there is no row
+    assert drawn(app, "marks")[0]["table"][1]["aria-label"] == "Tags and column values with their error risk"
+    assert "No property or pair" in words(app)  # so few sentences: no table where there is no row
     (said,) = drawn(app, "filter")
     assert "tag" in [word["name"] for word in said["words"]]
 
@@ -57,7 +57,7 @@ def test_where_finding_forgotten_tags_fails_the_list_stands_and_the_next_visit_t
         app = whole(page(split="validation"))
         assert "There are no tags" in words(app) and "division by zero" in words(app)
         assert drawn(app, "reader")
-    assert ">Where errors gather</h2>" in words(whole(page(split="validation")))
+    assert ">Where errors cluster</h2>" in words(whole(page(split="validation")))
 
 
 def test_without_a_selection_it_lists_what_is_wrong(page, runs):

@@ -45,14 +45,14 @@ def test_every_word_stands_with_its_push_by_each_method(app, runs):
     ]
     most = found.most
     needed = found.by["deletion"].words[most.needed].word
-    assert f"“{needed}”" in markup(app) and "Most read against most needed" in markup(app)
+    assert f"“{needed}”" in markup(app) and "Attention against effect" in markup(app)
 
 
 def test_of_a_baseline_there_is_what_it_provides_and_why_not_more(app, runs):
     opened(app, run="baseline", methods="all", donor=DONOR)
     (words,) = pages.drawn(app, "cells")
     assert names(words) == ["deletion", "Shapley"]
-    assert "Most read against most needed" not in markup(app) and "From another sentence" not in markup(app)
+    assert "Attention against effect" not in markup(app) and "Activation patching" not in markup(app)
     assert words["lines"][-2:] == [
         "No gradient × input and no integrated gradients: this model reads no vectors of words.",
         "No attention and no layer-0 collapse: this model has no attention.",
@@ -66,7 +66,7 @@ def test_they_are_those_of_the_edited_model(app, runs):
     gradient = loaded.explain(TEXT, "gradient", "positive", off).words[0].push
     place = names(words).index("gradient × input")
     assert words["rows"][0]["cells"][place]["about"] == f"good, gradient × input: {signed(gradient, 3)}"
-    assert "as edited" in markup(app)
+    assert "after your changes" in markup(app)
 
 
 def by_method(app) -> dict:
@@ -100,14 +100,14 @@ def test_what_somebody_else_stopped_is_asked_to_the_end(app, runs):
 
 def test_each_place_of_the_second_sentence_moves_the_first_as_the_core_says(app, runs):
     opened(app, donor=DONOR)
-    (grid,) = (each for each in pages.drawn(app, "cells") if each["label"].startswith("places taken"))
+    (grid,) = (each for each in pages.drawn(app, "cells") if each["label"].startswith("effect of each patched"))
     found = load_run(RunStore(runs), "finished").patch(TEXT, DONOR, "positive")
     word = next(row for row in grid["rows"] if row["name"] == "dull ← good")
     moved = [each.moved for each in found.patches if each.token == 3]
     assert [cell["about"] for cell in word["cells"]] == [
         f"dull ← good, layer {layer}: log-odds of positive {signed(each, 3)}" for layer, each in enumerate(moved, 1)
     ]
-    assert "From another sentence" in markup(app) and "towards positive" in markup(app)
+    assert "Activation patching" in markup(app) and "towards positive" in markup(app)
 
 
 def test_a_sentence_of_another_length_is_told_with_both_and_their_tokens(app, runs):
@@ -115,14 +115,14 @@ def test_a_sentence_of_another_length_is_told_with_both_and_their_tokens(app, ru
     said = markup(app)
     assert "These two cannot be put together" in said and "The first has 6: good | film | , | dull | and | slow" in said
     assert "<b>film" not in said.partition("These two")[2][:600]
-    assert not any(each["label"].startswith("places taken") for each in pages.drawn(app, "cells"))
+    assert not any(each["label"].startswith("effect of each patched") for each in pages.drawn(app, "cells"))
 
 
 def test_what_was_not_measured_is_measured_by_a_job_only(app, runs, monkeypatch):
     started = []
     monkeypatch.setattr(BeliefFiles, "start", lambda files: started.append((files.run, files.methods, files.limit)))
     shown = markup(opened(app))
-    assert "May I believe it" in shown and "measured on 200 validation sentences" in shown and started == []
+    assert "Can I trust this" in shown and "measured on 200 validation sentences" in shown and started == []
     press(app, "measure-deletion")
     press(app, "measure-all")
     assert started == [("finished", ("deletion",), 200), ("finished", (), 200)]

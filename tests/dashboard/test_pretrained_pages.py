@@ -16,7 +16,7 @@ SAID = {
     "performance": "n = 16",
     "embeddings": "PCA, 2-D",
     "sentence": "Attention is not an explanation",
-    "steps": "More ink is further from zero",
+    "steps": "Darker = larger",
 }
 """By page: words that it shows with such a run."""
 

@@ -36,7 +36,7 @@ SAID = {
     "compare": ("There is no finished run yet", *("the same test sentences",) * 3),
     "embeddings": (EMPTY, "PCA, 2-D", DAMAGED, "has no embeddings to put on a map"),
     "sentence": (EMPTY, "Attention is not an explanation", DAMAGED, "has no attention to look into"),
-    "steps": (EMPTY, "More ink is further from zero", DAMAGED, "More ink is further from zero"),
+    "steps": (EMPTY, "Darker = larger", DAMAGED, "Darker = larger"),
     "tokens": (EMPTY, "gives a text a label", DAMAGED, "gives a text a label"),
     "lambdas": (EMPTY, "Change since the first step", DAMAGED, "without attention"),
 }
@@ -166,11 +166,11 @@ def test_a_cost_ratio_sets_the_threshold_until_it_is_moved_or_taken_back(app, ru
     saved = pd.read_parquet(runs / "finished" / "evaluation" / "validation" / "predictions.parquet")
     best = find_cheapest((saved["label"] == "positive").to_numpy(), saved["probability:positive"].to_numpy(), 5)
     assert app.slider(key="threshold").value == round(best, 2)
-    assert "a miss of positive costs 5 false positives" in text_of(app) and "cheapest on validation" in text_of(app)
+    assert "a false negative of positive costs 5" in text_of(app) and "(lowest cost on validation)" in text_of(app)
     app.slider(key="threshold").set_value(0.9).run()
-    assert "cheapest on validation" not in text_of(app)
+    assert "(lowest cost on validation)" not in text_of(app)
     app.number_input(key=thresholding.COST.name).set_value(0.0).run()
-    assert app.slider(key="threshold").value == 0.5 and "Cost by threshold" not in text_of(app)
+    assert app.slider(key="threshold").value == 0.5 and "Cost at each threshold" not in text_of(app)
 
 
 def test_a_link_restores_threshold_and_cells(app, runs):

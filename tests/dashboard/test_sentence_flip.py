@@ -42,7 +42,7 @@ def test_the_flips_are_those_of_the_command_line_as_edited_and_are_read_at_a_cli
         assert found["flip"]["probabilities"] != trained["flip"]["probabilities"]
     shown = markup(ended(press(opened(app, run=name, edit=edit), "flip-start")))
     flips = [found["flip"], *found["also"]]
-    assert found["verdict"] == "proven" and "Proven the smallest within these moves: 1 move" in shown
+    assert found["verdict"] == "proven" and "One change is enough" in shown
     assert shown.count('class="s-flip"') == len(flips) and ("as edited" in shown) == bool(edit)
     for flip in flips:
         [move] = flip["moves"]
@@ -50,10 +50,10 @@ def test_the_flips_are_those_of_the_command_line_as_edited_and_are_read_at_a_cli
         assert f"{TEXT[: move['start']]}<del>{move['word']}</del>{new}{TEXT[move['end'] :]}" in shown
         assert ", ".join(f"{label} {p:.3f}" for label, p in flip["probabilities"].items()) in shown
     allowed = found["moves_allowed"]
-    assert f"Moves: of 6 words up to 3 deleted, or up to 2 deleted or replaced; {len(allowed['with'])} " in shown
+    assert f"Changes: of 6 words up to 3 deleted, or up to 2 deleted or replaced; {len(allowed['with'])} " in shown
     press(app, "flip-read-0")
     assert app.text_input(key=state.TEXT).value == flips[0]["text"]
-    assert "flip-start" in button_keys(app) and "Proven" not in markup(app)
+    assert "flip-start" in button_keys(app) and "change is enough" not in markup(app)
     said = ", ".join(f"{label} {p:.3f}" for label, p in flips[0]["probabilities"].items())
     assert f'aria-label="{said}' in markup(app)
 
@@ -61,9 +61,9 @@ def test_the_flips_are_those_of_the_command_line_as_edited_and_are_read_at_a_cli
 def test_a_search_is_watched_and_stopped_and_what_was_found_stays(app, runs, monkeypatch):
     monkeypatch.setattr(sentence_counterfactual, "SLICE", 0.0)
     assert "flip-stop" in button_keys(press(opened(app, text=LONG), "flip-start"))
-    assert "1 of at most 4\u202f000 texts read · no other answer yet" in markup(app)
+    assert "1 of at most 4\u202f000 variants checked · no other answer yet" in markup(app)
     assert "flip-stop" not in button_keys(press(app, "flip-stop")) and "No other answer was found" in markup(app)
-    assert "Not every set of moves was read. The search was stopped. Texts read: 1." in markup(app)
+    assert "Not all combinations were checked. The search was stopped. Variants checked: 1." in markup(app)
     assert "flip-start" in button_keys(type_text(app, "good"))
 
 

@@ -90,7 +90,7 @@ def test_a_link_says_that_silent_parts_say_their_mean(app, runs):
     }
     own = cells(levers(opened(app, silent="mean")))
     assert own["h1.2"]["parts"] == {"h1.2": "h1.2:mean"}
-    assert f"push {signed(found['head', 0, 1].mean, 3)} towards positive" in own["h1.2"]["about"]
+    assert f"effect {signed(found['head', 0, 1].mean, 3)} towards positive" in own["h1.2"]["about"]
     changed = asked(runs, heads_mean=frozenset({(0, 1)}))
     opened(app, silent="mean", edit="h1.2:mean")
     assert shown(app)[0].startswith(said(changed)) and cells(levers(app))["h1.2"]["push"] == "mean"
@@ -228,7 +228,7 @@ def test_a_pinned_sentence_stays_beside_the_next_one_with_its_difference(app, ru
     line = f"P(positive) {now['positive']:.3f} against {before['positive']:.3f} pinned: {gap:+.3f}".replace("-", "−")
     assert f"Pinned: <b>“{TEXT}”</b>" in markup(app) and line in markup(app)
     assert strips(app)[1:] == [["bad", "film"], ["good", "film", ",", "dull", "and", "slow"]]
-    assert "Difference of each push" in markup(app)
+    assert "Difference of each effect" in markup(app)
 
 
 def test_levers_are_compared_with_the_pinned_ones_and_both_survive_a_visit_to_another_page(app, runs):

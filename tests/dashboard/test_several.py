@@ -35,7 +35,7 @@ def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
     return pages.opened(app, page, **{"run": "several", **parameters})
 
 
-PAGES = {"overview": "It reaches a macro F1 of", "train": "Test macro F1", "steps": "More ink is further from zero"}
+PAGES = {"overview": "It reaches a macro F1 of", "train": "Test macro F1", "steps": "Darker = larger"}
 
 
 @pytest.mark.parametrize(("page", "said"), PAGES.items())
@@ -86,7 +86,7 @@ def test_a_sentence_is_kept_with_all_labels_that_it_ought_to_have_and_a_training
     assert "Kept as none of them" in words(app) and {each.label for each in read_examples(runs)} == {"", "late;warm"}
     listed = api.counter_examples_list(run="several", store=RunStore(runs))["counter_examples"]
     assert {each["breaks"] for each in listed} <= {True, False} and len(listed) == 2
-    assert "2 kept" in words(opened(app, "behave"))
+    assert "2 saved" in words(opened(app, "behave"))
     api.train(str(file), "ndt-01-n2", SETTINGS, name="again", add=["counter-examples"], store=RunStore(runs))
     assert RunStore(runs).read("again").results["examples"]["rows"] == 2
 
@@ -107,7 +107,7 @@ def test_a_flip_a_pin_and_a_template_are_of_one_label(app, runs):
     opened(app, "sentence", text=text, towards="late", of="late", pinned="word1 warm", **{"pinned-run": "several"})
     pages.rerun_while(press(app, "flip-start"), lambda: "flip-stop" in [each.key for each in app.button])
     found = api.flip("several", text, target="late", store=store)
-    assert found["verdict"] == "proven" and "Proven the smallest within these moves" in words(app)
+    assert found["verdict"] == "proven" and "change is enough" in words(app)
     assert words(app).count("<del>") == sum(len(each["moves"]) for each in (found["flip"], *found["also"]))
     now, before = (api.predict("several", [each], store=store)["predictions"][0] for each in (text, "word1 warm"))
     gap = now["probabilities"]["late"] - before["probabilities"]["late"]

@@ -22,13 +22,13 @@ TRAINED = Path(__file__).resolve().parents[2] / "trained"
 STARTERS = sorted(path.parent.name for path in TRAINED.glob("starter-*/run.json"))
 SAID = {
     "overview": "Try to fool",
-    "data": "What models reach",
+    "data": "Scores of models",
     "train": "finished after",
     "performance": "test sentences",
     "errors": " wrong",
     "embeddings": "PCA, 2-D",
     "sentence": "Attention is not an explanation",
-    "steps": "More ink is further from zero",
+    "steps": "Darker = larger",
     "lambdas": "Change since the first step",
 }
 OF_SOME = {

@@ -38,7 +38,7 @@ def test_the_first_run_shows_runs_a_sentence_figures_and_trains_one(machine, mon
     assert any("sentiscope-map" in page for page in pages)
     assert [figure["layout"]["title"]["text"].partition(",")[0] for figure in shown(notebook, PLOTLY)] == [
         "Kinds of sentences",
-        "Heads side by side",
+        "All heads",
         "Training curves",
     ]
     own = [record for record in RunStore().list() if not record.run.startswith("starter-")]

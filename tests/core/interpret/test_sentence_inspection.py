@@ -100,7 +100,7 @@ def test_the_page_is_self_contained_escapes_what_was_typed_and_tells_unknown_wor
     assert "plotly.js v" in shown and not re.findall(r"<(?:script|img|link)[^>]+(?:src|href)=", shown)
     # 2 layers with 2 heads, 3 components and their sum each; then the weights of the components
     drawn = re.findall(r'<figure aria-label="([^,.]*)', shown)
-    assert drawn == ["Heads side by side", "Heads side by side", "Weights of the components"]
+    assert drawn == ["All heads", "All heads", "Component weights (λ)"]
     view = inspect_text(model(), TOKENIZER, CLASSES, "zzz qqq film")
     shown = build_page(view, run="r", model="m")
     assert -1 < shown.find("67 % of the words are unknown to the run") < shown.find("<h1>")

@@ -82,7 +82,7 @@ def test_a_gate_is_closed_by_its_cell_and_a_lexicon_has_a_slider():
     assert (gate["part"], gate["low"], gate["high"], gate["moved"]) == ("g1.2", 0.0, 1.0, True)
     assert gate["learned"] == gate["value"] == 0.62 and "<b>outstanding in layer 1" in gate["about"]
     assert cell["parts"] == {"g1.2": "g1.2:0"} and cell["off"]
-    assert cell["push"] == "off" and cell["about"] == "silence the gate of <b>outstanding in layer 1, off now"
+    assert cell["push"] == "off" and cell["about"] == "switch off the gate of <b>outstanding in layer 1, now off"
     grid = data["grids"][0]
     assert grid["columns"] == ["1", "2", "all", "lexicon"]
     lexicon = grid["rows"][0]["cells"][3]
@@ -100,10 +100,8 @@ def test_pushes_are_of_the_model_as_edited_and_say_what_they_were():
         data = _draw_levers(shape, Look()).data
         head, every = data["grids"][0]["rows"][0]["cells"]
         assert [head["push"], every["push"]] == pushes and was in head["about"]
-        assert data["note"] == "as edited"
-        assert LEVERS.resolve_text(LEVERS.note, shape).endswith("as edited") and "as edited" in LEVERS.resolve_text(
-            LEVERS.reading, shape
-        )
+        assert data["note"] == "after your changes"
+        assert LEVERS.resolve_text(LEVERS.note, shape).endswith("after your changes")
     row = build_part_table(shape).iloc[1]
     assert (row["push"], row["push_against_mean"]) == (0.0, -0.5)
     assert (row["as_trained"], row["as_trained_against_mean"]) == (-1.0, 0.25)
@@ -120,9 +118,9 @@ def test_a_switch_says_how_a_part_falls_silent_and_a_lever_says_it_in_the_link()
     assert [cell["push"] for cell in second["cells"]] == ["off", "−0.85", "+0.25"]
     assert every["cells"][2]["parts"] == {"h1.1": "h1.1:mean", "h1.2": "h1.2:mean"} and not every["cells"][2]["off"]
     assert second["cells"][1]["about"] == (
-        "put λ₁A₁ of head 2 of layer 1 at its mean, push −0.850 towards positive, against nothing +1.100"
+        "replace λ₁A₁ of head 2 of layer 1 by its mean, effect −0.850 towards positive, compared with zero +1.100"
     )
-    assert "says at every word the mean of what it says" in data["full"]
+    assert "replacing a part by its mean" in data["full"]
 
 
 def test_a_gate_goes_to_the_mean_of_its_layer_and_a_lexicon_of_several_maps_has_its_row():
@@ -159,7 +157,7 @@ def test_a_lambda_slider_is_its_own_curve_and_one_slider_is_a_factor_on_all():
     (every,) = data["alone"]
     assert (every["part"], every["low"], every["high"], every["value"], every["moved"]) == ("l", 0.0, 2.0, 0.5, True)
     assert every["learned"] == 1.0 and every["curve"]["start"] is None
-    assert "; curves: P(positive) from 0 to 1" in data["full"] and "box start" in data["full"]
+    assert ". Curves: P(positive) from 0 to 1" in data["full"] and "box: start" in data["full"]
 
 
 def test_the_table_counts_as_the_page_does_and_leaves_empty_what_a_part_has_not():

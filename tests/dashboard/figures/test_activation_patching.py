@@ -34,8 +34,8 @@ def test_every_place_stands_with_its_move_in_each_layer():
     first, last = data["rows"][0]["cells"][0], data["rows"][2]["cells"]
     assert first["colour"] == LIGHT.minus_scale[-1] and last[0]["colour"] == LIGHT.paper
     assert last[1]["about"] == "head 2, layer 2: log-odds of positive +2.000"
-    assert data["lines"] == ["Log-odds of positive: +1.00 as it is, −3.00 of the second sentence."]
-    assert PATCHING.resolve_text(PATCHING.note, shown(edited=True)) == "towards positive, both as edited"
+    assert data["lines"] == ["Log-odds of positive: +1.00 for the first sentence, −3.00 for the second."]
+    assert PATCHING.resolve_text(PATCHING.note, shown(edited=True)) == "towards positive, both after your changes"
     table = build_patch_table(shown())  # counts from one
     assert table["layer"].tolist() == [1, 2, 1, 2, 1, 2] and table["moved"][2] == -3.0
     assert (table["token"][2], table["here"][2], table["donor"][2], table["head"][4]) == (1, "good", "bad", 2)

@@ -41,10 +41,10 @@ def test_each_column_has_its_own_scale_and_of_a_long_text_some_words_are_shown()
     assert rows[0]["cells"][0]["colour"] == LIGHT.plus_scale[-1] and rows[1]["cells"][0]["colour"] in LIGHT.minus_scale
     assert rows[2]["cells"][1]["colour"] == LIGHT.ink and rows[2]["cells"][0]["colour"] == LIGHT.paper
     assert rows[1]["cells"][0]["about"] == "w1, deletion: −0.500"
-    assert rows[2]["cells"][1]["about"] == "w2, attention: is read 0.400"
+    assert rows[2]["cells"][1]["about"] == "w2, attention: 0.400"
     many = shown(deletion=[float(place % 7) for place in range(70)])
     data = METHODS.draw(many, Look()).data
-    assert len(data["rows"]) == SHOWN and data["lines"][0] == "… 10 more words, which push less."
+    assert len(data["rows"]) == SHOWN and data["lines"][0] == "… 10 more words with smaller effects."
     assert len(METHODS.build_tables(many)["Methods"]) == 70
 
 
@@ -66,16 +66,13 @@ def test_errors_and_what_is_not_there_are_told():
 
 def test_what_is_most_read_stands_against_what_is_most_needed_and_whether_they_agree():
     two = shown(deletion=[-4.0, 1.0], attention=[0.25, 0.75])
-    assert describe_top_words(two) == "Most read is “w1”, most needed “w0”."
+    assert describe_top_words(two) == "“w1” gets most attention; “w0” has the largest effect."
     trace = READ_NEEDED.draw(two, Look()).data[0]
     assert list(trace.x) == [0.25, 0.75] and list(trace.y) == [4.0, 1.0]
     assert list(trace.marker.symbol) == ["diamond", "circle"] and trace.marker.color[0] in LIGHT.minus_scale
     same = shown(deletion=[-4.0, 1.0], attention=[0.75, 0.25], edited=True)
-    assert (
-        describe_top_words(same)
-        == "The most read word, “w0”, is the most needed one; a random word would be in 1 of 2."
-    )
-    assert READ_NEEDED.resolve_text(READ_NEEDED.note, same) == "2 words, as edited"
+    assert describe_top_words(same) == "“w0” gets most attention and has the largest effect (by chance: 1 in 2)."
+    assert READ_NEEDED.resolve_text(READ_NEEDED.note, same) == "2 words, after your changes"
     three = shown({("deletion", "attention"): 0.375}, deletion=[1.0, 2.0, 3.0], attention=[0.5, 0.5, 0.0])
     said = READ_NEEDED.resolve_text(READ_NEEDED.reading, three)
-    assert said.startswith("Attention and deletion: no verdict below 8 words. Most read is ")
+    assert said.startswith("Attention and deletion: no verdict below 8 words. “w")

@@ -60,11 +60,11 @@ def test_the_finding_counts_names_and_says_where_runs_differ(behaved):
     said, behind = behavior.summarize_rates(behaved)
     assert said == "deep passes 1 of 3 capabilities, but fails negation."
     assert behind == (
-        "Failure rate there: 1.00. 1 is undecided: its interval includes 0.3. It differs from bag on words."
+        "Its failure rate: 100 %. 1 is undecided: its interval includes 30 %. It differs from bag on words."
     )
     alone = behavior.BehaviorResults({"good": judged("good", set())}, "good")
     assert behavior.summarize_rates(alone)[0] == "good passes 2 of 3 capabilities and clearly fails none."
-    assert behavior.count_contrast_sets(behaved) == "Contrast sets right as a whole, of 1: deep 1, bag 1."
+    assert behavior.count_contrast_sets(behaved) == "Fully correct contrast sets, of 1: deep 1, bag 1."
 
 
 def test_names_are_listed_as_a_person_does():

@@ -79,9 +79,9 @@ def test_towards_a_prior_both_are_shown_and_the_answers_that_change_are_counted(
     few = int((here.report.probabilities.argmax(1) != trained.argmax(1)).sum())
     errors = f"calibration error {now:.3f}, as trained {before:.3f}"
     assert few > 10
-    assert shown.temperature == f"temperature 3.00 towards the class prior: {errors}; {few} answers are another one"
-    assert "below 1 away from it" in CALIBRATION.resolve_text(CALIBRATION.how, shown)
-    assert "which changes no answer" in CALIBRATION.resolve_text(CALIBRATION.how, CALIBRATION.read_data(source(3.0)[0]))
+    assert shown.temperature == f"temperature 3.00 towards the class prior: {errors}; {few} answers change"
+    assert "T below 1: away from them" in CALIBRATION.resolve_text(CALIBRATION.how, shown)
+    assert "no answer changes" in CALIBRATION.resolve_text(CALIBRATION.how, CALIBRATION.read_data(source(3.0)[0]))
     there = CALIBRATION.read_data(source(3.0, prior=(0.9, 0.1), probabilities="as trained")[0])
     np.testing.assert_allclose(there.decision.probabilities, trained, atol=1e-9)
 
@@ -108,7 +108,7 @@ def test_a_cost_needs_a_ratio_a_class_and_validation():
     with pytest.raises(InputError, match="nothing to choose"):
         cost_source(("a", "b", "c"), cost=5).get_choice(thresholding.COST)
     shown = COSTS.read_data(cost_source(("a", "b", "c"), rule="b", cost=5))
-    assert shown.name == "b" and "a miss of b costs 5 false positives" in COSTS.resolve_text(COSTS.note, shown)
+    assert shown.name == "b" and "false negative of b costs 5 false positives" in COSTS.resolve_text(COSTS.note, shown)
     with pytest.raises(NotAvailable, match="validation, which was not evaluated"):
         thresholding.read_decision(cost_source(splits=("test",), cost=5))
 

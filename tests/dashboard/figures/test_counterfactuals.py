@@ -1,4 +1,4 @@
-"""The smallest changes that flip an answer, and counter-examples that were kept."""
+"""The smallest changes that flip an answer, and counter-examples that were saved."""
 
 import dataclasses
 from itertools import repeat
@@ -33,38 +33,35 @@ def ended(**found) -> SearchSession:
     return search
 
 
-SMALLEST = "Proven the smallest within these moves"
-
-
 @pytest.mark.parametrize(
     ("found", "title", "text"),
     [
-        ({"verdict": "none, proven"}, "Nothing within these moves changes the answer", "Proven: every set"),
-        ({"verdict": "none found"}, "No other answer was found", "Not every set of moves was read."),
-        ({"verdict": "proven", "flip": ONE}, f"{SMALLEST}: 1 move", "Every single move was read."),
-        ({"verdict": "proven", "flip": TWO}, f"{SMALLEST}: 2 moves", "Every smaller set of moves was read, and every"),
-        ({"verdict": "smallest found", "flip": TWO}, "Smallest found: 2 moves", "Not every set of this size or below"),
+        ({"verdict": "none, proven"}, "No allowed change gives another answer", "All combinations"),
+        ({"verdict": "none found"}, "No other answer was found", "Not all combinations were checked."),
+        ({"verdict": "proven", "flip": ONE}, "One change is enough", "All single changes were checked."),
+        ({"verdict": "proven", "flip": TWO}, "2 changes are needed", "All smaller combinations were checked, and"),
+        ({"verdict": "smallest found", "flip": TWO}, "Fewest found: 2 changes", "Not all combinations up to this size"),
     ],
 )
 def test_the_end_says_what_is_proven_and_how_many_texts_were_read(found, title, text):
     said = counterfactuals.write_verdict(ended(**found))
-    assert said[0] == title and said[1].startswith(text) and said[1].endswith("Texts read: 1\u202f234.")
+    assert said[0] == title and said[1].startswith(text) and said[1].endswith("Variants checked: 1\u202f234.")
 
 
 def test_a_search_says_how_far_it_is_and_keeps_what_was_found_when_stopped():
     search = SearchSession(("run",), iter([BARE, *repeat(dataclasses.replace(BARE, readings=129, flip=TWO), 3)]))
-    assert counterfactuals.write_progress(search) == "1 of at most 4\u202f000 texts read · no other answer yet"
+    assert counterfactuals.write_progress(search) == "1 of at most 4\u202f000 variants checked · no other answer yet"
     search.advance(0.0)
     assert search.found.readings == 1, "no time, no step"
     search.advance(1.0)
     assert counterfactuals.write_progress(search).endswith(
-        "129 of at most 4\u202f000 texts read · another answer after 2 moves, proof under way"
+        "129 of at most 4\u202f000 variants checked · the answer changes after 2 changes, still checking"
     )
     states = iter([BARE, BARE])
     search = SearchSession(("run",), states)
     search.stop()
     search.advance(1.0)
-    assert next(states) is BARE and "The search was stopped. Texts read: 1." in counterfactuals.write_verdict(search)[1]
+    assert next(states) is BARE and "was stopped. Variants checked: 1." in counterfactuals.write_verdict(search)[1]
 
 
 def test_moves_are_marked_in_the_text_said_in_words_and_listed():
@@ -74,7 +71,7 @@ def test_moves_are_marked_in_the_text_said_in_words_and_listed():
     assert counterfactuals.write_moves((NOT, GOOD)) == "“not” deleted, “good” replaced by “bad”"
     two = dataclasses.replace(ALLOWED, replacements=ALLOWED.replacements[:2])
     assert counterfactuals.list_replacements(two) == ["good → bad, dull"]
-    said = "Moves: of 9 words up to 3 deleted, or up to 2 deleted or replaced; 3 r"
+    said = "Changes: of 9 words up to 3 deleted, or up to 2 deleted or replaced; 3 r"
     assert counterfactuals.describe_moves(ALLOWED).startswith(said)
     table = counterfactuals.build_flip_table(ended(verdict="proven", flip=TWO, also=(ONE,)))
     assert table["text"].tolist() == [TEXT, TWO.text, ONE.text]
@@ -101,7 +98,7 @@ SHOWN = ClassList(
 
 
 def test_the_note_counts_where_the_run_is_wrong_and_the_csv_can_be_trained_on():
-    assert COUNTER_EXAMPLES.resolve_text(COUNTER_EXAMPLES.note, SHOWN) == "3 kept · one is wrong on 1 of 2 today"
+    assert COUNTER_EXAMPLES.resolve_text(COUNTER_EXAMPLES.note, SHOWN) == "3 saved · one gets 1 of 2 wrong today"
     drawn = COUNTER_EXAMPLES.draw(SHOWN, Look()).rows
     assert list(drawn["one"]) == ["✕ negative, 0.25", "✓ positive, 0.75", "– positive"]
     assert list(drawn["time"]) == ["2026-01-31"] * 3

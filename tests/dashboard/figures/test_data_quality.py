@@ -86,7 +86,7 @@ SHIFT_FOUND = {
 }
 
 
-@pytest.mark.parametrize(("low", "said"), [(0.51, "tells"), (0.49, "cannot tell")])
+@pytest.mark.parametrize(("low", "said"), [(0.51, "can separate"), (0.49, "cannot separate")])
 def test_the_sentence_is_that_of_the_interval(low, said):
     found = SplitShift({**SHIFT_FOUND, "auc": {"value": 0.55, "interval": [low, 0.6], "p": 0.04}}, "test")
     assert f"{said} test from training: AUC 0.55 ({low:.2f} to 0.60)" in found.sentence
@@ -95,7 +95,7 @@ def test_the_sentence_is_that_of_the_interval(low, said):
 def test_the_table_has_all_numbers_and_a_picture_has_them_in_words():
     shown = SplitShift(SHIFT_FOUND, "test")
     table = build_shift_table(shown)
-    assert list(table["measure"]) == ["AUC of telling them apart", "unknown words", "share of <b>"]
+    assert list(table["measure"]) == ["AUC of separating them", "unknown words", "share of <b>"]
     assert list(table["p"]) == [0.0001, 0.02, 0.02] and table["difference"].tolist()[1:] == [pytest.approx(0.2), -0.25]
     rows = SHIFT.draw(shown, Look()).rows
     assert rows["95 % interval"].tolist() == ["0.650 to 0.770", "+0.100 to +0.300", "−0.350 to −0.150"]
@@ -108,7 +108,7 @@ def test_words_of_the_split_stand_before_those_of_training():
     assert [each.apart for each in marks.rows] == [False, False, True]
     assert SHIFT_WORDS.resolve_text(SHIFT_WORDS.note, SplitShift(SHIFT_FOUND, "test")) == "3 of 100 tried"
     none = SplitShift({**SHIFT_FOUND, "words": []}, "test")
-    assert SHIFT_WORDS.resolve_text(SHIFT_WORDS.reading, none).startswith("No word or short phrase")
+    assert SHIFT_WORDS.resolve_text(SHIFT_WORDS.reading, none).startswith("No word or phrase")
 
 
 @pytest.mark.slow
@@ -121,7 +121,7 @@ def test_errors_offers_it_and_what_was_found_stands_there(app, runs):
     here.parent.mkdir(parents=True, exist_ok=True)
     here.write_text(json.dumps(SHIFT_FOUND))
     app.run()
-    assert "A classifier of words tells test from training: AUC 0.71" in words(app)
+    assert "A word classifier can separate test from training: AUC 0.71" in words(app)
     marks = next(each for each in drawn(app, "marks") if "test or training" in json.dumps(each))
     assert marks["picked"] == "slow" and not [each for each in app.button if each.key == "look-for-shift"]
 

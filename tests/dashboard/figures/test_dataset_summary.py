@@ -50,7 +50,7 @@ def test_bars_of_different_widths_keep_the_shape_true():
 def test_the_place_where_reading_stops_is_on_the_axis():
     layout = lengths([0, 2, 4], [1, 1], 64, 0.0).layout
     assert layout.shapes[0].x0 == layout.shapes[0].x1 == 64 <= layout.xaxis.range[1]
-    assert "read to 64: 0 % of the texts are cut" in layout.annotations[-1].text
+    assert "cut at 64: 0 % of the texts" in layout.annotations[-1].text
     assert not lengths([0, 2, 4], [1, 1], 0, 0.0).layout.shapes
 
 

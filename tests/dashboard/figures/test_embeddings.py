@@ -98,7 +98,7 @@ def test_an_error_differs_in_shape_not_only_in_colour_and_confidence_starts_at_g
 
 
 def test_hover_words_are_short_and_left_out_where_they_are_too_many():
-    assert embeddings.write_hover_texts(POINTS)[1] == "b · is negative, predicted positive (0.600)"
+    assert embeddings.write_hover_texts(POINTS)[1] == "b · true negative, predicted positive (0.600)"
     long = POINTS.assign(text="x" * 100)
     assert embeddings.write_hover_texts(long)[0].startswith("x" * 69 + "… ·")
     assert embeddings.write_hover_texts(pd.concat([POINTS] * 1300)) == []
@@ -229,10 +229,10 @@ def test_the_largest_groups_have_colours_and_what_is_in_none_is_grey():
     assert [each.name for each in coloured] == list("abcdef")
     assert [each.colour for each in coloured] == list(LIGHT.categories)
     assert rows[coloured[1].points].tolist() == [4, 6]
-    assert (none.name, none.colour, rows[none.points].tolist()) == ("no group", LIGHT.right, [32, 34, 36, 38])
-    assert (smaller.name, smaller.symbol) == ("smaller groups", "diamond")
+    assert (none.name, none.colour, rows[none.points].tolist()) == ("no cluster", LIGHT.right, [32, 34, 36, 38])
+    assert (smaller.name, smaller.symbol) == ("smaller clusters", "diamond")
     assert rows[smaller.points].tolist() == [24, 26, 28, 30]
-    assert [each.name for each in embedding_map.color_groups(rows, None, LIGHT)] == ["no group"]
+    assert [each.name for each in embedding_map.color_groups(rows, None, LIGHT)] == ["no cluster"]
 
 
 def layers(silhouettes, purities, reason=""):

@@ -130,12 +130,12 @@ def test_words_are_coloured_by_their_push_and_neighbours_stand_below(store):
     detail = Detail(pushed, near, same, among="of 2 drawn from 9")
     said = drawn(reading(store, details={key: detail}))["details"][key]
     assert [word["colour"] for word in said["words"]] == [LIGHT.minus_scale[5], LIGHT.plus_scale[2]]
-    about = ["push −2.00 towards positive", "push +1.00 towards positive, not in the vocabulary"]
+    about = ["effect −2.00 towards positive", "effect +1.00 towards positive, not in the vocabulary"]
     assert [word["about"] for word in said["words"]] == about
     assert said["ends"] == ["towards negative", "positive"]
     assert said["near"] == [["so good", "positive", "words", 0.512]]
     assert said["among"] == "of 2 drawn from 9"
-    assert said["double"] == "The same text stands in training as negative (2) and positive (1)."
+    assert said["double"] == "The same text is in training as negative (2) and positive (1)."
 
 
 KEYS = [f"k{n:02}" for n in range(20)]

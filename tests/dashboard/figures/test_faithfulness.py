@@ -1,4 +1,4 @@
-"""May I believe it, drawn: verdicts and numbers as they were measured, in words, as curves and as tables."""
+"""Can I trust this explanation: verdicts and numbers as they were measured, in words, curves and tables."""
 
 import pytest
 from finished import run
@@ -57,7 +57,7 @@ def test_each_cell_has_the_number_its_ends_and_what_it_came_to():
         "words put back, those first that push most: share of random orders that are slower: 0.90, 95 % interval "
         "0.85 to 0.95, n = 200; passed: passed above 0.70"
     )
-    assert deletion.cells["deletion"].small == "not asked"
+    assert deletion.cells["deletion"].small == "not tested"
     assert [attention.cells[name].text[0] for name in ("insertion", "deletion", "control")] == ["✗", "~", "✓"]
     assert attention.cells["pairs"].small == "0.80"
 
@@ -93,13 +93,13 @@ def test_deletion_has_one_panel_and_the_reason():
     assert shape.measured is DELETION, "the first that was measured"
     assert len(ALONG.draw(shape, Look()).layout.annotations) == 1
     assert ALONG.reading(shape) == (
-        "Deletion: evidence. Area under the words put back 0.82, in random order 0.66: the higher, the better. "
-        "Deletion is not judged by words taken out."
+        "Deletion: evidence. Area under insertion 0.82, in random order 0.66 (higher is better). "
+        "Deletion is not judged by deletion."
     )
     of_attention = ALONG.reading(ALONG.read_data(Source(run("mine"), Reader(), choices={"believed": "attention"})))
-    assert of_attention.startswith("Attention: neither (failed: put back; between: taken out). Area")
+    assert of_attention.startswith("Attention: neither (failed: insertion; between: deletion). Area")
     assert of_attention.endswith(
-        "under the words taken out 0.50: the lower, the better. Rank agreement with other methods: deletion 0.37."
+        "under deletion 0.50 (lower is better). Rank agreement with other methods: deletion 0.37."
     )
 
 

@@ -37,7 +37,7 @@ def test_of_a_long_text_the_first_tokens_are_drawn_and_that_is_said():
     long = shown(pairs(DRAWN + 5))
     (matrix,) = _draw_stages(long, Look()).data["stages"][0]["matrices"]
     assert len(matrix["rows"]) == len(matrix["columns"]) == len(matrix["cells"]) == len(matrix["fills"][0]) == DRAWN
-    assert long.left_out == "Drawn are the first 16 of 21 tokens; all of them are computed."
+    assert long.left_out == "The first 16 of 21 tokens are drawn; all are computed."
     assert long.left_out in STEPS.resolve_text(STEPS.reading, long)
     assert len(build_step_table(long.steps)) == (DRAWN + 5) ** 2
     assert shown(pairs(DRAWN)).left_out == ""
