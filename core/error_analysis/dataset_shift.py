@@ -58,7 +58,7 @@ class ShiftedPhrase(NamedTuple):
 def measure_auc(
     texts: Sequence[str], of_split: np.ndarray, config: TextConfig, tell: Tell
 ) -> tuple[float, float, float, float] | None:
-    """Return the AUC of a classifier that tells a split's texts from training texts, with 95 % interval and p-value.
+    """Return the AUC of a classifier that separates a split from training texts, with 95 % interval and p-value.
 
     None: texts are so often the same that less than two folds hold two of either side. `of_split` is (n,) bool; texts
     that `config` reads alike stand in the same fold.

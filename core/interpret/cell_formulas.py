@@ -178,7 +178,7 @@ def to_float64(weight: Tensor | None) -> Array:
 
 
 def make_linear_rule(x: Array, module: nn.Linear, part: slice = slice(None)) -> Dot:
-    """Return the cell formula x W^T + b of a linear module, for all of its outputs or some of them."""
+    """Return the cell formula x W^T + b of a linear module, for all outputs or a part of the outputs."""
     bias = None if module.bias is None else to_float64(module.bias)[part]
     return Dot(x, to_float64(module.weight).T[:, part], bias)
 
