@@ -137,7 +137,7 @@ class Ledger:
     def undo_last(
         self, about: str, author: str, check: Callable[[Change, str], None] = lambda change, said: None
     ) -> Row:
-        """Undo an author's last annotation change that is not undone yet; return its description and table `rows`.
+        """Undo an author's last annotation change not undone yet; return the change's description and affected rows.
 
         `check` raises InputError if the result is not allowed; so does a later change of these rows by somebody else.
         """
@@ -159,7 +159,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def _open_connection(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
-        """Connect to the SQLite file of annotations; with `write`, in a transaction (context manager)."""
+        """Connect to the SQLite file of annotations, in a transaction if `write` is true (context manager)."""
         try:
             if write:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -183,7 +183,7 @@ class Ledger:
 
 
 class Change:
-    """The row changes of one annotation transaction; `made` lists each row before and after."""
+    """The row changes of one annotation transaction; `made` lists each changed row as it was before and after."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -278,7 +278,7 @@ def _join_last(connection: sqlite3.Connection, about: str, author: str, said: st
 
 
 def _move_last(connection: sqlite3.Connection, entry: int) -> None:
-    """Give an entry of the undo history the highest number, so that cache keys of the annotations change."""
+    """Give an entry of the undo history the highest number, so that the cache keys of annotations change."""
     connection.execute("UPDATE history SET id = (SELECT MAX(id) + 1 FROM history) WHERE id = ?", (entry,))
 
 

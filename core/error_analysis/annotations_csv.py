@@ -51,7 +51,7 @@ class _RowAnnotation(NamedTuple):
 
 
 def format_annotations(table: PredictionTable, chosen: Sequence[bool], codes: Codes, coded: Annotations) -> str:
-    """Return CSV of the chosen (n,) bool sentences with codes and notes: a line per author, or one if not annotated."""
+    """Return chosen sentences with their annotations as CSV: a line per annotator, or one line if not annotated."""
     times, lines, beside = codes.ledger.read_times(codes.data), list[int](), list[tuple[str, ...]]()
     keys = table.frame["key"].tolist()
     for row in np.flatnonzero(np.asarray(chosen, bool)).tolist():
@@ -75,7 +75,7 @@ def format_codebook(codes: Codes) -> str:
 
 
 def import_csv(codes: Codes, table: PredictionTable, file: Path, author: str = "") -> dict[str, Any]:
-    """Import a CSV of annotations or of a codebook; return how many `rows` and `codes`, and the code names `added`."""
+    """Import annotations or a codebook from CSV; return the numbers of rows and codes, and the names of new codes."""
     header, _ = _read_csv(file, ())
     if "codes" not in header and BOOK[0] in header:
         return {"rows": 0, **import_codebook(codes, file, author)}
@@ -83,7 +83,7 @@ def import_csv(codes: Codes, table: PredictionTable, file: Path, author: str = "
 
 
 def import_codebook(codes: Codes, file: Path, author: str = "") -> dict[str, Any]:
-    """Import a codebook from CSV, adding and updating codes; InputError, and no change at all, if a row is bad."""
+    """Import a codebook from CSV, adding and updating codes; InputError, without any change, if a row is bad."""
     rows, bad, names = _read_rows(file, BOOK[:1]), list[DataError](), set[str]()
     given = []
     for number, row in enumerate(rows, 1):
@@ -226,7 +226,7 @@ def _parse_entry(row: Mapping[str, str], names: set[str], number: int, file: Pat
 
 
 def _read_rows(file: Path, needed: Sequence[str]) -> list[dict[str, str]]:
-    """Return the rows of a CSV file, without guard apostrophes; DataError if it is no CSV or lacks a needed column."""
+    """Return the rows of a CSV file, without apostrophes that guard against formulas; DataError if it is invalid."""
     header, lines = _read_csv(file, needed)
     if absent := [name for name in needed if name not in header]:
         there = ", ".join(header[:20]) or "no column"

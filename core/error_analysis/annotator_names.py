@@ -37,7 +37,7 @@ def clean_author(author: str) -> str:
 
 
 def clean_code_name(name: str, what: str = "code") -> str:
-    """Normalise the name of an annotation code (or `what`, such as a label); InputError if it is invalid."""
+    """Normalise the name of an annotation code or label; InputError if the name is invalid."""
     found = _clean_line(name, what)
     if not found or SEPARATOR in found:
         raise InputError(f"{what} {name!r:.80}: write a name of one line without {SEPARATOR!r}, which separates codes")

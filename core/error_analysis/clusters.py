@@ -68,7 +68,7 @@ def cluster_vectors(vectors: np.ndarray, least: int) -> np.ndarray:
 
 
 def find_clusters(store: RunStore, run: str, split: str = "") -> tuple[PredictionTable, FoundGroups]:
-    """Find sentence clusters in the embeddings of a split (empty: test, or the last evaluated); cached on disk.
+    """Find clusters of sentences in the embeddings of a split (default: test, or the split evaluated last); cached.
 
     Raises InputError without such a run or split, NotAvailable without vectors, RunDamaged if they cannot be read.
     """
@@ -97,7 +97,7 @@ def find_clusters(store: RunStore, run: str, split: str = "") -> tuple[Predictio
 
 
 def name_clusters(numbers: np.ndarray, rows: np.ndarray, texts: Sequence[str], least: int) -> FoundGroups:
-    """Name clusters by over-represented words; `numbers` (m,) of `cluster_vectors`, `texts` of the clustered `rows`."""
+    """Name clusters of texts by the words that are over-represented in each cluster."""
     phrases, found = Phrases(texts), list[FoundGroup]()
     taken: dict[str, int] = {}
     sizes = np.bincount(numbers[numbers >= 0], minlength=0)

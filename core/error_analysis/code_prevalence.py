@@ -1,4 +1,4 @@
-"""Prevalence of annotation codes: stored random samples of a selection, whose codes estimate the rates of all.
+"""Prevalence of annotation codes: how often each occurs in a selection, estimated from coded random samples.
 
 Rows are drawn in the order of a digest of the seed and their key: the same seed draws the same rows in any order of
 the input, a larger sample contains a smaller one, and the sampled rows of any part of the selection are random too.
@@ -85,7 +85,7 @@ class Sample:
 
 
 def list_samples(keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False) -> list[Sample]:
-    """Return the random samples that estimate code rates for a selection: draws from it or from rows that contain it.
+    """Return the samples of sentences from which code rates of a selection can be estimated, smallest first.
 
     A selection that is a draw represents what it was drawn from. The smallest come first, then those that represent the
     fewest rows. Rows selected `by_codes` are no population and hold no random part of a draw: only whole draws count.
@@ -158,7 +158,7 @@ def compute_rates(
 
 
 def _choose_sample(coded: Annotations, found: Sequence[Sample]) -> tuple[Sample, bool]:
-    """Return the largest fully coded sample, else the most coded draw, else all rows; and whether it is fully coded."""
+    """Return the largest fully coded sample, or else the most coded one; and whether it is fully coded."""
 
     def compute_share(sample: Sample) -> float:
         """Return the fraction of a sample's sentences that have been coded."""

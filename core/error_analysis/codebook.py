@@ -23,7 +23,7 @@ KEYS = tuple(range(1, 10))  # the digits that give a code
 
 
 class Codes:
-    """The codebook of a data set with its codings and notes; `data` is the name that `get_data_name` gives."""
+    """The codebook of a data set, with the codes and notes that authors gave to its sentences."""
 
     def __init__(self, folder: Path, data: str) -> None:
         self.ledger, self.data = Ledger(folder), data
@@ -96,7 +96,7 @@ class Codes:
         place: int | None = None,
         author: str = "",
     ) -> Code:
-        """Change name (`to`), texts or digit of an annotation code; InputError if missing, or name or digit in use."""
+        """Change an annotation code's name, texts or digit; InputError if it is missing or name or digit are taken."""
         author = clean_author(author)
         new = clean_code_name(to) if to else name
         with self.ledger.begin_change(self.data, author, f"code {name} edited") as change:
@@ -183,7 +183,7 @@ class Codes:
             change.put_row("notes", {**own, "text": text, "run": run, "time": get_timestamp()})
 
     def merge_codes(self, names: Collection[str], into: str, author: str = "") -> int:
-        """Merge annotation codes into the code `into`; return how many sentences had one. InputError without codes."""
+        """Merge annotation codes into one; return how many sentences had a replaced code. InputError without codes."""
         into, author = clean_code_name(into), clean_author(author)
         gone = sorted({name for name in names if name.casefold() != into.casefold()})
         if not gone:
@@ -199,7 +199,7 @@ class Codes:
             return len({key for row in old for key in self._move_codings(change, row["name"], known or into)})
 
     def split_code(self, name: str, into: str, keys: Collection[str], author: str = "") -> int:
-        """Replace an annotation code by another in sentences `keys`; return how many. InputError if none has it."""
+        """Replace an annotation code by another in given sentences; return how many had it. InputError if none had."""
         into, author, wanted = clean_code_name(into), clean_author(author), set(keys)
         if into.casefold() == name.casefold():
             raise InputError(f"split {name!r} into a code of another name")

@@ -68,7 +68,7 @@ class CounterExample:
 
 
 def parse_labels(label: str | Collection[str]) -> tuple[str, ...]:
-    """Parse the expected labels of a counter-example, a list or separated by semicolons; InputError for a bad name."""
+    """Parse a counter-example's expected labels, a list or text with semicolons; InputError if a name is invalid."""
     if isinstance(label, str):
         label = [] if label.strip() == NOTHING else label.split(SEPARATOR)
     return tuple(sorted({clean_code_name(each, "label") for each in label}))
@@ -103,7 +103,7 @@ def read_examples(folder: Path) -> list[CounterExample]:
 
 
 def predict_examples(loaded: LoadedRun, rows: Sequence[CounterExample]) -> list[ExamplePrediction]:
-    """Predict each counter-example with a run; with several labels all must be right, at the run's own thresholds."""
+    """Predict each counter-example with a run; a multi-label prediction is right only if every label is right."""
     record = loaded.record
     answer = _judge_multi if record.task == "multi" else _judge_single
     found = loaded.predict([each.text for each in rows]).probabilities

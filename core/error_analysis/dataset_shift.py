@@ -58,7 +58,7 @@ class ShiftedPhrase(NamedTuple):
 def measure_auc(
     texts: Sequence[str], of_split: np.ndarray, config: TextConfig, tell: Tell
 ) -> tuple[float, float, float, float] | None:
-    """Return the AUC of a classifier of split against training texts, its 95 % interval, and two-sided p of AUC = 0.5.
+    """Return the AUC of a classifier that separates a split from training texts, with 95 % interval and p-value.
 
     None: texts are so often the same that less than two folds hold two of either side. `of_split` is (n,) bool; texts
     that `config` reads alike stand in the same fold.
@@ -108,7 +108,7 @@ def compute_auc(scores: np.ndarray, positive: np.ndarray) -> tuple[float, float]
 
 
 def measure_unknown_words(training: Sequence[str], split: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return each text's share of words that no (other) training text has: (m',) of training, (n',) of the split.
+    """Return each text's share of words that no (other) training text has, for training texts and for a split.
 
     A training text is compared with the others, so that both sides mean the same if drawn alike. A test of both takes
     the vocabulary as given: if nothing differs, p < 0.05 in 8 of 100 draws (simulated, 300 and 100 texts).
@@ -121,7 +121,7 @@ def measure_unknown_words(training: Sequence[str], split: Sequence[str]) -> tupl
 
 
 def find_phrases(training: Sequence[str], split: Sequence[str]) -> tuple[list[ShiftedPhrase], int]:
-    """Find phrases more frequent in split or training, smallest p first; also return how many were tested.
+    """Find phrases more frequent in a split or in training, smallest p-value first; also return how many were tested.
 
     Tried is what at least `LEAST` texts have. A phrase that is part of a listed one, or has one inside, and stands in
     as many texts of both sides is left out. At most `LISTED` of either side.
@@ -155,7 +155,7 @@ def find_phrases(training: Sequence[str], split: Sequence[str]) -> tuple[list[Sh
 
 
 def _compute_log_odds(y: int, n: int, rest: int, m: int) -> tuple[float, float, float]:
-    """Return log-odds δ that a text has a phrase, split against training, and the ends of its 95 % interval."""
+    """Return the log-odds difference δ of a phrase between a split and training, and the ends of its 95 % interval."""
     prior = PRIOR * (y + rest) / (n + m)
     parts = y + prior, n + PRIOR - y - prior, rest + prior, m + PRIOR - rest - prior
     delta = math.log(parts[0] / parts[1]) - math.log(parts[2] / parts[3]) if min(parts) > 0 else 0.0
@@ -185,7 +185,7 @@ def compare_with_training(
     config: TextConfig,
     tell: Tell = lambda what, share: None,
 ) -> dict[str, Any]:
-    """Compare a split with training; return a dict. Class matrices `has` are (m, C), (n, C). See `analyses.shift`."""
+    """Compare a split's words, text lengths and classes with those of training; return the results as a dict."""
     n = {"training": len(training), "split": len(split)}
     nothing: dict[str, Any] = {"n": n, "left_out": "", "read": n, "auc": None, "balance_p": None}
     nothing |= {"measures": [], "balance": [], "words": [], "tried": 0}

@@ -91,7 +91,7 @@ def parse_span(text: str) -> DateSpan | None:
 
 
 def cut_quarters(times: pd.Series) -> RowGroups:
-    """Group a table's rows into quartiles of their dates, as even as equal days allow; missing dates come last."""
+    """Group a table's rows into quartiles by date, keeping equal days together; missing dates form the last group."""
     days = times.dt.tz_localize(None).dt.floor("D")
     edges = days.dropna().quantile([0.25, 0.5, 0.75]).drop_duplicates().to_numpy()
     places = np.where(days.isna(), len(edges) + 1, np.searchsorted(edges, days.to_numpy()))
@@ -104,7 +104,7 @@ def cut_quarters(times: pd.Series) -> RowGroups:
 
 
 def is_between(times: pd.Series, low: DateSpan, high: DateSpan) -> np.ndarray:
-    """Return (n,) bool: which times lie within a range of dates, from the span `low` to the span `high`, inclusive."""
+    """Return (n,) bool: which times lie between two date spans, including both spans."""
     found: np.ndarray = ((times >= low.start) & (times < high.end)).to_numpy(bool)
     return found
 
@@ -116,7 +116,7 @@ def compare_times(times: pd.Series, sign: str, than: DateSpan) -> np.ndarray:
 
 
 def _is_date_like(kinds: pd.Series) -> bool:
-    """Return whether a column's first distinct values look like dates, also while day and month are ambiguous."""
+    """Return whether a column's first distinct values look like dates, even if day and month are ambiguous."""
     try:
         return bool(_parse_values(kinds).notna().mean() >= MOST)
     except InputError:

@@ -54,7 +54,7 @@ class Facet:
 
 
 class Facets:
-    """The facets of a prediction table, without error tags, which `list_facets` adds."""
+    """The facets of a prediction table, except the facet of error tags."""
 
     def __init__(self, table: PredictionTable) -> None:
         own = {name: _list_options(table, name) for name in table.own if table.frame[name].nunique() > 1}
@@ -117,7 +117,7 @@ def _make_classes(table: PredictionTable) -> Iterator[Facet]:
 
 
 def find_clause(table: PredictionTable, columns: Sequence[str], typed: str) -> Clause:
-    """Return the filter rule for a typed id or name: equal, else contained, in the first column that has it."""
+    """Return the filter rule that finds a typed id or name in a table: as a whole value, or else as part of a value."""
     clauses = (Clause(name, sign, typed) for sign in ("=", "~") for name in columns)
     return next((each for each in clauses if query.match_rows([each], table).any()), Clause(columns[0], "=", typed))
 
@@ -160,7 +160,7 @@ def _has_fractions(column: pd.Series) -> bool:
 
 
 def _make_option(table: PredictionTable, name: str, label: str) -> Filter | None:
-    """Return the facet option for a group of column values; None if no filter rule can express it (rare values)."""
+    """Return the facet option for a group of column values; None if no filter rule can select the group."""
     low, _, high = label.partition(" to ")
     for value in ("" if label == MISSING else label, f"{low}{RANGE}{high}"):
         clause = Clause(name, "=", value)
@@ -177,7 +177,7 @@ YES, NO = "yes", "no"
 
 
 def group_columns(table: PredictionTable) -> dict[str, RowGroups]:
-    """Group a prediction table's rows by each of the data's own columns (dates in quartiles), for reuse."""
+    """Group a prediction table's rows by the values of each of the data's own columns (dates by quartiles)."""
     times = {name: read_times(table, name) for name in table.own}
     return {name: group_rows(table.frame[name]) if each is None else cut_quarters(each) for name, each in times.items()}
 

@@ -67,7 +67,7 @@ class Phrases:
     def find_keywords(
         self, chosen: np.ndarray, longest: int = LONGEST, most: int = MOST, least_z: float = LEAST_Z
     ) -> list[Keyword]:
-        """Return phrases over-represented in selected texts, (n,) bool, by falling z; none if no or all are selected.
+        """Return the phrases over-represented in selected texts, highest z first; empty if none or all are selected.
 
         Lower case; a phrase does not go over a punctuation mark. One that is part of a listed phrase, or has one
         inside, and occurs as often in the selection is left out: it is the same finding.
@@ -136,7 +136,7 @@ def split_phrase(phrase: str) -> list[str]:
 
 
 def _number_words(texts: Sequence[str]) -> tuple[dict[str, int], list[str], np.ndarray, np.ndarray]:
-    """Assign ids to the distinct words of texts, -1 to marks and text ends; return all ids and the text of each."""
+    """Assign ids to distinct words, -1 to punctuation and text ends; also return the text of each word position."""
     numbers: dict[str, int] = {}
     words: list[str] = []
     flat: list[int] = []
@@ -155,7 +155,7 @@ def _number_words(texts: Sequence[str]) -> tuple[dict[str, int], list[str], np.n
 
 
 def _index_length(ids: np.ndarray, words: int, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return positions where phrases of `length` words start, the distinct phrases as ids, and the phrase at each."""
+    """Index phrases of `length` words: return start positions, the distinct phrases, and the phrase at each start."""
     parts = [ids[place : len(ids) - length + 1 + place] for place in range(length)]
     at = np.flatnonzero(np.all([part >= 0 for part in parts], axis=0))
     # One number for each phrase: 2 million different words would still fit.

@@ -93,7 +93,7 @@ def _score_multi(has: np.ndarray, chances: np.ndarray) -> Suspects:
 
 
 def _average_values(values: np.ndarray) -> float:
-    """Return the mean as a confidence threshold; infinity, which no probability reaches, without values."""
+    """Return the mean of values as a confidence threshold; infinity, which is never reached, if there are no values."""
     return float(values.mean()) if len(values) else np.inf
 
 
@@ -127,7 +127,7 @@ def find_label_errors(table: PredictionTable, dataset: Dataset, tell: Tell) -> d
 
 
 def _predict_tfidf(table: PredictionTable, dataset: Dataset, tell: Tell) -> tuple[np.ndarray, np.ndarray]:
-    """Predict class probabilities with TF-IDF: (n, C) cross-fitted on training, (m, C) for the evaluated split."""
+    """Predict class probabilities with TF-IDF: cross-fitted ones for training, and those for the evaluated split."""
     text, rows, classes = table.record.config.text, len(dataset.splits[TRAIN]), len(dataset.classes)
     yardstick, taught = evaluation.baseline, runs.distillation
     about = dataset.fingerprint, dataset.classes, lambda: dataset, taught.PRESET

@@ -87,7 +87,7 @@ class DropoutUncertainty(SplitAnalysis[UncertaintyMeasures]):
 
     @classmethod
     def get_dependencies(cls, store: RunStore, record: RunRecord) -> dict[str, Any]:
-        """Return cache-key parts: hashes of model and tokenizer, passes and seed; OSError if a file is missing."""
+        """Return cache-key parts: model and tokenizer hashes, number of passes, seed; OSError if a file is missing."""
         model = [hash_file(store.get_path(record.run) / name) for name in (WEIGHTS, TOKENIZER)]
         return {"model": model, "readings": READINGS, "seed": SEED}
 
@@ -97,7 +97,7 @@ class DropoutUncertainty(SplitAnalysis[UncertaintyMeasures]):
         return "errors", self.run, "--split", self.split, "--unsure"
 
     def find(self, tell: Tell) -> UncertaintyMeasures:
-        """Predict every text of a split `READINGS` times with dropout on; RunDamaged if the model cannot be read."""
+        """Predict every text of a split repeatedly with dropout on; RunDamaged if the model cannot be read."""
         asked, table = read_predictions(self.store, self.run, self.split), read_table(self.store, self.run, self.split)
         record = table.record
         limits = np.array([(asked.thresholds or {}).get(name, HALF) for name in record.classes])
@@ -112,7 +112,7 @@ class DropoutUncertainty(SplitAnalysis[UncertaintyMeasures]):
         return {"flips": flips.round(4).tolist(), "spread": spread.round(4).tolist()}
 
     def read_tagged(self, rows: int) -> np.ndarray | None:
-        """Return (n,) bool: texts uncertain under MC dropout; None if not computed yet, or for another row count."""
+        """Return (n,) bool: texts uncertain under MC dropout; None if not computed yet, or if row counts differ."""
         found = self.read()
         return _find_tagged(found) if found and len(found["flips"]) == len(found["spread"]) == rows else None
 

@@ -47,13 +47,13 @@ class NearestTraining:
         self._spaces: dict[int, np.ndarray] = {}  # by width; a model has one
 
     def prepare(self, width: int) -> None:
-        """Load training texts, and vectors of this width (0: none), ahead of a search; NotAvailable without texts."""
+        """Load the training texts (and model vectors if `width` > 0) for a search; NotAvailable without texts."""
         _ = self._known, self._read_vectors(width), self._training.count_labels([])
 
     def find_nearest(
         self, places: Sequence[int], each: int, vectors: np.ndarray | None
     ) -> list[list[TrainingNeighbor]]:
-        """Return k rows' `each` nearest training texts, by words and `vectors` (k, d); NotAvailable without texts."""
+        """Return the training texts nearest to each row, by words and by model vectors; NotAvailable without texts."""
         found: list[list[TrainingNeighbor]] = [[] for _ in places]
         for kind, likeness in ((WORDS, self._compare_words(places)), (MODEL, self._compare_vectors(vectors))):
             for near, row in zip(found, [] if likeness is None else likeness, strict=False):
@@ -123,7 +123,7 @@ def find_row(table: PredictionTable, key: str) -> int:
 def find_neighbors(
     table: PredictionTable, space: Space, asked: np.ndarray, own: int | None = None, most: int = NEIGHBOURS
 ) -> pd.DataFrame:
-    """Return the table rows nearest to a vector (Euclidean), nearest first, with columns `SHOWN` and `distance`.
+    """Return the table rows nearest to a vector, nearest first, with their Euclidean distances.
 
     Args:
         table: Of the split.
@@ -140,7 +140,7 @@ def find_neighbors(
 
 
 def find_surrounding(table: PredictionTable, space: Space, places: np.ndarray, most: int = NEIGHBOURS) -> pd.DataFrame:
-    """Return unselected rows near most of the k selected `places`: columns `SHOWN`, `near` (votes), `distance`.
+    """Return the unselected rows that are near most of the selected rows, with votes and mean distance.
 
     Each selected row, or a sample of `LOOKED_AT`, votes for its ten nearest unselected rows: `near` counts the votes,
     `distance` is the mean Euclidean distance to the voters. Sorted by votes, then by distance.
@@ -185,7 +185,7 @@ class SharedNeighbors:
 def find_shared(
     table: PredictionTable, places: np.ndarray, vectors: np.ndarray, training: TrainingRows, most: int = NEIGHBOURS
 ) -> SharedNeighbors:
-    """Find the training sentences nearest to k rows of a table, by the head's input `vectors` (k, d).
+    """Find the training sentences nearest to k rows of a table, by the vectors (k, d) that the model's head reads.
 
     Raises InputError for too large a `most`, NotAvailable without texts or weights, RunDamaged for a damaged model.
     """

@@ -115,7 +115,7 @@ def _as_written(column: pd.Series) -> pd.Series:
 
 
 def read_table(store: RunStore, run: str, split: str = "") -> PredictionTable:
-    """Read the prediction table of a run for an evaluated split; empty: test, or the last evaluated one.
+    """Read the prediction table of a run for an evaluated split (default: test, or the split evaluated last).
 
     Raises InputError without such a run or split, RunDamaged if the predictions cannot be read or are of other classes.
     """
@@ -124,7 +124,7 @@ def read_table(store: RunStore, run: str, split: str = "") -> PredictionTable:
 
 
 def read_predictions(store: RunStore, run: str, split: str) -> Answers:
-    """Read a run's predictions on a split that it was evaluated on; raises as `read_table`."""
+    """Read a run's stored predictions on a split that the run was evaluated on."""
     return read_answers(store, store.read(run), choose_split(store, run, split))
 
 
@@ -174,7 +174,7 @@ def _name_classes(has: np.ndarray, classes: Sequence[str]) -> np.ndarray:
 def _compute_confidence(
     chances: np.ndarray, true: np.ndarray, said: np.ndarray, limits: np.ndarray, task: Task
 ) -> dict[str, np.ndarray]:
-    """Return `p_true` and `p_predicted`, the two labels' probabilities, and the `margin`, name → (n,)."""
+    """Return arrays by name: probability of the true label, of the predicted label, and the margin."""
     if task == "single":
         first = np.where(said, chances, 0.0).max(1)
         second = np.where(said, -np.inf, chances).max(1, initial=0.0)

@@ -1,4 +1,4 @@
-"""Filter rules that select rows of a prediction table; all must hold. Links carry them as typed.
+"""Filter rules that select rows of a prediction table, such as `margin<0.2`; a row must match all rules.
 
 wrong · right · all              one word
 true=negative · predicted!=neutral   true and predicted classes; with several labels: whether the label is among them
@@ -90,7 +90,7 @@ def match_rows(
     keys: Keys | None = None,
     codes: Annotations | None = None,
 ) -> np.ndarray:
-    """Return (n,) bool: which table rows match all filter rules; all rows without a rule.
+    """Return (n,) bool: which table rows match all filter rules; without any rule, all rows match.
 
     `tags`, `keys` and `codes` are needed where a clause is of a tag, of chosen rows, of codes. Raises InputError for a
     tag or code that there is not, or rows that are not kept.
@@ -147,7 +147,7 @@ def _list_class_names(table: PredictionTable) -> tuple[str, ...]:
 
 
 def _check_clause(clause: Clause, table: PredictionTable) -> None:
-    """Raise InputError for a filter rule that no row could match, as for an unknown class or sign."""
+    """Raise InputError for a filter rule that no row could match, such as one with an unknown class or sign."""
     name, sign, value = clause.name, clause.sign, clause.value
     if sign not in (allowed := _list_signs(name, table)):
         raise InputError(f"--where {clause}: of {name} there is {name}{f', {name}'.join(sorted(allowed))}")
@@ -263,7 +263,7 @@ def _read_times(clause: Clause, table: PredictionTable) -> pd.Series | None:
 
 
 def _is_time(clause: Clause) -> bool:
-    """Return whether a rule on a date column compares times, rather than written values such as a missing one."""
+    """Return whether a rule on a date column compares times, and not text such as the mark of a missing date."""
     return clause.sign in _ORDER or RANGE in clause.value or parse_span(clause.value) is not None
 
 

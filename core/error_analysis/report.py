@@ -61,7 +61,7 @@ def list_clause_names(clauses: Sequence[Clause]) -> set[str]:
 def _collect_rates(
     table: PredictionTable, facets: Sequence[Facet], tags: TableTags, chosen: np.ndarray
 ) -> dict[str, Any]:
-    """Return error rates per error tag and per column value, with the number of selected rows that have it."""
+    """Return error rates per error tag and per column value, and how many selected rows have the tag or value."""
     of_values = {str(option.clause): option.has for facet in facets for option in facet.options}
     found: dict[str, list[dict[str, Any]]] = {"tags": [], "values": []}
     for row in collect_rates(facets, tags.available, table.wrong):

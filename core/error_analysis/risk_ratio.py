@@ -227,7 +227,7 @@ TAGGED = f"{TAG}="
 
 
 def collect_rates(facets: Sequence[Facet], tags: Mapping[str, np.ndarray], wrong: np.ndarray) -> list[dict[str, Any]]:
-    """Return error rates of all error tags and column values, corrected together by Holm: see `core.api.errors`.
+    """Return error rates of all error tags and column values, with p-values corrected together by Holm's method.
 
     Args:
         facets: The words of the table; what says itself that a row is wrong, and classes, are left out.

@@ -41,7 +41,7 @@ class Annotations:
         return tuple(sorted({author for each in self.given.values() for author in each}))
 
     def get_codes(self, key: str) -> tuple[str, ...]:
-        """Return the annotation codes of a row by all authors, sorted."""
+        """Return the annotation codes that any author gave to a row, sorted."""
         return tuple(sorted(self._collect_codes(key)))
 
     def count_codes(self, keys: Iterable[str]) -> Counter[str]:
@@ -78,7 +78,7 @@ class Annotations:
         return np.array([key in self.notes for key in keys], bool)
 
     def count_hidden(self, seen: Annotations, keys: Iterable[str]) -> int:
-        """Count the rows with codes or notes by more authors than the visible annotations `seen` contain."""
+        """Count the rows with codes or notes by authors who are not in `seen`, the annotations that a user may see."""
         return sum(
             len(self.given.get(key, {})) > len(seen.given.get(key, {}))
             or len(self.notes.get(key, {})) > len(seen.notes.get(key, {}))

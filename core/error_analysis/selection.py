@@ -182,7 +182,7 @@ class Selection:
 
 
 def parse_selection(text: str) -> Selection:
-    """Parse a selection of sentences from the text of a link; `str` restores the text, with today's rule names."""
+    """Parse a selection of sentences from the text of a link, replacing old names of filter rules by today's."""
     found = [re.sub(r"\\(.)", r"\1", piece, flags=re.DOTALL) for piece in _PIECE.findall(text)]
     pieces = [piece.strip() for piece in found if piece.strip()]
     split = next((piece.removeprefix(_SPLIT) for piece in pieces if piece.startswith(_SPLIT)), "")
@@ -206,7 +206,7 @@ def select_rows(
     store: RunStore,
     codes: Annotations | None = None,
 ) -> SelectedRows:
-    """Select the table rows of a selection; tag rules need `tags`. `codes` None: annotations of all authors.
+    """Select the rows of a prediction table that match all filter rules of a selection.
 
     Raises InputError for an unknown rule, tag or code, or missing sentences; RunDamaged for a damaged file of these.
     """
@@ -239,7 +239,7 @@ def has_fixed_outcome(selected: SelectedRows, table: PredictionTable) -> bool:
 def match_selection(
     selection: Selection, table: PredictionTable, tags: TableTags | None, store: RunStore
 ) -> tuple[tuple[Clause, ...], np.ndarray]:
-    """Return a selection's parsed filter rules and an (n,) bool mask of its rows; raises as `select_rows`."""
+    """Return a selection's parsed filter rules, and an (n,) bool mask of the rows that match them."""
     selected, found = select_rows(selection, table, tags, store), np.zeros(len(table), bool)
     found[selected.places] = True
     return selected.clauses, found

@@ -73,7 +73,7 @@ WHOLE = Slice("", "all", "")  # all sentences, as if they were one
 
 
 def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selection) -> Slice:
-    """Store a selection as a named slice for the data of a run, without its rules on right and wrong.
+    """Store a selection as a named slice for a run's data, without rules about right or wrong predictions.
 
     A slice is of the data and not of a run; one of wrong sentences alone would not say how often they are wrong. Raises
     InputError if the name is none or taken, or there are too many slices; StorageError if it cannot be written.
@@ -222,7 +222,7 @@ def _select_keys(
 
 
 def _align_rows(sides: ComparisonData, rows: dict[str, frozenset[str]]) -> dict[int, np.ndarray] | None:
-    """Return a slice's row indices by fold, shared by all compared models; None if runs of a fold select otherwise."""
+    """Return a slice's row indices by fold; None if two runs of the same fold select different rows."""
     found: dict[int, np.ndarray] = {}
     of_fold: dict[int, frozenset[str]] = {}
     for side in sides.sides:
@@ -341,7 +341,7 @@ _MEASURED = ("metrics", "intervals", "per_class", "per_class_intervals")
 def report_slices(
     store: RunStore, table: PredictionTable, kept: Sequence[Slice], codes: Annotations | None = None
 ) -> list[dict[str, Any]]:
-    """Return rules and metrics of each slice, see `core.api.slices`; `codes` None: by annotations of all authors."""
+    """Return the filter rules and metrics of each slice of a run."""
     tagged = TableTags(store, table)
     return [report_slice(store, table, tagged, each, codes) for each in kept]
 
@@ -349,7 +349,7 @@ def report_slices(
 def report_slice(
     store: RunStore, table: PredictionTable, tagged: TableTags, one: Slice, codes: Annotations | None
 ) -> dict[str, Any]:
-    """Return the filter rules and metrics of one slice of a run; `tagged` holds the error tags of the table."""
+    """Return the filter rules and metrics of one slice of a run."""
     asked = parse_selection(one.select)
     about = {"name": one.name, "select": one.select, "created": one.created, "split": asked.split or table.split}
     try:

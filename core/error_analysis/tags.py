@@ -28,7 +28,7 @@ from core.training.config import resolve_metric
 
 
 def find_peers(store: RunStore, record: RunRecord, split: str, among: Iterable[RunRecord]) -> list[RunRecord]:
-    """Return the runs among others that were evaluated on the same rows of a split as a given run, in order."""
+    """Return those of the given runs that were evaluated on the same rows of a split as a certain run."""
     return [
         each
         for each in among
@@ -112,7 +112,7 @@ Found = dict[str, "np.ndarray | str"]  # by tag its rows, (n,) bool, or why ther
 
 
 class TableTags:
-    """The error tags of a prediction table, some by comparison with other runs (`against` and other seeds)."""
+    """The error tags of a prediction table; some tags compare the predictions with those of other runs."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class TableTags:
 
     @cached_property
     def available(self) -> dict[str, np.ndarray]:
-        """Return tag → (n,) bool rows for all available error tags, with one tag for each model that disagrees."""
+        """Return tag → (n,) bool rows for all available error tags, with one tag per other model that disagrees."""
         names = (*(name for name in ABOUT if name != MODELS), *(f"{WITH}{run}" for run in self._models))
         every = {name: self._find_tag(name) for name in names}
         return {name: has for name, has in every.items() if not isinstance(has, str)}

@@ -31,7 +31,7 @@ Words = frozenset[str]
 
 
 def find_near_duplicates(texts: Sequence[str], training: Sequence[str]) -> np.ndarray:
-    """Return (n,) bool: which texts are near-duplicates of a training text (0.8 Jaccard similarity of words or more).
+    """Return (n,) bool: which texts are near-duplicates of a training text (Jaccard similarity of words ≥ 0.8).
 
     Letter case and punctuation are ignored; texts without words have no duplicates.
 
@@ -68,7 +68,7 @@ def find_conflicts(vectors: np.ndarray, labels: np.ndarray, known: np.ndarray, k
 
 
 def sample_rows(rows: int, seed: int = 0) -> np.ndarray:
-    """Return sorted indices of the training rows to search for neighbours: all, or a seeded sample if too many."""
+    """Return sorted indices of the training rows to search for neighbours: all, or a random sample if too many."""
     if rows <= MOST:
         return np.arange(rows)
     return np.sort(np.random.default_rng(seed).choice(rows, MOST, replace=False))
@@ -122,7 +122,7 @@ class TrainingRows:
 
     @cached_property
     def rows(self) -> np.ndarray:
-        """Return sorted indices of training rows searched for neighbours, at most `MOST`; NotAvailable without data."""
+        """Return sorted indices of the training rows in which neighbours are searched; NotAvailable without data."""
         return sample_rows(len(self.texts))
 
     @cached_property

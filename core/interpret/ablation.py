@@ -30,7 +30,7 @@ Kind = Literal["layer", "head", "component", "map", "gate", "lexical"]
 
 @dataclass(frozen=True)
 class PartEffect:
-    """A part of a model with the change in log-odds when it is ablated; indices from 0, as in `Intervention`."""
+    """A model part with the change in a class's log-odds when the part is ablated; indices start at 0."""
 
     kind: Kind  # layer: all heads of it · component: of all heads · map: one component of one head · gate: of a token
     layer: int
@@ -111,7 +111,7 @@ def _write_note(reader: ExplainContext, text: str, encoding: Encoding) -> str:
 def _iterate_silencings(
     model: EncoderClassifier, batch: Batch, tokens: range, change: Intervention
 ) -> Iterator[tuple[PartEffect, Intervention, Intervention]]:
-    """Yield each model part with its zero and mean ablations, on top of `change`; `tokens` are text-token indices."""
+    """Yield each model part with its zero and mean ablations, both added to the given interventions."""
     every, several = range(model.heads), range(model.components if model.components > 1 else 0)
     gates = _average_gates(model, batch, tokens, change)
 

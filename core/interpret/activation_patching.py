@@ -29,7 +29,7 @@ READ_AS = 300  # Characters of what a text is read as, in a message
 
 @dataclass(frozen=True)
 class Patch:
-    """The effect of patching one activation from a donor text; indices from 0, as in an `Intervention`."""
+    """The effect of patching one activation from a donor text; indices start at 0."""
 
     kind: Literal["layer", "token", "head"]  # layer, head: what it gives at every token; token: a layer at one
     layer: int
@@ -117,7 +117,7 @@ def _check_lengths(ours: Encoding, theirs: Encoding) -> None:
 def _iterate_places(
     model: EncoderClassifier, length: int, tokens: range, change: Intervention
 ) -> Iterator[tuple[Patch, Intervention]]:
-    """Yield each layer, token and head with its patching intervention on top of `change`; layers include padding."""
+    """Yield each layer, token and head with its patching intervention, added to the given interventions."""
     for at in range(len(model.layers)):
         yield Patch("layer", at), replace(change, hidden_from=frozenset((at, token) for token in range(length)))
         for token in tokens:

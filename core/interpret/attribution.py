@@ -79,7 +79,7 @@ class Methods:
 
     @property
     def most(self) -> TopWords | None:
-        """Return the most attended word and that of largest deletion effect; None for one word or no attention."""
+        """Return the most attended word and that with the largest deletion effect; None if attributions are missing."""
         if "attention" not in self.by or "deletion" not in self.by:
             return None
         return find_top_words(self.by["attention"].pushes, self.by["deletion"].pushes)
@@ -101,7 +101,7 @@ def explain_text(reader: ExplainContext, text: str, method: str = "deletion", ta
 def explain_by_methods(
     reader: ExplainContext, text: str, target: str = "", named: Sequence[str] = ()
 ) -> Iterator[Methods]:
-    """Yield a text's attributions by all methods that fit, or by those `named`, with one method more at each step.
+    """Yield word attributions of a text by all suitable or given methods, with one method more at each step.
 
     The other arguments are those of `explain_text`; the reader is told which method is at work.
 
@@ -155,7 +155,7 @@ def _build_explanation(reading: ExplainedText, method: str) -> Explanation:
 
 
 def list_methods(provides: frozenset[str]) -> list[str]:
-    """Return the names of the attribution methods that can explain a model with these capabilities."""
+    """Return the names of the attribution methods that can explain a model with the given capabilities."""
     lacking = _find_unfit_methods(provides)
     return [name for name in METHODS if name not in lacking]
 

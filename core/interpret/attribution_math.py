@@ -26,7 +26,7 @@ LEAST = 3  # Of fewer words a rank correlation says nothing
 
 
 def compute_log_odds(probabilities: np.ndarray, target: int, task: Task) -> np.ndarray:
-    """Return log-odds of class t, (…, C) → (…,) float64: log p_t - log Σ others; multi-label log p_t - log(1 - p_t)."""
+    """Return a class's log-odds from probabilities: log p - log Σ others; multi-label: log p - log(1 - p)."""
     p = np.asarray(probabilities, np.float64)
     own, others = p[..., target], np.delete(p, target, -1).sum(-1).clip(TINY)
     if task == "multi":
@@ -90,7 +90,7 @@ class TopWords(NamedTuple):
 
 
 def find_top_words(read: np.ndarray, needed: np.ndarray) -> TopWords | None:
-    """Find the most attended word and that with the largest deletion effect, as indices; inputs are (W,) each.
+    """Find the indices of the most attended word and of the word with the largest deletion effect.
 
     None of fewer than two words, where there is nothing to choose.
     """
@@ -98,7 +98,7 @@ def find_top_words(read: np.ndarray, needed: np.ndarray) -> TopWords | None:
 
 
 def find_largest(pushes: np.ndarray) -> int:
-    """Return the index of the word with the largest absolute attribution; the first of ties."""
+    """Return the index of the word with the largest absolute attribution; if several are equal, the first."""
     return int(np.abs(np.round(pushes, DIGITS)).argmax())
 
 
@@ -123,7 +123,7 @@ class RankTest(NamedTuple):
         return "inconclusive" if self.p > LEVEL else "agree" if self.rho > 0 else "disagree"
 
     def describe(self, first: str, second: str, brief: bool = False) -> str:
-        """Describe whether two methods rank words alike, or why this is untested; `brief`: without p and word count."""
+        """Describe in words whether two attribution methods rank words alike, or why this was not tested."""
         if self.words < LEAST_TESTED:
             return f"{first} and {second}: no verdict below {LEAST_TESTED} words"
         if self.p is None or self.rho is None:

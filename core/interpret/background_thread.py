@@ -25,7 +25,7 @@ _beginning = threading.Lock()  # One thread asks; whoever comes later finds it a
 
 
 def choose_batch_size(characters: int, max_length: int) -> int:
-    """Return how many texts to predict at once, by the longest, so that a batch takes only some tenths of a second."""
+    """Return how many texts to predict at once, given the longest, so that a batch takes some tenths of a second."""
     tokens = characters // CHARACTERS + 1
     return max(1, min(MOST_AT_ONCE, TOKENS_AT_ONCE // min(max_length or tokens, tokens)))
 
@@ -68,7 +68,7 @@ class BackgroundThread(Generic[Found]):
         self.stopped = False
 
     def report_progress(self, what: str, share: float | None) -> None:
-        """Record progress of the computation; empty `what`: within the last step. Raises WorkStopped once stopped."""
+        """Record the progress of a background computation; raise WorkStopped if a stop was requested."""
         if what:
             self.what, self._share, self._within = what, share, None
         else:
@@ -88,7 +88,7 @@ class BackgroundThread(Generic[Found]):
             self.error = error
 
     def start_and_wait(self, steps: Callable[[OnProgress], Iterator[Found]], patience: float | None = None) -> None:
-        """Start the background computation unless it runs, and wait `patience` seconds; None: until it ends.
+        """Start a background computation unless it runs, and wait at most `patience` seconds (None: until it ends).
 
         `steps` finds something again and again, the last one whole; it is told how to tell how far it is.
 

@@ -29,7 +29,7 @@ class DeletionAttribution:
 
 
 def attribute_texts(reader: ExplainContext, texts: Sequence[str], targets: Sequence[str]) -> list[DeletionAttribution]:
-    """Return deletion attributions of n texts' words to classes (empty: predicted); InputError for an unknown class."""
+    """Return deletion attributions of n texts' words to given or predicted classes; InputError for an unknown class."""
     bare = "embedding" not in reader.model.provides  # counts have no token for what they do not know
     found = []
     for reading in iterate_texts(reader, texts, targets):
@@ -43,7 +43,7 @@ def attribute_texts(reader: ExplainContext, texts: Sequence[str], targets: Seque
 
 
 def iterate_texts(reader: ExplainContext, texts: Sequence[str], targets: Sequence[str] = ()) -> Iterator[ExplainedText]:
-    """Yield each text with its predictions without each of its words; arguments as in `attribute_texts`."""
+    """Yield each text with the model's predictions for the text without each single word."""
     wanted = iter(targets or [""] * len(texts))
     for part in _split_batches(texts):
         gone = [list_deletions(select_words(text)) for text in part]

@@ -29,7 +29,7 @@ CALM = 12
 
 @dataclass(frozen=True, eq=False)
 class Dot:
-    """A scaled matrix product as a cell formula: after( scale · Σ_k left_ik right_kj + bias_j )."""
+    """A scaled matrix product as a cell formula: activation( scale · Σ_k left_ik right_kj + bias_j )."""
 
     left: Array  # (R, K)
     right: Array  # (K, C)
@@ -56,7 +56,7 @@ class Dot:
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """An elementwise sum of products as a cell formula: after( Σ_n Π_m part_nm )."""
+    """An elementwise sum of products as a cell formula: activation( Σ_n Π_m part_nm )."""
 
     parts: tuple[tuple[Array | float, ...], ...]  # Arrays that broadcast to (R, C), and numbers
     shape: tuple[int, int]  # (R, C)
@@ -94,7 +94,7 @@ class MaskedScores:
 
 @dataclass(frozen=True, eq=False)
 class Softmax:
-    """A softmax over rows as a cell formula, e^s_ij / Σ_m e^s_im; keys at −∞ weigh 0, also in a row of only those."""
+    """A softmax over rows as a cell formula, e^s_ij / Σ_m e^s_im; a key at −∞ has weight 0."""
 
     scores: Array  # (R, C)
 
@@ -178,7 +178,7 @@ def to_float64(weight: Tensor | None) -> Array:
 
 
 def make_linear_rule(x: Array, module: nn.Linear, part: slice = slice(None)) -> Dot:
-    """Return the cell formula x W^T + b of a linear module, for all or `part` of its outputs."""
+    """Return the cell formula x W^T + b of a linear module, for all outputs or a part of the outputs."""
     bias = None if module.bias is None else to_float64(module.bias)[part]
     return Dot(x, to_float64(module.weight).T[:, part], bias)
 
@@ -200,7 +200,7 @@ def make_norm_rule(x: Array, module: nn.Module, scale: float = 1.0) -> Norm | No
 
 
 def make_sum_rule(parts: Parts, shape: tuple[int, int], after: str, pick: Callable[[Tensor], Array]) -> Sum:
-    """Return the cell formula of a sum recorded in a forward pass; `pick` converts each tensor to an array."""
+    """Return the cell formula of a sum of products that was recorded in a forward pass."""
     factors = (tuple(pick(each) if isinstance(each, Tensor) else each for each in part) for part in parts)
     return Sum(tuple(factors), shape, after)  # type: ignore[arg-type]
 

@@ -40,7 +40,7 @@ MOST = 8  # For a word: from the lexicon and from the neighbours by turns
 
 
 def find_candidates(reader: ExplainContext, words: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return word → candidate replacements in a counterfactual, in the word's casing; deterministic for a run.
+    """Return word → replacements that a counterfactual search may try, in the casing of the word.
 
     From the lexicon of the run, else VADER's: words of the opposite sign that the run knows, those first whose polarity
     is as strong, then the most frequent in training. From a model that reads vectors of words: those with the largest
@@ -76,7 +76,7 @@ def _load_vader(config: TextConfig) -> Lexicon:
 
 
 def _list_vocabulary(tokenizer: Tokenizer) -> dict[str, int]:
-    """Return word → token id for words of one token, most frequent first; for byte pairs, pieces that begin a word."""
+    """Return word → token id of all single-token words, most frequent first; with BPE, tokens that begin a word."""
     names = {tokenizer.name(token): token for token in range(FIRST, tokenizer.size)}
     if tokenizer.known_words is None:
         names = {name[1:]: token for name, token in names.items() if name.startswith(" ")}
@@ -97,7 +97,7 @@ def _find_opposites(
 def _find_neighbors(
     reader: ExplainContext, words: Iterable[str], signs: Mapping[str, float], vocabulary: Mapping[str, int]
 ) -> dict[str, list[str]]:
-    """Return each word's nearest vocabulary words by embedding, lower-cased; for byte pairs, only lexicon words."""
+    """Return each word's nearest vocabulary words by embedding, lower-cased; with BPE, only words of the lexicon."""
     tokenizer = reader.tokenizer
     own = {word: vocabulary.get(prepare(word, tokenizer.config)) for word in words}
     places = [token for token in own.values() if token is not None]
@@ -177,7 +177,7 @@ class AllowedMoves:
 
 @dataclass(frozen=True)
 class Search:
-    """The state of a counterfactual search, which is valid at any time: best result, verdict, and texts read."""
+    """The state of a counterfactual search: the best result so far, the verdict, and the number of texts predicted."""
 
     text: str  # As far as the model reads it, so that no deletion lets in what was cut off
     target: str
@@ -198,7 +198,7 @@ def search_flip(
     readings: int = MOST_READINGS,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[Search]:
-    """Yield the state of a search for the fewest word edits that change the prediction; the last is the result.
+    """Yield the state of a search for the fewest word edits that change the prediction; the last state is the result.
 
     Of a long text the first `MOST_WORDS` words are deleted and replaced; an empty target is the class with the highest
     probability. At most `readings` texts are read, and `stopped` is asked before each batch: True ends the search.
@@ -292,7 +292,7 @@ class _FlipSearch:
         return self.change[apply_moves(self.text, (move,))]
 
     def _read_sets(self, sets: Sets, keep: int = 0) -> Generator[Search, None, Sets | None]:
-        """Predict sets of word edits in order until stopped or `keep` predictions are left; return the untried sets."""
+        """Predict sets of word edits until stopped or only `keep` predictions are left; return the sets not tried."""
         unread: Sets | None = sets
         while unread is not None and not self.stopped():
             texts, unread = self._take_unread(unread, max(0, min(self.at_once, self.left - keep)))
@@ -383,7 +383,7 @@ def order_index_sets(values: Sequence[float], size: int) -> Iterator[tuple[int, 
     last = len(order)
 
     def make_entry(ranks: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
-        """Return the heap entry of a set of indices, as ranks: its negative sum of values, then the ranks."""
+        """Return the heap entry of a set of ranks: the negative sum of the values at these ranks, and the ranks."""
         return -sum(values[order[rank]] for rank in ranks), ranks
 
     heap = [make_entry(tuple(range(size)))] if size <= last else []

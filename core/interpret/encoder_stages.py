@@ -71,7 +71,7 @@ def pass_backbone(
 
 
 def as_layer(model: PretrainedClassifier, index: int) -> Layer:
-    """Convert a pretrained backbone's block to a Sentiscope layer in float64; NotAvailable unless ReLU or GELU."""
+    """Convert a pretrained backbone's block to a Sentiscope layer; NotAvailable if it uses neither ReLU nor GELU."""
     layer = cast(Sequence[BackboneLayer], model.layers)[index]
     named = dict(layer.block.named_modules())
     parts = {role: next(named[name] for name in names if name in named) for role, names in NAMES.items()}

@@ -44,7 +44,7 @@ class ExplainContext:
     change: Intervention = UNCHANGED  # Inside the model; its tokens are those of the whole text
 
     def predict_without(self, text: str, gone: Sequence[Collection[Span]] = ((),)) -> Predictions:
-        """Predict a text with words deleted and interventions applied: one row for each set of words in `gone`.
+        """Predict a text with words deleted and interventions applied; return one row for each set of deleted words.
 
         The network admits no token that it cuts off from the whole text. A change at a token goes with the token.
 
@@ -57,7 +57,7 @@ class ExplainContext:
         )
 
     def predict_texts(self, texts: Sequence[str], intervene: Intervene, whole: Sequence[str] = ()) -> Predictions:
-        """Predict texts under one intervention on the model for all, or one for each.
+        """Predict texts, with the same intervention on the model for all texts or a separate one for each text.
 
         `whole` are the same texts with what the network cuts off, which TF-IDF reads where it is mixed in.
         """
@@ -67,7 +67,7 @@ class ExplainContext:
         return self.predict(texts, **given)
 
     def delete_words(self, text: str, gone: Sequence[Collection[Span]]) -> list[str]:
-        """Return copies of a text with words deleted, one per set in `gone`; what the network truncates goes first.
+        """Return copies of a text, each with one set of words deleted, after cutting off what the network truncates.
 
         Nothing that is cut off from the whole text comes in for what is deleted. Without any deletion it is the text.
         """
@@ -85,7 +85,7 @@ class ExplainContext:
 
     @property
     def intervene(self) -> Intervention | None:
-        """Return the intervention on the model that the context was given; None if it changes nothing."""
+        """Return the intervention on the model with which texts are explained; None if it changes nothing."""
         return None if self.change == UNCHANGED else self.change
 
     def _renumber_changes(

@@ -164,7 +164,7 @@ class ExplainedText:
         return Pushes(self._sum_to_words(found.pushes), complete)
 
     def _prepare_gradients(self, method: str) -> tuple[Embeds, Batch, Asked, Intervention | None]:
-        """Return the arguments of the gradient methods: model, batch, target function (reports calls), intervention."""
+        """Return the arguments of the gradient methods: model, batch, target function and intervention."""
         reader, target = self.reader, self.reader.get_target(self.target, self.said)
 
         def report_target(logits: Tensor) -> Tensor:
@@ -186,10 +186,10 @@ class ExplainedText:
 
 
 def select_words(text: str) -> list[Span]:
-    """Return the character spans of the words that are explained: the first `MOST_WORDS` of a text."""
+    """Return the character spans of the words that are explained: the words of a text, up to a maximum number."""
     return find_word_spans(text)[:MOST_WORDS]
 
 
 def list_deletions(words: Sequence[Span]) -> list[Sequence[Span]]:
-    """Return the sets of words to delete for deletion attribution: none, then each word alone."""
+    """Return the sets of words to delete for deletion attribution: the empty set, then each single word."""
     return [(), *((word,) for word in words)]

@@ -34,7 +34,7 @@ class LabeledSentence(NamedTuple):
 
 @dataclass(frozen=True)
 class SentenceFaithfulness:
-    """Faithfulness tests of one attribution method on one sentence; a test is None with too few words or ties."""
+    """Faithfulness tests of one attribution method on one sentence; a test is None if it cannot be computed."""
 
     method: str
     target: str
@@ -120,7 +120,7 @@ def measure_sentence(reader: ExplainContext, text: str, method: str, target: str
 
 
 def _read_part(reader: ExplainContext, text: str) -> str:
-    """Return the first `MOST` words of a text, without what the model truncates."""
+    """Return the first words of a text, up to a maximum number, without words that the model truncates."""
     words = find_word_spans(text)
     return reader.read_part(text if len(words) <= MOST else text[: words[MOST - 1][1]])
 
@@ -135,7 +135,7 @@ def _compute_agreements(method: str, pushes: Mapping[str, Sequence[np.ndarray]])
 
 
 def _bootstrap_means(values: Values, weights: np.ndarray) -> dict[str, Number]:
-    """Return each test's mean over the sentences that have a value, with bootstrap intervals; `weights` is (R, n)."""
+    """Return each test's mean over the sentences that have a value, with bootstrap intervals."""
     found = {}
     for name, each in values.items():
         there = ~np.isnan(each)

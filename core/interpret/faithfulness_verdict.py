@@ -1,4 +1,4 @@
-"""Schemas of stored faithfulness measurements, and the verdict on attribution methods. Imports nothing heavy."""
+"""Schemas of stored faithfulness measurements, and the verdict on attribution methods. Has no heavy imports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Number:
 
 @dataclass(frozen=True)
 class ProbabilityCurve:
-    """The mean probability of the predicted class as words are added, at `POINTS` shares, with 95 % intervals."""
+    """The mean probability of the predicted class as more and more words are added, with 95 % intervals."""
 
     values: Chances
     low: Chances

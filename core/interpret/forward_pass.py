@@ -191,7 +191,7 @@ def _yield_pair(
 
 
 def _align_ngrams(every: Array, grams: Array, values: Array) -> Array:
-    """Return (G, 1): the weights of one text's n-grams, in the order of all n-grams of both texts, 0 if absent."""
+    """Return the weights of one text's n-grams as a column, ordered like all n-grams of a text pair; 0 if absent."""
     found = np.zeros((len(every), 1))
     found[np.isin(every, grams)] = values[[int(np.flatnonzero(grams == gram)[0]) for gram in every if gram in grams]]
     return found
@@ -280,7 +280,7 @@ def compute_stages(
 
 
 def _check_place(asked: tuple[int | None, int | None, int | None], sizes: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Convert the chosen layer, head and component to indices from 0; InputError if the model lacks one."""
+    """Convert the chosen layer, head and attention map to indices from 0; InputError if the model lacks one."""
     if not sizes[0]:
         if any(each is not None for each in asked):
             raise InputError("this model has no attention, so it has no layer, head or component to choose")
@@ -298,7 +298,7 @@ def _check_place(asked: tuple[int | None, int | None, int | None], sizes: tuple[
 
 
 def _check_answer(computed: Array, own: Array, classes: tuple[str, ...]) -> None:
-    """Raise NotAvailable if recomputed probabilities differ from the model's own, so that a part must be missing."""
+    """Raise NotAvailable if recomputed probabilities differ from the model's own: the recomputation lacks a part."""
     worst = int(np.abs(computed - own).argmax())
     if not abs(computed[worst] - own[worst]) <= TOLERANCE:
         raise NotAvailable(

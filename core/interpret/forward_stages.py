@@ -66,7 +66,7 @@ class ForwardStage:
 
 @dataclass(frozen=True)
 class ForwardStages:
-    """All forward-pass stages of one text, for one layer, head and component."""
+    """All forward-pass stages of one text, for one layer, one head and one attention map of the head."""
 
     text: str
     tokens: tuple[str, ...]  # As the model reads them, a class token first and padding last
@@ -93,7 +93,7 @@ ONE = ("text",)
 
 
 def build_pooling(head: Head, record: Record, tokens: StageMatrix, *, lead: bool) -> list[ForwardStage]:
-    """Build the stage that pools token vectors (L, d), by class token or mean; `lead`: no earlier stage shows them."""
+    """Build the stage that pools the token vectors of a text into one vector, by class token or mean."""
     many, letter = len(tokens.rows), tokens.name
     weights = np.eye(1, many) if head.first else np.full((1, many), 1 / many)
     rule = Dot(weights, tokens.values)
@@ -137,7 +137,7 @@ def build_logits(
     *,
     one: bool = False,
 ) -> ForwardStage:
-    """Build the stage of the linear classifier: pooled vector (1, d), weights (d, C), and logits `found` (1, C)."""
+    """Build the stage of the linear classifier, from the pooled vector and the weights to the logits."""
     rule = Dot(vector.values, weight, bias)
     shown = StageMatrix(vector.name, vector.values, vector.rows, vector.columns)
     weights = StageMatrix("W", weight.T, classes, vector.columns)

@@ -42,7 +42,7 @@ class Target(NamedTuple):
     weight: float = 1.0  # Of the network beside it
 
     def __call__(self, logits: Tensor) -> Tensor:
-        """Return a class's log-odds of logits (B, C) → (B,): log p - log Σ others; multi-label: log p - log(1 - p)."""
+        """Return a class's log-odds from logits: log p - log Σ others; multi-label: log p - log(1 - p)."""
         if self.tfidf is not None:
             logits = blend_tensors(logits.double(), self.tfidf.double(), self.weight, self.task)
         z = scale_logits(logits, self.task, self.scaling)
@@ -77,7 +77,7 @@ def compute_input_gradient(
 def integrate_gradients(
     model: Embeds, batch: Batch, target: Asked, intervene: Intervention | None = None
 ) -> PathAttribution:
-    """Compute integrated gradients of a text, doubling the steps until they add up or reach `MOST_STEPS`.
+    """Compute integrated gradients of a text, doubling the steps until they add up or a maximum is reached.
 
     Sundararajan, Taly and Yan (2017), "Axiomatic attribution for deep networks", equation 1.
     """
@@ -117,7 +117,7 @@ def _build_function(
 
 
 def _embed_text(model: Embeds, batch: Batch, off: frozenset[tuple[int, int]]) -> Tensor:
-    """Return token embeddings (1, L, d) without silenced n-grams `off`, whose token indices count the class token."""
+    """Return the token embeddings (1, L, d) of a text, without the n-grams that are silenced."""
     if not off or not isinstance(model, EncoderClassifier):
         return model.embed_tokens(batch)
     return model.embed_tokens(batch, [frozenset((token - model.first, piece) for token, piece in off)])

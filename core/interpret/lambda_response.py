@@ -24,7 +24,7 @@ VARIES = "λ differs among heads or tokens here: at its mean a curve need not gi
 
 @dataclass(frozen=True)
 class LambdaCurve:
-    """The log-odds of a class as one λ varies, all else equal; indices from 0, as in an `Intervention`."""
+    """The log-odds of a class as one λ (weight of an attention map) varies, all else equal; indices start at 0."""
 
     layer: int | None  # None, as `component`: the factor on every λ that is not set by hand
     component: int | None
@@ -111,7 +111,7 @@ def _prepare_curve(
     starts: Sequence[Sequence[float]],
     change: Intervention,
 ) -> LambdaCurve:
-    """Return a curve with its λ values, still without log-odds; `place` None: with factors on all λ."""
+    """Return a curve with the values to try for one λ, or for a factor on all λ, still without log-odds."""
     if place is None:
         return LambdaCurve(
             None, None, 1.0, None, change.lambda_scale, _spread_values(FACTORS, 1.0, change.lambda_scale)

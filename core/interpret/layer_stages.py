@@ -45,7 +45,7 @@ SAME = 1e-6  # Largest difference between the scores of the model and those of t
 
 @dataclass(frozen=True, eq=False)
 class ShownHead:
-    """An encoder layer with its recorded values, and the head and component that are shown, from 0."""
+    """An encoder layer with its recorded values, and the indices of the shown head and attention map."""
 
     layer: Layer
     record: Record
@@ -71,7 +71,7 @@ class ShownHead:
 
     @property
     def at(self) -> str:
-        """Return the LaTeX superscript of a component's queries and keys; empty if a head has one map."""
+        """Return the LaTeX superscript for the queries and keys of an attention map; empty if a head has one map."""
         return rf"^{{({self.component})}}" if self.many else ""
 
     @property
@@ -80,16 +80,16 @@ class ShownHead:
         return [(token, value) for layer, token, value in self.change.gates if layer == self.layer.attention.index]
 
     def read_value(self, name: str) -> Array:
-        """Return a recorded layer value, for the shown component (N, H, …) or head (H, …) if it has these axes."""
+        """Return a recorded value of a layer, only for the shown attention map or head if the value has such axes."""
         return self.pick_part(self.record.values[name].value)
 
     def pick_part(self, value: Tensor) -> Array:
-        """Return the part of a recorded tensor (1, …) that belongs to the shown component and head."""
+        """Return the part of a recorded tensor that belongs to the shown head and attention map."""
         at = {5: (0, self.component, self.head), 4: (0, self.head)}.get(value.dim(), (0,))
         return to_float64(value[at])
 
     def read_maps(self, name: str) -> Array:
-        """Return a recorded value of the shown head for all of its components, (N, …)."""
+        """Return a recorded value of the shown head for all of the head's attention maps, (N, …)."""
         return to_float64(self.record.values[name].value[0, :, self.head])
 
     def get_formula(self, name: str) -> str:
@@ -248,7 +248,7 @@ Found = tuple[float, Array] | None
 
 
 def _describe_sigma(chosen: ShownHead, matrices: list[StageMatrix], lines: list[str]) -> tuple[str, Found]:
-    """Describe what a lexicon does to the attention scores; return a sentence, and the factor with its matrix."""
+    """Describe in a sentence what a lexicon does to attention scores; also return the factor and its matrix."""
     attention, polarity, change = chosen.layer.attention, chosen.polarity, chosen.change
     lexical, at = attention.terms.lexical, attention.index
     if lexical is None or polarity is None:

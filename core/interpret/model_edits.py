@@ -1,4 +1,4 @@
-"""Edits that a user makes inside a trained model: as data, as a line of text, and in words. No torch.
+"""Edits that a user makes inside a trained model: data, the line of text in a link, and a description in words.
 
 The line is the `edit` of a link, `--edit` of the command line and `edit=` in Python, its parts with commas between:
 
@@ -47,7 +47,7 @@ HOW = {"": "off", MEAN: "at its mean"}
 
 @dataclass(frozen=True)
 class Edits:
-    """All edits of a trained model's internals, sorted; indices from 0, as in `core.models.trace.Intervention`."""
+    """All edits of a trained model's internals, sorted; indices start at 0."""
 
     lambdas: tuple[tuple[int, int, float], ...] = ()  # (layer, component from 1, value)
     heads_off: tuple[tuple[int, int], ...] = ()  # (layer, head)
@@ -140,7 +140,7 @@ class Edits:
         return ", ".join(words for parts in (first | kinds).values() for _, words in parts)
 
     def _write_changes(self) -> dict[str, list[tuple[str, str]]]:
-        """Return kind of edit → pairs (text in a link, description in words), in the order of a link."""
+        """Return model edits by kind, each as its text in a link and as a description in words, in link order."""
         others = "other " * bool(self.lambdas)
         return {
             "lambdas": [
@@ -184,7 +184,7 @@ class Edits:
         }
 
     def _list_silenced(self, kind: str) -> list[tuple[Any, str]]:
-        """Return silenced parts of a kind, such as heads, and those at their mean, each with its suffix in a link."""
+        """Return the silenced parts of a kind, such as heads, and the parts fixed at their mean, with link suffixes."""
         both = (("", getattr(self, f"{kind}_off")), (MEAN, getattr(self, f"{kind}_mean")))
         return [(place, how) for how, places in both for place in places]
 
@@ -206,7 +206,7 @@ _PIECE = re.compile(r"n(\d{1,4})\.(\d{1,3})", re.ASCII)
 
 @dataclass(frozen=True)
 class Editable:
-    """The parts of a model that can be edited for a text, with the range of its λ."""
+    """The parts of a model that can be edited for a text, and the range in which λ can be set."""
 
     layers: int
     heads: int
@@ -338,7 +338,7 @@ def _split_parts(text: str) -> Iterator[str]:
 
 
 def get_editable(model: ModelConfig, learned: LearnedLambdas) -> Editable:
-    """Return which parts of a model can be edited, whatever the text."""
+    """Return which parts of a model can be edited for any text."""
     attention = model.attention
     return Editable(model.layers, attention.heads, attention.components, *get_lambda_range(attention, learned))
 

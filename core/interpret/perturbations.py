@@ -106,29 +106,29 @@ SHARES = np.linspace(0, 1, POINTS)  # Of the words, where curves of texts of dif
 
 
 def count_steps(words: int) -> np.ndarray:
-    """Return the numbers of words, from 0 to all, at which an insertion curve is evaluated, (S + 1,), S ≤ `STEPS`."""
+    """Return the numbers of words, from 0 to all, at which an insertion curve is evaluated."""
     steps = min(words, STEPS)
     return np.round(np.linspace(0, words, steps + 1)).astype(np.int64)
 
 
 def order_words(pushes: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Return word indices by falling attribution, (W,); ties in random order."""
+    """Return word indices by falling attribution, (W,); words with equal attribution are in random order."""
     return np.lexsort((random.permutation(len(pushes)), -np.round(pushes, DIGITS)))
 
 
 def insert_words(text: str, words: Sequence[Span], order: np.ndarray) -> list[str]:
-    """Return S + 1 texts that keep only the first words of an order, from none to all, each in its place."""
+    """Return texts that keep only the first words of a given order, from none to all, at their original positions."""
     return [remove_words(text, [words[place] for place in order[count:]]) for count in count_steps(len(words))]
 
 
 def compute_area(values: np.ndarray, words: int) -> np.ndarray:
-    """Compute the area under insertion or deletion curves (…, S + 1) → (…,), as mean height over the share of words."""
+    """Compute the area under insertion or deletion curves, as mean height over the share of words."""
     steps = np.diff(count_steps(words)) / words
     return ((values[..., 1:] + values[..., :-1]) / 2 * steps).sum(-1)
 
 
 def interpolate_curve(values: np.ndarray, words: int) -> np.ndarray:
-    """Interpolate an insertion curve (S + 1,) linearly at common shares of words, (`STEPS` + 1,)."""
+    """Interpolate an insertion curve linearly at fixed shares of words, which all sentences have in common."""
     return np.interp(SHARES, count_steps(words) / words, values)
 
 
@@ -226,7 +226,7 @@ class Trials:
         return OrderResults(_to_arrays(tests), _to_arrays(areas), _to_arrays(curves))
 
     def test_pairs(self, pushes: Sequence[Sequence[np.ndarray]], sided: Sequence[bool]) -> list[np.ndarray]:
-        """Return, by method, (n,) rank correlations of effects of deleting two words with their summed attributions."""
+        """Return each method's rank correlations of word-pair deletion effects with the pairs' summed attributions."""
         random = np.random.default_rng(SEED)
         pairs = [_draw_pairs(len(case.words), random) for case in self.cases]
         asked = [
@@ -268,7 +268,7 @@ class Trials:
 
     @functools.cached_property
     def _random(self) -> list[np.ndarray]:
-        """Return each sentence's (`RANDOM`, S + 1) target probabilities as words are inserted in random orders."""
+        """Return each sentence's target probabilities as words are inserted in several random orders."""
         random = np.random.default_rng(SEED)
         asked = [
             list(
@@ -324,7 +324,7 @@ def compute_rho(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def _draw_pairs(words: int, random: np.random.Generator) -> np.ndarray:
-    """Draw pairs of word indices at random, (m, 2), at most `PAIRS`."""
+    """Draw pairs of word indices at random, (m, 2), up to a maximum number."""
     every = np.array(list(combinations(range(words), 2)), np.int64).reshape(-1, 2)
     return every if len(every) <= PAIRS else every[np.sort(random.choice(len(every), PAIRS, replace=False))]
 

@@ -34,7 +34,7 @@ def name_padding(places: int) -> str:
 
 
 def compute_cancellation(components: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-    """Compute (H,) shares, 0 to 1, of attention weight that cancels when a head's component maps are summed.
+    """Compute each head's share (0 to 1) of attention weight that cancels when the head's maps are summed.
 
     Of reader q it is 1 − Σₖ |Σᵢ cᵢ aᵢ(q, k)| ⁄ Σₖ Σᵢ |cᵢ| aᵢ(q, k), with coefficients c and maps a of all components i
     over the tokens k; of the head the mean over the tokens q with any weight. At 0 nothing cancels, at 1 everything.
@@ -124,14 +124,14 @@ class SentenceView:
         return places
 
     def average_padding_weight(self, layer: int) -> np.ndarray:
-        """Return (H,) attention weights on padding in a layer, averaged over all queries; 0 if no padding is read."""
+        """Return each head's attention weight on padding in a layer, averaged over queries; 0 if no padding is read."""
         combined = self.layers[layer].combined
         if not self.filled or not combined.size:
             return np.zeros(len(combined), np.float32)
         return np.average(combined[..., -1], axis=-1, weights=self.places).astype(np.float32)
 
     def measure_cancellation(self, layer: int) -> np.ndarray | None:
-        """Return (H,) shares of attention weight that cancel in a head's sum of maps; None if heads have one map."""
+        """Return each head's share of attention weight that cancels in a sum of maps; None if heads have one map."""
         found, tokens = self.layers[layer], len(self.tokens) - bool(self.filled)
         if len(found.components) < 2 or self.too_long:
             return None
@@ -231,7 +231,7 @@ def _mix_logits(
 
 
 class Fold(NamedTuple):
-    """A rule that folds a text's recorded values: masked padding is cut, padding the model reads becomes one token.
+    """A rule that shortens recorded values: masked padding is cut, padding that the model reads becomes one token.
 
     A text without tokens has one masked place.
     """

@@ -18,7 +18,7 @@ else:
 
 
 def average_attention(weights: np.ndarray, places: np.ndarray | None = None) -> np.ndarray:
-    """Average the attention that each token receives, (L,), over heads and queries of maps (H, L, L), maybe signed.
+    """Average the attention that each token receives over heads and queries of maps (H, L, L).
 
     `places` (L,): how many places each token stands for; folded padding reads as often as it has places.
     """
@@ -45,7 +45,7 @@ def get_learned_lambdas(view: SentenceView, subtracts: bool) -> LearnedLambdas:
 
 
 def get_lambda_range(attention: AttentionConfig, learned: LearnedLambdas) -> tuple[float, float]:
-    """Return the range in which a user may edit λ: it fits the constraint on λ and contains all learned values."""
+    """Return the range in which a user may edit λ: the default range, widened to contain all learned values."""
     if attention.mixing == "additive":
         low, high = LAMBDA_RANGES[attention.constraint].slider
     else:
@@ -65,7 +65,7 @@ def is_mostly_unknown(share: float | None) -> bool:
 
 
 def warn_unknown(share: float | None) -> str:
-    """Return a warning about a text's unknown words; empty if most words are known, or the share is."""
+    """Return a warning about a text's unknown words; empty if most words are known or the share is not known."""
     if share is None or share < HALF:
         return ""
     if share == 1:

@@ -23,7 +23,7 @@ BETAS, EPSILON = (0.9, 0.999), 1e-8
 
 
 class AdamW:
-    """An AdamW optimiser whose state is stored by parameter name, for the groups of `group_parameters`."""
+    """An AdamW optimiser whose state is stored by parameter name."""
 
     def __init__(self, groups: Sequence[Mapping[str, Any]]) -> None:
         """Create an AdamW optimiser from parameter groups: `names`, `params`, `weight_decay` and `rate`."""

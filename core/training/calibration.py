@@ -1,4 +1,4 @@
-"""The calibration of a run's probabilities, as stored in its record. Imports nothing heavy."""
+"""The calibration of a run's probabilities, as stored in the run's record. Has no heavy imports."""
 
 from __future__ import annotations
 

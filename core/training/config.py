@@ -1,4 +1,4 @@
-"""The settings of a training run. Imports nothing heavy."""
+"""The settings of a training run. Has no heavy imports."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ else:  # the names stand in the table of metrics alone
 
 
 def resolve_metric(metric: str, task: Task, *, ordered: bool = False) -> str:
-    """Return the validation metric of a training, `auto` resolved; ConfigError: not defined for the task."""
+    """Return the validation metric of a training, for `auto` the task's default; ConfigError if it does not fit."""
     if metric == "auto":
         return UNASKED[task]
     if task in METRICS[metric].tasks and METRICS[metric].ordered and not ordered:

@@ -224,7 +224,7 @@ def fit_linear(
     family: Family,
     chosen: float | None = None,
 ) -> LinearFit:
-    """Fit a TF-IDF baseline: n-grams and idf from the training split, its setting tuned on validation or `chosen`.
+    """Fit a TF-IDF baseline on the training split, its regularisation or smoothing tuned on validation or given.
 
     A pair is read as the rows of both texts, their difference and their product (`core.models.baselines.BagOfPairs`).
     Labels are (n,) int64 class numbers, or (n, C) zeros and ones; of `config` only the normaliser, `min_freq` (texts

@@ -136,11 +136,11 @@ class Training(TrainingStage):
         return float(self.loss.compute_divisor(self.targets[rows]))
 
     def _count_tokens(self, rows: np.ndarray) -> int:
-        """Count the tokens of some training texts, by which the map similarity is weighted; 0 without that penalty."""
+        """Count the tokens of some training texts, to weight the map-similarity penalty; 0 without this penalty."""
         return int(self.lengths[rows].sum()) + int(self.model.first) * len(rows) if self.config.diversity else 0
 
     def _compute_loss(self, rows: np.ndarray, weight: float, share: float) -> Tensor:
-        """Compute the loss () of a part of a batch; `weight` and `share` are its share of class weight and tokens."""
+        """Compute the loss of a part of a batch, weighted by the part's share of the batch."""
         width = self.max_length if self.config.batching == "fixed" else 0
         read = _pad_batch(self.training, rows, width)
         batch = forget_words(read, self.config.word_dropout, self.model.mark).to(self.device)
@@ -248,7 +248,7 @@ def read_lambdas(model: Any, probe: Batch) -> dict[str, Any]:
 
 
 def _average_magnitudes(model: Any, probe: Batch) -> list[Tensor]:
-    """Average the magnitudes of map coefficients over the tokens of probe texts, (N-1, H) per layer."""
+    """Average the magnitudes of attention-map coefficients over the tokens of probe texts, per layer, map and head."""
     training = model.training
     model.eval()
     trace = model(probe, trace=True).trace

@@ -94,7 +94,7 @@ def _weigh_labels(labels: Tensor, classes: int) -> Tensor:
 
 
 def mix_targets(labels: np.ndarray, taught: np.ndarray, weight: float) -> np.ndarray:
-    """Mix labels and a teacher's probabilities (n, C) to soft targets, (n, C) float32, with `weight` for the teacher.
+    """Mix labels with a teacher's probabilities into soft targets (n, C); `weight` is the teacher's share.
 
     Cross-entropy is linear in its targets, so its loss is (1 - w) CE(labels) + w CE(teacher) (Hinton, Vinyals and Dean,
     2015, "Distilling the knowledge in a neural network", at temperature 1), for each label's sigmoid too.

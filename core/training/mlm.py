@@ -117,7 +117,7 @@ class Masking(TrainingStage):
         self._prepare_start(groups, self.tokens.lengths, config.masked_epochs)
 
     def run(self) -> float:
-        """Run the masked-word pretraining to its end and return the seconds; raises as `core.training.loop`."""
+        """Run the masked-word pretraining to its end and return the seconds it took."""
         with force_determinism(self.device):
             self._start_or_resume()
             with HistoryWriter(self.history) as self.writer:

@@ -44,7 +44,7 @@ class Examples:
         return np.eye(classes, dtype=np.float32)[self.labels] if self.labels.ndim == 1 else self.labels
 
     def append_texts(self, tokens: TokenTable, targets: np.ndarray, classes: int) -> Examples:
-        """Append texts with their target probabilities (further, C) to the training examples."""
+        """Append texts to the training examples, with target probabilities in one row per text."""
         tokens = self.tokens.append_table(tokens)
         return replace(
             self, tokens=tokens, targets=np.concatenate([self.get_targets(classes), targets]).astype(np.float32)

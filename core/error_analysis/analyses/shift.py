@@ -40,7 +40,7 @@ class DatasetShift(SplitAnalysis[dict[str, Any]]):
     )
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """Compare a split with training; NotAvailable if its texts are missing or it is the training split itself."""
+        """Compare a split with the training texts; NotAvailable without texts or if the split is the training split."""
         if self.split == TRAIN:
             raise NotAvailable("choose a split other than train, to compare with the training texts")
         table = error_analysis.predictions_table.read_table(self.store, self.run, self.split)
