@@ -112,7 +112,7 @@ def test_the_map_is_coloured_by_a_chosen_label():
     def groups(way):
         return {group.name: group.points.tolist() for group in embedding_map.color_points(points, way, LABELS, LIGHT)}
 
-    calm = {"others": [3], "predicted calm, is not": [2], "calm, missed": [1], "calm, found": [0]}
+    calm = {"others": [3], "predicted calm, wrong": [2], "calm, missed": [1], "calm, found": [0]}
     assert groups("label calm") == calm
     assert [len(each) for each in groups("label odd, rare").values()] == [3, 0, 1, 0]
     assert groups("correctness") == {"correct": [0], "wrong": [1, 2, 3]}
