@@ -59,7 +59,7 @@ class WordTokenizer(ListedTokenizer):
 
     @classmethod
     def fit(cls, texts: Iterable[str], config: TextConfig) -> WordTokenizer:
-        """Fit the vocabulary of a word tokenizer: the texts' most frequent words; equal counts are sorted by code point."""
+        """Fit the vocabulary of a word tokenizer with the most frequent words of texts, equal counts by code point."""
         counts: Counter[str] = Counter()
         lengths = []
         for text in texts:
