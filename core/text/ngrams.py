@@ -59,7 +59,7 @@ class WordTokenizer(ListedTokenizer):
 
     @classmethod
     def fit(cls, texts: Iterable[str], config: TextConfig) -> WordTokenizer:
-        """Fit the vocabulary of a word tokenizer with the most frequent words of texts, equal counts by code point."""
+        """Fit the vocabulary of a word tokenizer: most frequent words, equally frequent ones in code point order."""
         counts: Counter[str] = Counter()
         lengths = []
         for text in texts:

@@ -402,6 +402,6 @@ def compute_max_length(lengths: Sequence[int]) -> int:
 
 
 def rank_keys(counts: Counter[str], least: int, most: int) -> list[str]:
-    """Return up to `most` keys with the highest counts, each at least `least`; equal counts by code point."""
+    """Return at most `most` keys, the most frequent first, without those that are counted fewer than `least` times."""
     kept = sorted((-count, key) for key, count in counts.items() if count >= least)
     return [key for _, key in kept[:most]]
