@@ -45,7 +45,7 @@ def keep_files(files: Sequence[tuple[Path, bytes]], kind: str, most_bytes: int =
 
 
 def keep_array(path: Path, shape: tuple[int, ...], make: Callable[[], np.ndarray]) -> np.ndarray:
-    """Return an array of a given shape from a cache file; if it has none, compute it and store it if possible."""
+    """Return an array of a given shape from a cache file; if it is absent, compute the array and try to store it."""
     import numpy as np
 
     try:

@@ -181,7 +181,7 @@ ACROSS = {
 
 
 def explain_idle(name: str, model: ModelConfig) -> str:
-    """Explain why a setting has no effect on a given model; an empty text if it has one."""
+    """Explain why a setting has no effect on a given model; an empty text means that it has an effect."""
     if name.startswith("model."):
         return explain_no_effect(name.removeprefix("model."), model)
     need = ACROSS.get(name)
@@ -230,7 +230,7 @@ def find_missing_inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, A
 
 
 def _build_tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge settings to nested dictionaries: given ones over the preset's over those that suit the data set.
+    """Merge settings to nested dictionaries: given ones override the preset's, which override those for the data set.
 
     How many lexicons sigma reads follows from their names where nobody says it. The default of a setting is what runs
     have that do not record it; new ones read look-alikes as one, unless they read as something was released.

@@ -48,7 +48,7 @@ def format_subscript(index: int) -> str:
 
 
 def format_plus_minus(value: float, low: float | None, high: float | None) -> str:
-    """Format a value and half its interval, `0.843 ± 0.024`; both ends if it is lopsided, no ± without an interval."""
+    """Format a value and half its interval, `0.843 ± 0.024`; an asymmetric interval is given by both ends."""
     if low is None or high is None:
         return number(value)
     below, above = value - low, high - value

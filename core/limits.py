@@ -11,7 +11,7 @@ from core.exceptions import ConfigError
 
 
 class Quota:
-    """A limit, a whole number, whose default an environment variable may change."""
+    """A limit (a whole number) with a default, which an environment variable can override."""
 
     def __init__(self, variable: str, default: int, what: str) -> None:
         """Store the environment variable, the default value, and the words that name the limited thing."""

@@ -47,7 +47,7 @@ HERE = AllowedPaths()
 
 
 def refuse_elsewhere(name: str) -> None:
-    """Refuse a file name that a run brought from another machine without the file itself; raises DataError."""
+    """Refuse a file name of an imported run if the file stayed on the other machine; raises DataError."""
     if name.startswith(ELSEWHERE):
         raise DataError(
             "this file is on the machine that the run comes from and was not included in it; name a copy of your own",

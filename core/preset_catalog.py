@@ -108,7 +108,7 @@ def describe_preset(name: str, *, vocabulary: int = VOCABULARY, classes: int = C
 
 
 def list_deviations(name: str) -> list[dict[str, str]]:
-    """List where a preset deviates from its paper, or chose what the paper leaves open (`paper` is then empty).
+    """List where a preset deviates from its paper, and what it chose where the paper leaves something open.
 
     Each with `what`, `paper`, `here`, `why`, and `instead`: the setting that follows the paper, where one does.
     """
@@ -123,7 +123,7 @@ def list_deviations(name: str) -> list[dict[str, str]]:
 
 @functools.cache
 def suggest_trials(name: str) -> tuple[Mapping[str, str], ...]:
-    """Suggest experiments with a model preset: a `question`, and the settings to try, `set`, ready to be typed.
+    """Suggest experiments with a model preset: each has a question, and the settings to try as one text `name=value …`.
 
     What else they need, a lexicon say, is among the settings.
     """
@@ -182,11 +182,11 @@ def list_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> tup
 
 
 def find_nearest(name: str, settings: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the preset with the fewest model settings unlike those of `name`; ties: of all settings, the first."""
+    """Return the preset that differs from `name` in the fewest model settings, or if equal, in the fewest overall."""
     own = settings[name]
 
     def count_differences(other: str) -> tuple[int, int]:
-        """Count the settings in which another preset differs: those of the model, and all."""
+        """Count the settings in which another preset differs: first the model settings, then all settings."""
         changed = [key for key, value in settings[other].items() if value != own[key]]
         return sum(key.startswith("model.") for key in changed), len(changed)
 

@@ -123,7 +123,7 @@ def apply_recipe(
 
 
 def get_backbone(name: str, preset: str) -> dict[str, str]:
-    """Return a recipe's setting of the pretrained encoder, or nothing; ConfigError: no such recipe for the preset."""
+    """Return a recipe's setting of the pretrained encoder, or an empty dictionary; ConfigError: no such recipe."""
     settings = _find_recipe(name, preset).settings if name else {}
     return {BACKBONE: settings[BACKBONE]} if BACKBONE in settings else {}
 

@@ -94,7 +94,7 @@ class Setting:
     default: Any
 
     def find_unmet_need(self, group: Any) -> Need | None:
-        """Return the first condition that a group of settings does not meet; None: the setting has an effect there."""
+        """Return the first of the setting's conditions that a group of settings does not meet; None if all are met."""
         return next((need for need in self.needs if not need.met(group)), None)
 
 
@@ -175,7 +175,7 @@ def check_needs(group: Any, name: str) -> None:
 
 
 def format_setting(name: str, value: Any) -> str:
-    """Format a setting for a message as `name=value`; a switch by its name alone."""
+    """Format a setting for a message as `name=value`; a true or false setting by its name alone."""
     return name if isinstance(value, bool) else f"{name}={value!s:.40}"
 
 

@@ -92,7 +92,7 @@ PYTHON = {
 
 
 def load_verb(command: str) -> tuple[Callable[..., dict[str, Any]], Callable[[dict[str, Any]], None] | None]:
-    """Return the API function of a command, and the function that prints its result (None: there is none)."""
+    """Return the API function of a command, and the function that prints the result (None if there is none)."""
     place, _, name = VERBS[command].partition(":")
     module = import_module(f"core.api.{place}")
     return getattr(module, name), getattr(module, f"print_{name}", None)

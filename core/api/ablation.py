@@ -41,7 +41,7 @@ def parts(
 def lambdas(
     run: RunName, text: PairText, *, target: Target = "", edit: Edit = "", intervene: Change = None, store: Store = None
 ) -> dict[str, Any]:
-    """Compute how each λ (weight of an attention map), over its range, changes the log-odds of a class for a text.
+    """Compute how the log-odds of a class for a text change as each λ (weight of an attention map) goes over its range.
 
     Returns:
         `run`, `text`, `edit`, `target`; `prediction` and `log_odds` as trained; `curves`: of each λ `layer` from 0,
@@ -70,7 +70,7 @@ def patch(
     intervene: Change = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Copy activations of another text into this one, one place at a time, and measure the effect on the prediction.
+    """Copy activations of another text into this one, one layer, token or head at a time, and measure the effect.
 
     Args:
         donor: Another text with the same number of tokens.
@@ -99,13 +99,13 @@ def patch(
 
 
 def describe_answer(loaded: runs.load.LoadedRun, found: Any) -> dict[str, Any]:
-    """Return the target class of an explanation, its log-odds, and the model's prediction."""
+    """Return the class that an explanation is about, the log-odds of this class, and the model's prediction."""
     said = build_answer(loaded.record, found.probabilities)
     return {"target": found.target, "prediction": said, "log_odds": found.log_odds}
 
 
 def print_log_odds(result: dict[str, Any]) -> None:
-    """Print the prediction for an explained text and its log-odds, after a note if there is one."""
+    """Print the prediction for a text and the log-odds of the explained class, after a note if there is one."""
     say_edit(result)
     if result["note"]:
         say(result["note"])
@@ -113,7 +113,7 @@ def print_log_odds(result: dict[str, Any]) -> None:
 
 
 def draw_bars(pushes: list[float]) -> list[str]:
-    """Draw numbers as bars of plus or minus signs; the largest bar has `BAR` signs."""
+    """Draw numbers as bars of plus or minus signs; the bar of the largest number has a fixed length."""
     largest = max(map(abs, pushes), default=0.0) or 1.0
     return [("+" if push > 0 else "-") * round(BAR * abs(push) / largest) for push in pushes]
 
@@ -130,7 +130,7 @@ def print_parts(result: dict[str, Any]) -> None:
 
 
 def _name_part(part: dict[str, Any], tokens: list[str]) -> str:
-    """Name a part of a model as the dashboard does: components are counted from 0, all else from 1."""
+    """Name a part of a model as the dashboard does: attention maps are counted from 0, layers and heads from 1."""
     layer, head = f"layer {part['layer'] + 1}", f"head {part.get('head', 0) + 1}"
     return {
         "layer": f"{layer} all heads",
@@ -143,7 +143,7 @@ def _name_part(part: dict[str, Any], tokens: list[str]) -> str:
 
 
 def print_lambdas(result: dict[str, Any]) -> None:
-    """Print a row for each λ: the probability at its named values, and its range along the whole curve."""
+    """Print a row for each λ: a class's probability at λ = 0, at the initial and the learned λ, and its whole range."""
     print_log_odds(result)
     rows = []
     for curve in result["curves"]:

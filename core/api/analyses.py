@@ -1,4 +1,4 @@
-"""API functions for the analyses of a split of a run, generated from the classes of the analyses."""
+"""API functions that analyse a split of a run, one generated from each analysis class."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def make_verb(name: str) -> Callable[..., dict[str, Any]]:
     def run_analysis(
         run: RunName, *, split: Split = "", on_progress: OnProgress = None, store: Store = None
     ) -> dict[str, Any]:
-        """Run an analysis on a split of a run; the docstring of the analysis class replaces this one."""
+        """Run an analysis on a split of a run (template; the help text comes from the analysis class)."""
         store = store or RunStore()
         table = error_analysis.predictions_table.read_table(store, run, split)
         about = {"run": run, "data": table.record.config.data.name, "split": table.split}

@@ -99,7 +99,7 @@ def methods(
     loaded, edits, change = open_text(run, text, store, edit, intervene)
 
     def tell_method(method: str, share: float | None) -> None:
-        """Report the progress of an attribution method; an empty name is left out."""
+        """Report the progress of an attribution method to the caller; report nothing without a method name."""
         if on_progress is not None and method:
             on_progress(method, share)
 
@@ -125,7 +125,7 @@ def methods(
 
 
 def _describe_test(test: interpret.attribution_math.RankTest, first: str, second: str) -> dict[str, Any]:
-    """Return the p-value and verdict on whether two attribution methods rank words alike, and a sentence on both."""
+    """Return the p-value and verdict on whether two attribution methods rank words alike, and both as a sentence."""
     return {"p": test.p, "verdict": test.verdict, "sentence": test.describe(first, second)}
 
 
@@ -134,7 +134,7 @@ def _describe_word(word: interpret.attribution.WordAttribution) -> dict[str, Any
 
 
 def _describe_errors(found: interpret.attribution.Explanation) -> dict[str, Any]:
-    """Return whether a method's word attributions add up to the log-odds, and their standard errors."""
+    """Return whether a method's word attributions add up to the log-odds, and the attributions' standard errors."""
     complete, errors = found.completeness, [word.error for word in found.words if word.error is not None]
     return {
         "completeness": None if complete is None else dataclasses.asdict(complete),

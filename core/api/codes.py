@@ -146,7 +146,7 @@ def codes_add(
     author: Author = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Add a code to the codebook: its name is one line without a semicolon; its digit is the first that is free."""
+    """Add a code to the codebook, by default on the first free digit key; the name is one line without a semicolon."""
     return _describe_code(_open_codes(run, store).add_code(code, definition or "", example or "", place, author))
 
 
@@ -161,7 +161,7 @@ def codes_edit(
     author: Author = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Change the name, definition, example or digit of a code of the codebook; its rows keep the code.
+    """Change the name, definition, example or digit of a code of the codebook; rows with the code keep the code.
 
     Args:
         to: The new name.
@@ -171,7 +171,7 @@ def codes_edit(
 
 
 def codes_remove(run: RunName, code: Code, *, author: Author = "", store: Store = None) -> dict[str, Any]:
-    """Remove a code from the codebook; no row may have it."""
+    """Remove a code from the codebook; refused while any row still has the code."""
     _open_codes(run, store).remove_code(code, author)
     return {"code": code, "removed": True}
 
@@ -251,7 +251,7 @@ def codes_draw(
     author: Author = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Draw a random sample of rows and store it: fully coded, it estimates the codes' rates in the whole selection.
+    """Draw and store a random sample of rows; once all are coded, it estimates each code's rate in all selected rows.
 
     Args:
         n: Number of rows.
@@ -287,7 +287,7 @@ def codes_rates(
 def codes_kappa(
     run: RunName, first: Coder, second: Coder, *, split: Split = "", where: Clauses = (), store: Store = None
 ) -> dict[str, Any]:
-    """Measure how far two authors' codes agree (Cohen's kappa) on the rows that both have coded; default: all rows.
+    """Measure how far two authors' codes agree (Cohen's kappa), by default on all rows that both have coded.
 
     Returns:
         `run`, `data`, `split`, `n`, `same`, `kappa` and its 95 % `interval`, the same for each code, and the rows that
@@ -310,7 +310,7 @@ def codes_export(
     book: Path | str = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """Write rows to a CSV file with codes, notes and every own column of the data; one row per sentence and author.
+    """Write selected rows to a CSV file with their codes and notes; one line per sentence and author.
 
     Args:
         book: Write the codebook to this file.
@@ -382,7 +382,7 @@ def print_codes_list(result: dict[str, Any]) -> None:
 
 
 def _name_author(author: str) -> str:
-    """Return an annotator's display name; for one who gave no name also the ID that the other commands take."""
+    """Return an annotator's display name; without a name, a substitute and the ID that other commands accept."""
     return author if has_name(author) else " ".join(filter(None, (name_author(author), author)))
 
 

@@ -161,7 +161,7 @@ def print_flip(result: dict[str, Any]) -> None:
 
 
 def _mark_changes(text: str, moves: list[dict[str, Any]]) -> Text:
-    """Return a text as typed, with deleted words as [-word-], followed by {+word+} where they are replaced."""
+    """Return a typed text with each deleted word marked as [-word-] and each replacement as {+word+}."""
     shown, at = Text(), 0
     for move in moves:
         shown.append(escape_controls(text[at : move["start"]])).append(escape_controls(f"[-{move['word']}-]"), "strike")

@@ -45,7 +45,7 @@ def dashboard(
 
 
 def build_command(script: Path, port: int, address: str, names: Sequence[str], *, browser: bool) -> list[str]:
-    """Return the command line that starts the dashboard's server; beyond loopback with the hosts that links name."""
+    """Return the command line that starts the dashboard's server, with allowed host names if others can reach it."""
     options = [
         f"--server.port={port}",
         f"--server.address={address}",
@@ -61,7 +61,7 @@ def build_command(script: Path, port: int, address: str, names: Sequence[str], *
 
 
 def list_allowed_hosts(address: str, names: Sequence[str] = ()) -> list[str]:
-    """Return the host names that links to the dashboard may have: Streamlit refuses others, against DNS rebinding.
+    """Return the host names under which the dashboard may be opened; all others are refused (DNS rebinding).
 
     Serving on every address (0.0.0.0, ::) means all addresses of this machine, and its names.
     """
@@ -72,7 +72,7 @@ def list_allowed_hosts(address: str, names: Sequence[str] = ()) -> list[str]:
 
 
 def list_links(address: str, port: int, hosts: Sequence[str]) -> list[str]:
-    """Return the links to a server; if it serves every address, one for each of `hosts` but loopback and IPv6."""
+    """Return the links to a server; a server on all addresses gets one per host, except loopback and IPv6 addresses."""
     typed = [host for host in hosts if ":" not in host and not host.startswith("127.")]
     named = typed if address in EVERYWHERE else [address]
     return [f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}" for host in named]

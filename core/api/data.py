@@ -54,7 +54,7 @@ def data_list() -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Yardsticks(Analysis[dict[str, Any]]):
-    """The scores of two TF-IDF baselines on a data set: `yardstick` (words), `yardstick_chars` (with characters)."""
+    """The scores of two TF-IDF baselines on a data set: one of words, one also of character n-grams (cached job)."""
 
     data: Dataset = field(repr=False)
     settings: Mapping[str, Any]
@@ -70,7 +70,7 @@ class Yardsticks(Analysis[dict[str, Any]]):
 
     @classmethod
     def from_dataset(cls, data: Dataset, settings: Mapping[str, Any]) -> Yardsticks:
-        """Return the TF-IDF baselines of a data set, cached under a fingerprint of the data."""
+        """Return the job that scores the TF-IDF baselines of a data set; the cache key depends on data and classes."""
         depends = {"version": VERSION, "data": data.fingerprint, "classes": data.classes}
         return cls(get_cache_folder() / "yardsticks", hash_value(depends), RunStore(), data, settings)
 
@@ -141,7 +141,7 @@ def print_data_list(result: dict[str, Any]) -> None:
 
 
 def print_data_check(result: dict[str, Any]) -> None:
-    """Print what was found about a data set, a sentence for each fact; a problem itself follows as the error."""
+    """Print the facts about a checked data set, one sentence each; a problem is printed separately as an error."""
     for file in result["files"]:
         _print_file(file, result["problem"])
     if not result["ok"]:

@@ -16,7 +16,7 @@ from core.runs.store import RunStore
 
 
 def find_drawing(name: str) -> Callable[..., Any]:
-    """Return the dashboard function that draws figures or reports; NotAvailable: none of this name is installed."""
+    """Return the dashboard function that draws figures or reports; NotAvailable: no such function is installed."""
     found = tuple(entry_points(group="sentiscope.verbs", name=name))
     if not found:
         raise NotAvailable("this installation draws no figures; install it again: pip install -e .")

@@ -121,7 +121,7 @@ def slices(
     split: Split = "",
     store: Store = None,
 ) -> dict[str, Any]:
-    """List saved selections of rows (slices), which all runs on the same data share, and a run's metrics on each.
+    """List a data set's saved selections of rows (slices), shared by all its runs, with the metrics of a run on each.
 
     Args:
         save: Save the selection of --where under this name.
@@ -196,7 +196,7 @@ def _print_labels(result: dict[str, Any]) -> None:
 
 
 def _print_tags(result: dict[str, Any]) -> None:
-    """Print error tags by excess errors; a tag that no text has is only named."""
+    """Print error tags, those with the most excess errors first; tags that no text has are only listed by name."""
     if rows := [each for each in result["tags"] if each["n"]]:
         tabulate(rows, {"tag": "tag", **RISK}, "tag")
     if values := result["values"][:MARKS]:

@@ -50,7 +50,7 @@ def parse_ratios(costs: Sequence[str]) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation(Analysis[dict[str, Any]]):
-    """The evaluation of a run on labelled data, as a background job; every request computes it again."""
+    """The evaluation of a run on labelled data, as a background job that is computed again at every request."""
 
     run: str
     wanted: DataRequest
@@ -77,7 +77,7 @@ class Evaluation(Analysis[dict[str, Any]]):
         cost: Mapping[str, float] = {},
         against: str = "",
     ) -> Evaluation:
-        """Return an evaluation whose file is named after request and model weights; RunNotFound: no such run."""
+        """Return the evaluation job of a run for a request; RunNotFound: no such run."""
         folders = [store.get_path(store.read(name).run).absolute() for name in (run, against) if name]
         asked = cls(get_cache_folder() / "evaluations", "", store, run, wanted, by, cost, against)
         models = [(folder, get_file_version(folder / WEIGHTS)) for folder in folders]
@@ -92,7 +92,7 @@ class Evaluation(Analysis[dict[str, Any]]):
         return *runs.evaluation_data.build_arguments(self.run, self.wanted), *more
 
     def start(self) -> None:
-        """Start the evaluation in a separate process; the previous result is deleted, so that a failure is seen."""
+        """Start the evaluation in a separate process; delete the previous result first, so that a failure is seen."""
         self.get_path("json").unlink(missing_ok=True)
         super().start()
 
@@ -224,7 +224,7 @@ def _print_costs(costs: Mapping[str, Any]) -> None:
 
 
 def _print_metrics(result: dict[str, Any]) -> None:
-    """Print a run's metrics with intervals next to TF-IDF's, then those without rows seen in training, if any."""
+    """Print a run's metrics next to those of TF-IDF, and again without rows seen in training if there are any."""
     yardsticks = {} if "left_out" in result["yardsticks"] else result["yardsticks"]
     _print_metric_table(result, {model: found["metrics"] for model, found in yardsticks.items()})
     if unseen := result["unseen"]:

@@ -30,7 +30,7 @@ def agreement(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Count how often the most attended word of a text is the most needed one; compute rank agreement with deletion.
+    """Count how often the most attended word is the one whose deletion matters most; correlate methods with deletion.
 
     Most attended: the word that receives most attention in the last layer, by size, mean over heads and queries. Most
     needed: the word whose deletion changes the log-odds of the predicted class most. If several differ only by
@@ -198,7 +198,7 @@ def print_agreement(result: dict[str, Any]) -> None:
 
 
 def print_believe(result: dict[str, Any]) -> None:
-    """Print the faithfulness tests of a run with their thresholds, or those of one text."""
+    """Print the results of faithfulness tests, for a whole run (with thresholds) or for one text."""
     if "text" in result:
         _print_sentence(result)
         return
@@ -235,7 +235,7 @@ def _format_test(test: dict[str, Any]) -> str:
 
 
 def _format_number(value: float) -> str:
-    """Format a number with two decimal places: an interval is no more precise."""
+    """Format a number with two decimal places."""
     return f"{value:.2f}".replace("-", MINUS)
 
 

@@ -30,7 +30,7 @@ def pair(first: str, second: str) -> str:
 def open_text(
     run: str, text: str, store: RunStore | None, edit: str, intervene: Intervention | None
 ) -> tuple[runs.load.LoadedRun, interpret.model_edits.Edits, Intervention | None]:
-    """Load a run and parse the model edits for a text; return both, and the edits as an intervention on the model."""
+    """Load a run and parse the model edits for a text; return the run, the edits, and the edits as an intervention."""
     loaded = runs.load.load_run(store or RunStore(), run)
     check_pair(loaded.record, text)
     edits = loaded.parse_edits(text, edit)
@@ -107,7 +107,7 @@ def steps(
     intervene: Change = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Show a model's forward pass on one text as stages: formulas, and with --json the matrices.
+    """Show a model's forward pass on one text step by step: formulas, and with --json the matrices.
 
     Everything is computed from the weights in float64; the last matrix equals the output of `predict`.
 
@@ -170,7 +170,7 @@ def print_inspect(result: dict[str, Any]) -> None:
 
 
 def print_steps(result: dict[str, Any]) -> None:
-    """Print a row for each stage of a model's forward pass, and the prediction."""
+    """Print a row for each step of a model's forward pass, and the prediction."""
     say_edit(result)
     if result["note"]:
         say(result["note"])

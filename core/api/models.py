@@ -41,7 +41,7 @@ def presets(
 
 
 def presets_show(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> dict[str, Any]:
-    """Show one preset in full: source, line, equation, parts, size, nearest preset, differences from its paper."""
+    """Show one preset in full: source, summary, equation, parts, size, nearest preset, differences from its paper."""
     return preset_catalog.describe_preset(name, vocabulary=vocabulary, classes=classes)
 
 
@@ -145,7 +145,7 @@ def _print_preset(result: dict[str, Any]) -> None:
 
 
 def print_backbones_list(result: dict[str, Any]) -> None:
-    """Print the pretrained encoders on this machine, and whether those of the papers are among them."""
+    """Print the pretrained encoders on this machine, and those that the papers use, each available or missing."""
     rows = [
         {**each, "weights": format_size(each["bytes"]) if each["ok"] else each["problem"]}
         for each in result["backbones"]
@@ -161,7 +161,7 @@ def print_backbones_list(result: dict[str, Any]) -> None:
 
 
 def _describe_state(recipe: dict[str, Any]) -> str:
-    """Return the folder of the pretrained encoder that a recipe fine-tunes, or the file that it lacks."""
+    """Return where the pretrained encoder of a recipe is on this machine, or which of its files is missing."""
     if recipe["ok"]:
         return f"in {recipe['folder']}"
     return f"lacks {recipe['lacks']}" if recipe["folder"] else "not here"

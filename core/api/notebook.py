@@ -93,7 +93,7 @@ def _render_mean_map(view: interpret.sentence_inspection.SentenceView) -> str:
 
 
 def _render_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Render rows with the same keys as an HTML table; empty without rows."""
+    """Render rows (dictionaries with equal keys) as an HTML table; return an empty string without rows."""
     if not rows:
         return ""
     head = "".join(f"<th scope=col>{escape(name)}</th>" for name in rows[0])

@@ -75,7 +75,7 @@ def as_list(value: Sequence[str] | str) -> list[str]:
 
 
 def make_pair_parser(wrong: str) -> Callable[[Sequence[str]], dict[str, str]]:
-    """Return a parser of `["a=b", …]` to a dictionary; without `=` it raises InputError with the message `wrong`."""
+    """Return a parser of texts `a=b` to a dictionary; a text without `=` raises InputError with the message `wrong`."""
 
     def parse_pairs(texts: Sequence[str]) -> dict[str, str]:
         """Parse texts of the form `a=b` to a dictionary."""

@@ -119,7 +119,7 @@ def _print_unknown(predictions: list[dict[str, Any]]) -> None:
 
 
 def _print_cut(predictions: list[dict[str, Any]]) -> None:
-    """Print which predictions rest on only the beginning of a text, the end being cut off."""
+    """Print which predictions used only the beginning of a text, because the end was cut off."""
     if found := [each for each in predictions if each["cut"]]:
         many = f"{plural(len(found), 'text')} of {count(len(predictions))}"
         where = f"row{'s' if len(found) > 1 else ''} {_name_rows(found)}"
@@ -131,7 +131,7 @@ def _name_rows(found: list[dict[str, Any]]) -> str:
 
 
 def _add_passages(predictions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the rows of predictions, each followed by its passages where it has several: row 3, then 3.0, 3.1."""
+    """Return predictions as rows; one for a text of several passages is followed by a row per passage: 3, 3.0, 3.1."""
     found = []
     for each in predictions:
         own = each.get("passages", [])

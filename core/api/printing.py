@@ -45,7 +45,7 @@ def say_edit(result: dict[str, Any]) -> None:
 
 
 def make_listener() -> Callable[[str, float | None], None]:
-    """Return a progress listener that prints on stderr, without repeated lines."""
+    """Return a function that prints progress messages on stderr, without repeated lines."""
     last = ""
 
     def print_progress(what: str, share: float | None) -> None:
@@ -65,7 +65,7 @@ def write_ends(interval: Sequence[float] | None, write: Callable[[float], str] =
 
 
 def write_rate(value: float, interval: Sequence[float]) -> str:
-    """Format a rate with its interval in brackets, two decimal places each: an interval is no more precise."""
+    """Format a rate with its interval in brackets, two decimal places each."""
     return f"{value:.2f} ({write_ends(interval, '{:.2f}'.format)})"
 
 
@@ -89,7 +89,7 @@ def tabulate(
     columns: Sequence[str] | Mapping[str, str | Callable[[Any], Any]] = (),
     whole: str = "run",
 ) -> None:
-    """Print rows as a table: numbers with three decimal places, intervals by their ends, lists with commas.
+    """Print rows as a table: numbers with three decimal places, intervals as `low to high`, lists with commas.
 
     Nothing is truncated and no word is broken: long cells wrap. If the words of a row do not fit next to each other,
     each row is a paragraph that begins with its column `whole`, or with the first.
@@ -146,7 +146,7 @@ def _format_cell(cell: Any) -> str:
 
 
 def escape_controls(text: str) -> str:
-    """Replace control characters and lone surrogates in a text by their codes: it must not control the terminal."""
+    """Replace control characters and lone surrogates in a text by codes that do not affect the terminal."""
     shown = "".join(
         each.encode("unicode_escape").decode() if unicodedata.category(each) in ("Cc", "Cs") else each for each in text
     )

@@ -1,4 +1,4 @@
-"""The progress of training runs on a terminal: a moving bar, or a line per epoch elsewhere."""
+"""The progress of training runs: a moving bar on a terminal, elsewhere a line per epoch."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.runs.worker import OnEvent
 
 
 class _Bar:
-    """A progress bar that is shown on a terminal during the work, and nowhere else."""
+    """A progress bar that is drawn during the work, on a terminal only."""
 
     def __init__(self, console: Console, drawn: bool, *columns: rich.progress.ProgressColumn) -> None:
         self.console, self.drawn = console, drawn
@@ -26,7 +26,7 @@ class _Bar:
         self.bar = rich.progress.Progress(*first, *columns, console=console, transient=True)
 
     def __enter__(self) -> OnEvent:
-        """Start drawing the progress bar; return the listener for progress events."""
+        """Start drawing the progress bar; return the function that prints a progress event."""
         if self.drawn:
             self.bar.start()
         return self.print_event
@@ -75,7 +75,7 @@ class TrainingProgress(_Bar):
             self.console.print(kind)
 
     def _begin_stage(self, stage: str, steps: int) -> None:
-        """Start a progress bar for a stage of training with so many steps; a baseline has no steps."""
+        """Start a progress bar for one stage of training, given its number of steps; 0 steps draw no bar."""
         if not self.console.is_terminal:
             if stage != "training":
                 self.console.print(stage)
@@ -122,7 +122,7 @@ class SweepProgress(_Bar):
 
 
 def format_time_left(seconds: float, unknown: int) -> str:
-    """Format the remaining time of a sweep, and the number of runs for which it is unknown."""
+    """Format the remaining time of a sweep, and the number of runs whose remaining time is unknown."""
     if not seconds:
         return "time not known yet" if unknown else "nothing left"
     minutes = f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} seconds"
@@ -132,7 +132,7 @@ def format_time_left(seconds: float, unknown: int) -> str:
 
 @contextlib.contextmanager
 def listen_in_python(on_event: OnEvent | None) -> Iterator[OnEvent]:
-    """Yield the listener for training progress: the given one, else a progress bar as on the command line."""
+    """Yield the function that receives training progress: the given one, else one that draws a progress bar."""
     if on_event is not None:
         yield on_event
         return

@@ -62,7 +62,7 @@ def bind_verb(verb: Callable[Concatenate[str, Given], Found]) -> Callable[Concat
 
 
 def wrap_training(verb: Callable[Given, dict[str, Any]]) -> Callable[Given, Run]:
-    """Return a training function that gives the run as an object, and prints progress unless `on_event` listens."""
+    """Return a training function that returns the run as an object, and prints progress unless `on_event` is given."""
 
     @functools.wraps(verb)
     def call_verb(*given: Given.args, **named: Given.kwargs) -> Run:
@@ -76,7 +76,7 @@ def wrap_training(verb: Callable[Given, dict[str, Any]]) -> Callable[Given, Run]
 
 
 def run(name: str) -> Run:
-    """Return the run of this name, finished or not; `sentiscope.runs()` lists all, an error lists similar names."""
+    """Return the run of this name, finished or not; `sentiscope.runs()` lists all runs."""
     found = Run(name)
     found.store.get_path(name)
     return found
@@ -112,7 +112,7 @@ class RunCodes(NamedRun):
 
 @dataclass(frozen=True, repr=False)
 class Run(NamedRun):
-    """A training run and its directory; every access reads the disk."""
+    """A training run and its directory; attributes are read from the disk at every access."""
 
     evaluate = bind_verb(evaluation.evaluate)
     compare = bind_verb(comparison.compare)
@@ -202,7 +202,7 @@ class Run(NamedRun):
         )
 
     def _show_always(self) -> dict[str, Any]:
-        """Return the known facts about a run, also about one that is damaged or deleted."""
+        """Return the known facts about a run, even if it is damaged or deleted."""
         try:
             return self.show()
         except RunNotFound as error:
@@ -272,7 +272,7 @@ class Sentence:
 
     @property
     def coefficients(self) -> tuple[np.ndarray, ...]:
-        """Return each layer's coefficients of the attention components, (N, H, L), by query; the first has 1."""
+        """Return each layer's coefficients of the attention components, (N, H, L), by query; the first one has 1."""
         return tuple(layer.coefficients for layer in self.view.layers)
 
     @property

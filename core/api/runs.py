@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def runs_list(store: Store = None) -> dict[str, Any]:
-    """List all runs, newest first, damaged ones and those that come with Sentiscope (`starter`) included."""
+    """List all runs, newest first, including damaged ones and those that come with Sentiscope (`starter`)."""
     store = store or RunStore()
     return {
         "runs": [
@@ -48,7 +48,7 @@ def runs_list(store: Store = None) -> dict[str, Any]:
 
 
 def runs_table(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the result of `runs_list` as rows of a table: each run with its main test scores, None: undefined."""
+    """Return the result of `runs_list` as table rows: each run with its main test scores (None if undefined)."""
     rows = []
     tagged = any(row["task"] == "tokens" for row in result["runs"])
     for row in result["runs"]:
@@ -82,13 +82,13 @@ def runs_show(run: RunName, store: Store = None) -> dict[str, Any]:
 
 
 def runs_measure(runs: Runs, store: Store = None) -> dict[str, Any]:
-    """Measure the time and memory of a run's prediction on this machine, unless they are known."""
+    """Measure the time and memory of a run's prediction on this machine, unless they are already measured."""
     store = store or RunStore()
     return {"efficiency": {run: dataclasses.asdict(measure_costs(store, run)) for run in runs}}
 
 
 def runs_history(run: str, store: RunStore | None = None) -> pd.DataFrame:
-    """Read the log of a training run: a row for each step and each epoch (`kind`); empty before it begins.
+    """Read the log of a training run: a row for each step and each epoch (`kind`); empty before training begins.
 
     `loss`, `train_loss`, `lr`, `grad_norm`, `seconds`; a column for each metric on validation (`validation.accuracy`);
     where the model has λ, `lambda`: a list by layer, by component.

@@ -1,4 +1,4 @@
-"""Sweeps of many training runs: plan the runs, drive them, show their table."""
+"""Sweeps of many training runs: planning, training, tables of results."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
 
 
 def sweeps_list(store: Store = None) -> dict[str, Any]:
-    """List all sweeps, newest first, with their progress; one whose plan cannot be read has a `reason` instead."""
+    """List all sweeps, newest first, with their progress, or with a `reason` if the plan of a sweep cannot be read."""
     store = store or RunStore()
     found: list[dict[str, Any]] = []
     for name in planned.list_names(store):
@@ -174,7 +174,7 @@ def _write_table(result: dict[str, Any], file: Path) -> None:
 
 
 def print_sweep(result: dict[str, Any]) -> None:
-    """Print the plan of a sweep's dry run, how to watch a sweep in the background, or the table of results."""
+    """Print the plan of a sweep (dry run), how to watch the sweep (in the background), or its table of results."""
     plan, told = result["plan"], result["progress"]
     left = format_time_left(told["seconds_left"], told["unknown"])
     if "rows" in result:
@@ -200,7 +200,7 @@ print_sweeps_remove = make_printer(lambda r: f"removed, with {r['runs']} runs")
 
 
 def print_sweeps_show(result: dict[str, Any]) -> None:
-    """Print the results of a sweep: the first metric with all comparisons, the other metrics alone."""
+    """Print the results of a sweep: the first metric with comparisons, the other metrics without comparisons."""
     told = result["progress"]
     counts = ", ".join(f"{told[state]} {state}" for state in STATES if told[state])
     say(f": {told['runs']} runs, {counts}", head=result["sweep"])

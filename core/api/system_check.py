@@ -146,7 +146,7 @@ def print_doctor(result: dict[str, Any]) -> None:
 
 
 def _write_plain(value: Any) -> str:
-    """Format nested plain data as words: groups as `name value, …`, switches as yes or no."""
+    """Format nested plain data as words: groups as `name value, …`, true and false as yes and no."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {_write_plain(each)}" for name, each in value.items())
     if isinstance(value, bool):

@@ -209,7 +209,7 @@ def summarize_run(record: RunRecord) -> dict[str, Any]:
 
 
 def describe_start(start: Mapping[str, Any]) -> str:
-    """Describe the weights that a training run copied: from which run, how many, and which parts are new."""
+    """Describe the weights that a training run copied: from which run, how many weights, and which parts are new."""
     words = [f"{count(start['words'])} words"] if start["words"] else []
     # The part of the model that a tensor belongs to: `layers.1.attention.query.weight` → `query`.
     names = (name.split(".") for name in (*start["partly"], *start["fresh"]))

@@ -33,7 +33,7 @@ MOST_FILLINGS = 10 * MOST_CASES  # of all texts of a suite together, at most; ma
 
 @dataclass
 class SuiteSize:
-    """The size of a test suite while it is built; what exceeds the limits is refused before it is made."""
+    """The size of a test suite while it is built; a suite beyond the limits is refused before its cases are made."""
 
     fillings: int = 0
     characters: int = 0
@@ -52,7 +52,7 @@ class SuiteSize:
 
 
 def build_test(written: WrittenTest, shared: Slots, made: SuiteSize) -> SuiteTest:
-    """Build a behavioural test with all its cases; its own slots override the `shared` slots of the suite.
+    """Build a behavioural test with all its cases; slots of the test override `shared` slots of the same name.
 
     Raises Flaw if a field is missing, belongs to another kind, leads to no sentence, or to too many.
     """
@@ -172,7 +172,7 @@ def _make_edits(text: str, edits: Sequence[Edit]) -> Make:
 
 
 def _make_variations(text: str, vary: str, words: Words) -> _Form:
-    """Return a template for pairs of a text that differ in one slot: its first word against each other word."""
+    """Return a template for pairs of texts that differ in one slot: the slot's first word against each other word."""
     first, *others = words[vary]
 
     def make_cases(chosen: Mapping[str, str]) -> list[SuiteCase]:
@@ -213,7 +213,7 @@ def choose_words(names: Sequence[str], words: Words, number: int) -> dict[str, s
 
 
 def fill_template(template: str, chosen: Mapping[str, str]) -> str:
-    """Fill the slots of a template with words; Flaw if the sentence would be too long."""
+    """Fill the slots of a template with words; raises Flaw if the sentence would be too long."""
     parts = _SLOT.split(template)  # a slot's name at every second place
     parts[1::2] = [chosen[name] for name in parts[1::2]]
     if sum(map(len, parts)) > LONGEST:
@@ -222,7 +222,7 @@ def fill_template(template: str, chosen: Mapping[str, str]) -> str:
 
 
 def draw_numbers(size: int, most: int, seed: str) -> list[int]:
-    """Return the sorted numbers of the slot combinations to use: all if at most `most`, else a seeded sample.
+    """Return the sorted numbers of the slot combinations to use: all if at most `most` exist, else a random sample.
 
     None of them is made here, so that they may be very many.
     """

@@ -120,7 +120,7 @@ class RateDifference:
 
     @cached_property
     def p(self) -> float:
-        """Return the two-sided p-value: the level at which the interval begins to exclude 0; at least 1e-12."""
+        """Return the two-sided p-value of the rate difference, derived from its confidence interval; at least 1e-12."""
         least = 1e-12
         if not self.difference:
             return 1.0

@@ -36,7 +36,7 @@ class ReportedNumber:
 
 @dataclass(frozen=True)
 class Counterpart:
-    """The results that a paper reports for a preset on a data set, with a note on how its data differ from a run's."""
+    """The results that a paper reports for a preset on a data set; a note names differences from the data of a run."""
 
     dataset: str
     """As the paper names it."""
@@ -92,7 +92,7 @@ _RESPLIT = {"SST-2": "0.7/0.15/0.15", "YELP-5": "0.7/0.15/0.15"}
 
 
 def find_counterpart(preset: str, config: RunConfig) -> Counterpart | None:
-    """Return the NDT paper's results for a preset and data set, or None if `explain_unmatched` gives a reason."""
+    """Return the NDT paper's results for the preset and data set of a run; None if no results correspond to the run."""
     if explain_unmatched(preset, config):
         return None
     model, variant = _MODELS[preset]

@@ -71,7 +71,7 @@ class BpeTokenizer(Tokenizer):
         return SIGN if self.pairs and token in self.between else self._model.decode([token - FIRST])
 
     def grow_vocabulary(self, texts: Iterable[str], count: int) -> GrownTokenizer:
-        """Return a tokenizer with the texts' most frequent split words added whole; their merges come last."""
+        """Return a tokenizer that has the texts' most frequent split words as whole tokens."""
         split = self._model.pre_tokenizer.pre_tokenize_str
         counts = Counter(word for text in prepare_all(texts, self.config) for word, _ in split(text))
         cut = Counter({word: number for word, number in counts.items() if len(self._split_word(word)) > 1})
@@ -88,7 +88,7 @@ class BpeTokenizer(Tokenizer):
         return GrownTokenizer(BpeTokenizer(pieces, [*self._merges, *joined], self.config, self.max_length), origins)
 
     def add_mark(self) -> BpeTokenizer:
-        """Return a copy of the tokenizer with the pair mark as first piece; a full vocabulary loses its last merge."""
+        """Return a copy of the tokenizer that knows the mark of text pairs; a full vocabulary loses its last merge."""
         full = self.size >= self.config.max_vocab and self._merges
         merges, gone = (self._merges[:-1], {"".join(self._merges[-1])}) if full else (self._merges, set[str]())
         pieces = [piece for piece in self._vocabulary if piece not in gone]

@@ -28,7 +28,7 @@ _SYLLABLE = "\uac00-\ud7a3"
 
 @functools.cache
 def _compile_pattern() -> re.Pattern[str]:
-    """Build a pattern that matches one extended grapheme cluster (UAX #29); it is sometimes coarser, never finer."""
+    """Build a pattern that matches one extended grapheme cluster (UAX #29) or several at once, never a part of one."""
     marks = _build_class(lambda sign: unicodedata.category(sign)[0] == "M")
     virama = _build_class(lambda sign: unicodedata.combining(sign) == 9 and _is_linked(sign))
     letter = _build_class(lambda sign: unicodedata.category(sign) == "Lo" and _is_linked(sign))
@@ -104,7 +104,7 @@ _FIRST, _LAST = "\u2068", "\u2069"
 
 
 def detect_direction(text: str) -> Direction:
-    """Return the direction of most letters of a text, so that a name or link at the beginning does not decide."""
+    """Return the writing direction of most letters of a text, whatever the direction of its first letters."""
     if not _FROM_THE_RIGHT.search(text):
         return "ltr"
     kinds = [unicodedata.bidirectional(sign) for sign in text]

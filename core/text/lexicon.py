@@ -1,4 +1,4 @@
-"""Sentiment lexicons: file formats, and (positive, neutral, negative) per token, a third each for unlisted ones.
+"""Sentiment lexicons: file formats, and positive, neutral and negative shares of a token (a third each if not listed).
 
 Total sentiment of Jang, Kim and Shin: lambda_k = (c_k + 1) / (sum of c + 3), c the counts of all entries of a token.
 
@@ -64,7 +64,7 @@ class LexiconEntry(NamedTuple):
 
 
 def read_lexicon(name: str) -> list[LexiconEntry]:
-    """Read the lexicon `vader` or that of a file; unusable entries are reported with file, row and column."""
+    """Read the lexicon `vader`, or a lexicon file; unusable entries are reported with file, row and column."""
     if name == VADER:
         return list(_read_vader())
     try:
@@ -197,7 +197,7 @@ class _Place(NamedTuple):
     """A comma where it may stand for the decimal point."""
 
     def to_dict(self, field: str) -> dict[str, Any]:
-        """Return the place of a lexicon cell, as arguments of a DataError."""
+        """Return the file, row and column of a lexicon cell, as arguments of a DataError."""
         return {"file": self.file, "row": self.row, "field": field}
 
     def parse_number(self, cells: Mapping[str, str], field: str, low: float, high: float) -> float:
@@ -289,7 +289,7 @@ class Lexicon:
         return cls(entries)
 
     def keep_words(self, words: Set[str]) -> Lexicon:
-        """Return the lexicon without the entries in which no word is among `words`, those that a tokenizer knows."""
+        """Return the lexicon without entries that contain none of the `words` (the words that a tokenizer knows)."""
         found = {entry: counts for entry, counts in self.entries.items() if words & set(split_words(entry))}
         return Lexicon(found, self.width // 3)
 
@@ -308,7 +308,7 @@ class Lexicon:
         return found
 
     def sum_by_token(self, tokenised: Iterable[Iterable[int]], size: int) -> np.ndarray:
-        """Return polarity counts by token id, (size, 3K): the sum over the lexicon entries that contain the token."""
+        """Return the polarity counts of each token id, summed over the lexicon entries that contain the token."""
         table = np.zeros((size, self.width))
         for ids, counts in zip(tokenised, self.entries.values(), strict=True):
             table[list(set(ids))] += counts
@@ -331,20 +331,20 @@ class Lexicon:
 
 
 def smooth_counts(counts: np.ndarray) -> np.ndarray:
-    """Smooth polarity counts to shares, (…, 3K) float32; each lexicon's three sum to 1, a third each without counts."""
+    """Smooth polarity counts to shares; each lexicon's three shares sum to 1, and are a third each without counts."""
     each = counts.reshape(*counts.shape[:-1], -1, 3) if counts.size else counts
     return ((each + SMOOTHING) / (each.sum(-1, keepdims=True) + 3 * SMOOTHING)).astype(np.float32).reshape(counts.shape)
 
 
 def name_triples(lexicons: int) -> tuple[str, ...]:
-    """Name the 3K polarity numbers of a token; several lexicons are numbered in the order of `text.lexicon`."""
+    """Name the polarity numbers of a token, three per lexicon; several lexicons are numbered as in `text.lexicon`."""
     if lexicons == 1:
         return TRIPLE
     return tuple(f"{name} {number}" for number in range(1, lexicons + 1) for name in TRIPLE)
 
 
 def compute_neutral_share(polarity: np.ndarray) -> float:
-    """Return the share of tokens that are in no lexicon, from their polarities (n, 3K); NaN without tokens."""
+    """Return the share of tokens that are in no lexicon, given all tokens' polarities; NaN without tokens."""
     return float((polarity == np.float32(NEUTRAL)).all(-1).mean()) if len(polarity) else float("nan")
 
 

@@ -36,7 +36,7 @@ class ListedTokenizer(Tokenizer):
 
     @property
     def known_words(self) -> Container[str]:
-        """The known words: the vocabulary, whose pairs and character n-grams contain a blank, which no word has."""
+        """The words that the tokenizer knows; the container also holds its word pairs and character n-grams."""
         return self._ids
 
     def name(self, token: int) -> str:
@@ -59,7 +59,7 @@ class WordTokenizer(ListedTokenizer):
 
     @classmethod
     def fit(cls, texts: Iterable[str], config: TextConfig) -> WordTokenizer:
-        """Fit the vocabulary of a word tokenizer: the texts' most frequent words, ties in the order of code points."""
+        """Fit the vocabulary of a word tokenizer: most frequent words, equally frequent ones in code point order."""
         counts: Counter[str] = Counter()
         lengths = []
         for text in texts:
@@ -81,7 +81,7 @@ class WordTokenizer(ListedTokenizer):
         return GrownTokenizer(WordTokenizer([*self._entries, *new], self.config, self.max_length), [[] for _ in new])
 
     def add_mark(self) -> WordTokenizer:
-        """Return a copy of the tokenizer with the pair mark as first word; a full vocabulary loses its rarest word."""
+        """Return a copy of the tokenizer that knows the mark of text pairs; a full vocabulary loses its rarest word."""
         room = self.config.max_vocab - FIRST - 1
         words = [word for word in self._entries if word != SIGN]
         return WordTokenizer([SIGN, *words[:room]], self.config, self.max_length)
@@ -111,7 +111,7 @@ class NGramTokenizer(ListedTokenizer):
 
     @classmethod
     def fit(cls, texts: Iterable[str], config: TextConfig) -> NGramTokenizer:
-        """Fit a vocabulary of n-grams in at least `min_freq` texts, the most widespread first; a pair is two texts."""
+        """Fit a vocabulary of the n-grams that occur in at least `min_freq` texts; a text pair counts as two texts."""
         documents: Counter[str] = Counter()
         texts = list(texts)
         pairs = is_mostly_pairs(texts)

@@ -80,7 +80,7 @@ def replace_lookalikes(text: str, version: int = LOOKALIKES) -> str:
 
 
 def replace_with_places(text: str, places: Sequence[int], version: int = LOOKALIKES) -> tuple[str, list[int]]:
-    """Replace look-alikes in a text and move its positions `places`; one inside a replaced part moves to its end."""
+    """Replace look-alike characters in a text, and shift the given positions in the text accordingly."""
     if replace_lookalikes(text, version) == text:
         return text, [*places]
     found = [*places]
@@ -192,7 +192,7 @@ _LOOKALIKES: tuple[Step, ...] = (str, replace_lookalikes)
 def _build_cleaning(
     links: re.Pattern[str], users: re.Pattern[str], no_words: re.Pattern[str]
 ) -> tuple[tuple[str, Step], ...]:
-    """Return the text cleaning steps of the tweet encoder models, in their order; only the first two are added here."""
+    """Return the text cleaning steps of the tweet encoder models, in their order."""
     return (
         _FOLD,
         _COMPOSE,
@@ -315,6 +315,6 @@ def make_text_keys(texts: Iterable[str], config: TextConfig) -> list[str]:
 
 
 def get_key_settings(config: TextConfig) -> dict[str, Any]:
-    """Return the text settings that the keys of `make_text_keys` depend on; look-alikes only if they are replaced."""
+    """Return the text settings that the comparison keys of texts depend on (see `make_text_keys`)."""
     known = dataclasses.asdict(config)
     return {name: known[name] for name in known if name in MATTERS and (name != "lookalikes" or known[name])}

@@ -183,7 +183,7 @@ class PretrainedTokenizer(Tokenizer):
         return [found.ids[place] + FIRST for place in places] or [self.specials[3] + FIRST]
 
     def enable_pairs(self, texts: Sequence[str]) -> None:
-        """Start reading text pairs, as any tokenizer does, up to the number of positions of the pretrained encoder."""
+        """Start reading text pairs, up to the number of positions of the pretrained encoder."""
         super().enable_pairs(texts)
         self.max_length = min(self.max_length, self._longest or self.max_length)
 

@@ -31,13 +31,13 @@ def replace_sign(text: str) -> str:
 
 
 def is_mostly_pairs(texts: Iterable[str]) -> bool:
-    """Return whether most texts are text pairs; texts added by hand may be single."""
+    """Return whether more than half of the texts are text pairs."""
     marked = [split_pair(text) is not None for text in texts]
     return sum(marked) * 2 > len(marked)
 
 
 def divide_tokens(first: int, second: int, most: int) -> tuple[int, int]:
-    """Divide a limit of `most` tokens between the texts of a pair; the longer text is truncated first, none is lost."""
+    """Divide a limit of `most` tokens between the texts of a pair; the longer text is truncated first."""
     if first + second <= most:
         return first, second
     half = most // 2

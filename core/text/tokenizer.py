@@ -59,7 +59,7 @@ class GrownTokenizer(NamedTuple):
 
 
 class AnnotatedTexts(NamedTuple):
-    """Tokenised texts with part-of-speech tags, (all tokens,) uint8, and polarities, (all tokens, 3K) float32."""
+    """Tokenised texts with the part-of-speech tags and lexicon polarities of all their tokens, in flat arrays."""
 
     ids: list[list[int]]
     tags: np.ndarray | None
@@ -216,7 +216,7 @@ class Tokenizer(ABC):
         )
 
     def _split_segments(self, raw: str, text: str, offsets: Sequence[Span]) -> Segmentation:
-        """Split a normalised text (typed: `raw`) into words, and assign the kept tokens, at `offsets`, to the words."""
+        """Split a normalised text into words, and assign tokens, given by their offsets, to the words."""
         if self.tagger is None and self.counts is not None:  # tokens alone decide
             return Segmentation(text, [], [-1] * len(offsets), [])
         spans = [match.span() for match in get_word_pattern().finditer(text)]
@@ -241,7 +241,7 @@ class Tokenizer(ABC):
         ]
 
     def _collect_polarity(self, segmented: Sequence[Segmentation], ids: Sequence[Sequence[int]]) -> np.ndarray | None:
-        """Return the lexicon polarity of all tokens, (all tokens, 3K) float32, neutral if unknown; None: no lexicon."""
+        """Return the lexicon polarity of every token of the texts, neutral if unlisted; None without a lexicon."""
         if self.lexicon is None:
             return None
         if self.counts is not None:
@@ -262,7 +262,7 @@ class Tokenizer(ABC):
         return [FIRST]
 
     def enable_pairs(self, texts: Sequence[str]) -> None:
-        """Start reading pair marks in texts, and recompute an automatic maximum length from the training texts."""
+        """Start reading text pairs, and recompute an automatic maximum length from the training texts."""
         self.pairs = True
         if not self.config.max_length and self.max_length:
             self.max_length = compute_max_length(
@@ -270,7 +270,7 @@ class Tokenizer(ABC):
             )
 
     def truncate_values(self, ids: Sequence[int], values: Sequence[T]) -> list[T]:
-        """Truncate a list with one value per token to the maximum length; each text of a pair loses its own end."""
+        """Truncate a list with one value per token to the maximum length; each text of a pair is cut at the end."""
         most = self.max_length or len(ids)
         sign = self.between[0]
         if len(ids) <= most or not self.pairs or sign not in ids:
@@ -305,7 +305,7 @@ class Tokenizer(ABC):
         stop = offsets[count - 1][1]
 
         def find_first(places: Sequence[int]) -> int:
-            """Return the index of the first position up to which the normalised text has the last kept token."""
+            """Return the index of the first position that is not before the end of the last kept token."""
             return bisect_left(places, stop, key=lambda place: measure_lengths(text, [place], self.config)[0])
 
         at = min(find_first([end for _, end in words]), len(words) - 1)
@@ -402,6 +402,6 @@ def compute_max_length(lengths: Sequence[int]) -> int:
 
 
 def rank_keys(counts: Counter[str], least: int, most: int) -> list[str]:
-    """Return the `most` most frequent keys with a count of `least` or more; ties are in the order of code points."""
+    """Return at most `most` keys, the most frequent first, without those that are counted fewer than `least` times."""
     kept = sorted((-count, key) for key, count in counts.items() if count >= least)
     return [key for _, key in kept[:most]]

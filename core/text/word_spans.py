@@ -19,7 +19,7 @@ INVISIBLE = ("Cc", "Cf")
 
 
 def find_word_spans(text: str) -> list[Span]:
-    """Return the span of each word, mark and emoji of a typed text (`core.text.words`); blanks are in none.
+    """Return the span of each word, mark and emoji of a typed text; blanks belong to no span.
 
     A link, an @name, a #tag, an entity and a `<br>` are one word each, and no cluster is in two.
     """

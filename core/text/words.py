@@ -37,7 +37,7 @@ def build_mark_class() -> str:
 
 @functools.cache
 def get_word_pattern() -> re.Pattern[str]:
-    """Return the pattern of a word token; blanks are never part of one, every other character is in exactly one.
+    """Return the regular expression of a word token; each character other than a blank belongs to exactly one token.
 
     In order: words (letters of any script with their marks, inner digits and apostrophes: don't, q3), contractions cut
     off by another tokenizer ('s), keycaps, numbers with inner points and commas (1,000.5, 2nd), the marks of the tweet
