@@ -29,17 +29,17 @@ AT_ONCE = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class DataCard(Analysis[dict[str, Any]]):
-    """The data card without the yardsticks."""
+    """The data card without the baselines."""
 
     data: Dataset = field(repr=False)
     text: TextConfig
 
     name = "card"
     offer = Offer(
-        "Count them",
+        "Count now",
         "Counting words, lengths and repeats",
-        "It could not be counted",
-        "Its vocabulary, lengths and repeats take up to a minute to count, once.",
+        "Counting failed",
+        "Counting words, lengths and repeats takes up to a minute, once.",
     )
 
     @classmethod

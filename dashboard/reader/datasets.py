@@ -64,7 +64,7 @@ class DatasetReader(RunReader):
         known = tuple((record.run, record.created, record.lineage) for record in parents)
         return known and (known, config.data, _read_folder_version(config.data.name))
 
-    @cache_result(64, _make_lineage_key, spinner="Counting the rows that were learned", copied=True)
+    @cache_result(64, _make_lineage_key, spinner="Counting rows seen in training", copied=True)
     def describe_removed_rows(self, config: RunConfig) -> tuple[str, ...]:
         """Say which rows of validation and test a training would leave out, as its parents learned from them."""
         return runs.lineage.describe_removed(self.store(), config)

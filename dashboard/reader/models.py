@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from dashboard.figures.heatmap_table import AttributedWords
 
 Wanted = tuple[Any, ...]
-"""A question that takes a model long: the name of a reading with `tell`, the run, and its further arguments."""
+"""A slow model computation: the name of a reading with `tell`, the run, and further arguments."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class ModelReader(RunReader):
         """Return the job of asking a run a suite; `sides` by class, where a person says what it means."""
         return SuiteAnswers.from_suite(self.store(), run, asked, dict(sides))
 
-    @cache_result(32, _make_suite_key, spinner="Asking the model")
+    @cache_result(32, _make_suite_key, spinner="Running the model")
     def judge_suite(self, run: str, asked: Suite, sides: Mapping[str, str]) -> SuiteResult:
         """Return the judged answers of a run to a suite, which are computed if they are not stored."""
         return self.make_suite_job(run, asked, sides).judge()
@@ -230,7 +230,7 @@ class ModelReader(RunReader):
                 self.store(), record.run, behavioral_tests.suite_reader.load_builtin_suite()
             )
             if asked.read() is None:
-                raise NotAvailable(f"it has not been asked yet; `sentiscope {' '.join(asked.words)}` does it")
+                raise NotAvailable(f"it has not been tested yet; `sentiscope {' '.join(asked.words)}` does it")
             return asked.judge()
         except InputError as error:
             raise NotAvailable(str(error)) from error
@@ -242,11 +242,11 @@ class ModelReader(RunReader):
     def predict_examples(self, run: str, rows: Sequence[CounterExample]) -> list[ExamplePrediction]:
         """Predict counter-examples with a run; NotAvailable: it has no weights."""
         if not self.has_weights(run):
-            raise NotAvailable("it has no weights, so no sentence can be read")
+            raise NotAvailable("it has no weights, so it cannot read sentences")
         return self._predict_examples(run, rows)
 
     @cache_result(
-        16, lambda self, run, rows: self.make_model_key(run, [row.id for row in rows]), spinner="Asking the model"
+        16, lambda self, run, rows: self.make_model_key(run, [row.id for row in rows]), spinner="Running the model"
     )
     def _predict_examples(self, run: str, rows: Sequence[CounterExample]) -> list[ExamplePrediction]:
         return error_analysis.counter_examples.predict_examples(self.load_model(run), rows)
@@ -308,7 +308,7 @@ class ModelReader(RunReader):
         return place_among(asked, here.vectors[np.searchsorted(here.rows, made.rows)], made.places)[0]
 
     @cache_result(
-        8, lambda self, record, split: self.make_split_key(record, split, EMBEDDINGS), spinner="Looking for groups"
+        8, lambda self, record, split: self.make_split_key(record, split, EMBEDDINGS), spinner="Finding clusters"
     )
     def find_groups(self, record: RunRecord, split: str) -> tuple[PredictionTable, FoundGroups]:
         """Return the groups of a split in embedding space, with its table; NotAvailable: no embeddings are kept."""

@@ -87,7 +87,7 @@ def test_figures_are_saved_as_svg_and_png(browser, server):
     saved: list[str] = []
     page.on("download", lambda download: saved.append(download.suggested_filename))
     open_page(page, f"{server}/sentence?run=finished&text=good+film")
-    expect(page.get_by_role("heading", name="Heads side by side")).to_be_visible()
+    expect(page.get_by_role("heading", name="All heads")).to_be_visible()
     settle(page)
     for kind in ("SVG", "PNG"):
         page.get_by_role("button", name=f"Figures · {kind}").click()
@@ -138,7 +138,7 @@ def test_a_long_search_is_stopped_from_the_keyboard_and_a_longer_text_keeps_its_
     """A text so long, and read to its end, that the search takes long."""
     page, complaints = visit(browser, server)
     page.goto(f"{server}/sentence?run=starter-vanilla&text={'+'.join(['good'] * 200)}")
-    look = page.get_by_role("button", name="Look for the smallest change")
+    look = page.get_by_role("button", name="Find the smallest change")
     look.wait_for()  # the words of so long a text come first
     settle(page)
     look.press("Enter")

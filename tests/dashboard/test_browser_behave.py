@@ -17,7 +17,7 @@ def test_a_picked_capability_lists_its_sentences_and_one_of_them_is_looked_into(
     settle(page)
     table.locator("tr[data-id='capability emoji']").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Failing: emoji")).to_be_visible()
+    expect(page.get_by_role("heading", name="Failed tests: emoji")).to_be_visible()
     assert parse_qs(urlsplit(page.url).query)["capability"] == ["capability emoji"]
     for rules in looks(page):
         assert violations(page, rules) == []

@@ -52,7 +52,7 @@ def test_of_a_baseline_there_is_what_it_provides_and_why_not_more(app, runs):
     opened(app, run="baseline", methods="all", donor=DONOR)
     (words,) = pages.drawn(app, "cells")
     assert names(words) == ["deletion", "Shapley"]
-    assert "Most read against most needed" not in markup(app) and "From another sentence" not in markup(app)
+    assert "Most read against most needed" not in markup(app) and "Activation patching" not in markup(app)
     assert words["lines"][-2:] == [
         "No gradient × input and no integrated gradients: this model reads no vectors of words.",
         "No attention and no layer-0 collapse: this model has no attention.",
@@ -86,7 +86,7 @@ def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs):
     asking.known.request_stop()
     app.session_state[f"{state.ENOUGH}methods"] = asking.wanted
     opened(app, text=text)
-    assert names(by_method(app)) == ["deletion", "attention"] and "Not every method was asked" in markup(app)
+    assert names(by_method(app)) == ["deletion", "attention"] and "Some methods have no result yet" in markup(app)
     press(app, "methods-on")
     assert names(by_method(app)) == [NAMES[name] for name in QUICK_METHODS]
 
@@ -107,14 +107,16 @@ def test_each_place_of_the_second_sentence_moves_the_first_as_the_core_says(app,
     assert [cell["about"] for cell in word["cells"]] == [
         f"dull ← good, layer {layer}: log-odds of positive {signed(each, 3)}" for layer, each in enumerate(moved, 1)
     ]
-    assert "From another sentence" in markup(app) and "towards positive" in markup(app)
+    assert "Activation patching" in markup(app) and "towards positive" in markup(app)
 
 
 def test_a_sentence_of_another_length_is_told_with_both_and_their_tokens(app, runs):
     opened(app, donor="good <b>film</b>")
     said = markup(app)
-    assert "These two cannot be put together" in said and "The first has 6: good | film | , | dull | and | slow" in said
-    assert "<b>film" not in said.partition("These two")[2][:600]
+    assert (
+        "These sentences cannot be combined" in said and "The first has 6: good | film | , | dull | and | slow" in said
+    )
+    assert "<b>film" not in said.partition("These sentences")[2][:600]
     assert not any(each["label"].startswith("places taken") for each in pages.drawn(app, "cells"))
 
 
@@ -122,7 +124,9 @@ def test_what_was_not_measured_is_measured_by_a_job_only(app, runs, monkeypatch)
     started = []
     monkeypatch.setattr(BeliefFiles, "start", lambda files: started.append((files.run, files.methods, files.limit)))
     shown = markup(opened(app))
-    assert "May I believe it" in shown and "measured on 200 validation sentences" in shown and started == []
+    assert (
+        "Can I trust this explanation?" in shown and "measured on 200 validation sentences" in shown and started == []
+    )
     press(app, "measure-deletion")
     press(app, "measure-all")
     assert started == [("finished", ("deletion",), 200), ("finished", (), 200)]
