@@ -42,10 +42,8 @@ NAMED = (
     "A folder with the name of a data set in SENTISCOPE_DATA replaces the hub. It holds the original files, if a "
     "layout is listed here, or train, validation and test files with a labels.json."
 )
-YARDSTICK = (
-    "A useful model beats TF-IDF with logistic regression. First row: single words and pairs, as for every run. "
-    "Second: parts of words too, 2 to 5 characters long."
-)
+BASELINES = "A useful model beats TF-IDF with logistic regression."
+ABOUT = "First with single words and pairs, as for every run; then also with parts of words, 2 to 5 characters long."
 
 
 def show_page() -> None:
@@ -195,7 +193,7 @@ def _show_figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.Dat
 def _show_baselines(option: DatasetOption, dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     wanted = Yardsticks.from_dataset(dataset, option.settings)
     measured = wanted.read()
-    show_heading("Baselines", "yardstick", note="TF-IDF")
+    show_heading("Baselines", "yardstick", note="TF-IDF", about=ABOUT)
     if measured is None:
         offer_analysis(wanted, "measure", about=True)
     tables = {}
@@ -204,7 +202,7 @@ def _show_baselines(option: DatasetOption, dataset: Dataset, card: Mapping[str, 
         rows = {name: split["rows"] for name, split in card["splits"].items()}
         tables["Yardstick"] = figures.build_baseline_table(measured, rows)
         show_table(tables["Yardstick"], "Baselines", dict.fromkeys(("accuracy", "F1, macro", "tuned", "AUPR"), three))
-    show_caption(YARDSTICK)
+    show_caption(BASELINES)
     named = figures.build_phenomena_table(card, measured["yardstick"] if measured else None)
     if not named.empty:
         tables["Phenomena"] = named

@@ -96,7 +96,7 @@ def _confirm_cancel(record: RunRecord) -> None:
         return
     run, name = record.run, f"*{record.run}*"  # for those who hear the page
     if record.status == "running":
-        cost = "This keeps its curves but deletes its checkpoint: it can only start over. “Pause” keeps both."
+        cost = "This keeps its curves but deletes its checkpoint: it can only start over. “Pause” keeps the checkpoint."
     elif data.has_checkpoint(run):
         cost = "It waits to be resumed. This keeps its curves but deletes its checkpoint: it can only start over."
     else:
@@ -157,7 +157,11 @@ def _describe_progress(record: RunRecord, curves: Curves) -> tuple[str, str, flo
         done = record.progress["step"] / record.progress["steps"]
         epoch, epochs = record.progress["epoch"], record.progress["epochs"]
         left = format_duration(record.seconds / done * (1 - done)) if done else "unknown time"
-        return f"Masked words, epoch {min(epoch + 1, epochs)} of {epochs}", f"{left} left before the labels", done
+        return (
+            f"Masked words, epoch {min(epoch + 1, epochs)} of {epochs}",
+            f"{left} left until training with labels",
+            done,
+        )
     if not now:
         return "Getting ready", "reading the data, building the vocabulary · you may close this tab", 0.0
     if now >= curves.epochs:

@@ -207,7 +207,7 @@ ELSEWHERE = plan.OFFERED | {*plan.NOT_LISTED, START, plan.EXAMPLES}
 """Settings with a field of their own on top, or in the builder."""
 COLUMNS = 4
 AUTOMATIC = "automatic"
-HOW = "An empty field keeps the grey value. Names are those of --set."
+HOW = "An empty field keeps the grey value. Names are those of sentiscope train --set."
 
 
 def show_settings(defaults: RunConfig, command: str) -> None:

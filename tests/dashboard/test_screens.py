@@ -194,7 +194,7 @@ def test_a_run_that_was_asked_for_while_the_clock_ticked_is_chosen_all_the_same(
 @pytest.mark.parametrize(
     ("status", "kept", "words", "beside"),
     [
-        ("running", True, "deletes its checkpoint: it can only start over. “Pause” keeps both", False),
+        ("running", True, "deletes its checkpoint: it can only start over. “Pause” keeps the checkpoint", False),
         ("queued", True, "It waits to be resumed. This keeps its curves but deletes its checkpoint", True),
         ("queued", False, "It has not started, so it has no checkpoint", False),
     ],
