@@ -159,7 +159,7 @@ def _describe_progress(record: RunRecord, curves: Curves) -> tuple[str, str, flo
         left = format_duration(record.seconds / done * (1 - done)) if done else "unknown time"
         return (
             f"Masked words, epoch {min(epoch + 1, epochs)} of {epochs}",
-            f"{left} left until training with labels",
+            f"{left} left until training on labels",
             done,
         )
     if not now:
