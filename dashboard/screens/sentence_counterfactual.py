@@ -61,7 +61,7 @@ def _get_phase(search: figures.SearchSession | None) -> str:
 
 def _show_section(source: Source, asked: Asked, before: str) -> None:
     """Search for a slice of time and show the progress; run the page again when the phase `before` is over."""
-    show_heading(TITLE, "flip", note="with your changes" if source.edits else "", about=ABOUT)
+    show_heading(TITLE, "flip", note="after your changes" if source.edits else "", about=ABOUT)
     search = _get_search(asked)
     if search is None:
         _offer_search(asked)

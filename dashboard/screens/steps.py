@@ -62,7 +62,7 @@ def _show_stages(record: RunRecord, text: str, line: DeltaGenerator) -> None:
             _pick_options(source)
     if edits:
         with st.container(key="steps-edited", horizontal=True, vertical_alignment="center", gap="small"):
-            show_caption(f"With your changes: {edits.describe_changes()}.")
+            show_caption(f"Your changes: {edits.describe_changes()}.")
             back = partial(state.set_param, state.EDIT, UNCHANGED.encode_line())
             st.button("As trained", key="steps-as-trained", on_click=back)
     if not view.tokens:

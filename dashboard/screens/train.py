@@ -157,11 +157,7 @@ def _describe_progress(record: RunRecord, curves: Curves) -> tuple[str, str, flo
         done = record.progress["step"] / record.progress["steps"]
         epoch, epochs = record.progress["epoch"], record.progress["epochs"]
         left = format_duration(record.seconds / done * (1 - done)) if done else "unknown time"
-        return (
-            f"Masked words, epoch {min(epoch + 1, epochs)} of {epochs}",
-            f"{left} left until training on labels",
-            done,
-        )
+        return f"Masked words, epoch {min(epoch + 1, epochs)} of {epochs}", f"{left} until training on labels", done
     if not now:
         return "Getting ready", "reading the data, building the vocabulary · you may close this tab", 0.0
     if now >= curves.epochs:

@@ -43,7 +43,7 @@ def test_the_flips_are_those_of_the_command_line_as_edited_and_are_read_at_a_cli
     shown = markup(ended(press(opened(app, run=name, edit=edit), "flip-start")))
     flips = [found["flip"], *found["also"]]
     assert found["verdict"] == "proven" and "Proven the smallest within these moves: 1 move" in shown
-    assert shown.count('class="s-flip"') == len(flips) and ("with your changes" in shown) == bool(edit)
+    assert shown.count('class="s-flip"') == len(flips) and ("after your changes" in shown) == bool(edit)
     for flip in flips:
         [move] = flip["moves"]
         new = "" if move["with"] is None else f" <ins>{move['with']}</ins>"
