@@ -56,10 +56,9 @@ class BeliefFiles(Analysis[Belief]):
     offer = Offer(
         "Measure all methods",
         "Measuring",
-        "It could not be measured",
-        "Whether a push is evidence belongs to the run and the method, not to a sentence. It is measured on 200 "
-        "validation sentences in a separate process and kept: deletion takes half a minute, all methods some minutes. "
-        "You may leave the page or close the tab.",
+        "Faithfulness could not be measured",
+        "Measures on 200 validation sentences, once for the run and each method, whether effects are evidence. Deletion "
+        "takes half a minute, all methods some minutes. You may leave the page or close the tab.",
     )
 
     @classmethod
