@@ -113,9 +113,7 @@ def test_each_place_of_the_second_sentence_moves_the_first_as_the_core_says(app,
 def test_a_sentence_of_another_length_is_told_with_both_and_their_tokens(app, runs):
     opened(app, donor="good <b>film</b>")
     said = markup(app)
-    assert (
-        "These sentences cannot be combined" in said and "The first has 6: good | film | , | dull | and | slow" in said
-    )
+    assert "sentences cannot be combined" in said and "The first has 6: good | film | , | dull | and | slow" in said
     assert "<b>film" not in said.partition("These sentences")[2][:600]
     assert not any(each["label"].startswith("places taken") for each in pages.drawn(app, "cells"))
 
@@ -124,9 +122,7 @@ def test_what_was_not_measured_is_measured_by_a_job_only(app, runs, monkeypatch)
     started = []
     monkeypatch.setattr(BeliefFiles, "start", lambda files: started.append((files.run, files.methods, files.limit)))
     shown = markup(opened(app))
-    assert (
-        "Can I trust this explanation?" in shown and "measured on 200 validation sentences" in shown and started == []
-    )
+    assert "Can I trust this" in shown and "measured on 200 validation sentences" in shown and started == []
     press(app, "measure-deletion")
     press(app, "measure-all")
     assert started == [("finished", ("deletion",), 200), ("finished", (), 200)]
