@@ -66,7 +66,7 @@ def test_without_a_selection_it_lists_what_is_wrong(page, runs):
     wrong = frame[frame["wrong"]].sort_values("p_predicted", ascending=False, kind="stable")
     (reader,) = drawn(app, "reader")
     assert [row["key"] for row in reader["rows"]] == wrong["key"].tolist()
-    assert f"n = {len(frame)}</b> validation · {len(wrong)} wrong" in words(app)
+    assert f"n = {len(frame)}</b> validation · {len(wrong)} error" in words(app)
 
 
 def test_a_link_selects_rows_and_the_one_that_is_read_and_the_filter_says_so(page, runs):
