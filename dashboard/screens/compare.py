@@ -290,7 +290,7 @@ def show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
     key = f"{state.get_widget_key(state.EXAMPLES)}-{hash_value([shape.letters, said, len(rows)])[:12]}"
     first, second = shape.letters
     says = {} if shape.has_known_answers else {first: (f"{first} predicts", 88), second: (f"{second} predicts", 88)}
-    columns = {"text": ("Sentence", 176 if says else 320), "label": ("True", 76), **says}
+    columns = {"text": ("Sentence", 176 if says else 320), "label": ("Label", 76), **says}
     show_table(
         build_cell_table(shape, shown),
         f"Sentences: {said}",

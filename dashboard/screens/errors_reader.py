@@ -47,7 +47,7 @@ def show_other_texts(shown: RowSelection) -> None:
         if rows := state.get_value(key, {}).get("selection", {}).get("rows", []):
             selection.look_at(record, rows[0])
 
-    labels = {"True": group.labels} if any(group.labels) else {}
+    labels = {"Label": group.labels} if any(group.labels) else {}
     st.dataframe(
         {"Sentence": group.texts, **labels},
         key=key,

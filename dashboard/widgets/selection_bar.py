@@ -221,7 +221,7 @@ def _show_table(record: RunRecord, now: SelectedTexts) -> None:
             selection.look_at(record, found[0])
 
     key = f"{state.get_widget_key(state.EXAMPLES)}-{hash_value(str(now.selection))[:12]}"
-    columns = {"text": ("Sentence", "large"), "true": ("True", 90), "predicted": ("Predicted", 90)}
+    columns = {"text": ("Sentence", "large"), "true": ("Label", 90), "predicted": ("Predicted", 90)}
     show_table(
         rows,
         f"Selected sentences: {now.words}",

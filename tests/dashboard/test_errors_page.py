@@ -130,7 +130,7 @@ def test_labels_that_are_doubted_become_the_selection(app, tmp_path):
     assert set(listed["Sentence"]) == doubted["train"], "they are none of the split, and stand there all the same"
     next(each for each in page.button if each.label.endswith("in train with several labels")).click().run()
     listed = next(each.value for each in whole(page).dataframe if "Sentence" in each.value)
-    assert "a strange one" in set(listed["Sentence"]) and "bad or good" in set(listed["True"])
+    assert "a strange one" in set(listed["Sentence"]) and "bad or good" in set(listed["Label"])
 
 
 def test_tags_that_other_runs_give_and_what_is_not_here(app):
