@@ -57,7 +57,7 @@ class BeliefFiles(Analysis[Belief]):
         "Measure all methods",
         "Measuring",
         "Faithfulness could not be measured",
-        "Measures on 200 validation sentences, once for the run and each method, whether effects are evidence. "
+        "Whether effects are evidence is measured on 200 validation sentences, once for each run and method. "
         "Deletion takes half a minute, all methods some minutes. You may leave the page or close the tab.",
     )
 
