@@ -230,7 +230,7 @@ class ModelReader(RunReader):
                 self.store(), record.run, behavioral_tests.suite_reader.load_builtin_suite()
             )
             if asked.read() is None:
-                raise NotAvailable(f"it has not been tested yet; `sentiscope {' '.join(asked.words)}` does it")
+                raise NotAvailable(f"it has not been asked yet; `sentiscope {' '.join(asked.words)}` does it")
             return asked.judge()
         except InputError as error:
             raise NotAvailable(str(error)) from error
@@ -242,7 +242,7 @@ class ModelReader(RunReader):
     def predict_examples(self, run: str, rows: Sequence[CounterExample]) -> list[ExamplePrediction]:
         """Predict counter-examples with a run; NotAvailable: it has no weights."""
         if not self.has_weights(run):
-            raise NotAvailable("it has no weights, so it cannot read sentences")
+            raise NotAvailable("it has no weights, so no sentence can be read")
         return self._predict_examples(run, rows)
 
     @cache_result(
