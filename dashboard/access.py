@@ -97,7 +97,7 @@ def refuse_foreign(typed: Mapping[str, str]) -> None:
         try:
             resolve_path(examples, get_allowed_paths())
         except InputError as error:
-            raise DataError(f"data.examples={error}; write {NAME} for those that are kept") from None
+            raise DataError(f"data.examples={error}; write {NAME} for the saved ones") from None
     backbone = typed.get(SETTING, "")
     if backbone and not get_allowed_paths().anywhere and backbone not in (each.name for each in list_backbones()):
         raise DataError(f"{SETTING}: choose one that `sentiscope backbones list` shows on this server")

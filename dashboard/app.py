@@ -42,7 +42,7 @@ try:
     with st.sidebar:
         send_history_script()
         pick_run()
-        st.toggle("Projector", key=state.PROJECTOR, bind="query-params", help="Larger text and lines, fewer controls")
+        st.toggle("Present", key=state.PROJECTOR, bind="query-params", help="Larger text and lines, fewer controls")
         follow_theme()
     state.set_value(state.HERE, page.url_path or next(iter(PAGES)))
     record = get_chosen_run()

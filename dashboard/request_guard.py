@@ -28,7 +28,7 @@ class Guard:
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
         self.coming: Counter[str] = Counter()
-        """Uploads that each session sends at this moment: none of them is kept yet."""
+        """Uploads in progress in each session, none of which is stored yet."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass an HTTP or websocket request to the Streamlit app, or answer it with a refusal."""
@@ -45,7 +45,7 @@ class Guard:
             return
         session = upload[1]
         if not self._has_room(session):
-            said = "This tab holds as much as it may; close it and open the page anew to upload more"
+            said = "This tab has reached its upload limit; close it and open the page again to upload more"
             await PlainTextResponse(said, 413)(scope, receive, send)
             return
         self.coming[session] += 1

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 TEST = "test"
 SENTENCE = "sentence"
-"""The page that shows one of them whole."""
+"""The page that shows one sentence in full."""
 
 
 @dataclass(frozen=True, eq=False)

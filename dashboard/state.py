@@ -30,7 +30,7 @@ RECIPE = "recipe"
 DISAGREE = "disagree"
 COMPARED = "runs"
 COMPARE = "compare"
-"""The runs on the page of that name, a list; whoever opens it sets them."""
+"""The list of runs on Compare; the link or button that opens the page sets it."""
 DATA = "data"
 PART = "part"
 CLASS = "class"
@@ -68,12 +68,12 @@ EDIT = "edit"  # changes inside the model (`core.interpret.model_edits`)
 AUTHOR = "author"  # the annotator; not in the link, which others open too
 VISITOR = "visitor"  # an annotator without a name
 SECRET = "visitor-secret"
-"""What that one's browser keeps under `VISITOR_COOKIE`: whoever knows it is this visitor, so nobody is told."""
+"""The value of `VISITOR_COOKIE`, kept secret: it identifies the visitor."""
 VISITOR_COOKIE = "sentiscope-visitor"
 SESSION = "reader-session"
-"""Which session of a page the reader reports to: another one knows nothing of what was told to the one before."""
+"""The page session that the reader reports to: a new one has no reports of the one before."""
 AUTHOR_FIELD = "author-field"
-"""A field of its own, since a browser that knows a name tells it before the field is drawn."""
+"""A separate field, since the browser may send a known name before the field is drawn."""
 HANDLED = "codes-handled"  # the number of the reader's last report that was stored
 UNDONE = "codes-undone"  # the report that undid the change whose row the reader was moved to last
 AGAIN = "codes-again"  # how often in a row a report could not be stored, so that it comes again
@@ -126,7 +126,7 @@ PRESETS = "presets-table"
 SWEEP_PART = "sweep-form-"  # before the name of a part of a new sweep: the key of its field
 SWEEP_PROBLEM = "sweep-problem"
 BEGUN_AT = "steps-begun-at"
-"""The stage with which Steps was drawn: its component turns to others by itself."""
+"""The stage with which Steps was drawn; its component then changes stages without the server."""
 SUITE_FILE = "suite-file"
 SUITE_PROBLEM = "suite-problem"
 PAST = "sentence-past"

@@ -64,8 +64,8 @@ class Yardsticks(Analysis[dict[str, Any]]):
     offer = Offer(
         "Measure TF-IDF",
         "Fitting TF-IDF with logistic regression",
-        "TF-IDF has no result",
-        "From seconds to some minutes, once",
+        "TF-IDF could not be measured",
+        "Takes seconds to some minutes, once",
     )
 
     @classmethod

@@ -62,9 +62,8 @@ class Evaluation(Analysis[dict[str, Any]]):
     offer = Offer(
         "Evaluate",
         "Evaluating",
-        "It could not be evaluated",
-        "Nothing is trained. Its labels are matched with the classes of this run, and the rows that it was trained on "
-        "are found and counted.",
+        "The run could not be evaluated",
+        "This trains nothing. It matches labels with classes, and counts rows seen in training.",
     )
 
     @classmethod

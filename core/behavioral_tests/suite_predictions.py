@@ -35,10 +35,10 @@ class SuiteAnswers(Analysis[list[list[float]]]):
     name = FOLDER
     shape = list[list[float]]
     offer = Offer(
-        "Ask the model",
-        "Asking the model",
-        "It could not be asked",
-        "The model reads all texts of this suite in a separate process, which takes up to some minutes and is kept.",
+        "Test the model",
+        "Testing the model",
+        "The model could not be tested",
+        "The model reads all texts of this suite. This takes up to some minutes, once.",
     )
 
     @classmethod

@@ -186,11 +186,11 @@ class LabelErrors(SplitAnalysis[dict[str, Any]]):
     name = "labels"
     VERSION = 3
     offer = Offer(
-        "Look for label errors",
-        "Looking for label errors",
-        "The labels could not be judged",
-        "Every label is judged by models that were not fitted on its sentence: TF-IDF is fitted six times in a "
-        "separate process, which takes from seconds to minutes and is kept.",
+        "Find label errors",
+        "Finding label errors",
+        "The labels could not be checked",
+        "Models that were not fitted on a sentence check its label. TF-IDF is fitted six times, which takes seconds to "
+        "minutes, once.",
     )
 
     @property

@@ -77,12 +77,11 @@ class DropoutUncertainty(SplitAnalysis[UncertaintyMeasures]):
     VERSION = 1
     shape = UncertaintyMeasures
     offer = Offer(
-        "Find what is uncertain under MC dropout",
+        "Find uncertain predictions (MC dropout)",
         "Reading with dropout on",
-        "It could not be read with dropout on",
-        f"The run reads the texts {READINGS} times with dropout left on, in a separate process, and keeps what it "
-        f"finds. The tag: the answer is another in {FLIPS:.0%} of the readings or more, or its probability has a "
-        f"standard deviation of {SPREAD} or more.",
+        "The texts could not be read with dropout on",
+        f"The run reads the texts {READINGS} times with dropout on, once. The tag marks texts whose answer changes in "
+        f"{FLIPS:.0%} of the readings or more, or whose probability has a standard deviation of {SPREAD} or more.",
     )
 
     @classmethod

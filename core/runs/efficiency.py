@@ -88,7 +88,7 @@ class Speed(Analysis[Inference]):
 
     name = "measure"
     shape = Inference
-    offer = Offer("Measure", "Measuring", "It could not be measured", "It takes seconds and is kept")
+    offer = Offer("Measure", "Measuring", "Speed could not be measured", "Takes seconds, once")
 
     @classmethod
     def from_run(cls, store: RunStore, run: str) -> Speed:

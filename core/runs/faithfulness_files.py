@@ -56,10 +56,9 @@ class BeliefFiles(Analysis[Belief]):
     offer = Offer(
         "Measure all methods",
         "Measuring",
-        "It could not be measured",
-        "Whether a push is evidence belongs to the run and the method, not to a sentence. It is measured on 200 "
-        "validation sentences in a separate process and kept: deletion takes half a minute, all methods some minutes. "
-        "You may leave the page or close the tab.",
+        "Faithfulness could not be measured",
+        "Whether effects are evidence is measured on 200 validation sentences, once for each run and method. "
+        "Deletion takes half a minute, all methods some minutes. You may leave the page or close the tab.",
     )
 
     @classmethod

@@ -76,8 +76,7 @@ class LayerFiles(Analysis[Layers]):
         "Read the layers",
         "Reading the layers",
         "The layers could not be read",
-        "The model reads a sample of the split once more, layer by layer, in a separate process; seconds to a minute, "
-        "and kept.",
+        "The model reads a sample of the split again, layer by layer. Takes seconds to a minute, once.",
     )
 
     @classmethod

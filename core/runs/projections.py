@@ -94,7 +94,7 @@ class MapFiles(Analysis["Projection"]):
             f"Compute the {name} map",
             f"{name} map",
             f"The {name} map could not be computed",
-            "It is computed in a separate process and kept; you may leave the page or close the tab.",
+            "It is computed once. You may leave the page or close the tab.",
         )
 
     @classmethod

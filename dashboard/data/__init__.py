@@ -110,7 +110,7 @@ class PageReader(Reader):
             raise
         except Exception as error:
             log.exception("tags of %s, %s, were not found", record.run, known.table.split)
-            raise NotAvailable(f"finding them failed: {error}; the log has more") from error
+            raise NotAvailable(f"finding them failed: {error}; the log has details") from error
         yield
 
 

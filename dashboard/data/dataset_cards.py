@@ -36,10 +36,10 @@ class DataCard(Analysis[dict[str, Any]]):
 
     name = "card"
     offer = Offer(
-        "Count them",
+        "Count now",
         "Counting words, lengths and repeats",
-        "It could not be counted",
-        "Its vocabulary, lengths and repeats take up to a minute to count, once.",
+        "Counting failed",
+        "Counting words, lengths and repeats takes up to a minute, once.",
     )
 
     @classmethod

@@ -64,7 +64,7 @@ class DatasetReader(RunReader):
         known = tuple((record.run, record.created, record.lineage) for record in parents)
         return known and (known, config.data, _read_folder_version(config.data.name))
 
-    @cache_result(64, _make_lineage_key, spinner="Counting the rows that were learned", copied=True)
+    @cache_result(64, _make_lineage_key, spinner="Counting rows seen in training", copied=True)
     def describe_removed_rows(self, config: RunConfig) -> tuple[str, ...]:
         """Describe validation and test rows that a training run would leave out: its parent runs learned them."""
         return runs.lineage.describe_removed(self.store(), config)

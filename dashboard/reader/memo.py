@@ -28,7 +28,7 @@ class CachePolicy:
     spinner: str
     """Words that are shown while it is read."""
     copied: bool
-    """Whether each visitor gets a copy of a result. Otherwise all share one object, and nobody changes it."""
+    """Whether each visitor gets a copy of a result. Otherwise all share one object that must not change."""
     seconds: float | None
     """Seconds after which it is read again; None: only its key decides."""
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from dashboard.figures.heatmap_table import AttributedWords
 
 Wanted = tuple[Any, ...]
-"""A question that takes a model long: the name of a reading with `tell`, the run, and its further arguments."""
+"""A slow model computation: the name of a reading with `tell`, the run, and further arguments."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class ModelReader(RunReader):
         """Return the job that predicts a test suite with a run; `sides` maps classes to a polarity set by the user."""
         return SuiteAnswers.from_suite(self.store(), run, asked, dict(sides))
 
-    @cache_result(32, _make_suite_key, spinner="Asking the model")
+    @cache_result(32, _make_suite_key, spinner="Running the model")
     def judge_suite(self, run: str, asked: Suite, sides: Mapping[str, str]) -> SuiteResult:
         """Return a run's judged predictions on a behavioural test suite; computes them if they are not stored."""
         return self.make_suite_job(run, asked, sides).judge()
@@ -246,7 +246,7 @@ class ModelReader(RunReader):
         return self._predict_examples(run, rows)
 
     @cache_result(
-        16, lambda self, run, rows: self.make_model_key(run, [row.id for row in rows]), spinner="Asking the model"
+        16, lambda self, run, rows: self.make_model_key(run, [row.id for row in rows]), spinner="Running the model"
     )
     def _predict_examples(self, run: str, rows: Sequence[CounterExample]) -> list[ExamplePrediction]:
         return error_analysis.counter_examples.predict_examples(self.load_model(run), rows)
@@ -308,7 +308,7 @@ class ModelReader(RunReader):
         return place_among(asked, here.vectors[np.searchsorted(here.rows, made.rows)], made.places)[0]
 
     @cache_result(
-        8, lambda self, record, split: self.make_split_key(record, split, EMBEDDINGS), spinner="Looking for groups"
+        8, lambda self, record, split: self.make_split_key(record, split, EMBEDDINGS), spinner="Finding clusters"
     )
     def find_groups(self, record: RunRecord, split: str) -> tuple[PredictionTable, FoundGroups]:
         """Return a split's prediction table and its clusters in embedding space; NotAvailable: no embeddings."""

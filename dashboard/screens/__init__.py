@@ -11,9 +11,9 @@ class Screen(NamedTuple):
     title: str
     icon: str
     of_run: bool = True
-    """Whether it shows a run or its data, so that a slice can be picked while nothing is selected."""
+    """Whether it shows a run or its data, so that a slice can be picked without a selection."""
     of_texts: str = ""
-    """Why it has nothing to show of a run that gives each word a tag; empty: it has."""
+    """Why it cannot show a run that tags words; empty: it can."""
 
 
 PAGES = {
@@ -22,16 +22,14 @@ PAGES = {
     "models": Screen("Models", "account_tree", of_run=False),
     "train": Screen("Train", "play_circle", of_run=False),
     "sweeps": Screen("Sweeps", "grid_on", of_run=False),
-    "performance": Screen(
-        "Performance", "target", of_texts="Confusion, ROC and calibration are of one label for each text."
-    ),
-    "errors": Screen("Errors", "rule", of_texts="Its rows are texts with a label each."),
-    "compare": Screen("Compare", "compare_arrows", of_texts="Paired tests are of the same texts, right or wrong."),
-    "behave": Screen("Behave", "checklist", of_texts="A suite asks for the polarity of a text."),
-    "embeddings": Screen("Embeddings", "scatter_plot", of_texts="A point is a text with its label."),
-    "sentence": Screen("Sentence", "notes", of_texts="Pushes and parts are of the answer to a whole text."),
-    "steps": Screen("Steps", "footprint", of_texts="Its last stage is the answer to a whole text."),
+    "performance": Screen("Performance", "target", of_texts="Confusion, ROC and calibration need one label per text."),
+    "errors": Screen("Errors", "rule", of_texts="It lists texts with one label each."),
+    "compare": Screen("Compare", "compare_arrows", of_texts="Paired tests need one label per text."),
+    "behave": Screen("Behave", "checklist", of_texts="The tests ask for the polarity of a whole text."),
+    "embeddings": Screen("Embeddings", "scatter_plot", of_texts="Each point is a text with its label."),
+    "sentence": Screen("Sentence", "notes", of_texts="It explains the prediction for a whole text."),
+    "steps": Screen("Steps", "footprint", of_texts="Its last step is the prediction for a whole text."),
     "tokens": Screen("Tokens", "label", of_run=False),
-    "lambdas": Screen("Lambdas", "timeline", of_texts="Its curves are of the answer to a whole text."),
+    "lambdas": Screen("Lambdas", "timeline", of_texts="Its curves need a model that labels whole texts."),
 }
 """By the file in this folder, which is the path of its link, in the order of the navigation."""

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 MOST = 500
-"""Of the list that are shown and asked about; the file has all."""
+"""Examples that are shown and predicted, at most; the file has all."""
 LOOK_AGAIN = 5.0  # seconds between two looks for counter-examples that others have kept
 
 
@@ -48,7 +48,7 @@ def show_examples_link() -> None:
     """Show a link to the user's list of counter-examples further down the page, if the list is not empty."""
     if n := len(data.list_examples()):
         said = "1 counter-example" if n == 1 else f"{count(n)} counter-examples"
-        link = f'<a href="#{make_anchor(COUNTER_EXAMPLES.name)}" target="_self">{said} of the class</a>'
+        link = f'<a href="#{make_anchor(COUNTER_EXAMPLES.name)}" target="_self">{said} from the class</a>'
         st.html(f'<p class="s-cap">{link}</p>')
 
 
@@ -57,11 +57,11 @@ def show_examples(record: RunRecord, beside: Sequence[str]) -> dict[str, pd.Data
     kept = data.list_examples()
     st.fragment(_rerun_on_change, run_every=LOOK_AGAIN)(_describe_list(kept))
     if text := state.pop_value(state.EXAMPLE_PROBLEM):
-        show_problem("It was not taken out", str(text))
+        show_problem("The sentence was not removed", str(text))
     if not kept:
         show_figure_heading(COUNTER_EXAMPLES)
-        show_caption("None are kept yet. Type a sentence that the model gets wrong, and press Keep beside its answer.")
-        if st.button("Try to break it", icon=":material/notes:", key="try-to-break"):
+        show_caption("No sentence is saved yet. Type one that fools the model and press Save.")
+        if st.button("Try to fool the model", icon=":material/notes:", key="try-to-break"):
             state.open_page(selection.SENTENCE)
         return {}
     rows = kept[:MOST]
@@ -89,28 +89,28 @@ def _predict_examples(runs: Sequence[str], rows: Sequence[CounterExample]) -> di
         try:
             found[run] = data.predict_examples(run, rows)
         except SentiscopeError as error:
-            show_problem(f"{run} cannot be asked", str(error))
+            show_problem(f"{run} cannot be tested", str(error))
     return found
 
 
 def _select_example(record: RunRecord, rows: Sequence[CounterExample], places: Sequence[int], key: str) -> None:
     labels = [each.expected if set(each.labels) <= set(record.classes) else "" for each in rows]
-    about, at = "counter-examples of the class", places[0] if places else None
+    about, at = "counter-examples from the class", places[0] if places else None
     selection.choose_sentences(record, [each.text for each in rows] if places else [], labels, about, at=at, by=key)
 
 
 def _show_example(record: RunRecord, one: CounterExample) -> None:
     with st.container(key="counter-example"):
-        said = " · ".join(filter(None, (f"ought to be {one.expected}", one.note, one.author, one.time[:10])))
+        said = " · ".join(filter(None, (f"correct label: {one.expected}", one.note, one.author, one.time[:10])))
         st.html(f'<div class="s-sel"><b>{escape(one.text)}</b> <span>{escape(said)}</span></div>', width="stretch")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if st.button("Look inside with this run", icon=":material/notes:", key="example-inside"):
                 state.open_page(selection.SENTENCE, **{state.TEXT: one.text})
             if link := get_page_link(one.link):
-                st.html(f'<a href="{escape(link)}" target="_self">As it was found</a>', width="content")
+                st.html(f'<a href="{escape(link)}" target="_self">Show how it was found</a>', width="content")
             with st.popover("Remove", type="tertiary", key="example-remove"):
-                st.html('<p class="s-cap">It leaves the list of everybody; trainings that took it along keep it.</p>')
-                st.button("Take it out", key="example-gone", on_click=_remove_example, args=(one.id,))
+                st.html('<p class="s-cap">This removes it for everyone. Runs trained with it keep it.</p>')
+                st.button("Remove it", key="example-gone", on_click=_remove_example, args=(one.id,))
 
 
 def _remove_example(name: str) -> None:
@@ -127,24 +127,24 @@ def _rerun_on_change(before: str) -> None:
         st.rerun()
 
 
-QUESTION = "Can the model do what everybody expects, one capability at a time?"
+TITLE, QUESTION = "Behaviour tests", "Does it pass tests of basic skills?"
 
 
 def show_page() -> None:
     """Draw the Behave page: predictions of the chosen run, and of other runs, on one behavioural test suite."""
-    record = require_run("Behave", QUESTION, purpose="What it can and cannot do stands here")
+    record = require_run(TITLE, QUESTION, purpose="Test results appear here")
     if record is None:
         return
     try:
         suite = read_chosen_suite()
     except SentiscopeError as error:
-        show_header("Behave", QUESTION, list_facts(record))
-        show_problem("This suite cannot be asked", str(error))
+        show_header(TITLE, QUESTION, list_facts(record))
+        show_problem("This test suite cannot be used", str(error))
         pick_suite(record, [])
         show_export_bar("behave", show_examples(record, []), figures=False)
         return
     size = f"{len(suite.tests)} tests, {len(suite.capabilities)} capabilities, {count(suite.size)} cases"
-    show_header("Behave", QUESTION, list_facts(record, (suite.name, size)))
+    show_header(TITLE, QUESTION, list_facts(record, (suite.name, size)))
     others = [one for one in data.list_loadable_runs() if one.run != record.run and can_be_asked(one)]
     beside = pick_suite(record, others)
     by_name = {one.run: one for one in others}
@@ -168,7 +168,7 @@ def _run_suite(record: RunRecord, suite: Suite, others: Sequence[RunRecord]) -> 
             else:
                 judged[one.run] = data.judge_suite(*asked)
         except SentiscopeError as error:
-            show_problem(f"{one.run} cannot be asked", str(error))
+            show_problem(f"{one.run} cannot be tested", str(error))
     return _show_results(figures.BehaviorResults(judged, record.run)) if record.run in judged else {}
 
 
@@ -182,7 +182,7 @@ def _show_results(behaved: figures.BehaviorResults) -> dict[str, pd.DataFrame]:
         replace(behaved, picked=begun),
         default={"picked": begun},
         on_picked_change=partial(_select_picked, behaved),
-        on_unfolded_change=lambda: None,  # a component tells only what somebody listens to
+        on_unfolded_change=lambda: None,  # a component reports only what the page listens to
     )
     picked = found.get("picked") if found.get("picked") in rows else begun
     state.set_param(state.CAPABILITY, picked)
@@ -205,7 +205,7 @@ def _ask_polarities(record: RunRecord) -> dict[str, str] | None:
     """Ask the user for the polarity of classes whose names do not show it; return None until all are answered."""
     if record.task == "multi" or not (unknown := list_unclear_classes(record)):
         return {}
-    show_caption("These classes say nothing of negative and positive. What does each mean here?")
+    show_caption("Is each class negative or positive? The names do not show it.")
     with st.container(horizontal=True):
         said = {name: _pick_polarity(name) for name in unknown}
     return said if all(said.values()) else None
@@ -218,9 +218,9 @@ def _pick_polarity(name: str) -> str:
 
 KINDS = ["yaml", "yml", "csv", "tsv", "jsonl", "xlsx", "parquet"]
 BESIDE = 3
-"""Runs beside the chosen one: more columns of marks leave none of them readable."""
+"""Runs compared with the chosen one, at most: more columns would be unreadable."""
 BAGS = ("tfidf-logreg", "lexicon")
-"""Presets that stand beside a model to begin with, where there are runs of them on the same data."""
+"""Presets that are compared by default, if they have runs on the same data."""
 _KEPT = re.compile(r"[0-9a-f]{64}/[\w.-]{1,100}")
 FORMAT = """A YAML file, or a table with the columns `text`, `test`, `capability` and `expected` or `group`.
 
@@ -256,7 +256,7 @@ def read_chosen_suite() -> Suite:
         return data.read_suite("")
     path = access.get_library_folder() / uploads.FILES / named
     if not _KEPT.fullmatch(named) or not path.is_file():
-        raise InputError("the suite of this link is not here any more; upload it again, or go back to ours")
+        raise InputError("the suite of this link is gone; upload it again, or use the built-in suite")
     return data.read_suite(str(path))
 
 
@@ -269,7 +269,7 @@ def pick_suite(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
             state.keep_valid(state.AGAINST, names)
             state.reset_on_change(state.AGAINST, record.run, _list_baselines(record, others))
             beside = st.multiselect(
-                "Compared with",
+                "Compare with",
                 names,
                 key=state.AGAINST,
                 bind="query-params",
@@ -277,11 +277,11 @@ def pick_suite(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
                 placeholder="Other runs",
             )
         with st.popover("Your own suite", icon=":material/upload_file:"):
-            most = f"At most {LARGEST // 1024**2} MB of YAML, or a table"
+            most = f"YAML or a table, at most {LARGEST // 1024**2} MB"
             st.file_uploader(most, type=KINDS, key=state.SUITE_FILE, on_change=_store_suite)
             st.markdown(FORMAT)
         if state.get_param(state.SUITE):
-            st.button("Back to Sentiscope's", key="our-suite", on_click=state.set_param, args=(state.SUITE, ""))
+            st.button("Use the built-in suite", key="our-suite", on_click=state.set_param, args=(state.SUITE, ""))
     if refused := state.pop_value(state.SUITE_PROBLEM):
         show_caption(refused)
     return beside
@@ -310,15 +310,15 @@ def show_failing(behaved: figures.BehaviorResults, picked: str) -> dict[str, pd.
     show_figure_heading(figures.FAILING, found, about=False)
     if len(behaved.runs) > 1:
         options: dict[str, Any] = {"bind": "query-params", "required": True, "label_visibility": "collapsed"}
-        st.segmented_control("Fails for", behaved.runs, default=behaved.run, key=state.FAILS, **options)
+        st.segmented_control("Failures of", behaved.runs, default=behaved.run, key=state.FAILS, **options)
     if not found.cases:
-        show_caption(f"{run} passes all of it." if found.asked else f"{run} has no class that could be right.")
+        show_caption(f"{run} passes all these tests." if found.asked else f"{run} has no class for the correct answer.")
         return {}
     name = f"{figures.FAILING.name}-{picked}-{run}"
     key = f"fig-{name}"
     taken: dict[str, Any] = {"selection_mode": "single-row"}
     taken["on_select"] = lambda: select_failing(found, state.get_clicked_rows(key), key)
-    event = show_drawing(figures.FAILING.draw(found, get_look()), name, f"Failing: {found.name}", **taken)
+    event = show_drawing(figures.FAILING.draw(found, get_look()), name, f"Failed tests: {found.name}", **taken)
     show_caption(figures.FAILING.resolve_text(figures.FAILING.reading, found))
     rows = event["selection"]["rows"]
     record = get_chosen_run()

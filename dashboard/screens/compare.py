@@ -62,7 +62,7 @@ from dashboard.widgets.selection_bar import MOST as MOST_ROWS
 from dashboard.widgets.selection_bar import mark_cell, show_inside_button
 from dashboard.widgets.style import get_look, get_row_height
 
-TITLE, QUESTION = "Compare", "Is one of these models better, and on which sentences?"
+TITLE, QUESTION = "Compare", "Which model is better, and where?"
 PLACED: tuple[Figure[Any], ...] = (MODELS, PAIRS, MATRIX, WHERE, ROC, CALIBRATION, LAMBDAS, MAPS, COST)
 
 
@@ -71,7 +71,7 @@ def show_page() -> None:
     done = {record.run: record for record in data.list_runs() if record.status == "done"}
     if len(done) < 2:
         show_header(TITLE, QUESTION)
-        text = "Two finished runs are compared on the sentences that both were tested on."
+        text = "A comparison needs two finished runs tested on the same sentences."
         lacking = "There is only one finished run" if done else "There is no finished run yet"
         show_empty(lacking, text, "Train a model", "train")
         return
@@ -80,13 +80,13 @@ def show_page() -> None:
         show_header(TITLE, QUESTION)
     records = _choose_runs(done)
     if len(records) < 2:
-        show_finding("One run alone cannot be compared", "Add another one above.")
+        show_finding("One run alone cannot be compared", "Add another run above.")
         return
     splits = _list_shared_splits(records)
     if not splits:
         show_problem(
-            "No split was evaluated by all of these runs",
-            "Take one out, or compare them on a file of your own: "
+            "These runs share no evaluated split",
+            "Remove one, or compare them on your own file: "
             f"`sentiscope compare {' '.join(record.run for record in records)} --data FILE`",
         )
         return
@@ -109,7 +109,7 @@ def _show_comparison(source: Source) -> None:
     try:
         tables = _show_models(source)
     except InputError as error:  # the metric is not defined on these rows
-        show_problem("These runs cannot be compared by this", str(error))
+        show_problem("These runs cannot be compared by this metric", str(error))
         return
     tables |= _show_pair(source)
     tables |= _show_curves(source)
@@ -129,7 +129,7 @@ def _choose_runs(done: dict[str, RunRecord]) -> list[RunRecord]:
         key=state.COMPARE,
         bind="query-params",
         placeholder="Choose two runs or more",
-        help="Runs that differ in nothing but seed and fold are one model. Overview's ticks lead here.",
+        help="Runs that differ only in seed or fold count as one model. You can also select models on Overview.",
     )
     return [done[name] for name in names if name in done]
 
@@ -155,9 +155,7 @@ def _can_compare(source: Source) -> bool:
         show_problem("These runs cannot be compared", str(error))
         return False
     if models > MOST:
-        show_problem(
-            f"{models} models are too many", f"At most {MOST} can be told apart by colour; take some out above."
-        )
+        show_problem(f"{models} models are too many", f"Colours distinguish at most {MOST} models. Remove some above.")
         return False
     return True
 
@@ -192,7 +190,7 @@ def _show_pair(source: Source) -> dict[str, Table]:
     tables: dict[str, Table] = {}
     with left:
         taken = {"on_select": partial(select_cell, source), "selection_mode": "points"}
-        shape = show_figure(source, MATRIX, more="Click a cell to read it.", **taken)
+        shape = show_figure(source, MATRIX, more="Click a cell to read its sentences.", **taken)
         choose_option(CELLS, source)
         tables |= MATRIX.build_tables(shape)
         show_cell_texts(source, shape)
@@ -219,7 +217,7 @@ def _show_curves(source: Source) -> dict[str, Table]:
 
 
 def _show_maps(source: Source) -> None:
-    show_heading("One sentence in each", "sentence", note="rows read, columns are read")
+    show_heading("One sentence in each model", "sentence", note="attention from rows to columns")
     example = f"Type a sentence, such as: {SENTENCE}"
     hidden: dict[str, Any] = {"label_visibility": "collapsed", "placeholder": example}
     text = st.text_input("Sentence", key=state.TEXT, bind="query-params", max_chars=500, **hidden)
@@ -236,7 +234,7 @@ def _show_maps(source: Source) -> None:
             except NotAvailable as error:
                 show_finding("There is no map", str(error))
             except SentiscopeError as error:
-                show_problem("This model cannot be asked", str(error))
+                show_problem("This model cannot read the sentence", str(error))
 
 
 def _show_costs(source: Source) -> dict[str, Table]:
@@ -250,7 +248,7 @@ def _show_costs(source: Source) -> dict[str, Table]:
 
 SHOWN = 7
 FIRST = (0, 1)
-"""The cell that is shown where nothing is selected: what the first model alone has right."""
+"""The cell shown without a selection: sentences that only the first model gets right."""
 
 
 def select_cell(source: Source) -> None:
@@ -291,8 +289,8 @@ def show_cell_texts(source: Source, shape: AgreementMatrix) -> None:
 
     key = f"{state.get_widget_key(state.EXAMPLES)}-{hash_value([shape.letters, said, len(rows)])[:12]}"
     first, second = shape.letters
-    says = {} if shape.has_known_answers else {first: (f"{first} says", 76), second: (f"{second} says", 76)}
-    columns = {"text": ("Sentence", 200 if says else 320), "label": ("Is", 76), **says}
+    says = {} if shape.has_known_answers else {first: (f"{first} predicts", 88), second: (f"{second} predicts", 88)}
+    columns = {"text": ("Sentence", 176 if says else 320), "label": ("Label", 76), **says}
     show_table(
         build_cell_table(shape, shown),
         f"Sentences: {said}",

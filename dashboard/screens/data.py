@@ -35,17 +35,15 @@ from dashboard.widgets.figure import show, show_caption, show_heading, show_tabl
 from dashboard.widgets.messages import show_finding, show_header, show_notes, show_problem, show_shift
 from dashboard.widgets.progress import offer_analysis
 
-QUESTION = "What is in the data, and how much of it will a model get to see?"
-CHOOSE = "Those that can be opened here stand first. Or type the path of a file or folder on this machine"
-FILE_FIRST = "First use the file below, or take it away again"
+QUESTION = "What is in the data, and what will be used?"
+CHOOSE = "Data sets that can be opened come first. You can type the path of a file or folder on this machine"
+FILE_FIRST = "First use or remove the file below"
 NAMED = (
-    "A folder of the name of a data set, in the folder that SENTISCOPE_DATA names, is read instead of the hub: as it "
-    "is given out, where a layout stands here, or as train, validation and test files with a labels.json."
+    "A folder with the name of a data set in SENTISCOPE_DATA replaces the hub. It holds the original files, if a "
+    "layout is listed here, or train, validation and test files with a labels.json."
 )
-YARDSTICK = (
-    "TF-IDF with logistic regression: what a model has to beat to be worth its name. First of single words and pairs, "
-    "as beside every run; then with parts of words too, 2 to 5 characters long."
-)
+BASELINES = "A useful model beats TF-IDF with logistic regression."
+ABOUT = "First with single words and pairs, as for every run; then also with parts of words, 2 to 5 characters long."
 
 
 def show_page() -> None:
@@ -63,22 +61,22 @@ def show_page() -> None:
             help=FILE_FIRST if waits else CHOOSE,
         )
         actions = st.container(horizontal=True, vertical_alignment="bottom", width="content")
-    with st.expander("Bring your own file"):
+    with st.expander("Use your own file"):
         show_upload()
-    with st.expander("Data sets that have a name"):
+    with st.expander("Named data sets"):
         show_caption(NAMED)
-        show_table(access.build_named_table(), "Data sets that have a name")
+        show_table(access.build_named_table(), "Named data sets")
     if text := state.pop_value(state.PROBLEM):
         show_problem("Nothing was changed", text)
     title, facts = "Data", []
-    if waits:  # the page speaks of one thing at a time, and its button means that
+    if waits:  # the page is about one thing at a time, and so is its button
         with head:
             show_header(title, QUESTION, [("a new file", "not used yet")])
         return
     try:
         option = access.find_dataset(name or BUILT_IN)
         if option.lacking:
-            show_problem(f"“{option.id}” is not here", option.lacking)
+            show_problem(f"“{option.id}” is not available", option.lacking)
         elif _is_raw_file(option):
             show_heading(Path(option.id).name, "file", note="not used yet")
             show_path_file(Path(option.id))
@@ -123,7 +121,7 @@ def _show_dataset(option: DatasetOption, actions: st.delta_generator.DeltaGenera
             show_decisions(dataset.decisions, task, dataset.fingerprint[:12], read, changed)
     show_export_bar("data", {**tables, "Texts": lambda: rows}, figures=bool(card))
     n = sum(map(len, dataset.splits.values()))
-    what = {"single": "classes", "multi": "labels, several per text", "tokens": "tags, one for each word"}[dataset.task]
+    what = {"single": "classes", "multi": "labels, several per text", "tokens": "tags, one per word"}[dataset.task]
     return [(dataset.name, f"{len(dataset.classes)} {what}"), (f"n = {count(n)}", "labelled texts")]
 
 
@@ -181,13 +179,13 @@ def _show_figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.Dat
     for name, seen in card["repeats"]["from_train"].items():
         if mirrored := seen.get("mirrored"):
             show_finding(
-                f"{plural(int(mirrored), f'{name} pair')} in training the other way round",
-                "A model that compares two texts has seen them already: what it reaches here says little of new pairs.",
+                f"{plural(int(mirrored), f'{name} pair')} in training with swapped texts",
+                "A model that compares two texts has seen them, so its score says little about new pairs.",
             )
     if conflicts := card["repeats"]["conflicting"]:
         show_finding(
             f"{plural(conflicts, 'text')} with {'different labels' if several else 'more than one label'}",
-            "Nobody can get all of their rows right, neither a model nor a person.",
+            "No model and no person can get all their rows right.",
         )
     return tables
 
@@ -195,7 +193,7 @@ def _show_figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.Dat
 def _show_baselines(option: DatasetOption, dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     wanted = Yardsticks.from_dataset(dataset, option.settings)
     measured = wanted.read()
-    show_heading("Yardsticks", "yardstick", note="TF-IDF")
+    show_heading("Baselines", "yardstick", note="TF-IDF", about=ABOUT)
     if measured is None:
         offer_analysis(wanted, "measure", about=True)
     tables = {}
@@ -203,13 +201,13 @@ def _show_baselines(option: DatasetOption, dataset: Dataset, card: Mapping[str, 
     if measured:
         rows = {name: split["rows"] for name, split in card["splits"].items()}
         tables["Yardstick"] = figures.build_baseline_table(measured, rows)
-        show_table(tables["Yardstick"], "Yardsticks", dict.fromkeys(("accuracy", "F1, macro", "tuned", "AUPR"), three))
-    show_caption(YARDSTICK)
+        show_table(tables["Yardstick"], "Baselines", dict.fromkeys(("accuracy", "F1, macro", "tuned", "AUPR"), three))
+    show_caption(BASELINES)
     named = figures.build_phenomena_table(card, measured["yardstick"] if measured else None)
     if not named.empty:
         tables["Phenomena"] = named
-        with st.expander(f"Phenomena: what {len(named)} kinds of sentences are made to test"):
-            show_table(named, "Phenomena", {"TF-IDF, test": three})
+        with st.expander(f"Kinds of sentences: what each of the {len(named)} tests"):
+            show_table(named, "Kinds of sentences", {"TF-IDF, test": three})
     return tables
 
 
@@ -221,7 +219,7 @@ def _show_results(dataset: Dataset) -> dict[str, Table]:
     phenomena = figures.build_phenomena_scores(known)
     show(figures.MEASURED, figures.RecordedScores(phenomena, known["date"], len(dataset.splits[TEST])))
     unseen = st.column_config.TextColumn(help="Test sentences with a polar word that training never saw")
-    show_table(table, "What models reach", {"Unseen words": unseen}, width="content")
+    show_table(table, "Scores of models", {"Unseen words": unseen}, width="content")
     show_notes([known["challenge labels"]])
     return {"Measured": table, "Measured by phenomenon": phenomena}
 
@@ -239,7 +237,7 @@ def _show_about(dataset: Dataset, card: Mapping[str, Any] | None) -> None:
     source = SOURCES.get(dataset.name)
     kept = dataset.source.startswith(str(access.get_library_folder()))
     facts = {
-        "Source": "an uploaded file, kept on the machine that runs this page" if kept else dataset.source,
+        "Source": "an uploaded file, stored on the machine that runs this page" if kept else dataset.source,
         "Licence": dataset.licence or "not known",
         "Language": dataset.language or "not known",
         "Fingerprint": dataset.fingerprint[:16],

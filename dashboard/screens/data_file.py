@@ -32,7 +32,7 @@ from dashboard.widgets.messages import escape_label, show_notes, show_problem
 FOUND = "as found"
 NO_PAIR = "none: single texts"
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "tab", "bar": "|"}
-SEPARATORS = {"one label a cell": ONE_LABEL, "semicolon": ";", "comma": ",", "bar": "|", "blank": " "}
+SEPARATORS = {"one label per cell": ONE_LABEL, "semicolon": ";", "comma": ",", "bar": "|", "space": " "}
 HEADERS: dict[str, Literal["yes", "no"]] = {"names of columns": "yes", "data": "no"}
 QUOTES = {"no quotes" if kind == "none" else kind: kind for kind in QUOTINGS}
 CHOICES: dict[str, dict[str, str]] = {
@@ -59,10 +59,7 @@ SETTINGS = {
     "data.sheet": "Sheet",
 }
 DELIMITED, TEXTUAL = ("csv", "tsv", "text"), ("csv", "tsv", "text", "json", "jsonl", "trees")
-KEPT = (
-    "A file is kept beside the runs on the machine that runs this page, under the fingerprint of its content; "
-    "it goes nowhere else."
-)
+KEPT = "Your file stays on the machine that runs this page."
 Look = Callable[[DataConfig], FileReport]
 
 
@@ -79,10 +76,10 @@ def _make_upload_key() -> str:
 def show_upload() -> None:
     """Show the file uploader, and a preview of the uploaded file to confirm."""
     file = st.file_uploader(
-        "A table with a text, or two, and a label in each row",
+        "A table with one or two texts and a label in each row",
         type=access.KINDS,
         key=_make_upload_key(),
-        help="CSV, TSV, JSON, Excel or Parquet, also packed with gzip or zip; or one text per line. At most 50 MB",
+        help="CSV, TSV, JSON, Excel or Parquet, also as gzip or zip; or one text per line. At most 50 MB",
     )
     if file is None:
         show_caption(KEPT)
@@ -159,11 +156,11 @@ def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
         key_of = f"{setting}-{key}"
         return place.selectbox(label, options, key=key_of, width=width, help=about, accept_new_options=new) or FOUND
 
-    encoding = pick_value("encoding", ENCODINGS, 150, "Change it where letters look wrong in the preview", new=True)
-    delimiter = pick_value("delimiter", DELIMITERS, 150, "What stands between two columns of a text file")
-    names = "Whether the first row of a table names its columns, or is a text with its label like all others"
+    encoding = pick_value("encoding", ENCODINGS, 150, "Change it if letters look wrong in the preview", new=True)
+    delimiter = pick_value("delimiter", DELIMITERS, 150, "The character between two columns of a text file")
+    names = "Does the first row contain column names, or a text with its label?"
     header = pick_value("header", HEADERS, 190, names)
-    quotes = pick_value("quoting", QUOTES, 150, "How cells that hold the delimiter are quoted in a text file")
+    quotes = pick_value("quoting", QUOTES, 150, "How a text file quotes cells that contain the delimiter")
     return DataConfig(
         encoding="" if encoding == FOUND else encoding,
         delimiter=DELIMITERS.get(delimiter, ""),
@@ -181,7 +178,7 @@ def _pick_sheet(place: st.delta_generator.DeltaGenerator, key: str, first: FileR
         index=_find_place(list(first.sheets), first.sheet, f"sheet-{key}") or 0,
         key=f"sheet-{key}",
         width=150,
-        help="Which table is read: a sheet of a workbook, a list of a JSON file, a file of an archive",
+        help="The table to read: a sheet of a workbook, a list of a JSON file, a file of an archive",
     )
     return "" if chosen in (None, first.sheet) else chosen
 
@@ -254,7 +251,7 @@ def _pick_columns(
         names,
         index=_find_place(names, first.text, f"text-{key}"),
         key=f"text-{key}",
-        help="What a model reads",
+        help="The text that the model reads",
         width=165,
         placeholder="Choose a column",
     )
@@ -263,7 +260,7 @@ def _pick_columns(
         names,
         index=_find_place(names, first.label, f"label-{key}"),
         key=f"label-{key}",
-        help="What it learns to predict. Several 0/1 columns, one per label: type their names with commas, or y_*",
+        help="The label to predict. For several 0/1 columns, type their names with commas, or y_*",
         width=165,
         accept_new_options=True,
         placeholder="0/1 columns" if first.label else "Choose a column",
@@ -273,7 +270,7 @@ def _pick_columns(
         [NO_PAIR, *names],
         index=1 + names.index(first.pair) if first.pair in names else 0,
         key=f"pair-{key}",
-        help="Of rows that are pairs: what a model reads beside the text",
+        help="For pairs: the second text that the model reads",
         width=165,
     )
     second = SINGLE if pair in (None, NO_PAIR) else str(pair)
@@ -303,7 +300,7 @@ def _pick_separator(place: st.delta_generator.DeltaGenerator, key: str, first: F
         [FOUND, *SEPARATORS],
         key=f"separator-{key}",
         width=190,
-        help="What stands between the labels of one cell; or that each cell is a label as a whole",
+        help="The character between the labels of one cell; or each cell is one label",
     )
     return SEPARATORS.get(chosen or FOUND, "")
 
@@ -317,7 +314,7 @@ def _describe_file(report: FileReport) -> str:
     if report.header:
         parts.append("the first row names the columns")
     elif report.columns and report.columns[0].name == "0":
-        parts.append("no row of column names: they are numbered")
+        parts.append("no column names, so columns are numbered")
     return f"{' · '.join(parts)}. The first rows, as they will be read:"
 
 

@@ -39,11 +39,11 @@ from dashboard.widgets.runs import get_chosen_run
 from dashboard.widgets.style import get_row_height
 
 HEIGHT_ROWS = 8
-STEPS = "What a model gets of this text: each step that changes it, then its tokens."
+STEPS = "Steps that change the text, then the tokens a model reads."
 KEY = (
     '<div class="s-key">{unknown}{cut}</div>',
     '<span><i class="s-dash"></i>not in the vocabulary: read as “unknown”</span>',
-    '<span><s class="s-lost">word</s> cut off: never read</span>',
+    '<span><s class="s-lost">word</s> cut off: not read</span>',
 )
 
 
@@ -56,7 +56,7 @@ def show_filters(dataset: Dataset, name: str) -> Filters:
     with st.container(key="data-filters", horizontal=True, vertical_alignment="bottom", gap="small"):
         split = _pick_filter("Split", list(dataset.splits), state.PART, take)
         label = _pick_filter("Class", dataset.classes, state.CLASS, take)
-        phenomenon = _pick_filter("Phenomenon", named, state.PHENOMENON, take, 210) if named else ""
+        phenomenon = _pick_filter("Kind of sentence", named, state.PHENOMENON, take, 210) if named else ""
         words = st.text_input(
             "Contains",
             key=state.FIND,
@@ -65,7 +65,7 @@ def show_filters(dataset: Dataset, name: str) -> Filters:
             placeholder="any text",
             max_chars=200,
             on_change=take,
-            help="Texts that hold exactly these characters, in upper or lower case",
+            help="Texts that contain exactly these characters, in upper or lower case",
         )
     filters, record = Filters(split, label, phenomenon, words or ""), get_chosen_run()
     if record is not None and (why := explain_no_match(record, name, filters) or explain_split(record, filters)):
@@ -81,7 +81,7 @@ def _pick_filter(label: str, names: Sequence[str], key: str, take: Callable[[], 
 def show_rows(rows: pd.DataFrame) -> tuple[pd.DataFrame, int] | None:
     """Show one page of a data set's rows; return these rows and the position of the chosen one, or None."""
     if rows.empty:
-        show_finding("No text matches", "Leave out a filter, or look for fewer characters.")
+        show_finding("No text matches", "Remove a filter, or search for fewer characters.")
         return None
     pages = math.ceil(len(rows) / PAGE_ROWS)
     if int(state.get_value(state.PAGE, 0) or 0) > pages:
@@ -113,13 +113,13 @@ def show_text(rows: pd.DataFrame, place: int, tokenizer: Tokenizer) -> None:
     text = str(rows["text"].iloc[place])
     changes, pieces = trace_preparation(text, tokenizer)
     with st.container(key="selection", horizontal=True, vertical_alignment="center"):
-        show_heading("From text to tokens", "steps", note=f"{count(len(pieces))} tokens")
+        show_heading("Tokenization", "steps", note=f"{count(len(pieces))} tokens")
         if st.button("Try it on the Sentence page", icon=":material/notes:", type="tertiary", key="try-sentence"):
             _look_inside(rows, place)
-    steps = [("as it stands", text), *changes]
+    steps = [("original text", text), *changes]
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(after)}</dd>" for name, after in steps)
     st.html(f'<dl class="s-steps">{listed}</dl>')
-    ids = st.toggle("Numbers of the tokens", key=state.IDS, help="The ids that the model reads; 1 is “unknown”")
+    ids = st.toggle("Token IDs", key=state.IDS, help="The IDs that the model reads; 1 is “unknown”")
     shown = pieces[:SHOWN_TOKENS]
     way = detect_direction("".join(piece.token for piece in shown))
     tokens = "".join(_format_token(piece, ids) for piece in shown)
@@ -165,9 +165,9 @@ def explain_no_match(record: RunRecord, name: str, filters: Filters) -> str:
     why = ""
     if _make_rules(filters):
         if record.config.data.name != name:
-            why = "is of other data"
+            why = "uses other data"
         elif filters.split and filters.split not in data.list_splits(record.run):
-            why = f"has no predictions of {filters.split}"
+            why = f"has no predictions for {filters.split}"
         elif filters.label and filters.label not in record.classes:
             why = f"has no class {filters.label}"
     return f"{record.run} {why}, so nothing is selected on other pages." if why else ""
@@ -178,7 +178,7 @@ def explain_split(record: RunRecord, filters: Filters) -> str:
     usual = selection.get_default_split(data.list_splits(record.run))
     if filters.split or not usual or not _make_rules(filters):
         return ""
-    return f"On other pages those of {usual} are selected; choose a split for those of another."
+    return f"Other pages select the {usual} matches. Choose a split to change this."
 
 
 def _make_rules(filters: Filters) -> tuple[str, ...]:
@@ -194,10 +194,8 @@ SIGNS = {
     **dict.fromkeys(("very positive", "strongly positive"), 2),
 }
 """Names of classes that are known to be a scale."""
-HOW = (
-    "Labels of the same class are merged; the rows of a label without a class are left out. Place puts the classes in "
-    "order, 1 being the worst: it decides their colours and, from three classes on, whether a scale is measured."
-)
+HOW = "Labels with the same class are merged."
+PLACE_HELP = "1 is the worst. The order sets the colours and, from three classes, whether a scale is measured"
 
 
 def show_labels(config: DataConfig, labels: Mapping[str, int], key: str) -> tuple[DataConfig, dict[str, int], str]:
@@ -218,7 +216,7 @@ def show_labels(config: DataConfig, labels: Mapping[str, int], key: str) -> tupl
                 "label": st.column_config.TextColumn("Label", width=200),
                 "rows": st.column_config.NumberColumn("Rows", width=90),
                 "class": st.column_config.TextColumn("Class", width=200, help="Empty: its rows are left out"),
-                "place": st.column_config.NumberColumn("Place", width=90, min_value=1, help="1 is the worst"),
+                "place": st.column_config.NumberColumn("Place", width=90, min_value=1, help=PLACE_HELP),
             },
             key=f"labels-{key}",
         )
@@ -230,7 +228,7 @@ def show_labels(config: DataConfig, labels: Mapping[str, int], key: str) -> tupl
     said = dict(zip(labels, names, strict=True))
     lacking = ""
     if asked and said[WITHHELD] == WITHHELD and not unlabelled:
-        lacking = f"{WITHHELD} often marks rows without a label: empty its class above, or say that it is one."
+        lacking = f"{WITHHELD} often marks rows without a label. Clear its class above, or tick the box."
     changed, classes = rename_labels(config, labels, said, dict(zip(labels, numbers, strict=True)))
     if len(classes) < 2:
         lacking = "A classifier needs at least two classes."

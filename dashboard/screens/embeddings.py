@@ -32,21 +32,21 @@ from dashboard.widgets.runs import describe_end, list_facts, require_run
 from dashboard.widgets.selection_bar import show_selected
 from dashboard.widgets.style import get_look
 
-QUESTION = "Which sentences does the model treat as alike, and are its classes apart?"
+QUESTION = "Which sentences are close, and are classes separate?"
 SELECT = {
     2: "Draw around points, or click one, to read the sentences.",
-    3: "Turn it with the mouse; to choose sentences, go to 2-D.",
+    3: "Turn it with the mouse. Switch to 2-D to select sentences.",
 }
 WORTH = (
-    "A silhouette is 1 where a class keeps to itself, 0 where classes overlap, below 0 where sentences lie with "
-    "another class. The share of neighbours kept says how far nearness on the map is true nearness."
+    "Silhouette: 1 = separate class, 0 = overlap, below 0 = nearer to another class. Neighbours kept: how well the "
+    "map shows which sentences are close."
 )
 FEW = 30
 
 
 def show_page() -> None:
     """Draw the Embeddings page: a two-dimensional map of the sentences of one split, as a run embeds them."""
-    record = require_run("Embeddings", QUESTION, purpose="Its sentences lie on a map here")
+    record = require_run("Embeddings", QUESTION, purpose="A map of sentences appears here")
     if record is None:
         return
     splits = data.list_embedded_splits(record.run)
@@ -68,7 +68,7 @@ def show_page() -> None:
     if why := data.explain_no_texts(record):
         show_finding("There are no texts to read", f"{why}.")
     if len(points) < FEW:
-        few = "A map of fewer than 30 examples says little; look at the sentences themselves."
+        few = "A map of fewer than 30 examples says little. Read the sentences instead."
         show_finding(f"Only {len(points)} sentences", few)
     damage, shown = "", None
     try:
@@ -80,7 +80,7 @@ def show_page() -> None:
             raise
         damage = str(error)
     if shown is None and files.config.space and data.read_separability(record, source.split) is None:
-        show_finding("The layers of the model have not been read yet", "The map of one needs its vectors.")
+        show_finding("The layers have not been read yet", "The map of a layer needs its vectors.")
         overlays.offer_layers(source)
     elif shown is None:
         overlays.offer_map(files, min(len(points), files.config.rows), damage)
@@ -91,11 +91,11 @@ def show_page() -> None:
 def _show_missing(record: RunRecord) -> None:
     if "pooled" not in list_capabilities(record.config.model):
         why = f"{describe_baseline(record.config.model.family, 'a vector of the sentence')} Choose another run."
-        show_finding(f"{record.preset} has no embeddings to put on a map", why)
+        show_finding(f"{record.preset} has no embeddings to map", why)
     elif record.status in ("queued", "running"):
-        show_empty("This run is still being trained", "Its embeddings are kept when it is done.", "Watch it", "train")
+        show_empty("This run is still being trained", "It saves its embeddings when it is done.", "Watch it", "train")
     else:
-        text = f"{describe_end(record)} Embeddings are kept with the evaluation of a run."
+        text = f"{describe_end(record)} A run saves its embeddings when it is evaluated."
         show_empty("This run has no embeddings", text, "Train a model", "train")
 
 
@@ -148,7 +148,7 @@ def _show_map(source: Source, shown: SentenceMap, points: pd.DataFrame, text: st
 
 def _select_points(source: Source, key: str, rows: int) -> None:
     chosen = state.get_point_rows(key, rows)
-    selection.choose_rows(source.record, source.split, chosen, "chosen on the map", by=key)
+    selection.choose_rows(source.record, source.split, chosen, "selected on the map", by=key)
 
 
 def _show_silhouettes(source: Source) -> dict[str, pd.DataFrame]:

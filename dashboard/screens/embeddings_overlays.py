@@ -62,11 +62,11 @@ def show_fields(source: Source) -> tuple[str, str]:
             bind="query-params",
             max_chars=5000,
             placeholder="Type a sentence and press Enter",
-            help="The model reads it and its vector is put on the map",
+            help="The model reads it and the map shows its vector",
         )
         if "hidden" in list_capabilities(source.record.config.model):
             pick_option(SPACE, source, width=140, about=SPACE.about)
-        with st.popover("More", help="The field behind the points, how many are placed"):
+        with st.popover("More", help="Density behind the points, and number of points"):
             choose_option(DENSITY, source)
             if source.get_choice(METHOD) != NAMES["pca"]:
                 choose_option(SENTENCES, source)
@@ -86,7 +86,7 @@ def show_matches(source: Source, shown: SentenceMap, points: pd.DataFrame) -> No
         )
         return
     with st.container(key="map-found", horizontal=True, vertical_alignment="center", gap="medium"):
-        show_selection(what, f"{count(here)} of them on this map, each in a ring" if here < every else "each in a ring")
+        show_selection(what, f"{count(here)} on this map, each in a ring" if here < every else "each in a ring")
         take = partial(selection.select_rules, source.record, Selection((f"text~{shown.find}",), source.split))
         st.button(f"Select {count(every)}", key="select-found", on_click=take)
 
@@ -96,13 +96,13 @@ def place_typed(record: RunRecord, shown: SentenceMap, text: str) -> tuple[Place
     if not text:
         return None, ""
     if not data.hash_weights(record.run):
-        show_finding("Your sentence cannot be placed", "This run has no weights, so that it can read nothing new.")
+        show_finding("Your sentence cannot be placed", "This run has no weights, so it cannot read new text.")
         return None, ""
     how = "The diamond is your sentence, exactly where PCA puts its vector."
     if shown.config.method != "pca":
         how = (
-            f"The diamond is your sentence, at the mean place of its {NEIGHBOURS} nearest neighbours in the original "
-            f"space: {NAMES[shown.config.method]} itself cannot place a new sentence without moving the others."
+            f"The diamond is your sentence, at the mean position of its {NEIGHBOURS} nearest neighbours in the "
+            f"original space. {NAMES[shown.config.method]} cannot place a new sentence without moving the others."
         )
     return PlacedSentence(data.place_text(record, shown.files, shown.made, text), text), how
 
@@ -113,7 +113,7 @@ def show_groups(source: Source, now: SelectedTexts | None) -> dict[str, pd.DataF
         shown = MAP_GROUPS.read_data(source)
     except NotAvailable as reason:
         show_figure_heading(MAP_GROUPS, about=False)
-        show_caption(f"There are none: {reason}.")
+        show_caption(f"There are no clusters: {reason}.")
         return {}
     key = f"fig-{MAP_GROUPS.name}"
     here = now is not None and state.get_value(state.SELECTOR, "") == key
@@ -137,14 +137,14 @@ def show_layers(source: Source) -> dict[str, pd.DataFrame]:
         known = data.read_separability(source.record, source.split)
     except NotAvailable as reason:
         show_figure_heading(MAP_LAYERS, about=False)
-        show_caption(f"There is none: {reason}.")
+        show_caption(f"Not available: {reason}.")
         return {}
     if known is None:
         show_figure_heading(MAP_LAYERS)
         offer_layers(source)
         return {}
     shown = MAP_LAYERS.read_data(source)
-    show(MAP_LAYERS, shown, more="The map is of the shaded one; choose another under Vectors.")
+    show(MAP_LAYERS, shown, more="The map shows the shaded layer. Choose another under Vectors.")
     return MAP_LAYERS.build_tables(shown)
 
 
@@ -196,7 +196,7 @@ def show_near_training(source: Source, now: SelectedTexts | None) -> dict[str, p
         near = MAP_COMMON.read_data(source)
     except (NotAvailable, RunDamaged) as error:
         show_figure_heading(MAP_COMMON)
-        show_caption(f"There are none: {error}.")
+        show_caption(f"Not available: {error}.")
         return {}
     show(MAP_COMMON, near)
     found = near.common.found
@@ -210,7 +210,7 @@ def show_near_training(source: Source, now: SelectedTexts | None) -> dict[str, p
 def _rerun_when_tagged(source: Source) -> None:
     if data.find_tags(source.record, source.split, 0):
         st.rerun()
-    show_caption("The training sentences are being read.")
+    show_caption("Reading the training sentences …")
 
 
 def offer_map(files: MapFiles, sentences: int, damage: str = "") -> None:
@@ -219,7 +219,7 @@ def offer_map(files: MapFiles, sentences: int, damage: str = "") -> None:
     if show_job(files, "compute-map", f"{name} map of {count(sentences)} sentences"):
         return
     if damage:
-        show_problem(f"This {name} map is damaged", f"{damage}\nCompute it again; nothing else is touched.")
+        show_problem(f"This {name} map is damaged", f"{damage}\nCompute it again; nothing else changes.")
     elif not failed:
         what = f"{name} places {count(sentences)} sentences so that neighbours stay neighbours. {files.offer.takes}"
         st.html(f'<div class="s-empty"><b>There is no {name} map of this split yet</b><span>{what}</span></div>')

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from core.data.findings import plural
 from core.error_analysis.selection import parse_selection
 from core.exceptions import InputError, SentiscopeError
 from core.formatting import count
@@ -24,13 +25,13 @@ from dashboard.widgets.messages import show_empty, show_finding, show_header, sh
 from dashboard.widgets.report import offer_report
 from dashboard.widgets.runs import describe_end, list_facts, require_run
 
-QUESTION = "Which sentences go wrong, and what do they have in common?"
+QUESTION = "What goes wrong, and what do errors share?"
 PATIENCE = 0.4  # seconds to wait for tags before the sentences are shown without them
 
 
 def show_page() -> None:
     """Draw the Errors page: the wrong predictions of one run on one split."""
-    record = require_run("Errors", QUESTION, purpose="The sentences that it gets wrong stand here")
+    record = require_run("Errors", QUESTION, purpose="Errors appear here")
     if record is None:
         return
     splits = data.list_splits(record.run)
@@ -40,7 +41,7 @@ def show_page() -> None:
         return
     split = _get_split(splits)
     table = data.read_tagged_rows(record, split).table
-    wrong = f"{split} · {count(int(table.wrong.sum()))} wrong"
+    wrong = f"{split} · {plural(int(table.wrong.sum()), 'error')}"
     show_header("Errors", QUESTION, list_facts(record, (f"n = {count(len(table))}", wrong)), low=True)
     if why := data.explain_no_texts(record):
         show_finding("There are no texts to read", f"{why}.")
@@ -93,7 +94,7 @@ def _read_selected(record: RunRecord, split: str) -> RowSelection | None:
         return found.reorder_rows(state.get_param(state.ORDER))
     except InputError as error:
         show_problem("This selection cannot be made here", str(error).removeprefix("--where "))
-        st.button("Show what is wrong", key="select-wrong", on_click=selection.clear, args=(record,))
+        st.button("Show all errors", key="select-wrong", on_click=selection.clear, args=(record,))
         return None
 
 
@@ -104,7 +105,7 @@ def _rerun_when_tagged(record: RunRecord, split: str) -> None:
     except SentiscopeError as error:
         show_problem("There are no tags", str(error))
         return
-    st.html('<p class="s-cap">The tags of these texts are being found; the list is whole.</p>')
+    st.html('<p class="s-cap">Finding tags … The list is already complete.</p>')
 
 
 show_page()

@@ -54,7 +54,7 @@ def show_codes(shown: RowSelection, coded: Annotations, everything: Annotations)
             width=180,
             placeholder="your name",
             on_change=_change_author,
-            help="Codes are kept under it, and the last change under it is what u takes back",
+            help="Your codes are saved under this name. Key u undoes the last change of this name",
         )
         _offer_draw(codes, shown, keys)
         _offer_code_all(codes, shown, coded, keys)
@@ -64,9 +64,7 @@ def show_codes(shown: RowSelection, coded: Annotations, everything: Annotations)
         _offer_disagreed(shown, shape)
     show_codebook(codes, coded, keys)
     if hidden := everything.count_hidden(coded, keys):
-        show_caption(
-            f"Others have coded {count(hidden)} of these that you have not: what they say shows when you have coded it."
-        )
+        show_caption(f"Others coded {count(hidden)} sentences that you have not. Code them to see theirs.")
 
 
 def _change_author() -> None:
@@ -83,16 +81,16 @@ def list_sessions(shown: RowSelection) -> dict[str, Any]:
     except StorageError:  # the reader says so
         return {}
     rows, selected = set(shown.known.keys), set(_list_keys(shown))
-    found = {codes.data: "all that is coded"} if rows & {*coded.given, *coded.notes} else {}
+    found = {codes.data: "all codes"} if rows & {*coded.given, *coded.notes} else {}
     found |= {
-        name: f"what {name} has coded"
+        name: f"codes by {name}"
         for name in coded.authors
         if has_name(name) and any(name in each for key, each in coded.given.items() if key in rows)
     }
     now = ""
     for each in known:
         if rows & set(each.keys):
-            found[each.id] = f"{count(len(each.keys))} drawn from {count(len(each.population))}: {each.said}"
+            found[each.id] = f"random sample: {count(len(each.keys))} of {count(len(each.population))}, {each.said}"
             now = now or (each.id if selected == set(each.keys) else "")
     return {"sessions": found, "now": now}
 
@@ -145,11 +143,11 @@ def _set_code_rule(name: str) -> Selection:
 def _offer_draw(codes: Codes, shown: RowSelection, keys: list[str]) -> None:
     n = min(MANY, len(keys))
     st.button(
-        f"Code {count(n)} drawn at random",
+        f"Code {count(n)} at random",
         key="codes-draw",
         disabled=n == 0,
         on_click=partial(_draw_rows, codes, shown, keys, n),
-        help="Coded to its end, a random draw tells how often each code stands in all that is selected now",
+        help="Finish this random sample to estimate how common each code is in the selection",
     )
 
 
@@ -157,7 +155,7 @@ def _draw_rows(codes: Codes, shown: RowSelection, keys: list[str], n: int) -> No
     """Draw a random sample of the selected rows for coding, and select it (widget callback)."""
     with state.store_refusal(state.CODES_REFUSED):
         made = draw_sample(codes, keys, n, 0, shown.description, run=shown.table.record.run, author=state.get_author())
-        about = f"{count(n)} drawn at random from {count(len(keys))}, {shown.description}"
+        about = f"random sample: {count(n)} of {count(len(keys))}, {shown.description}"
         selection.choose_keys(shown.table.record, shown.table.split, made.keys, about, at=0, by_outcome=True)
         state.set_value(state.REDRAW, True)
 
@@ -173,9 +171,9 @@ def _offer_code_all(codes: Codes, shown: RowSelection, coded: Annotations, keys:
         if name is None:
             return
         with st.container(horizontal=True):
-            for label, off in (("Give it to all", False), ("Take it from all", True)):
+            for label, off in (("Add to all", False), ("Remove from all", True)):
                 act = partial(code_selected, codes, shown, keys, name, off=off)
-                hint = f"Of the {count(len(keys))} selected sentences, as one change"
+                hint = f"All {count(len(keys))} selected sentences, as one change"
                 st.button(label, key=f"codes-all-{off}", on_click=act, help=hint)
 
 
@@ -183,7 +181,7 @@ def _offer_disagreed(shown: RowSelection, shape: CodesShape) -> None:
     """Show a button that selects the sentences to which two annotators gave different codes, if there are any."""
     pair = shape.pair
     if pair and pair["apart"]:
-        label = f"The {count(len(pair['apart']))} coded differently"
+        label = f"Show {plural(len(pair['apart']), 'disagreement')}"
         st.button(label, key="codes-apart", type="tertiary", on_click=partial(_select_disagreed, shown, pair))
 
 
@@ -218,7 +216,7 @@ def _show_files(codes: Codes, shown: RowSelection, coded: Annotations) -> None:
             key=key,
             max_upload_size=20,
             on_change=partial(_import_file, codes, shown, key),
-            help="As it went out: rows by their key, codes with a semicolon between; or a codebook",
+            help="A file in the exported format, with semicolons between codes; or a codebook",
         )
 
 
@@ -235,7 +233,9 @@ def _import_file(codes: Codes, shown: RowSelection, key: str) -> None:
             taken = import_csv(codes, shown.table, path, state.get_author())
             rows, entries = plural(taken["rows"], "row"), plural(taken["codes"], "code")
             new = f", new: {', '.join(taken['added'])}" if taken["added"] else ", no new code"
-            state.set_value(state.SAID_OF_CODES, f"Taken from {file.name}: {rows if taken['rows'] else entries}{new}")
+            state.set_value(
+                state.SAID_OF_CODES, f"Imported from {file.name}: {rows if taken['rows'] else entries}{new}"
+            )
             state.set_value(state.REDRAW, True)
 
 
@@ -262,7 +262,7 @@ def show_codebook(codes: Codes, coded: Annotations, keys: Sequence[str]) -> None
                 _show_button("Merge", partial(codes.merge_codes, [code.name], into, state.get_author()))
         with st.container(horizontal=True, vertical_alignment="bottom"):
             part = st.text_input("Split off as", key=state.get_widget_key("codes-part"), max_chars=60, width=240)
-            hint = "The selected sentences that have the code get the new one in its place"
+            hint = "Selected sentences with this code get the new code instead"
             _show_button(
                 "Split",
                 partial(codes.split_code, code.name, part, keys, state.get_author()),
@@ -270,7 +270,7 @@ def show_codebook(codes: Codes, coded: Annotations, keys: Sequence[str]) -> None
                 off=not part.strip(),
             )
         _show_button(
-            "Remove", partial(codes.remove_code, code.name, state.get_author()), "Of a code that no sentence has"
+            "Remove", partial(codes.remove_code, code.name, state.get_author()), "Only for a code that no sentence has"
         )
 
 
@@ -326,10 +326,10 @@ def show_history(codes: Codes, shown: RowSelection, coded: Annotations, everythi
         try:
             found = codes.ledger.read_history(codes.data, LAST)
         except SentiscopeError as error:
-            show_problem("There is no history", str(error))
+            show_problem("The history cannot be read", str(error))
             return
         if not found:
-            show_caption("Nothing has been changed yet.")
+            show_caption("Nothing has changed yet.")
             return
         rows = "".join(
             _format_row(each, describe_change(each, shown, coded, reads=coded is everything)) for each in found
@@ -341,7 +341,7 @@ def show_history(codes: Codes, shown: RowSelection, coded: Annotations, everythi
 
 def _format_row(change: dict[str, Any], words: str) -> str:
     who = name_author(change["author"]) + " (you)" * (change["author"] == state.get_author())
-    what = f"<s>{escape(words)}</s>, taken back" if change["undone"] else escape(words)
+    what = f"<s>{escape(words)}</s>, undone" if change["undone"] else escape(words)
     cells = f"<td>{escape(change['time'][:16].replace('T', ' '))}</td><td>{escape(who)}</td><td>{what}</td>"
     return f"<tr>{cells}</tr>"
 
@@ -351,28 +351,28 @@ def describe_change(change: dict[str, Any], shown: RowSelection, coded: Annotati
     own = change["author"] == state.get_author()
     if own or reads or all(state.get_author() in coded.given.get(key, {}) for key in change["keys"]):
         return describe_undone(shown, change["said"])
-    return f"something of {plural(len(change['keys']), 'sentence')}"
+    return f"a hidden change to {plural(len(change['keys']), 'sentence')}"
 
 
 def show_draws(shown: RowSelection, coded: Annotations, known: list[Draw]) -> None:
     """List the random samples drawn for coding, the share of each that is coded, and buttons to continue coding."""
     if not known:
         return
-    with st.popover("Draws", type="tertiary", key="codes-draws", on_change="rerun") as folded:
+    with st.popover("Random samples", type="tertiary", key="codes-draws", on_change="rerun") as folded:
         if not folded.open:
             return
         for each in known[:LAST]:
             done = sum(state.get_author() in coded.given.get(key, {}) for key in each.keys)
             of, split = f"{count(len(each.population))}: {each.said}", _find_split(shown, each)
             st.button(
-                f"{count(done)} of {count(len(each.keys))} coded, drawn from {escape_label(of)}",
+                f"{count(done)} of {count(len(each.keys))} coded, sampled from {escape_label(of)}",
                 key=f"codes-draw-{each.id}",
                 type="tertiary",
                 disabled=not split,
                 on_click=partial(resume_draw, shown, coded, each, split),
-                help=f"Drawn by {escape_label(name_author(each.author))}, {each.time[:10]}"
+                help=f"Sampled by {escape_label(name_author(each.author))}, {each.time[:10]}"
                 if split
-                else f"Its sentences are not among those that {shown.table.record.run} was evaluated on",
+                else f"{shown.table.record.run} was not evaluated on its sentences",
             )
 
 
@@ -387,14 +387,14 @@ def _find_split(shown: RowSelection, draw: Draw) -> str:
 
 def resume_draw(shown: RowSelection, coded: Annotations, draw: Draw, split: str) -> None:
     """Select a random sample drawn for coding, at its first sentence without a code (widget callback)."""
-    about = f"{count(len(draw.keys))} drawn at random from {count(len(draw.population))}, {draw.said}"
+    about = f"random sample: {count(len(draw.keys))} of {count(len(draw.population))}, {draw.said}"
     first = next((at for at, key in enumerate(draw.keys) if state.get_author() not in coded.given.get(key, {})), 0)
     selection.choose_keys(shown.table.record, split, draw.keys, about, at=first, by_outcome=True)
     state.set_value(state.REDRAW, True)
 
 
 Step = tuple[int, Callable[[], None]]
-"""The number of a change, and what writes it down."""
+"""The number of a change, and the function that stores it."""
 
 
 def get_last_report() -> int:
@@ -429,7 +429,7 @@ def store_reports(key: str, shown: RowSelection) -> None:
     confirmed is not done twice. What cannot be stored stops all that came after it, and the reader reports again.
     """
     told: Mapping[str, Any] = state.get_value(key, {})
-    # What was told to a session before this one is done, or is told to this one again.
+    # Reports to an earlier session are stored, or come to this one again.
     said, taken = (each if each.get("session") == state.get_session() else {} for each in _iterate_reports(told))
     undo, before = int(taken.get("count") or 0), get_last_report()
     steps: list[Step] = [*_iterate_changes(shown, said.get("rows") or {}), (undo, partial(_undo_last, shown, undo))]
@@ -442,7 +442,7 @@ def store_reports(key: str, shown: RowSelection) -> None:
         try:
             write()
         except StorageError as error:
-            state.set_value(state.NOT_WRITTEN, f"{error}. It is kept in this browser and tried again.")
+            state.set_value(state.NOT_WRITTEN, f"{error}. This browser keeps it and tries again.")
             state.set_value(state.AGAIN, int(state.get_value(state.AGAIN, 0)) + 1)
             return
         except SentiscopeError as error:  # such as a code that somebody has renamed meanwhile
@@ -482,7 +482,7 @@ def _iterate_changes(shown: RowSelection, rows: Mapping[str, Mapping[str, Any]])
 def _undo_last(shown: RowSelection, number: int) -> None:
     """Undo the author's last annotation change and make its sentence current; `number` is that of the undo request."""
     found = data.open_codebook(shown.table.record).undo_last(state.get_author())
-    state.set_value(state.SAID_OF_CODES, f"Taken back: {describe_undone(shown, found['said'])}")
+    state.set_value(state.SAID_OF_CODES, f"Undone: {describe_undone(shown, found['said'])}")
     known = set(shown.known.keys)
     if key := next((row["key"] for row in found["rows"] if row.get("key") in known), ""):
         state.set_param(state.AT, key)
@@ -502,6 +502,6 @@ def code_selected(codes: Codes, shown: RowSelection, keys: list[str], name: str,
     """Give an annotation code to all selected sentences, or remove it from all, as one change (widget callback)."""
     with state.store_refusal(state.NOT_WRITTEN):
         codes.give_codes(keys, [name], off=off, author=state.get_author(), run=shown.table.record.run)
-        word = "taken from" if off else "given to"
-        state.set_value(state.SAID_OF_CODES, f"{name} {word} {plural(len(keys), 'sentence')}; u takes that back")
+        word = "removed from" if off else "added to"
+        state.set_value(state.SAID_OF_CODES, f"{name} {word} {plural(len(keys), 'sentence')}; key u undoes it")
         state.set_value(state.REDRAW, True)

@@ -26,7 +26,7 @@ from dashboard.widgets.messages import show_problem
 from dashboard.widgets.style import get_look, get_row_height
 
 READER, CODES = "reader", "codes-part"
-"""The parts that are drawn anew."""
+"""The parts that are redrawn."""
 
 
 def show_reader(shown: RowSelection) -> None:
@@ -47,7 +47,7 @@ def show_other_texts(shown: RowSelection) -> None:
         if rows := state.get_value(key, {}).get("selection", {}).get("rows", []):
             selection.look_at(record, rows[0])
 
-    labels = {"Is": group.labels} if any(group.labels) else {}
+    labels = {"Label": group.labels} if any(group.labels) else {}
     st.dataframe(
         {"Sentence": group.texts, **labels},
         key=key,
@@ -72,7 +72,7 @@ def _show_codes(shown: RowSelection) -> None:
     try:
         show_codes(shown, data.read_annotations(record, state.get_author()), data.read_annotations(record))
     except StorageError:
-        show_caption("Codes cannot be read; the reader says why.")
+        show_caption("Codes cannot be read. The sentence list shows why.")
 
 
 def _rerun_on_change() -> None:
@@ -117,10 +117,10 @@ def _read_annotations(record: RunRecord) -> Coding | None:
     try:
         if move_annotations(data.open_codebook(record), data.read_annotations(record)):
             state.set_value(state.REDRAW, True)
-            _rerun_on_change()  # what this author may see is another
+            _rerun_on_change()  # this author sees other codes now
         coded = data.read_annotations(record, state.get_author())
     except SentiscopeError as error:
-        show_problem("Codes cannot be read", f"{error}. The sentences are shown without them.")
+        show_problem("Codes cannot be read", f"{error}. The list shows the sentences without codes.")
         return None
     changed, done = int(state.get_value(state.CHANGED, 0)), str(state.get_value(state.SAID_OF_CODES, ""))
     unnamed = state.get_value(state.AUTHOR, None) == ""
@@ -138,11 +138,11 @@ def _read_annotations(record: RunRecord) -> Coding | None:
 
 def _read_details(shown: RowSelection, wanted: list[str]) -> tuple[dict[str, Detail], str]:
     """Return details of the requested rows, and why word attributions cannot be computed (empty if they can)."""
-    without = "" if data.hash_weights(shown.table.record.run) else "This run has no weights: no word has a push."
+    without = "" if data.hash_weights(shown.table.record.run) else "This run has no weights, so no word has an effect."
     try:
         return (data.read_details(shown, wanted) if wanted else {}), without
     except RunDamaged as error:
-        return {}, f"No word has a push: {error}"
+        return {}, f"No word has an effect: {error}"
 
 
 def _carry_place(key: str) -> None:

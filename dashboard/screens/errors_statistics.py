@@ -111,9 +111,9 @@ def _select_slice(shown: RowSelection) -> None:
 
 def _show_next_steps(shown: RowSelection, found: ErrorRates, parts: SplitSlices) -> None:
     steps = suggest_steps(shown, found, parts)
-    show_heading("What to do next", "next-steps", note="as far as these numbers bear it out")
+    show_heading("Next step", "next-steps", note="suggested by these numbers")
     if not steps:
-        show_caption("Nothing stands out: no tag and no slice survives correction, and no error is very sure. Read on.")
+        show_caption("No tag or slice is significant after correction, and no error is very confident.")
     for at, step in enumerate(steps):
         with st.container(key=f"step-{at}", horizontal=True, vertical_alignment="center"):
             words = f'<p class="s-step"><b>{escape(step.advice)}.</b> <span>{escape(step.evidence)}.</span></p>'
@@ -130,7 +130,7 @@ def get_other_run(record: RunRecord, split: str) -> str:
     try:
         return run if run and len(data.read_tagged_rows(record, split).tagged.match_tag(f"{WITH}{run}")) else ""
     except SentiscopeError as error:
-        show_finding(f"{run} cannot stand beside it", f"{error}.")
+        show_finding(f"{run} cannot be compared", f"{error}.")
         return ""
 
 
@@ -146,10 +146,12 @@ def pick_other_run(shown: RowSelection) -> None:
             bind="query-params",
             width=320,
             placeholder="Another model",
-            help="A tag for the sentences of which this run says something else; the best on this split stands first",
+            help="Adds a tag for sentences where this run predicts another label. The best on this split comes first",
         )
-    if said := explain_absent(shown, "none is picked above" if there else "no other model was evaluated on these rows"):
-        show_caption(f"Not here: {said}.")
+    if said := explain_absent(
+        shown, "no model is chosen above" if there else "no other model was evaluated on these rows"
+    ):
+        show_caption(f"Missing tags: {said}.")
 
 
 def explain_absent(shown: RowSelection, lone: str) -> str:
@@ -274,7 +276,7 @@ def _select_row(source: Source, rows: Sequence[Mapping[str, Any]]) -> None:
 
 def _show_row(source: Source, now: selection.SelectedTexts) -> None:
     with st.container(key="doubted-row", horizontal=True, vertical_alignment="center", gap="medium"):
-        said = f"is {now.get_label(0)}" if now.get_label(0) else ""
+        said = f"labelled {now.get_label(0)}" if now.get_label(0) else ""
         st.html(
             f'<div class="s-sel"><b>{escape(now.get_text(0))}</b> <span>{escape(said)}</span></div>', width="stretch"
         )
@@ -294,10 +296,10 @@ def _offer_selections(source: Source, found: Mapping[str, Any]) -> None:
     of_both = [each["text"] for each in both], [" or ".join(each["labels"]) for each in both]
     rows, sentences = partial(selection.choose_keys, record, split), partial(selection.choose_sentences, record)
     offers: list[tuple[str, int, Callable[[], None]]] = [
-        (f"of {split}", len(here), partial(rows, here, DOUBT)),
-        (f"of {TRAIN}", len(training), partial(sentences, *of_training, f"{DOUBT}, {TRAIN}")),
-        (f"of {split} with another label elsewhere", len(twice), partial(rows, twice, TWICE)),
-        (f"of {TRAIN} with several labels", len(both), partial(sentences, *of_both, f"{TWICE}, {TRAIN}")),
+        (f"in {split}", len(here), partial(rows, here, DOUBT)),
+        (f"in {TRAIN}", len(training), partial(sentences, *of_training, f"{DOUBT}, {TRAIN}")),
+        (f"in {split} with another label elsewhere", len(twice), partial(rows, twice, TWICE)),
+        (f"in {TRAIN} with several labels", len(both), partial(sentences, *of_both, f"{TWICE}, {TRAIN}")),
     ]
     with st.container(key="doubted-selects", horizontal=True, gap="medium"):
         for place, (words, n, choose) in enumerate(offers):

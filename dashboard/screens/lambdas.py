@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from core.data.findings import plural
 from core.exceptions import NotAvailable
 from core.formatting import count
 from core.models.capabilities import list_capabilities
@@ -25,22 +26,22 @@ from dashboard.widgets.options import choose_option, read_option
 from dashboard.widgets.runs import list_facts, require_run
 
 PLACED = (COURSE, FINAL, NUMBERS_OF)
-QUESTION = "How did each lambda move while the model learned, and where did it end?"
+QUESTION = "How did each λ change during training, and where did it end?"
 OTHERS = "Which other numbers did the model learn, and where did they end?"
 KNOWS = "What does the model know besides its weights?"
 LIVE = ("queued", "running")
 POLL_SECONDS = 2.0
-SUBTRACTS = "This model takes its second map away: lambda enters the sum with a minus."
+SUBTRACTS = "This model subtracts its second map, so λ enters with a minus."
 DEPENDS = (
-    "In {preset} lambda depends on the token. What is drawn is its mean over a fixed set of validation texts; "
-    "the Sentence page shows it for one text."
+    "In {preset} λ depends on the token. The curve shows its mean over fixed validation texts; Sentence shows it for "
+    "one text."
 )
-HEADS = "Each head has its own lambda: thin lines, named on hover. The thick line is their mean."
+HEADS = "Each head has its own λ: thin lines, named on hover. The thick line is their mean."
 
 
 def show_page() -> None:
     """Draw the Lambdas page: the λ curves of the chosen run in front, those of other runs behind them."""
-    record = require_run("Lambdas", QUESTION, purpose="The course of its lambdas is drawn here")
+    record = require_run("Lambdas", QUESTION, purpose="Curves of λ appear here")
     if record is None:
         return
     if not has_lambda(record):
@@ -48,7 +49,7 @@ def show_page() -> None:
         return
     others = [one for one in data.list_runs() if one.run != record.run and has_lambda(one)]
     seeds = find_other_seeds(record, others)
-    many = "seeds of these settings" if seeds else "seed of these settings"
+    many = "seeds with these settings" if seeds else "seed with these settings"
     show_header("Lambdas", QUESTION, list_facts(record, (count(1 + len(seeds)), many)))
     state.reset_on_change(state.COMPARED, record.run, seeds)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -59,8 +60,8 @@ def show_page() -> None:
                 [one.run for one in others],
                 key=state.COMPARED,
                 bind="query-params",
-                placeholder="Other runs with a lambda",
-                help="Runs with the same settings and another seed are taken at first",
+                placeholder="Other runs with λ",
+                help="By default, runs that differ only in the seed",
             )
     if record.status in LIVE:
         st.fragment(_watch_run, run_every=POLL_SECONDS)(record.run)
@@ -85,8 +86,8 @@ def _show_lambdas(record: RunRecord) -> None:
         return
     for name, lines in shown.skipped.items():
         show_problem(
-            f"Of the history of {name}, {count(lines)} {'line' if lines == 1 else 'lines'} cannot be read",
-            "What they held is left out of the curves; the run itself is not affected.",
+            f"{plural(lines, 'line')} of the history of {name} cannot be read",
+            "The curves leave them out; the run itself is not affected.",
         )
     _show_notes(record, shown.tracks)
     show(COURSE, shown)
@@ -103,11 +104,11 @@ def _show_no_lambda(record: RunRecord) -> None:
         show(NUMBERS_OF, read_numbers(record))
         tables = {"Numbers": table}
     first = choose_default_run([one for one in data.list_runs() if has_lambda(one)])
-    title, text = f"{record.preset} has no lambda", _explain_no_lambda(record)
+    title, text = f"{record.preset} has no λ", _explain_no_lambda(record)
     if first is not None:
-        show_next_step(title, f"{text} {first.run} has some.", "See its lambdas", "lambdas", first.run)
+        show_next_step(title, f"{text} {first.run} has λ.", "See its λ", "lambdas", first.run)
     else:
-        show_empty(title, f"{text} Train ndt-01-n3 to see some.", "Train a model", "train")
+        show_empty(title, f"{text} Train ndt-01-n3 to see λ.", "Train a model", "train")
     if tables:
         show_export_bar("lambdas", tables, figures=False)
 
@@ -118,7 +119,7 @@ def _show_scalars(record: RunRecord) -> dict[str, Table]:
         return {}
     table = read_run_numbers(record)
     if len(table):
-        show(NUMBERS_OF, Numbers(table, "Where they ended", "the epoch that was kept"))
+        show(NUMBERS_OF, Numbers(table, "Final values", "at the saved epoch"))
     return {"Learned numbers": table, "Course of numbers": build_history_table(lines)}
 
 
@@ -130,13 +131,13 @@ def _show_notes(record: RunRecord, tracks: Sequence[Track]) -> None:
         HEADS if tracks[0].heads else "",
     )
     if any(notes):
-        show_finding("How to read lambda here", " ".join(filter(None, notes)))
+        show_finding("How to read λ here", " ".join(filter(None, notes)))
 
 
 def _describe_empty(record: RunRecord) -> tuple[str, str]:
     if record.status in LIVE:
-        return "No lambda has been logged yet", "The first one comes with the first step of the training."
-    return "No lambda was logged", "The history of this run holds none; train it again to see its course."
+        return "No λ has been logged yet", "The first value arrives with the first training step."
+    return "No λ was logged", "The history of this run has none. Train it again to record λ."
 
 
 def _explain_no_lambda(record: RunRecord) -> str:

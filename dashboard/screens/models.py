@@ -33,7 +33,7 @@ from dashboard.widgets.messages import show_header
 from dashboard.widgets.style import get_row_height
 from dashboard.widgets.training_fields import pick_preset, show_equation
 
-QUESTION = "Which models are there, what are they made of, and what sets one apart from another?"
+QUESTION = "How are the models built, and how do they differ?"
 MODEL = "ndt-01-n3"
 OWN, FIXED = "of the run", "usual"
 
@@ -46,12 +46,12 @@ def show_page() -> None:
         name = pick_preset(MODEL)
         sizes = _pick_sizes(next((one for one in records if one.run == state.get_run()), None))
     frame = build_preset_frame(state.get_value(state.PAPER, ALL), sizes, records)
-    show_heading("Presets", "presets", note=f"parameters with {sizes.words}")
+    show_heading("Models", "presets", note=f"parameters with {sizes.words}")
     show_presets(frame)
-    show_caption("A chosen row is shown below. Parts: what a model has besides a plain transformer encoder.")
+    show_caption("Choose a row to see the model below.")
     tables: dict[str, Table] = {"Presets": frame, **_show_model(name, sizes, records)}
-    tables |= _show_list("Departures", list_deviations(name), DEPARTURES, f"Where {name} departs from its paper")
-    tables |= _show_list("Worth trying", list_questions(name), TRIALS, f"What else could be asked of {name}")
+    tables |= _show_list("Departures", list_deviations(name), DEPARTURES, f"Differences of {name} from its paper")
+    tables |= _show_list("Worth trying", list_questions(name), TRIALS, f"Experiments suggested for {name}")
     tables["Differences"] = _show_comparison(name)
     tables |= _show_backbones(state.get_value(state.PAPER, ALL))
     show_export_bar("models", tables)
@@ -66,8 +66,8 @@ def _pick_sizes(record: RunRecord | None) -> Sizes:
         key=state.SIZES,
         bind="query-params",
         required=True,
-        help="At which vocabulary and classes parameters are counted, and for the preset of the run at which layers, "
-        "heads and widths; the run is chosen in the sidebar",
+        help="Sizes for counting parameters: vocabulary and classes; for the model of the chosen run also its layers, "
+        "heads and widths",
     )
     return own if own and chosen == OWN else USUAL
 
@@ -92,13 +92,13 @@ def _show_model(name: str, sizes: Sizes, records: list[RunRecord]) -> dict[str, 
         with left:
             show(DIAGRAM, made, name=f"parts-{name}")
         with right:
-            show_heading("Equation", "equation", note="of one head in one layer, and what is around it")
+            show_heading("Equation", "equation", note="of one head in one layer, in context")
             show_equation(model)
     return dict(DIAGRAM.build_tables(made))
 
 
-DEPARTURES = ("Departs from the paper in", "departures", "and chooses, where the paper leaves it open")
-TRIALS = ("Worth trying", "trials", "settings that no preset changes, and what each would show")
+DEPARTURES = ("Differences from the paper", "departures", "and choices the paper leaves open")
+TRIALS = ("Suggested experiments", "trials", "settings that no preset changes, and what each would show")
 TITLES = {"what": "What", "paper": "Paper", "here": "Here", "why": "Why", "instead": "To follow the paper, set"}
 TITLES |= {"question": "Question", "set": "To find out, set"}
 
@@ -115,14 +115,14 @@ def _show_backbones(paper: str) -> dict[str, Table]:
     frame = list_backbones(paper)
     if frame.empty:
         return {}
-    show_heading("Backbones of the papers", "backbones", note="as recipes of the model pretrained")
+    show_heading("Pretrained encoders", "backbones", note="recipes of the model “pretrained”")
     titles = {"recipe": ("Recipe", 170), "backbone": ("Backbone", 230), "state": ("Weights", 170)}
     titles |= {"sets": ("It sets", 210), "get": ("To get it", 230), "source": ("Paper", 230)}
     about = "Pretrained encoders that the papers fine-tune, and whether their weights are here"
     show_table(frame, about, titles, column_order=list(titles))
     show_caption(
-        "`sentiscope train --model pretrained --recipe NAME` fine-tunes one. Nothing is downloaded: FOLDER is what "
-        f"{FOLDER} names, or the hub's own cache is used. Names on the hub were not checked here."
+        "`sentiscope train --model pretrained --recipe NAME` fine-tunes one. Nothing is downloaded: FOLDER is the "
+        f"value of {FOLDER}, or the hub's cache. Names on the hub were not checked."
     )
     return {"Backbones": frame}
 
@@ -131,14 +131,14 @@ def _show_comparison(name: str) -> Table:
     others = [other for other in PRESETS if other != name]
     state.drop_stale(state.AGAINST, others)
     state.reset_on_change(state.AGAINST, name, find_nearest(name, preset_catalog.list_preset_settings()))
-    show_heading("What sets it apart", "differences", note="settings that differ, those of the model first")
+    show_heading("Main differences", "differences", note="settings that differ, those of the model first")
     other = st.selectbox(
-        "Compared with",
+        "Compare with",
         others,
         key=state.AGAINST,
         bind="query-params",
         width=280,
-        help="At first its nearest relative: the preset with the fewest other settings of the model",
+        help="By default the most similar model: the one with the fewest different settings",
     )
     frame = compare_presets(name, other)
     titles = {"what": "What", "setting": "Setting"}
@@ -149,12 +149,12 @@ def _show_comparison(name: str) -> Table:
 def show_presets(frame: pd.DataFrame) -> None:
     """Show a table with one row per model preset; a click on a row chooses the preset that the page details."""
     names = frame["model"].tolist()
-    besides = "What it has besides a plain transformer encoder"
+    besides = "Additions to a plain transformer encoder"
     columns = {
         "model": ("Model", 142),
         "parameters": st.column_config.NumberColumn("Parameters", width=84),
         "parts": st.column_config.TextColumn("Parts", width=170, help=besides),
-        "runs": st.column_config.NumberColumn("Runs", width=40, help="Of all kinds, here"),
+        "runs": st.column_config.NumberColumn("Runs", width=40, help="Runs of any status here"),
         "line": ("In words", 254),
     }
 
@@ -166,7 +166,7 @@ def show_presets(frame: pd.DataFrame) -> None:
 
     show_table(
         frame.style.format(thousands=NARROW, subset=["parameters"]),  # numbers still, so that they sort by size
-        "All presets",
+        "All models",
         columns,
         height=10 * get_row_height(),
         column_order=list(columns),

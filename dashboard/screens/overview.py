@@ -7,7 +7,7 @@ from functools import partial
 
 import streamlit as st
 
-from core.formatting import count, number
+from core.formatting import count, number, whole_percent
 from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.data import data
@@ -19,17 +19,14 @@ from dashboard.widgets.figure import show_caption
 from dashboard.widgets.messages import show_empty, show_header, show_next_step
 from dashboard.widgets.runs import show_damaged
 
-QUESTION = "What has been trained here, and how well does each model do?"
-TABLE = (
-    "± is half of the 95 % interval. Upright lines join models that cannot be told apart. A model with several runs "
-    "can be unfolded."
-)
-YARDSTICK = " TF-IDF with logistic regression on the same data is the yardstick."
+QUESTION = "Which models are here, and how good are they?"
+TABLE = "Bars: 95 % intervals (± is half). Line: no clear difference. Unfold a model to see its runs."
+YARDSTICK = " Baseline: TF-IDF with logistic regression on the same data."
 
 POLL_SECONDS = 2.0
 LIVE = (
-    ("running", "{} is learning", "Its curves move as it goes."),
-    ("queued", "{} waits for a free place", "It starts by itself; its curves move as soon as it learns."),
+    ("running", "{} is learning", "Watch its training curves."),
+    ("queued", "{} waits for a free place", "It starts when a place is free."),
 )
 
 
@@ -40,13 +37,13 @@ def show_page() -> None:
     names = list_board_metrics(records)
     metric = names.get(state.get_bound(state.METRIC), "")
     shown = data.build_boards(records, metric)
-    show_header("Overview", QUESTION, _list_facts(records, shown))
+    show_header("Runs", QUESTION, _list_facts(records, shown))
     show_imported()
     if not records:
         show_empty(
             "No model has been trained here yet",
-            "Train one on the built-in corpus: you can watch it learn, and the form says how "
-            "long it takes here. Then type a sentence and look inside.",
+            "Train one on the built-in corpus and watch it learn. The form shows how long it takes. Then type a "
+            "sentence and look inside.",
             "Train a first model",
             "train",
         )
@@ -107,15 +104,15 @@ def _suggest_step(records: list[RunRecord]) -> tuple[str, str, str, str, str]:
     if best is None:
         return (
             "No training run has finished yet",
-            "Start another, or resume one that was stopped: choose it in the sidebar and open Train.",
+            "Start another, or resume a stopped one: choose it in the sidebar and open Train.",
             "Train a model",
             "train",
             "",
         )
     text, found = "Type a sentence.", read_headline(best)
     if found:
-        right = f"gets {number(found.value)} of the test sentences right"
-        said = right if best.task == "single" else f"reaches a macro F1 of {number(found.value)} on the test sentences"
+        right = f"gets {whole_percent(found.value)} of test sentences right"
+        said = right if best.task == "single" else f"reaches a macro F1 of {number(found.value)} on test sentences"
         text = f"It {said}. Type one that it gets wrong."
     return f"Try to fool {best.preset}", text, "Type a sentence", "sentence", best.run
 

@@ -25,9 +25,9 @@ from dashboard.widgets.style import get_look
 TARGETS = (("Performance", "performance"), ("Sentence", "sentence"), ("Training", "train"))
 LEAST, MOST = 2, 6
 HOW = (
-    "Mean over seeds. The interval counts the drawing of test sentences and, where there are "
-    "several runs, the drawing of seeds. An upright line joins models of which no two can be told apart: paired tests "
-    "on the same sentences, for accuracy McNemar's, Holm over all pairs. Training is wall time."
+    "Mean over seeds. The interval covers the sampling of test sentences and, with several runs, of seeds. A vertical "
+    "line joins models if no two of the group differ clearly: paired tests on the same sentences (McNemar for "
+    "accuracy), Holm correction over all pairs. Training is wall time."
 )
 
 
@@ -47,7 +47,7 @@ def show_board(board: Board, metrics: Mapping[str, str], *, alone: bool) -> None
         with compare:
             _offer_comparison(board, ticked)
     if tested.reason:
-        show_caption(f"Which of them differ could not be tested: {tested.reason}")
+        show_caption(f"The differences could not be tested: {tested.reason}")
     if record := _find_record(board, picked):
         _offer_pages(record)
 
@@ -77,7 +77,7 @@ def _pick_order(metrics: Mapping[str, str]) -> None:
     if len(metrics) > 1:
         state.drop_stale(state.METRIC, list(metrics))
         with st.container(horizontal=True, vertical_alignment="center", width="content", gap="small"):
-            st.html('<span class="s-note">by</span>', width="content")
+            st.html('<span class="s-note">sorted by</span>', width="content")
             options: dict[str, Any] = {"width": 250, "label_visibility": "collapsed"}
             st.selectbox("Order by", list(metrics), key=state.METRIC, bind="query-params", **options)
 
@@ -90,7 +90,7 @@ def _find_record(board: Board, row: str) -> RunRecord | None:
 def _offer_comparison(board: Board, ticked: Sequence[str]) -> None:
     runs = [record.run for entry in board.entries if entry.id in ticked for record in entry.model.runs.values()]
     ready = LEAST <= len(ticked) <= MOST
-    words = f"{len(ticked)} ticked" if ready else f"Tick {LEAST} to {MOST} models to compare them"
+    words = f"{len(ticked)} selected" if ready else f"Select {LEAST} to {MOST} models"
     st.html(f'<span class="s-note">{words}</span>', width="content")
     choose = partial(state.choose_run, runs[0] if runs else state.get_run())
     if st.button("Compare", f"compare-{board.name}", type="primary", disabled=not ready, on_click=choose):
@@ -100,7 +100,7 @@ def _offer_comparison(board: Board, ticked: Sequence[str]) -> None:
 def _offer_pages(record: RunRecord) -> None:
     run, known = record.run, describe_cost(data.read_efficiency(record)) if record.status == "done" else ""
     with st.container(key="selection", horizontal=True, vertical_alignment="center"):
-        show_selection(run, shorten_text(record.reason, SHOWN) or known or "open it on")
+        show_selection(run, shorten_text(record.reason, SHOWN) or known or "open it in")
         for title, page in TARGETS:
             if st.button(title, key=f"open-{page}", type="tertiary", on_click=state.choose_run, args=(run,)):
                 state.open_page(page)
@@ -117,22 +117,22 @@ FOLDER = "The path of a run directory or zip file on the machine that serves thi
 def show_imported() -> None:
     """Show a message that names the run that was just imported, if there is one."""
     if run := state.pop_value(state.ARRIVED):
-        show_finding(f"{run} is here", "It is now chosen on every page.")
+        show_finding(f"{run} is imported", "All pages now show it.")
 
 
 def offer_import() -> None:
     """Show an upload field for a run's zip file, and for local users a path field, to import the run."""
     from dashboard import access  # pandas: the page shows its head before that
 
-    with st.expander("Bring a run in", key="bring-in"):
+    with st.expander("Import a run", key="bring-in"):
         if text := state.pop_value(state.REFUSED):  # where the person looks
-            show_problem("This run was not taken in", text)
+            show_problem("The run was not imported", text)
         key = f"{state.RUN_FILE}-{state.get_value(state.TAKEN, 0)}"
         st.file_uploader("Zip file of a run", type="zip", key=key, on_change=_import_file, args=(key,), help=ZIP_HOW)
         if access.is_local():  # paths of this machine concern only who sits at it
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 st.text_input("Or a path", key=state.RUN_PATH, placeholder="/home/me/trained/my-run", help=FOLDER)
-                st.button("Bring in", on_click=_import_path, key="import")
+                st.button("Import", on_click=_import_path, key="import")
 
 
 def _import_file(key: str) -> None:
@@ -150,7 +150,7 @@ def _import_run(read: Callable[[], str]) -> None:
     with state.store_refusal(state.REFUSED):
         run = read()
         state.set_value(state.ARRIVED, run)
-        state.clear_clicks(state.ROWS)  # a chosen row is a place in the table, where another run stands now
+        state.clear_clicks(state.ROWS)  # a chosen row is a place in the table, which now holds another run
         state.choose_run(run)
 
 

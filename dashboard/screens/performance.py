@@ -42,16 +42,13 @@ PLACED: tuple[Figure[Any], ...] = (
     *(METRICS, CONFUSION, CONFIDENCE, CLASSES, COSTS, LABELS),
     *(ROC, PR, CALIBRATION, PHENOMENA, SAVED),
 )
-QUESTION = "How good is the model, and what does it get wrong?"
-INTERVALS = (
-    "± is half of the 95 % interval over these sentences (no interval: every resample gives the same number). "
-    "The bar shows where it lies between guessing and perfect."
-)
+QUESTION = "How good is it, and what does it get wrong?"
+INTERVALS = "± is half of the 95 % interval (none: all resamples agree). Bar: from guessing to perfect."
 
 
 def show_page() -> None:
     """Draw the Performance page: metrics and figures of one run on one split."""
-    record = require_run("Performance", QUESTION, purpose="Its metrics, confusions and mistakes are shown here")
+    record = require_run("Performance", QUESTION, purpose="Metrics, confusions and errors appear here")
     if record is None:
         return
     splits = data.list_splits(record.run)
@@ -71,7 +68,7 @@ def show_page() -> None:
     if why := data.explain_no_texts(record):
         show_finding("There are no texts to read", f"{why}.")
     if n < FEW:
-        few = "Figures on fewer than 30 examples say little; look at the sentences themselves."
+        few = "Numbers from fewer than 30 examples say little. Read the sentences instead."
         show_finding(f"Only {n} sentences", few)
     show_shift(data.compare_split(record, split))
     if record.task == "multi":
@@ -104,9 +101,7 @@ def _show_accuracy(decision: Decision) -> None:
     share, low, high = decision.accuracy
     answered = len(decision.rows)
     if not answered:
-        show_finding(
-            "No sentence gets an answer", "Every top probability lies below the threshold; move it to the left."
-        )
+        show_finding("No sentence gets an answer", "Every top probability is below the threshold. Move it to the left.")
         return
     who = f"{count(answered)} of {count(decision.total)} sentences get an answer; " if decision.positive is None else ""
     right = f"{count(int(decision.correct.sum()))} of {count(answered)} right"

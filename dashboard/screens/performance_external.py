@@ -58,7 +58,7 @@ def _choose_data() -> DataRequest | None:
             help="A known name, or the path of a labelled file or folder on this machine",
         )
         split = st.selectbox(
-            "Split there",
+            "Its split",
             [USUAL, "train", "validation", "test"],
             key="elsewhere-split",
             accept_new_options=True,
@@ -90,10 +90,10 @@ def _match_labels(record: RunRecord, chosen: DataRequest) -> None:
     meant = _pick_classes(record, offered)
     rename = {label: "" if name == LEFT_OUT else name for label, name in meant.items() if name is not None}
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        by = st.selectbox("By", [NONE, *offered.columns], key=f"elsewhere-by-{chosen.data}", width=180)
+        by = st.selectbox("Group by", [NONE, *offered.columns], key=f"elsewhere-by-{chosen.data}", width=180)
         others = [other.run for other in data.list_runs() if _can_compare(other, record)]
-        against = st.selectbox("Against", [NONE, *others], key="elsewhere-against", width=220)
-        limit = st.number_input("Rows at most", 0, value=0, step=1000, key="elsewhere-limit", width=150, help="0: all")
+        against = st.selectbox("Compare with", [NONE, *others], key="elsewhere-against", width=220)
+        limit = st.number_input("Maximum rows", 0, value=0, step=1000, key="elsewhere-limit", width=150, help="0: all")
         by, against = ("" if each in (None, NONE) else each for each in (by, against))
         wanted = replace(chosen, rename=rename, limit=int(limit or 0))
         asked = Evaluation.from_request(data.store(), record.run, wanted, by, against=against)
@@ -101,8 +101,7 @@ def _match_labels(record: RunRecord, chosen: DataRequest) -> None:
         if show_start_button(asked, START, primary=True, disabled=bool(lacking)):
             state.set_value(state.ELSEWHERE, asked)
     if lacking:
-        means, its = ("means", "its") if len(lacking) == 1 else ("mean", "their")
-        show_caption(f"Say first what {', '.join(map(repr, lacking))} {means}, or leave {its} rows out.")
+        show_caption(f"First choose a class for {', '.join(map(repr, lacking))}, or leave out the rows.")
 
 
 def _can_compare(other: RunRecord, record: RunRecord) -> bool:
@@ -124,7 +123,7 @@ def _pick_classes(record: RunRecord, offered: DatasetLabels) -> dict[str, str | 
         width="content",
         disabled=["label", "rows"],
         column_config={
-            "label": st.column_config.TextColumn("Label there", width=220),
+            "label": st.column_config.TextColumn("Its label", width=220),
             "rows": st.column_config.NumberColumn("Rows", width=90),
             "class": st.column_config.SelectboxColumn("Class of this run", options=classes, width=220),
         },
@@ -142,7 +141,9 @@ def _show_result(asked: Evaluation | None, record: RunRecord) -> dict[str, pd.Da
     for sentence in measured["warnings"]:
         show_finding("Before you quote this", sentence)
     if pair := measured.get("against"):
-        show_finding(f"Against {pair['second']}", f"{pair['verdict']}: {pair['metric']} {pair['difference']:+.3f}.")
+        show_finding(
+            f"Compared with {pair['second']}", f"{pair['verdict']}: {pair['metric']} {pair['difference']:+.3f}."
+        )
     left = [f"{name}: not defined, since {reason}" for name, reason in measured["left_out"].items()]
     show_notes([*measured["notes"], *left])
     show(ELSEWHERE_METRICS, measured)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from core.data.findings import plural
 from core.error_analysis.selection import Selection
 from core.error_analysis.slices import LONGEST, remove_slice, rename_slice
 from core.exceptions import NotAvailable, SentiscopeError
@@ -40,7 +41,7 @@ BAR = f"fig-{CONFIDENCE.name}"
 KINDS = f"fig-{PHENOMENA.name}"
 SLICES = f"fig-{SAVED.name}"
 ELSEWHERE = (BAR, KINDS, SLICES)
-"""What can be clicked besides the cells; its sentences stand there and not beside the matrix."""
+"""Other clickable figures; their sentences appear below them and not next to the matrix."""
 
 
 def select_cell(source: Source, decision: Decision, by: str) -> None:
@@ -114,9 +115,9 @@ def offer_outcomes(source: Source, decision: Decision) -> None:
         if len(wrong):
             rules = ("wrong",) if source.record.task == "single" else ()
             act = partial(take, wrong, f"wrong{_format_threshold(decision)}", rules=rules, by_outcome=True)
-            st.button(f"Select the {count(len(wrong))} wrong", type="tertiary", key="select-wrong", on_click=act)
+            st.button(f"Show the {plural(len(wrong), 'error')}", type="tertiary", key="select-wrong", on_click=act)
         if len(silent):
-            label = f"Select the {count(len(silent))} without an answer"
+            label = f"Show the {count(len(silent))} without an answer"
             act = partial(take, silent, f"no answer{_format_threshold(decision)}")
             st.button(label, type="tertiary", key="select-silent", on_click=act)
 
@@ -133,10 +134,7 @@ def _format_threshold(decision: Decision) -> str:
 
 
 WHICH, RENAMED = "slice-which", "slice-renamed"
-NONE_YET = (
-    "None of these data yet. Select sentences, by a click on a cell above or with the filter of Errors, and press Save "
-    "as slice in the bar: every run on these data has it then."
-)
+NONE_YET = "No slices yet. Click a cell above or filter on Errors, then press “Save as slice”."
 
 
 def show_slices(source: Source) -> dict[str, pd.DataFrame]:
@@ -150,7 +148,7 @@ def show_slices(source: Source) -> dict[str, pd.DataFrame]:
         tables = SAVED.build_tables(shape)
     if not tables:
         show_figure_heading(SAVED)
-        show_caption(f"None of {source.split}; other splits have some." if found else NONE_YET)
+        show_caption(f"No slices of {source.split}; other splits have some." if found else NONE_YET)
     _offer_changes(source.record, [each.name for each in found])
     return tables
 
@@ -164,7 +162,7 @@ def _offer_changes(record: RunRecord, names: list[str]) -> None:
                 st.text_input("New name", key=new, max_chars=LONGEST, width=240)
                 st.button("Rename", key="slice-rename", on_click=partial(_rename_slice, record, key, new))
             st.button("Remove it", key="slice-remove", on_click=partial(_remove_slice, record, key))
-            show_caption("For every run on these data. Its sentences stay as they are.")
+            show_caption("This affects every run on these data. The sentences do not change.")
     if said := state.pop_value(state.SLICE_CHANGED):
         st.html(f'<p class="s-cap" role="status">{escape(str(said))}</p>')
 
@@ -195,8 +193,8 @@ def _report_change(change: Callable[[], str]) -> None:
 
 
 INTERVALS = (
-    "Macro: the plain mean over the labels; micro: over all decisions. ± is half of the 95 % interval over "
-    "these sentences. There is no accuracy: a sentence may have several labels, or none."
+    "Macro: mean over the labels. Micro: over all decisions. ± is half of the 95 % interval. Accuracy is not defined: "
+    "a sentence may have several labels, or none."
 )
 
 
@@ -224,16 +222,16 @@ def show_multi_label(source: Source) -> tuple[Decision, SplitPredictions, dict[s
 def _show_labels(every: multilabel.Labels, split: str) -> None:
     if every.tuned and split == "validation":
         show_finding(
-            "The thresholds were chosen on these sentences", "Tuned figures flatter here; report those of test."
+            "The thresholds were chosen on these sentences", "Tuned numbers are too good here. Report those of test."
         )
     titles = [title for name, title in multilabel.COLUMNS.items() if name not in ("label", "n")]
     three = dict.fromkeys(titles, st.column_config.NumberColumn(format="%.3f"))
     with st.expander("All labels as a table"):
-        show_table(every.table.rename(columns=multilabel.COLUMNS), "Each label", three)
+        show_table(every.table.rename(columns=multilabel.COLUMNS), "Per label", three)
 
 
 def _show_label(source: Source, choice: str) -> None:
-    show_heading("One label", "one-label", note="everything below is about it: a sentence has it or not")
+    show_heading("One label", "one-label", note="everything below is about this label")
     with st.container(key="rule-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
         label = pick_option(thresholding.RULE, source, label="Label", width=220)
         exact = pick_threshold(source, f"{source.record.run}, {label}, {choice}")
@@ -288,7 +286,7 @@ def pick_threshold(source: Source, of: str = "") -> float:
     label, about = option.label, option.about
     if name:
         label = f"Threshold on P({name})"
-        about = f"“{name}” is predicted where its probability is above this; every figure and count below follows"
+        about = f"“{name}” is predicted above this probability. All figures and counts below follow"
     with place:
         moved = st.slider(label, 0.0, 1.0, first, 0.01, key=option.name, bind="query-params", help=about)
     if moved != round(exact, 2):

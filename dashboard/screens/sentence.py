@@ -44,7 +44,7 @@ QUESTION = "Which word decides, and through which part?"
 
 def show_page() -> None:
     """Draw the Sentence page: prediction, attention maps and model edits for a typed text and one run."""
-    record = require_run("Sentence", QUESTION, purpose="A sentence is read and answered here")
+    record = require_run("Sentence", QUESTION, purpose="You can type sentences here")
     if record is None:
         return
     if not data.hash_weights(record.run):
@@ -96,10 +96,10 @@ def _show_prediction(record: RunRecord, text: str, view: SentenceView, before: S
 
 def _explain_no_weights(record: RunRecord) -> tuple[str, str, str]:
     if record.status in ("queued", "running"):
-        return "This run has not learned anything yet", "It can be asked after its first epoch.", "Watch it learn"
+        return "This run has not learned anything yet", "It can read text after its first epoch.", "Watch it learn"
     return (
         "This run has no weights",
-        f"Without them no new sentence can be read; its curves and metrics are still there. {record.reason}",
+        f"It cannot read new sentences. Its curves and metrics are still there. {record.reason}",
         "Train a model",
     )
 
@@ -122,13 +122,13 @@ def show_true_label(record: RunRecord, text: str, view: SentenceView) -> None:
     st.html(f'<p class="s-truth">true label <b>{escape(label)}</b> {mark}</p>', width="content")
 
 
-HELP = "As a counter-example, for the class"
+HELP = "Save this sentence as a counter-example for the class"
 
 
 def offer_keep(record: RunRecord, text: str, view: SentenceView) -> None:
     """Show the Keep button, which opens a form that saves the text as a counter-example."""
     icon, off = ":material/bookmark_add:", not text.strip()
-    with st.popover("Keep", icon=icon, type="tertiary", key="keep", help=HELP, disabled=off):
+    with st.popover("Save", icon=icon, type="tertiary", key="keep", help=HELP, disabled=off):
         if text.strip():
             _show_form(record, text, view)
 
@@ -140,12 +140,14 @@ def _show_form(record: RunRecord, text: str, view: SentenceView) -> None:
     with st.form("keep-form", border=False):
         st.html(f'<p class="s-kept"><q>{escape(text)}</q></p>')
         (_pick_labels if record.task == "multi" else _pick_label)(record, view, ought, key)
-        st.text_area("Note", key=state.KEEP_NOTE, height=68, max_chars=LONGEST_TEXT, placeholder="what fools it")
+        st.text_area(
+            "Note", key=state.KEEP_NOTE, height=68, max_chars=LONGEST_TEXT, placeholder="why it fools the model"
+        )
         st.text_input("Your name", key=state.AUTHOR, max_chars=LONGEST, persist_state="session")
-        st.form_submit_button("Keep it", type="primary", on_click=partial(_keep_example, record, text, key))
+        st.form_submit_button("Save it", type="primary", on_click=partial(_keep_example, record, text, key))
     if said := state.pop_value(state.KEPT):
         st.html(f'<p class="s-cap" role="status">{escape(str(said))}</p>')
-    if st.button("The class's list", icon=":material/checklist:", type="tertiary", key="kept-list"):
+    if st.button("All saved sentences", icon=":material/checklist:", type="tertiary", key="kept-list"):
         state.open_page("behave")
 
 
@@ -155,12 +157,12 @@ def _pick_label(record: RunRecord, view: SentenceView, ought: str, key: str) -> 
     if not ought and len(classes) == 2:
         ought = next(name for name in classes if name != view.label)
     st.selectbox(
-        "It ought to be",
+        "Correct label",
         classes,
         index=classes.index(ought) if ought in classes else None,
         placeholder="Choose a class",
         key=key,
-        help=f"{record.run} says {escape_label(view.label)}",
+        help=f"{record.run} predicts {escape_label(view.label)}",
     )
 
 
@@ -169,28 +171,28 @@ def _pick_labels(record: RunRecord, view: SentenceView, ought: str, key: str) ->
     said = [name for name, chance in view.probabilities.items() if chance > limits[name]]
     true = [name for name in record.classes if name in ought.split(", ")]
     st.multiselect(
-        "It ought to have",
+        "Correct labels",
         record.classes,
         default=true if ought else said,
         placeholder=NOTHING,
         key=key,
-        help=f"All labels that it ought to have; {record.run} says {escape_label(', '.join(said)) or NOTHING}",
+        help=f"All correct labels; {record.run} predicts {escape_label(', '.join(said)) or NOTHING}",
     )
 
 
 def _keep_example(record: RunRecord, text: str, key: str) -> None:
     label = state.get_value(key, None)
     if not label and record.task == "single":
-        state.set_value(state.KEPT, "Say first what it ought to be.")
+        state.set_value(state.KEPT, "Choose the correct label first.")
         return
     link = state.link_to(selection.SENTENCE, **{state.RUN: record.run, state.TEXT: text})
     note, author = (str(state.get_value(name, "") or "") for name in (state.KEEP_NOTE, state.AUTHOR))
     try:
         kept = keep_example(data.store().folder, text, label or [], note, author, link)
     except SentiscopeError as error:
-        state.set_value(state.KEPT, f"Not kept: {error}.")
+        state.set_value(state.KEPT, f"Not saved: {error}.")
     else:
-        state.set_value(state.KEPT, f"Kept as {kept.expected}: {quote_text(text, 60)}")
+        state.set_value(state.KEPT, f"Saved as {kept.expected}: {quote_text(text, 60)}")
         state.set_value(state.KEEP_NOTE, "")
 
 

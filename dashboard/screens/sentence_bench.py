@@ -46,10 +46,7 @@ if TYPE_CHECKING:
 
 
 QUOTED = 80
-NOTE = (
-    "A picture of attention is not an explanation: a head may read a word that does not change the answer. "
-    "Pull a lever, and see whether it does."
-)
+NOTE = "A head may attend to a word that does not change the prediction. Switch the head off to test it."
 
 
 def show_bench(source: Source) -> tuple[dict[str, pd.DataFrame], DeltaGenerator]:
@@ -113,7 +110,7 @@ def choose_target(source: Source) -> None:
         first = str(TOWARDS.get_default(source))
         state.reset_on_change(TOWARDS.name, first, first)
         if not state.is_projector():  # there the sentence needs the room
-            st.html('<span class="s-note">push towards</span>', width="content")
+            st.html('<span class="s-note">effect towards</span>', width="content")
         choose_option(TOWARDS, source, plain=True)
 
 
@@ -123,7 +120,7 @@ def show_words(source: Source, name: str = WORDS.name) -> dict[str, pd.DataFrame
 
 
 SHORT = 200  # characters of a text that is read so fast that maps are drawn while words are computed
-STOPPED = "The answer stands above. Its words and parts were not all asked; a shorter text is read in a moment."
+STOPPED = "The prediction is above. Some effects are missing; a shorter text is faster."
 
 
 def compute_bench(source: Source, *, deep: bool) -> bool:
@@ -148,8 +145,10 @@ def _list_requests(source: Source, name: str) -> list[Wanted]:
     return [(name, source.record.run, source.text, get_target_class(source), edits) for edits in changes]
 
 
-PIECES = "Words that are not in the vocabulary are read by their pieces. Switch one off to silence it."
-PIECES_HELP = "Character n-grams of the word, < and > its ends. A piece that is off adds nothing to the word's vector."
+PIECES = "The model reads unknown words in pieces. Click a piece to switch it off."
+PIECES_HELP = (
+    "Character n-grams of the word; < and > mark its ends. A piece that is off adds nothing to the word's vector."
+)
 MOST_WORDS = 6
 RESET = "reset"
 
@@ -198,7 +197,7 @@ def show_unknown_words(edits: Edits, trained: SentenceView) -> None:
             help=PIECES_HELP,
         )
     if len(there) > MOST_WORDS:
-        show_caption(f"And {len(there) - MOST_WORDS} more words that are not in the vocabulary.")
+        show_caption(f"{len(there) - MOST_WORDS} more words are not in the vocabulary.")
 
 
 def _silence_pieces(edits: Edits, place: int, names: Sequence[str], key: str) -> None:

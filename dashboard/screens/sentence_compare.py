@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
 
 
-HELP = "Any other run with weights; it reads the text as it was trained, without the changes made above."
+HELP = "Any other run with weights. It reads the text without your changes."
 
 
 def list_other_runs(record: RunRecord) -> dict[str, RunRecord]:
@@ -62,7 +62,7 @@ class ReadingComparison:
 def show_second_run(source: Source, others: Mapping[str, RunRecord]) -> ReadingComparison:
     """Show a menu of runs and compare the chosen run's reading of the text with the current one's; return views."""
     asked = state.read_link(state.BESIDE)
-    show_heading("Two runs side by side", "beside", note="the same text, another model")
+    show_heading("Two models", "beside", note="the same text in another model")
     if asked and asked not in others:
         gone = "It was renamed or removed, or has no weights yet."
         where = "It is the run above." if asked == source.record.run else gone
@@ -110,14 +110,14 @@ def show_readings(first: Source, second: Source, place: str, called: str) -> Rea
     try:
         shape = align_readings(first, second)
     except NotAvailable as error:
-        show_caption(f"The pushes have no difference: {error}.")
+        show_caption(f"The effects cannot be compared: {error}.")
         return found
     show(DIFFERENCE, shape, name=f"difference-{place}")
     shapes = [[row.weights.shape for row in rows] for rows in (mine, theirs)]
     if mine and read_sentence(first).tokens == read_sentence(second).tokens and shapes[0] == shapes[1]:
         gaps = [replace(row, weights=row.weights - other.weights) for row, other in zip(mine, theirs, strict=True)]
         shown = CombinedMaps(read_sentence(first), gaps, find_top_weight(gaps), "the first minus the second")
-        show(COMBINED, shown, name=f"combined-{place}-difference", more="A scale of their own.")
+        show(COMBINED, shown, name=f"combined-{place}-difference", more="This figure has its own scale.")
     found.tables[f"Difference {place}"] = build_contrast_table(shape)
     return found
 
@@ -139,7 +139,7 @@ def _show_reading(source: Source, rows: list[MapRow], top: float, place: str) ->
     if view.tokens:
         show_words(source, f"words-{place}")
     if not rows:
-        show_caption("No attention to look into: the answer and the words can be compared.")
+        show_caption("This model has no attention. Compare its prediction and words.")
         return
     combined = CombinedMaps(view, rows, top, record.run)
     show(COMBINED, combined, name=f"combined-{place}", more="Both runs share one scale.")
@@ -158,9 +158,9 @@ def get_pinned() -> tuple[str, str, str] | None:
 def show_pin_button(source: Source) -> None:
     """Show the button that pins the current reading (run, text and edits) for comparison, or unpins the pinned one."""
     word, icon, now = "Pin", ":material/keep:", (source.record.run, source.text, source.edits.encode_line())
-    about = "Keep this reading beside the next ones: change sentence, run or levers, and see both"
+    about = "Keep this result for comparison, then change the sentence, run or parts"
     if get_pinned() is not None:
-        word, icon, now, about = "Unpin", ":material/keep_off:", ("", "", ""), "Let go what was pinned"
+        word, icon, now, about = "Unpin", ":material/keep_off:", ("", "", ""), "Remove the pinned sentence"
     with st.container(key="pin", width="content"):
         st.button(word, icon=icon, key="pin-button", on_click=_pin_reading, args=now, help=about)
 
@@ -203,11 +203,11 @@ def compare_pinned(source: Source, pin: Source | None) -> ReadingComparison:
     asked = get_pinned()
     if asked is None:
         return ReadingComparison()
-    show_heading("Beside what is pinned", "pinned", note="this reading, and the pinned one")
+    show_heading("Compared with the pinned sentence", "pinned")
     if pin is None:
         show_problem(f"There is no run “{asked[0]}” to compare with", "It was renamed or removed. Unpin it.")
         return ReadingComparison()
     if _is_same(source, pin):
-        show_caption("This is what is pinned. Change the sentence, the run or a lever: both stand here then.")
+        show_caption("This sentence is pinned. Change the sentence, run or a part.")
         return ReadingComparison()
     return show_readings(source, pin, "pinned", "pinned")

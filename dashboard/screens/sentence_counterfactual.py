@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
     from core.interpret.counterfactual import Flip
 
-TITLE = "What would change it"
+TITLE = "What would change the prediction"
 ABOUT = (
-    "A word is deleted, or replaced by one of at most 8 others: words of the opposite sign in the lexicon, and "
-    "neighbours among the model’s vectors of words. Up to two words are deleted or replaced, up to three deleted, and "
-    "at most 4 000 texts are read, the small changes first. Each text is read with what is changed inside."
+    "The search deletes a word, or replaces it by one of at most 8 others: words of opposite polarity in the lexicon, "
+    "and neighbours among the model’s word vectors. It deletes or replaces up to two words, deletes up to three, and "
+    "reads at most 4 000 texts, small changes first. Your changes inside the model apply."
 )
-OFFER = "The fewest words to delete or replace until the answer is another. It can be stopped at any time."
+OFFER = "Finds the fewest words to delete or replace to change the prediction."
 Asked = tuple[str, str, str, str, Edits]
-"""Run, weights, text, target and what is changed inside."""
+"""Run, weights, text, target and edits."""
 SLICE, TICK = 0.3, 0.1
-"""Seconds of searching between two looks at what a person wants, and of rest."""
+"""Seconds of searching between two checks for a click, and of rest."""
 
 
 def show_counterfactual(source: Source) -> dict[str, pd.DataFrame]:
@@ -61,7 +61,7 @@ def _get_phase(search: figures.SearchSession | None) -> str:
 
 def _show_section(source: Source, asked: Asked, before: str) -> None:
     """Continue a counterfactual search for one time slice and show its state; rerun the page if its phase changed."""
-    show_heading(TITLE, "flip", note="as edited" if source.edits else "", about=ABOUT)
+    show_heading(TITLE, "flip", note="after your changes" if source.edits else "", about=ABOUT)
     search = _get_search(asked)
     if search is None:
         _offer_search(asked)
@@ -74,10 +74,10 @@ def _show_section(source: Source, asked: Asked, before: str) -> None:
 
 def _offer_search(asked: Asked) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button("Look for the smallest change", key="flip-start", on_click=_begin_search, args=(asked,))
+        st.button("Find the smallest change", key="flip-start", on_click=_begin_search, args=(asked,))
         show_caption(OFFER)
     if text := state.pop_value(state.FLIP_PROBLEM):
-        show_problem("The search was not begun", text)
+        show_problem("The search did not start", text)
 
 
 def _begin_search(asked: Asked) -> None:
@@ -88,9 +88,9 @@ def _begin_search(asked: Asked) -> None:
 
 def _show_progress(search: figures.SearchSession) -> None:
     found = search.found
-    what, share = "Looking for the smallest change", found.readings / found.allowed.readings
+    what, share = "Finding the smallest change", found.readings / found.allowed.readings
     show_stoppable(
-        what, figures.write_progress(search), share, "flip-stop", search.stop, (), "What was found so far stays"
+        what, figures.write_progress(search), share, "flip-stop", search.stop, (), "Keeps the results so far"
     )
     if found.flip:
         st.html(figures.mark_moves(found.text, found.flip.moves))
@@ -105,7 +105,7 @@ def _show_result(source: Source, search: figures.SearchSession) -> None:
         _show_change(source, found.text, flip, place)
     show_caption(figures.describe_moves(found.allowed))
     if found.allowed.replacements:
-        with st.expander("What each word may be replaced by"):
+        with st.expander("Possible replacements of each word"):
             show_notes(figures.list_replacements(found.allowed))
 
 
@@ -118,5 +118,5 @@ def _show_change(source: Source, text: str, flip: Flip, place: int) -> None:
         with st.container(width=300):
             show_prediction(source.record, read, get_look(), small=True)
         take = partial(state.set_value, state.TEXT, flip.text)
-        if st.button("Read this one", f"flip-read-{place}", "Puts it into the text field", take):
+        if st.button("Use this text", f"flip-read-{place}", "Puts it into the text field", take):
             st.rerun()

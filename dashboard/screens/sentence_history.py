@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from core.interpret.sentence_inspection import SentenceView
 
-NOTE = "Of this visit only: no link and no file has them. A click brings back the sentence, the run and the levers."
+NOTE = "Only from this visit. Click one to restore sentence, run and changes."
 QUOTED = 90  # characters of a sentence that are shown
 
 
@@ -111,8 +111,8 @@ def show_undo_buttons() -> None:
     past = _get_history()
     with st.container(key="undo", horizontal=True, gap="xxsmall", wrap=False, width="content"):
         for key, icon, about, by, there in (
-            ("Z", "undo", "Undo the last change of sentence, levers or run", -1, past.can_undo),
-            ("Y", "redo", "Do it again", 1, past.can_redo),
+            ("Z", "undo", "Undo the last change of sentence, parts or run", -1, past.can_undo),
+            ("Y", "redo", "Redo it", 1, past.can_redo),
         ):
             press: dict[str, Any] = {"icon": f":material/{icon}:", "shortcut": f"Mod+Alt+{key}", "disabled": not there}
             help_text, act = f"{about} (Ctrl Alt {key})", partial(_move_by, by)
@@ -125,7 +125,7 @@ def show_tried() -> dict[str, pd.DataFrame]:
     tried = _get_history().tried
     if not tried:
         return {}
-    show_heading("Tried sentences", "tried", note="newest first")
+    show_heading("Recent sentences", "tried", note="newest first")
     with st.container(key="tried", gap="xxsmall", height=320 if len(tried) > 6 else "content"):
         for place, each in enumerate(tried):
             if st.button(

@@ -70,8 +70,7 @@ if TYPE_CHECKING:
 
 
 BREATH = 0.2
-"""Seconds in which nothing is sent: the browser shows the bench before it begins to draw charts, and whoever goes on
-typing waits for none."""
+"""Seconds to wait first: the browser shows the bench before it draws charts, and typing is not delayed."""
 NOTHING_KNOWN = 2  # columns of a table of tokens that has only the tokens
 
 
@@ -128,17 +127,17 @@ def _list_sections(
 ) -> dict[str, str]:
     provided = list_capabilities(source.record.config.model)
     sections = {
-        "passages": ("Passage by passage", is_long(source.record, source.text)),
-        "flip": ("What would change it", words),
-        "methods": ("Methods side by side", words),
-        "belief": ("May I believe it", words),
+        "passages": ("By passage", is_long(source.record, source.text)),
+        "flip": ("What would change the prediction", words),
+        "methods": ("Attribution methods", words),
+        "belief": ("Can I trust this explanation?", words),
         "lambda-bench": ("λ bench", deep and "lambda" in provided),
-        "grid": ("Heads side by side", deep),
-        "patching": ("From another sentence", deep),
+        "grid": ("All heads", deep),
+        "patching": ("Activation patching", deep),
         "distance": (REACH, reached),
-        "pinned": ("Beside what is pinned", pin),
-        "beside": ("Two runs side by side", True),
-        "tried": ("Tried sentences", tried),
+        "pinned": ("Compared with the pinned sentence", pin),
+        "beside": ("Two models", True),
+        "tried": ("Recent sentences", tried),
     }
     return {name: title for name, (title, there) in sections.items() if there}
 
@@ -177,14 +176,13 @@ def _explain_no_inside(record: RunRecord, view: SentenceView) -> None:
     if view.too_long:
         show_finding(
             f"A text of {count(len(view.tokens))} tokens is too long for maps",
-            "Each token sees only its neighbours and a few others here, so a map of all pairs would be nearly empty. "
-            "Type a shorter text to see maps.",
+            "Each token attends to few others here, so a map of all pairs would be nearly empty. Type a shorter text.",
         )
     elif view.layers:
-        show_finding("There is no word here to look into", "The bar shows what the model says of an empty text.")
+        show_finding("This text has no words", "The bar shows the prediction for an empty text.")
     else:
         show_finding(
-            f"{record.preset} has no attention to look into",
+            f"{record.preset} has no attention maps",
             f"{describe_baseline(record.config.model.family, 'heads and layers')} "
             "Choose another run in the sidebar to see maps.",
         )
@@ -198,7 +196,7 @@ ROWS: dict[str, tuple[Figure[Any], ...]] = {
     "head": (BRANCHES,),
 }
 OF_WORDS: tuple[Figure[Any], ...] = (WORDS, METHODS, READ_NEEDED)
-"""Where there are no others, there is no picture to take away."""
+"""If only these are shown, there is no picture to export."""
 PLACED: tuple[Figure[Any], ...] = (
     *(*OF_WORDS, BELIEF, ALONG, DIFFERENCE, DISTANCE, HEAD_VIEW, LEVERS, LAMBDA_BENCH, HEADS, COEFFICIENTS, PATCHING),
     COMBINED,
@@ -229,11 +227,11 @@ def _show_columns(name: str, figures: Sequence[Figure[Any]], source: Source) -> 
 
 
 MIXTURE = (
-    "p = w · network + (1 − w) · TF-IDF, with the w that had the least loss on the validation split. TF-IDF counts "
+    "p = w · network + (1 − w) · TF-IDF, with the w that minimizes the loss on the validation split. TF-IDF counts "
     "words, pairs and character n-grams and was fitted on the training split. The temperature of the run, {}, then "
-    "makes the answer of the mixture."
+    "scales the mixture."
 )
-OFF = "Off: the network answers alone, at the same temperature."
+OFF = "Off: the network predicts alone, at the same temperature."
 KEY = "edit-mix"
 ROOMY = 0.55
 
@@ -243,10 +241,10 @@ def show_mixture(record: RunRecord, edits: Edits, trained: SentenceView, view: S
     if trained.mix is None or view.mix is None:
         return
     about = MIXTURE.format(number(record.temperature, 2))
-    show_heading("What the answer is made of", "mix", note=record.mixture, about=about)
+    show_heading("How the parts add up", "mix", note=record.mixture, about=about)
     _show_mixed_parts(record, trained.mix if edits else None, view.mix, view)
     state.set_value(KEY, not edits.unmixed)
-    st.toggle("TF-IDF mixed in", key=KEY, on_change=_switch_mixture, args=(edits,), help=OFF)
+    st.toggle("Include TF-IDF", key=KEY, on_change=_switch_mixture, args=(edits,), help=OFF)
 
 
 def _show_mixed_parts(record: RunRecord, before: MixView | None, now: MixView, view: SentenceView) -> None:
@@ -266,11 +264,11 @@ def _switch_mixture(edits: Edits) -> None:
     state.set_param(state.EDIT, replace(edits, unmixed=not state.get_value(KEY, True)).encode_line())
 
 
-REACH = "How far a negation reaches"
+REACH = "Reach of negation"
 MOST = 5
-"""Other runs: so many colours can be told apart."""
-TEMPLATE_HELP = f"One of ours, or type your own: {PLACE} where words are put in, [not] in brackets is the negation."
-INSERT_HELP = "One word at a time; with | between pieces, a piece at a time."
+"""Other runs, at most: more colours are hard to distinguish."""
+TEMPLATE_HELP = f"Choose one or type your own: {PLACE} marks where words go, [not] in brackets is the negation."
+INSERT_HELP = "Added one word at a time; with | between pieces, one piece at a time."
 
 
 def show_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> dict[str, pd.DataFrame]:
@@ -291,7 +289,7 @@ def show_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str)
                 width=360,
             )
             insert = st.text_input(
-                "What is put in",
+                "Inserted words",
                 FILLER,
                 key=state.INSERT,
                 bind="query-params",
@@ -315,7 +313,7 @@ def show_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str)
             try:
                 runs, filled, towards = prepare_query(source, insert or FILLER)
                 wanted = [("reach", each.run, filled, towards) for each in runs]
-                if not wait_for(data.request_all(*wanted), "distance", "Not every run has read every step.").whole:
+                if not wait_for(data.request_all(*wanted), "distance", "Some runs have not read every step.").whole:
                     show_heading(REACH, "distance")
                     return {}
                 shape = measure_distance(source, insert or FILLER)
@@ -330,14 +328,14 @@ def show_negation(record: RunRecord, others: Mapping[str, RunRecord], text: str)
 
 
 MOST_WORDS = 40
-"""Of a passage at most: on reviews a model that had learned from sentences did best with so many."""
+"""Words per passage, at most: a model trained on sentences did best with this on reviews."""
 SEEN = 6  # passages beyond which the list scrolls: a text of 2 000 words has fifty
 QUOTED = 80
 ABOUT = (
-    "A model that learned from sentences adds up a long text badly. Here it reads passages of {} words or fewer, one "
-    "after the other and as trained, and the mean of their logits answers. On a terminal: predict with --passage."
+    "A model trained on sentences reads a long text badly. Here it reads passages of at most {} words, without your "
+    "changes, and predicts from the mean of their logits. In a terminal: predict with --passage."
 )
-NOTE = "A click reads the passage alone; undo brings the whole text back."
+NOTE = "Click a passage to read it alone. Undo restores the text."
 
 
 def is_long(record: RunRecord, text: str) -> bool:
@@ -354,7 +352,7 @@ def show_passages(record: RunRecord, text: str) -> dict[str, pd.DataFrame]:
     read = data.predict_passages(record.run, text, MOST_WORDS)
     chances, whole = read.each.probabilities, read.whole.probabilities[0]
     note = f"together {_format_prediction(record, whole)}"
-    show_heading("Passage by passage", "passages", note=note, about=ABOUT.format(MOST_WORDS))
+    show_heading("By passage", "passages", note=note, about=ABOUT.format(MOST_WORDS))
     with st.container(key="passages", gap="xxsmall", height=320 if len(chances) > SEEN else "content"):
         for place, (passage, said) in enumerate(zip(read.cut[0], chances, strict=True)):
             line = f"{_format_prediction(record, said)} — {wrap_bidi(clip_text(passage, QUOTED))}"
@@ -387,7 +385,7 @@ def show_methods(source: Source) -> dict[str, pd.DataFrame]:
             source.edits,
             list_methods(source),
         )
-        known = wait_for(data.request_all(wanted), "methods", "Not every method was asked.")
+        known = wait_for(data.request_all(wanted), "methods", "Some methods have no result yet.")
         if not known.whole:
             if known.found is not None:
                 shown = MethodComparison(source.record, known.found, bool(source.edits))
@@ -444,22 +442,19 @@ def _offer_measurement(source: Source, measured: set[str]) -> None:
         if not measured:
             show_start_button(single, "measure-deletion", f"Measure {SHOWN}")
         show_start_button(every, "measure-all")
-        again = "Some minutes in a separate process; you may leave the page or close the tab."
+        again = "Takes some minutes. You may leave the page or close the tab."
         show_caption(again if measured else every.offer.takes)
 
 
 LONGEST = 2_000
-OFFER = (
-    "Type the sentence with one word replaced: which layer, word and head carries the difference? A place of the "
-    "second is put into the first, one at a time."
-)
+OFFER = "Replace one word: which layer, word and head carries the difference?"
 
 
 def show_patching(source: Source) -> dict[str, pd.DataFrame]:
     """Show the effect of patching activations from a second sentence into a text; return the table."""
     with st.container(key="patching"):
         place = st.container()
-        label, example = "Second sentence of as many tokens", "A second sentence of as many tokens"
+        label, example = "Second sentence", "A second sentence with as many tokens"
         hidden: dict[str, Any] = {"placeholder": example, "label_visibility": "collapsed"}
         donor = st.text_input(label, key=state.DONOR, bind="query-params", max_chars=LONGEST, **hidden)
         source.choices[DONOR.name] = donor or ""
@@ -467,10 +462,10 @@ def show_patching(source: Source) -> dict[str, pd.DataFrame]:
         if (donor or "").strip():
             about = source.record.run, source.text, donor, get_target_class(source), source.edits
             try:
-                if wait_for(data.request_all(("patches", *about)), "patches", "Not every place was put in.").whole:
+                if wait_for(data.request_all(("patches", *about)), "patches", "Some places were not tested.").whole:
                     shape = show_bare(source, PATCHING)
             except InputError as error:
-                said = "These two cannot be put together", as_sentence(error)
+                said = "These sentences cannot be combined", as_sentence(error)
         with place:
             show_figure_heading(PATCHING, shape)
         if shape is None:

@@ -26,20 +26,20 @@ from dashboard.widgets.runs import describe_attention, describe_end, list_facts,
 from dashboard.widgets.style import add_style, get_look
 from dashboard.widgets.text_fields import fill_text, read_link_edits, show_text_part
 
-QUESTION = "What happens between the words and the answer?"
+QUESTION = "How does the answer come about?"
 NOTHING = "There are no steps to show"
 
 
 def show_page() -> None:
     """Draw the Steps page: the forward pass of a typed text through one run, stage by stage."""
-    record = require_run("Steps", QUESTION, purpose="A sentence goes through a model here, step by step,")
+    record = require_run("Steps", QUESTION, purpose="The steps of a prediction appear here")
     if record is None:
         return
     if not data.hash_weights(record.run):
         show_header("Steps", QUESTION, list_facts(record))
         show_empty(
             "This run has no weights",
-            f"Without them no sentence goes through it. {describe_end(record)}",
+            f"It cannot read a sentence. {describe_end(record)}",
             "Train",
             "train",
         )
@@ -62,12 +62,12 @@ def _show_stages(record: RunRecord, text: str, line: DeltaGenerator) -> None:
             _pick_options(source)
     if edits:
         with st.container(key="steps-edited", horizontal=True, vertical_alignment="center", gap="small"):
-            show_caption(f"As edited: {edits.describe_changes()}.")
+            show_caption(f"Your changes: {edits.describe_changes()}.")
             back = partial(state.set_param, state.EDIT, UNCHANGED.encode_line())
             st.button("As trained", key="steps-as-trained", on_click=back)
     if not view.tokens:
         _reset_stage()
-        show_finding(NOTHING, "There is no word here. Type a sentence above: its steps stand here at once.")
+        show_finding(NOTHING, "This text has no words. Type a sentence above to see its steps.")
         return
     try:
         steps = read_stages(source)
@@ -75,7 +75,7 @@ def _show_stages(record: RunRecord, text: str, line: DeltaGenerator) -> None:
         _reset_stage()
         show_finding(NOTHING, as_sentence(error))
         return
-    begun = state.get_value(state.BEGUN_AT, "")  # not where it is now: all matrices would be sent anew at every step
+    begun = state.get_value(state.BEGUN_AT, "")  # not where it is now: every step would send all matrices again
     if begun in [stage.key for stage in steps.stages]:
         source.choices[STAGE.name] = begun
     key = state.get_widget_key(f"fig-{STEPS.name}")

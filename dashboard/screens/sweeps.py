@@ -28,10 +28,10 @@ from dashboard.widgets.messages import show_finding, show_header, show_problem, 
 from dashboard.widgets.style import get_look
 from dashboard.widgets.training_fields import get_recipe, pick_dataset, pick_start, show_recipe_switch
 
-QUESTION = "Which of several models or settings is better, and by more than chance?"
+QUESTION = "Which setting is best, and is the difference real?"
 NONE = (
-    "One run says little: another seed gives another number. Choose models above, train each with several seeds, and "
-    "compare their means. The runs go on when this tab is closed."
+    "One run says little, since every seed gives another number. Choose models above, train each with several seeds "
+    "and compare their means. You may close this tab."
 )
 POLL_SECONDS = 2.0
 
@@ -44,9 +44,7 @@ def show_page() -> None:
         show_form()
     missing = state.get_bound(state.SWEEP)
     if missing and missing not in names:
-        show_problem(
-            f"There is no sweep “{missing}” here", "It may have been removed, or the link is of another machine."
-        )
+        show_problem(f"There is no sweep “{missing}” here", "It was removed, or the link comes from another machine.")
     if not names:
         show_finding("No sweep has been planned here yet", NONE)
         _show_example()
@@ -66,7 +64,7 @@ def _show_example() -> None:
     made = f"comes with Sentiscope, made on {example.made}"
     show(figures.MEMBERS, figures.Members(example.cells, example.metric, made, example=True))
     show_drawing(figures.TABLE.draw(example.rows, get_look()), figures.TABLE.name, "Means and deviations by cell")
-    show_caption(f"{figures.TABLE.reading} These runs are not here; the same command trains them:")
+    show_caption(f"{figures.TABLE.reading} These runs are not included. This command trains them:")
     st.code(example.command, language=None, wrap_lines=True)
 
 
@@ -77,7 +75,7 @@ def _show_sweep(plan: Plan) -> None:
     for run, reason in found.failures[:5]:
         show_problem(f"{run} has failed", reason)
     if not found.counts["done"]:
-        show_finding("Nothing to compare yet", "The table appears with the first run that is done.")
+        show_finding("Nothing to compare yet", "The table appears when the first run is done.")
         return
     version = hash_value({"done": found.counts, "failed": found.failures})
     whole = data.build_sweep_table(plan, version, tests=False)
@@ -133,17 +131,17 @@ def _show_progress(plan: Plan, ended: int, live: bool) -> None:
                 found.share,
             )
         if going:
-            stop = "Stops what trains, with a checkpoint; “Resume” continues"
+            stop = "Stops training and saves a checkpoint; “Resume” continues"
             st.button(
                 "Stop", icon=":material/pause:", key="sweep-stop", on_click=_stop_sweep, args=(plan.name,), help=stop
             )
         elif found.counts["done"] < found.total:
-            about = "Trains what is not done; the same as `sentiscope sweep` with its name"
+            about = "Trains the remaining runs, as `sentiscope sweep` does with this name"
             st.button("Resume", "sweep-go-on", about, partial(_resume_sweep, plan.name), icon=":material/play_arrow:")
 
 
 def _stop_sweep(name: str) -> None:
-    with contextlib.suppress(SentiscopeError):  # it ended by itself between the look and the click
+    with contextlib.suppress(SentiscopeError):  # it ended between the check and the click
         sweep_drive.cancel(data.store(), name)
 
 
@@ -152,9 +150,11 @@ def _resume_sweep(name: str) -> None:
         sweep_drive.start_driver(data.store(), name)
 
 
-FOLDS_HELP = "Cross-validation: each of so many parts of train is the test split once; 0: the splits as they are"
+FOLDS_HELP = "Cross-validation: train is divided into this many parts; each is the test split once. 0: the given splits"
 MODELS, DATA, SEEDS, LIMIT = ("ndt-01-n3", "vanilla"), "built-in", 3, 4000
-GRID_HELP = "A setting and the values to try, such as training.lr=1e-4,5e-4; several with a blank between are crossed"
+GRID_HELP = (
+    "A setting and values to try, such as training.lr=1e-4,5e-4. A space separates several; all combinations run"
+)
 
 
 def show_form() -> None:
@@ -162,16 +162,14 @@ def show_form() -> None:
     with st.container(key="sweep-form", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.multiselect("Models", list(PRESETS), default=MODELS, key=_make_key("models"), width=360)
         pick_dataset()
-        st.number_input("Seeds", 1, 20, SEEDS, key=_make_key("seeds"), width=110, help="Every cell is trained so often")
+        st.number_input("Seeds", 1, 20, SEEDS, key=_make_key("seeds"), width=110, help="Training runs of every cell")
         rows: dict[str, Any] = {"width": 150, "help": "At most; 0: all"}
         st.number_input("Training rows", 0, 10_000_000, LIMIT, 1000, key=_make_key("limit"), **rows)
-        st.number_input(
-            "Epochs", 0, 1000, 4, key=_make_key("epochs"), width=110, help="At most; 0: as each preset says"
-        )
+        st.number_input("Epochs", 0, 1000, 4, key=_make_key("epochs"), width=110, help="At most; 0: as in each preset")
         st.number_input("Folds", 0, 20, 0, key=_make_key("folds"), width=110, help=FOLDS_HELP)
         st.text_input("Grid", key=_make_key("grid"), placeholder="training.lr=1e-4,5e-4", width=260, help=GRID_HELP)
         pick_start(_make_key("start"))
-        show_recipe_switch(_make_key("recipe"), "Under the grid and what the fields here say.")
+        show_recipe_switch(_make_key("recipe"), "The grid and the fields here override it.")
         st.text_input("Name", key=_make_key("name"), placeholder=_find_free_name(), width=160)
         st.button("Start sweep", type="primary", key="sweep-start", on_click=_start_sweep)
     if text := state.pop_value(state.SWEEP_PROBLEM):

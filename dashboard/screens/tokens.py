@@ -28,25 +28,25 @@ from dashboard.widgets.text_fields import show_text_field
 if TYPE_CHECKING:
     import pandas as pd
 
-QUESTION = "Which spans does it find, and which does it miss?"
+TITLE, QUESTION = "Tagging", "Which spans does it find, and which does it miss?"
 SPLIT = "split"
 
 
 def show_page() -> None:
     """Draw the Tokens page of the chosen run, if the run gives each word a tag."""
-    record = require_run("Tokens", QUESTION, purpose="What it says of each word stands here")
+    record = require_run(TITLE, QUESTION, purpose="The tags of words appear here")
     if record is None:
         return
     if record.task != "tokens" and record.classes:
-        show_header("Tokens", QUESTION, list_facts(record))
+        show_header(TITLE, QUESTION, list_facts(record))
         show_problem(
-            f"{record.run} gives a text a label, and no tags to its words",
-            "Choose a run that was trained on words with a tag each: `sentiscope train --data FILE.conll`.",
+            f"{record.run} labels whole texts, not words",
+            "Choose a run trained on tagged words: `sentiscope train --data FILE.conll`.",
         )
         return
     splits = data.list_splits(record.run)
     if not splits:
-        show_header("Tokens", QUESTION, list_facts(record))
+        show_header(TITLE, QUESTION, list_facts(record))
         show_problem(f"{record.run} has not been evaluated yet", describe_end(record))
         return
     _show_metrics(record, splits)
@@ -57,7 +57,7 @@ def _show_metrics(record: RunRecord, splits: list[str]) -> None:
     source = Source(record, data, split=split if split in splits else "", text=state.get_bound(state.TEXT))
     rows = token_tags.read_tagged_rows(source)
     size = f"{count(len(rows.table))} sentences, {count(rows.labeled)} spans"
-    show_header("Tokens", QUESTION, list_facts(record, (source.split, size)))
+    show_header(TITLE, QUESTION, list_facts(record, (source.split, size)))
     with st.container(key="tags-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
         state.set_option(SPLIT, splits, source.split)
         st.selectbox("Split", splits, key=SPLIT, bind="query-params", width=150)
@@ -69,7 +69,7 @@ def _show_metrics(record: RunRecord, splits: list[str]) -> None:
     show_summary(*token_tags.summarize_spans(rows))
     show_shift(data.compare_split(record, source.split))
     show_stats(_list_stats(source))
-    show_caption("± is half of the 95 % interval (bootstrap over these sentences; none where all resamples agree).")
+    show_caption("± is half of the 95 % interval (bootstrap; none: all resamples agree).")
     shown = token_tags.TAG_SENTENCES, token_tags.TAG_TYPES, token_tags.TAG_ERRORS
     tables = show_figures(source, *shown)
     tables |= show_others(source, "tokens", (*shown, token_tags.TAG_TYPED, token_tags.TAG_CHANCES))
@@ -85,7 +85,7 @@ def _list_stats(source: Source) -> list[Stat]:
 @st.fragment
 def _show_typed_part(record: RunRecord) -> None:
     """Show the tags predicted for a typed sentence, as a part of the page that reruns alone."""
-    show_heading("A sentence of your own", "own-sentence", note="what stands between blanks is a word")
+    show_heading("Your sentence", "own-sentence", note="spaces separate words")
     text = show_text_field(record)
     source = Source(record, data, text=text)
     if not text.strip():
@@ -97,7 +97,7 @@ def _show_typed_part(record: RunRecord) -> None:
         if unread:
             show_finding(
                 f"{count(unread)} of {count(len(shown.words))} words were not read",
-                f"This run reads {count(record.max_length)} tokens at most; what stands behind them is taken for O.",
+                f"This run reads {count(record.max_length)} tokens at most and tags later words as O.",
             )
     except SentiscopeError as error:
         show_error(error)

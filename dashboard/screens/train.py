@@ -31,7 +31,7 @@ from dashboard.widgets.messages import (
 )
 from dashboard.widgets.runs import list_facts, show_damaged
 
-CHOOSE = "Which model shall learn, from what, and for how long?"
+CHOOSE = "Train which model, on what data, for how long?"
 WATCH = "Is it still learning, and when should it stop?"
 POLL_SECONDS = 1.0
 LIVE = ("queued", "running")
@@ -82,7 +82,7 @@ def watch_run(run: str) -> None:
         if record.status == "running":
             pause = "Saves a checkpoint and makes room for others; “Resume” continues from there"
             st.button("Pause", "pause", pause, partial(_stop_run, run, keep=True), icon=":material/pause:")
-        ask, cancel = partial(state.set_value, state.CANCELLING, run), "Asks first, since it ends it for good"
+        ask, cancel = partial(state.set_value, state.CANCELLING, run), "Ends the training for good, after asking"
         st.button("Cancel", "cancel", cancel, ask, icon=":material/close:", type="tertiary")
     _confirm_cancel(record)
     _show_metrics(record, curves)
@@ -96,11 +96,11 @@ def _confirm_cancel(record: RunRecord) -> None:
         return
     run, name = record.run, f"*{record.run}*"  # for those who hear the page
     if record.status == "running":
-        cost = "Its curves stay; its checkpoint is dropped, so that it can only start over. “Pause” would keep it."
+        cost = "This keeps its curves but deletes its checkpoint: it can only start over. “Pause” keeps the checkpoint."
     elif data.has_checkpoint(run):
-        cost = "It waits to be resumed. Its curves stay; its checkpoint is dropped, so that it can only start over."
+        cost = "It waits to be resumed. This keeps its curves but deletes its checkpoint: it can only start over."
     else:
-        cost = "It has not begun, so there is no checkpoint to lose; it leaves the queue."
+        cost = "It has not started, so it has no checkpoint. It leaves the queue."
     with st.container(key=f"queued-confirm-{run}", horizontal=True, vertical_alignment="center", gap="small"):
         show_selection(f"Cancel {run}?", cost)
         stop = partial(_stop_run, run, keep=False)
@@ -113,7 +113,7 @@ def _stop_run(run: str, *, keep: bool) -> None:
     try:
         training_jobs.cancel(data.store(), run, keep=keep, insist=True)
     except SentiscopeError as error:
-        if data.store().read(run).status in LIVE:  # else it ended by itself between the look and the click
+        if data.store().read(run).status in LIVE:  # else it ended between the check and the click
             state.set_value(state.PROBLEM, str(error))
 
 
@@ -143,9 +143,9 @@ def show_queue(records: Sequence[RunRecord], beside: str = "") -> None:
 
 def _describe_progress(record: RunRecord, curves: Curves) -> tuple[str, str, float]:
     if training_jobs.is_stuck(data.store(), record):
-        return "Does not answer", "“Cancel” once more ends its process", 0.0
+        return "Does not answer", "“Cancel” again ends its process", 0.0
     if data.store().is_cancel_requested(record.run):
-        return "Stopping", "after the step under way", 0.0
+        return "Stopping", "after the current step", 0.0
     if record.status == "queued":
         records = data.list_runs()
         place = training_jobs.get_queue_position(records, record.run)
@@ -156,8 +156,8 @@ def _describe_progress(record: RunRecord, curves: Curves) -> tuple[str, str, flo
     if record.progress.get("stage") == "masked" and not now:
         done = record.progress["step"] / record.progress["steps"]
         epoch, epochs = record.progress["epoch"], record.progress["epochs"]
-        left = format_duration(record.seconds / done * (1 - done)) if done else "not yet known how long"
-        return f"Masked words, epoch {min(epoch + 1, epochs)} of {epochs}", f"{left} left before the labels", done
+        left = format_duration(record.seconds / done * (1 - done)) if done else "unknown time"
+        return f"Masked words, epoch {min(epoch + 1, epochs)} of {epochs}", f"{left} until training on labels", done
     if not now:
         return "Getting ready", "reading the data, building the vocabulary · you may close this tab", 0.0
     if now >= curves.epochs:
@@ -169,7 +169,7 @@ def _describe_progress(record: RunRecord, curves: Curves) -> tuple[str, str, flo
 
 def _show_metrics(record: RunRecord, curves: Curves) -> None:
     if found := read_headline(record):
-        rest = "intervals and the TF-IDF yardstick follow" if found.low is None else "the TF-IDF yardstick follows"
+        rest = "intervals and the TF-IDF baseline follow" if found.low is None else "the TF-IDF baseline follows"
         show_caption(f"Test {found.name} {number(found.value)}; {rest}.")
     elif curves.epoch:
         spread = "".join(f" ({number(low)} to {number(high)})" for low, high in curves.validation_range[-1:])
@@ -192,20 +192,20 @@ def show_outcome(record: RunRecord) -> None:
     if record.status == "done":
         _show_result(record)
     elif record.foreign_reason:
-        show_finding("This run can be looked at, and not be trained here", record.foreign_reason)
+        show_finding("You can view this run but not train it here", record.foreign_reason)
     else:
-        word, about = "Start over", "No checkpoint is left; it starts from step 0"
+        word, about = "Start over", "It has no checkpoint, so it starts from step 0"
         if data.has_checkpoint(record.run):
             word, about = "Resume", "Continues from its last checkpoint"
         st.button(word, "go-on", about, partial(_resume_run, record.run), icon=":material/play_arrow:")
     if record.unknown_fields:
-        show_caption(f"Written by a newer version, kept and not read here: {', '.join(record.unknown_fields[:8])}.")
+        show_caption(f"Fields of a newer version, kept but not read: {', '.join(record.unknown_fields[:8])}.")
     if curves.loss:
         _show_figures(curves, skipped)
         show_export_bar("train", LEARNING.build_tables(curves))
     elif record.status == "done":
         by_steps = record.config.model.by_steps
-        why = "has no readable history left" if by_steps else "is not trained step by step: it is solved in one go"
+        why = "has no readable history" if by_steps else "is not trained step by step but fitted at once"
         show_finding("There are no curves to show", f"{record.preset} {why}. Its numbers are on Performance.")
 
 
@@ -214,7 +214,7 @@ def _describe_resume(record: RunRecord) -> str:
         return record.reason
     done, steps = count(int(record.progress["step"])), count(int(record.progress["steps"]))
     same = f"`sentiscope train --resume {record.run}`"
-    return f"It stands at step {done} of {steps}. “Resume” continues there, as does {same}."
+    return f"It stopped at step {done} of {steps}. “Resume” or {same} continues there."
 
 
 def _show_result(record: RunRecord) -> None:
@@ -238,7 +238,7 @@ def _show_figures(curves: Curves, skipped: int) -> None:
     if curves.lambdas:
         show(LAMBDAS, curves)
     if skipped:
-        left_out = "They were left out of the curves; the run itself is not affected."
+        left_out = "The curves leave them out; the run itself is not affected."
         show_problem(f"{count(skipped)} lines of the history cannot be read", left_out)
 
 

@@ -42,10 +42,10 @@ from dashboard.widgets.training_fields import (
 
 MODEL, DATA, LENGTH = "ndt-01-n3", "built-in", "short"
 LENGTH_HELP = (
-    "Short: 4 epochs on at most 16\u202f000 sentences · medium: 10 on at most 64\u202f000 · full: up to 30 on all of "
-    "them, until nothing improves. How long that takes here stands below."
+    "Short: 4 epochs on at most 16\u202f000 sentences · medium: 10 on at most 64\u202f000 · full: up to 30 on all "
+    "sentences, until nothing improves. The time is shown below."
 )
-RECIPE_MORE = "What it sets stands below; a field that you fill stands above it."
+RECIPE_MORE = "Its settings are listed below. Fields that you fill override it."
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Draft:
     model: str
     source: str
     settings: dict[str, Any]
-    """What is set on top of the preset, at last what parts of the model read (`along`)."""
+    """Settings that override the preset; the last are inputs that the model needs (`along`)."""
     along: dict[str, Any]
     config: RunConfig
     recipe: AppliedRecipe
@@ -64,8 +64,8 @@ class Draft:
 def show_form() -> None:
     """Show the form of a training: model, data, length and start button, with all settings folded below."""
     with st.container(key="train-form", horizontal=True, vertical_alignment="bottom", gap="small"):
-        pick_preset(MODEL, help="The Models page shows what each is made of")
-        pick_dataset(more="; the Data page shows what is in it")
+        pick_preset(MODEL, help="The Models page shows how each is built")
+        pick_dataset(more="; the Data page shows its content")
         bound: dict[str, Any] = {"key": state.LENGTH, "bind": "query-params", "required": True}
         st.segmented_control("Length", list(LENGTHS), default=LENGTH, help=LENGTH_HELP, **bound)
         st.button("Start training", type="primary", on_click=_start_training, key="start")
@@ -120,8 +120,8 @@ def _show_examples_switch() -> None:
         key=state.ALONG,
         persist_state="session",
         disabled=not n,
-        help="They join the training split alone, and no metric ever includes them (data.examples). "
-        + ("Behave lists them" if n else "None are kept yet: Keep on Sentence keeps one"),
+        help="They join only the training split; no metric includes them (data.examples). "
+        + ("Behave lists them" if n else "None is saved yet: press Save on Sentence"),
     )
 
 
@@ -172,7 +172,7 @@ def _start_training() -> None:
         state.choose_run(record.run)
 
 
-STARTS_FROM = "Starts from the preset above; what has no effect on this model is not shown. "
+STARTS_FROM = "Starts from the preset above and hides settings without effect. "
 
 
 def show_composer(defaults: RunConfig, model: ModelConfig | None, show: Callable[[], None]) -> None:
@@ -207,7 +207,7 @@ ELSEWHERE = plan.OFFERED | {*plan.NOT_LISTED, START, plan.EXAMPLES}
 """Settings with a field of their own on top, or in the builder."""
 COLUMNS = 4
 AUTOMATIC = "automatic"
-HOW = "An empty field keeps the value in grey. The names are those of sentiscope train --set."
+HOW = "An empty field keeps the grey value. Names are those of sentiscope train --set."
 
 
 def show_settings(defaults: RunConfig, command: str) -> None:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from core.interpret.sentence_inspection import SentenceView
 
 ROOMY = 0.3
-"""Share of a bar from which its words fit in, also where the page is narrow; else all of them stand below."""
-READING = "Each label by itself, so the numbers do not sum to 1. The mark is its threshold{}: it is predicted above it."
+"""Smallest share of a bar with room for its words, even on a narrow page; otherwise they appear below."""
+READING = "Labels are independent, so the numbers do not sum to 1. Mark: threshold{}."
 
 
 def show_prediction(
@@ -41,7 +41,7 @@ def show_prediction(
         look: Theme and size.
         before: Its reading without a change; marked.
         small: For a column, without words on how to read it.
-        roomy: Share of the bar from which words fit in; more of a narrow one.
+        roomy: Smallest share of the bar with room for its words.
     """
     was = before.probabilities if before else None
     if record.task == "single":
@@ -91,7 +91,7 @@ def _show_class_bar(
         names += "; as trained " + ", ".join(f"{name} {number(p)}" for name, p in before.items())
     size = " s-small" if small else ""
     st.html(f'<div class="s-bar{size}" role="img" aria-label="{escape(names)}">{"".join(segments)}{marks}</div>')
-    if len(chances) > 2 and min(chances.values()) <= roomy:  # of two the other one says it all
+    if len(chances) > 2 and min(chances.values()) <= roomy:  # of two classes, one has room
         key = (
             f'<span><i class="s-dot" style="background:{colour}"></i>{escape(name)} {number(p)}</span>'
             for (name, p), colour in zip(chances.items(), colours, strict=True)

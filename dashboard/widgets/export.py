@@ -27,7 +27,7 @@ _figures = st.components.v2.component(
 
 
 Table: TypeAlias = "pd.DataFrame | Callable[[], pd.DataFrame]"
-"""A table, or what makes it; written as CSV only for whoever asks: a file made before is gone after the next rerun."""
+"""A table, or a function that returns it; the CSV is made on click, since a rerun drops files made before."""
 
 
 def show_export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = True) -> None:

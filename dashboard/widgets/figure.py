@@ -123,7 +123,7 @@ def show(
     if reading:
         show_caption(reading)
     if small := name_small_samples(figure.sizes(shape)) if figure.sizes else "":
-        show_finding("This figure rests on few sentences", f"Fewer than {FEW}: {small}.")
+        show_finding("This figure uses few sentences", f"Fewer than {FEW}: {small}.")
     return event
 
 

@@ -59,7 +59,7 @@ def show_problem(title: str, text: str) -> None:
 
 def show_error(error: SentiscopeError) -> None:
     """Show the error that stops a page or a part of it, with advice on what to do."""
-    more = "\nBring the file back, or choose another run in the sidebar." if isinstance(error, RunDamaged) else ""
+    more = "\nRestore the file, or choose another run in the sidebar." if isinstance(error, RunDamaged) else ""
     show_problem("This page cannot continue", f"{error}{more}")
 
 
@@ -75,7 +75,7 @@ def show_shift(differences: Mapping[str, Any] | None) -> None:
 
 
 def _show_message(title: str, text: str, colour: str) -> None:
-    words = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))  # what is to be typed
+    words = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))  # text to type
     st.html(f'<div class="s-msg" role="status" style="--c:{colour}"><b>{escape(title)}</b><p>{words}</p></div>')
 
 

@@ -18,20 +18,20 @@ from dashboard.widgets.figure import show_caption
 from dashboard.widgets.messages import show_finding, show_problem, show_progress
 
 PATIENCE, TICK = 0.5, 0.3
-"""Seconds after which it is said what is asked, with a way to stop it; and between two looks at how far it is."""
+"""Seconds before progress and a stop button appear, and between two updates."""
 WORDS = {
-    "deletion": "Asking by deletion",
-    "shapley": "Asking by Shapley",
-    "gradient": "Asking by gradient × input",
-    "integrated": "Asking by integrated gradients",
-    "attention": "Asking by attention",
-    "collapse": "Asking by layer-0 collapse",
-    "parts": "Silencing one part after the other",
-    "lambdas": "Moving one λ after the other",
-    "patches": "Putting in one place after the other",
-    "reach": "Putting in one piece after the other",
+    "deletion": "Deleting one word at a time",
+    "shapley": "Computing Shapley values",
+    "gradient": "Computing gradient × input",
+    "integrated": "Computing integrated gradients",
+    "attention": "Computing attention",
+    "collapse": "Computing layer-0 collapse",
+    "parts": "Switching off one part at a time",
+    "lambdas": "Changing one λ at a time",
+    "patches": "Patching one place at a time",
+    "reach": "Adding one piece at a time",
 }
-AGAIN = "the model reads the text again and again"
+AGAIN = "the model reads many variants of the text"
 
 
 def show_stoppable(
@@ -53,7 +53,7 @@ def wait_for(asking: ModelRequest, place: str, unfinished: str) -> BackgroundThr
         unfinished: What is missing where it was stopped.
     """
     if not _is_stopped(asking, place):
-        asking.known.allow_restart()  # somebody else may have stopped it
+        asking.known.allow_restart()  # another visitor may have stopped it
     known = asking.wait(PATIENCE)
     if not known.whole:
         st.fragment(_watch_request, run_every=TICK if known.running else None)(asking, place, unfinished)
@@ -69,11 +69,11 @@ def _watch_request(asking: ModelRequest, place: str, unfinished: str) -> None:
         what = WORDS.get(known.what, AGAIN)
         stop = f"{place}-stop"
         show_stoppable(
-            what, AGAIN, known.share or 0.0, stop, _stop_request, (asking, place), "What was found so far stays"
+            what, AGAIN, known.share or 0.0, stop, _stop_request, (asking, place), "Keeps the results so far"
         )
         return
     show_finding("Stopped", unfinished)
-    if st.button("Go on", key=f"{place}-on", on_click=_resume_request, args=(asking, place)):
+    if st.button("Continue", key=f"{place}-on", on_click=_resume_request, args=(asking, place)):
         st.rerun()
 
 
@@ -112,7 +112,7 @@ def show_job(analysis: Analysis[Any], key: str, title: str = "") -> bool:
     if job.status == "failed":
         show_problem(analysis.offer.failed, job.what)
     if text := state.pop_value(f"{state.NOT_BEGUN}-{key}"):
-        show_problem("It was not begun", str(text))
+        show_problem("It did not start", str(text))
     return False
 
 
@@ -148,4 +148,4 @@ def _watch_job(files: Files, title: str, key: str) -> None:
     if share:
         left = f"about {format_duration(job.seconds / share * (1 - share))} left"
     detail = f"{job.what}, {left} · you may close this tab"
-    show_stoppable(title, detail, share, f"stop-{key}", background_jobs.cancel, (files,), "Nothing half done is kept")
+    show_stoppable(title, detail, share, f"stop-{key}", background_jobs.cancel, (files,), "Discards unfinished results")

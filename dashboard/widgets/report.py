@@ -18,7 +18,7 @@ from dashboard.data import data
 from dashboard.widgets.messages import show_problem
 
 _ONE = threading.Lock()
-"""Reports are put together one after the other: each takes seconds of a core, and a class has many visitors."""
+"""Reports are built one at a time: each takes seconds of a core, and a class has many visitors."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class ReportRequest:
     split: str
     author: str
     codes: str = ""
-    """A coded session; empty: the run, or what is compared."""
+    """A coding session; empty: the run or comparison."""
     version: str = ""
-    """Of the codes and slices of the data."""
+    """Version of the codes and slices of the data."""
 
     @property
     def name(self) -> str:
@@ -65,10 +65,10 @@ def _offer_report(runs: tuple[str, ...], split: str, sessions: Mapping[str, str]
             type="tertiary",
             on_click=state.set_value,
             args=(state.REPORT_ASKED, of),
-            help="Figures, tables, codes, settings, data card and predictions in one file that opens without a network",
+            help="Figures, tables, codes, settings, data card and predictions in one file that works offline",
         )
         asked: ReportRequest | None = state.get_value(state.REPORT_ASKED, None)
-        # The author, the session and the codes may have changed since the button was drawn: it is of what they are now.
+        # Author, session and codes may have changed since the button was drawn: the report uses the current ones.
         if asked and (asked.runs, asked.split) == (runs, split):
             kept = _build_report(of)
             state.drop_keys(state.REPORT_ASKED)
@@ -101,7 +101,7 @@ def _pick_session(sessions: Mapping[str, str], now: str) -> str:
 def _build_report(of: ReportRequest) -> tuple[ReportRequest, str] | None:
     from dashboard.reports.build import build_report
 
-    bar = st.progress(0.0, "waiting for another report to be done")
+    bar = st.progress(0.0, "waiting for another report")
 
     def show_step(what: str, share: float | None) -> None:
         """Show the progress of building the report in its progress bar."""
@@ -119,7 +119,7 @@ def _build_report(of: ReportRequest) -> tuple[ReportRequest, str] | None:
                 on_progress=show_step,
             )
     except SentiscopeError as error:
-        show_problem("There is no report", str(error))
+        show_problem("The report was not made", str(error))
         return None
     finally:
         bar.empty()

@@ -21,10 +21,10 @@ from dashboard.widgets.messages import show_empty, show_finding, show_header, sh
 from dashboard.widgets.progress import show_job, start_analyses
 
 SHORT = 20
-"""Characters that the picker shows of a name; a longer one stands below it as well."""
-STARTER = "It comes with Sentiscope: install that again, or in a checkout `git restore trained`."
+"""Characters of a name that the picker shows; a longer name also appears below it."""
+STARTER = "It comes with Sentiscope: reinstall Sentiscope, or run `git restore trained` in a checkout."
 """What to do about a starter run that is damaged; it cannot be deleted."""
-WHAT = "Its record, curves, weights, predictions and maps are deleted for good; other runs are not touched."
+WHAT = "This deletes its record, curves, weights, predictions and maps for good. Other runs do not change."
 
 
 def pick_run() -> None:
@@ -42,7 +42,7 @@ def pick_run() -> None:
         show_finding(*said)
     st.html('<p class="s-label">Run</p>')
     st.selectbox(
-        "Run: every page speaks of it",
+        "Run that all pages show",
         names,  # as they are: what is shown here is what the URL carries
         index=None,
         key=state.RUN,
@@ -75,7 +75,7 @@ def get_chosen_run() -> RunRecord | None:
 def require_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
     """Return the record of the chosen run; if there is none to show, explain that on the page and return None.
 
-    `purpose` says what the page would show with a run, such as "Its metrics and mistakes stand here".
+    `purpose` says what the page would show with a run, such as "Errors appear here".
     """
     records = {record.run: record for record in data.list_runs()}
     record = records.get(state.get_run())
@@ -86,7 +86,7 @@ def require_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
         where = "It was renamed, removed, or made elsewhere. Choose another in the sidebar."
         show_problem(f"There is no run “{missing}” here", where)
     elif not records:
-        text = f"{purpose} as soon as there is one."
+        text = f"{purpose} once a model is trained."
         show_empty("No model has been trained here yet", text, "Train a model", "train")
     elif record is None:
         show_problem("No run is chosen", "Choose one in the sidebar.")
@@ -98,8 +98,8 @@ def require_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
 def show_damaged(record: RunRecord) -> None:
     """Show why a run's files are damaged, and how to repair or delete the run."""
     starter = data.store().is_starter(record.run)
-    mend = STARTER if starter else "Bring the file back, or delete the run."
-    show_problem(f"Run “{record.run}” is damaged", f"{record.reason}\n{mend} Other runs are not touched.")
+    mend = STARTER if starter else "Restore the file, or delete the run."
+    show_problem(f"Run “{record.run}” is damaged", f"{record.reason}\n{mend} Other runs are not affected.")
     if not starter:
         offer_removal(record.run)
 
@@ -130,7 +130,7 @@ def list_facts(record: RunRecord, *more: tuple[str, str]) -> list[tuple[str, str
 
 def offer_removal(run: str) -> None:
     """Show a button that deletes a run after a confirmation."""
-    if st.button("Delete …", key=f"remove-{run}", type="tertiary", help="Asks first"):
+    if st.button("Delete …", key=f"remove-{run}", type="tertiary", help="Asks before it deletes"):
         _confirm_removal(run)
 
 
@@ -139,7 +139,7 @@ def _confirm_removal(run: str) -> None:
     try:
         data.store().get_removable_path(run)
     except SentiscopeError as error:
-        show_problem("This run stays", str(error))
+        show_problem("This run cannot be deleted", str(error))
         return
     show_problem(f"Delete “{run}”?", WHAT)
     with st.container(horizontal=True):
@@ -153,12 +153,12 @@ def _remove_run(run: str) -> None:
     try:
         data.store().remove(run)
     except SentiscopeError as error:
-        state.set_value(state.REMOVED, ("It could not be deleted", str(error)))
+        state.set_value(state.REMOVED, ("The run was not deleted", str(error)))
         return
-    state.clear_clicks(state.ROWS)  # a chosen row is a place in the table, where another run stands now
+    state.clear_clicks(state.ROWS)  # a chosen row is a place in the table, which now holds another run
     if state.get_run() == run and (first := choose_default_run(data.list_runs())):
         state.choose_run(first.run)
-    state.set_value(state.REMOVED, (f"“{run}” is deleted", "Nothing of it is left here."))
+    state.set_value(state.REMOVED, (f"“{run}” is deleted", "All its files are gone."))
 
 
 def is_refused(record: RunRecord | None, page: str) -> bool:
@@ -166,7 +166,7 @@ def is_refused(record: RunRecord | None, page: str) -> bool:
     if record is None or record.task != "tokens" or not PAGES[page].of_texts:
         return False
     show_header(PAGES[page].title, "", list_facts(record))
-    what = "Its sentences, errors by kind, types and the tags of a sentence of your own stand on Tokens."
+    what = "See Tokens for its sentences, errors and types, and to tag your own sentence."
     show_finding(f"{record.run} gives each word a tag", f"{PAGES[page].of_texts} {what}")
     if st.button("Open Tokens", type="primary", key="to-tokens"):
         state.open_page("tokens")

@@ -174,7 +174,7 @@ def _offer_save(record: RunRecord, now: SelectedTexts) -> None:
         return
     usual = clip_text(now.words, LONGEST, "…")
     with st.popover("Save as slice", type="tertiary", key="selected-save"):
-        about = "Left empty, it is named by what selects it"
+        about = "An empty name becomes the words of the selection"
         st.text_input("Name", key=state.SLICE_NAME, max_chars=LONGEST, placeholder=usual, help=about)
         st.button("Save", type="primary", key="selected-keep", on_click=_save_slice, args=(record, now, usual))
         if said := state.pop_value(state.SLICE_SAID):
@@ -188,7 +188,7 @@ def _save_slice(record: RunRecord, now: SelectedTexts, usual: str) -> None:
     except SentiscopeError as error:
         state.set_value(state.SLICE_SAID, f"Not saved: {error}.")
     else:
-        state.set_value(state.SLICE_SAID, f"Saved as “{made.name}”, for every run on these data. Performance lists it.")
+        state.set_value(state.SLICE_SAID, f"Saved as “{made.name}” for all runs on these data. Performance lists it.")
 
 
 def show_selected(record: RunRecord, now: SelectedTexts, clicked: Sequence[str]) -> None:
@@ -221,7 +221,7 @@ def _show_table(record: RunRecord, now: SelectedTexts) -> None:
             selection.look_at(record, found[0])
 
     key = f"{state.get_widget_key(state.EXAMPLES)}-{hash_value(str(now.selection))[:12]}"
-    columns = {"text": ("Sentence", "large"), "true": ("Is", 90), "predicted": ("Predicted", 90)}
+    columns = {"text": ("Sentence", "large"), "true": ("Label", 90), "predicted": ("Predicted", 90)}
     show_table(
         rows,
         f"Selected sentences: {now.words}",
@@ -234,7 +234,7 @@ def _show_table(record: RunRecord, now: SelectedTexts) -> None:
         selection_default={"selection": {"rows": marked, "columns": [], "cells": []}} if marked else None,
     )
     if len(now) > MOST:
-        show_caption(f"The first {count(MOST)} of {count(len(now))}; the page's tables have all.")
+        show_caption(f"The first {count(MOST)} of {count(len(now))}; the exported tables have all.")
     if now.at is not None and show_inside_button(record):
         selection.look_inside()
 

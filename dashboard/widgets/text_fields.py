@@ -64,9 +64,7 @@ def show_text_part(record: RunRecord, show: Callable[[RunRecord, str, DeltaGener
 def _check_pair(record: RunRecord, text: str) -> None:
     """Warn that results are about one text alone if the second text of a pair is missing."""
     if record.pairs and text and not (parts := split_pair(text) or (text, ""))[1].strip():
-        show_finding(
-            "This run reads two texts", f"Type the second one; what stands below is said of “{parts[0]}” alone."
-        )
+        show_finding("This run reads two texts", f"Type the second one. The results below are for “{parts[0]}” alone.")
 
 
 def _show_pair_fields() -> str:
@@ -101,7 +99,7 @@ def read_link_edits(record: RunRecord, text: str, trained: SentenceView) -> tupl
     edits, parts, left_out = parse_edits(record, trained, state.get_param(state.EDIT))
     if left_out and parts.layers:
         many = "One change" if left_out == 1 else f"{left_out} changes"
-        show_finding(f"{many} of the link cannot be made here", f"This run has {parts.syntax_help}.")
+        show_finding(f"{many} of the link cannot be applied", f"This run has {parts.syntax_help}.")
     return edits, parts, data.inspect_text(record.run, text, edits)
 
 

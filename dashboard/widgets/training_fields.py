@@ -61,11 +61,11 @@ def pick_start(key: str) -> None:
         "Start from",
         [each.run for each in data.list_runs() if each.status == "done" and each.config.model.family == "encoder"],
         index=None,
-        placeholder="random numbers",
+        placeholder="scratch",
         key=key,
         persist_state="session",
         width=WIDTH,
-        help="A finished run: its tokenizer, words and layers are taken over as far as they fit (training.start)",
+        help="A finished run: its tokenizer, words and layers are reused where they fit (training.start)",
     )
 
 

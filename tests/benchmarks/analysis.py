@@ -106,7 +106,7 @@ def code(page: Page, known: dict[str, str]) -> tuple[list[float], list[str]]:
     Returns:
         Seconds from a digit to the next sentence, of each; the keys of those for which the file has no code.
     """
-    page.get_by_role("button", name="Code 75 drawn at random").click()
+    page.get_by_role("button", name="Code 75 at random").click()
     expect(page.locator(TOP)).to_have_text("1 of 75", timeout=WAIT)
     settle(page)
     page.locator(".reader .list").focus()

@@ -185,7 +185,7 @@ def taken_back(page: Page) -> float:
     coded(page)
     settle(page)
     done = f"({INSIDE}.map((root) => root.querySelector('.reader .foot .done')).find(Boolean)?.innerText ?? '')"
-    said = f"{changed(page, done)} && {done}.startsWith('Taken back')"
+    said = f"{changed(page, done)} && {done}.startsWith('Undone')"
     return timed(page, "keydown", said, lambda: page.keyboard.press("u"))
 
 

@@ -1,4 +1,4 @@
-"""The page of behaviour: what it finds, what is looked at, suites of one's own, runs that cannot be asked."""
+"""The page of behaviour: what it finds, what is looked at, suites of one's own, runs that cannot be tested."""
 
 from functools import partial
 
@@ -39,7 +39,7 @@ def test_it_opens_with_what_it_finds_and_with_the_worst_capability(page):
 
 def test_a_link_names_what_is_looked_at_and_who_stands_beside(page):
     app = page(capability="test capitals", against="finished", fails="baseline")
-    assert "Failed tests: capitals" in words(app) and "baseline passes all of it." in words(app)
+    assert "Failed tests: capitals" in words(app) and "baseline passes all these tests." in words(app)
     assert "It shows no clear difference from finished." in words(app)
     assert app.multiselect[0].value == ["finished"]
     assert next(control.options for control in app.get("button_group")) == ["baseline", "finished"]
@@ -47,12 +47,12 @@ def test_a_link_names_what_is_looked_at_and_who_stands_beside(page):
 
 def test_a_suite_that_is_gone_or_wrong_is_told_and_ours_can_be_asked_again(page, runs):
     app = page(suite=f"{'0' * 64}/none.yaml")
-    assert "the suite of this link is not here any more" in words(app) and "passes" not in words(app)
+    assert "the suite of this link is gone" in words(app) and "passes" not in words(app)
     assert "Sentiscope&#x27;s suite" in words(press(app, "our-suite"))
 
 
 def test_no_other_file_of_the_machine_can_be_named(page):
-    assert "is not here any more" in words(page(suite="../../../etc/passwd"))
+    assert "suite of this link is gone" in words(page(suite="../../../etc/passwd"))
 
 
 def test_text_of_a_suite_is_never_markup(page):
@@ -63,8 +63,8 @@ def test_classes_without_a_polarity_are_asked_about(page, runs):
     store = RunStore(runs)
     store.update("baseline", classes=("calm", "joy"))
     app = page()
-    assert "These classes say nothing of negative and positive" in words(app)
-    assert "passes" not in words(app) and "cannot be asked" not in words(app)
+    assert "Is each class negative or positive?" in words(app)
+    assert "passes" not in words(app) and "cannot be tested" not in words(app)
     app.selectbox(key=f"{state.SIDE}calm").set_value("negative").run()
     app.selectbox(key=f"{state.SIDE}joy").set_value("positive").run()
     assert "baseline passes" in words(app)

@@ -138,7 +138,7 @@ def test_a_long_search_is_stopped_from_the_keyboard_and_a_longer_text_keeps_its_
     """A text so long, and read to its end, that the search takes long."""
     page, complaints = visit(browser, server)
     page.goto(f"{server}/sentence?run=starter-vanilla&text={'+'.join(['good'] * 200)}")
-    look = page.get_by_role("button", name="Look for the smallest change")
+    look = page.get_by_role("button", name="Find the smallest change")
     look.wait_for()  # the words of so long a text come first
     settle(page)
     look.press("Enter")

@@ -19,7 +19,12 @@ OPEN = (
 def test_with_belief_patching_shapley_and_a_pin_open_axe_finds_nothing_grave(browser, server):
     page, complaints = visit(browser, server)
     open_page(page, f"{server}/{OPEN}")
-    for title in ("May I believe it", "From another sentence", "Beside what is pinned", "Two runs side by side"):
+    for title in (
+        "Can I trust this explanation?",
+        "Activation patching",
+        "Compared with the pinned sentence",
+        "Two models",
+    ):
         expect(page.get_by_role("heading", name=re.compile(title)).first).to_be_visible()
     expect(page.locator("th", has_text="Shapley").first).to_be_visible()
     expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
@@ -66,7 +71,7 @@ def test_the_whole_bench_can_be_walked_with_the_keyboard_alone(browser, server):
     settle(page)
     tab_to(page, "nav.s-contents a")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name=re.compile("What would change it"))).to_be_in_viewport()
+    expect(page.get_by_role("heading", name=re.compile("What would change the prediction"))).to_be_in_viewport()
     assert complaints == []
 
 

@@ -43,7 +43,7 @@ def test_a_session_with_keys_alone(browser, server, codes):
     page.goto(f"{server}/errors?run=starter-vanilla")
     page.locator(".reader .codes button").first.wait_for()
     settle(page)
-    expect(page.get_by_text("The tags of these texts are being found")).to_have_count(0)
+    expect(page.get_by_text("Finding tags")).to_have_count(0)
     settle(page)
     author = page.get_by_role("textbox", name="Author", exact=True)
     author.fill("ann 123 jku")
@@ -103,7 +103,7 @@ def opened(browser: Browser, server: str, name: str = "") -> tuple[Page, list[st
     page, complaints = visit(browser, server)
     page.goto(f"{server}/errors?run=starter-vanilla")
     page.locator(".reader .codes button").first.wait_for()
-    expect(page.get_by_text("The tags of these texts are being found")).to_have_count(0)
+    expect(page.get_by_text("Finding tags")).to_have_count(0)
     settle(page)
     if name:
         call(page, name)
@@ -178,7 +178,7 @@ def test_two_browsers_of_one_author_leave_each_other_what_they_said(browser, ser
     assert said(codes)[1] == [{"ann": "so it is"}], "the first browser knew of no note"
     two.keyboard.press("u")
     until(two, lambda: said(codes) == ([{"ann": ("irony",)}], [{"ann": "so it is"}]))  # the author's last change
-    expect(two.locator(".reader .foot .done")).to_contain_text("Taken back")
+    expect(two.locator(".reader .foot .done")).to_contain_text("Undone")
     assert complaints == []
 
 

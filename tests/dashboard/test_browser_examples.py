@@ -24,28 +24,28 @@ def test_what_a_student_keeps_stands_in_the_list_and_leaves_it(browser, server, 
     expect(note).to_be_visible()
     note.fill("=a note <b>")
     page.get_by_label("Your name").fill("ann")
-    page.get_by_role("button", name="Keep it").press("Enter")
-    expect(page.get_by_text("Kept as")).to_be_visible()
+    page.get_by_role("button", name="Save it").press("Enter")
+    expect(page.get_by_text("Saved as")).to_be_visible()
     settle(page)
     assert violations(page) == []
     [kept] = read_examples(library.folder)
     assert (kept.text, kept.note, kept.author) == (TEXT, "=a note <b>", "ann")
     link = urlsplit(kept.link)
     assert link.path == "sentence" and parse_qs(link.query)["text"] == [TEXT]
-    page.get_by_role("button", name="The class's list").press("Enter")
+    page.get_by_role("button", name="All saved sentences").press("Enter")
     expect(page.get_by_role("heading", name="Sentences that fooled it")).to_be_visible()
     grid = page.get_by_test_id("stDataFrame").last
     grid.scroll_into_view_if_needed()
     settle(page)
     grid.click(position={"x": 20, "y": 56})  # the box before the first row
-    back = page.get_by_role("link", name="As it was found")
+    back = page.get_by_role("link", name="Show how it was found")
     expect(back).to_be_visible()
     for rules in looks(page):
         assert violations(page, rules) == []
     assert page.title() != "taken"
     page.get_by_role("button", name="Remove", exact=True).press("Enter")
-    page.get_by_role("button", name="Take it out").press("Enter")
-    expect(page.get_by_text("None are kept yet.")).to_be_visible()
+    page.get_by_role("button", name="Remove it").press("Enter")
+    expect(page.get_by_text("No sentence is saved yet.")).to_be_visible()
     assert read_examples(library.folder) == [] and complaints == []
 
 
@@ -53,9 +53,9 @@ def test_a_link_leads_back_and_a_find_of_another_appears_by_itself(browser, serv
     keep_example(library.folder, "not bad", "positive", "", "ben", f"/sentence?run=finished&text={quote(TEXT)}")
     page, complaints = visit(browser, server)
     page.goto(f"{server}/behave?run=finished")
-    expect(page.get_by_role("link", name="1 counter-example of the class")).to_be_visible()
+    expect(page.get_by_role("link", name="1 counter-example from the class")).to_be_visible()
     settle(page)
     keep_example(library.folder, "hardly slow", "positive", "", "cleo")
-    expect(page.get_by_role("link", name="2 counter-examples of the class")).to_be_visible()
+    expect(page.get_by_role("link", name="2 counter-examples from the class")).to_be_visible()
     settle(page)
     assert complaints == []

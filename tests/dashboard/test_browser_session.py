@@ -58,7 +58,7 @@ def listed(page: Page) -> int:
 def test_from_her_table_to_a_report_and_the_same_link_in_a_second_browser(browser, empty_server, bare, tmp_path):
     page, complaints = visit(browser, empty_server)
     page.goto(f"{empty_server}/data")
-    page.get_by_text("Bring your own file").click()
+    page.get_by_text("Use your own file").click()
     settle(page)
     page.locator("input[type=file]").set_input_files(
         {"name": "guests.csv", "mimeType": "text/csv", "buffer": own_table()}

@@ -57,7 +57,7 @@ def test_pause_go_on_and_cancel(browser, empty_server, table, bare, tiny):
 
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("Training has been stopped")).to_be_visible()
-    expect(page.get_by_text(re.compile(r"It stands at step \d+ of"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"It stopped at step \d+ of"))).to_be_visible()
     stood = step(runs, "long")
     assert runs.read("long").status == "cancelled" and stood > 0
 

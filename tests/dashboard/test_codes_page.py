@@ -80,7 +80,7 @@ def test_a_draw_becomes_the_selection_of_the_split_that_it_was_made_on(page, cod
     press(app, "codes-draw")
     (reader,) = drawn(app, "reader")
     assert len(reader["rows"]) == n > 0 and reader["orders"][0] == ["", "in the chosen order"]
-    assert f"{n} of {n} coded" not in words(app) and "drawn at random from" in words(app)
+    assert f"{n} of {n} coded" not in words(app) and "random sample: " in words(app)
     assert str(app.query_params[state.SELECT]).startswith(f"split={split};ids:")
 
 
@@ -144,7 +144,7 @@ def test_undo_comes_after_what_was_told_with_it_and_shows_the_row(heard, codes, 
     held = heard(coded=told(2, {keys[3]: row(label=[False, 2])}), undo=3)
     assert codes.read_annotations().given == {keys[3]: {"ann": ("label",)}} and held[state.AT] == keys[3]
     text = heard.shown.table.frame["text"].iloc[3]
-    assert held[state.SAID_OF_CODES].startswith(f"Taken back: label taken off: “{text[:40]}")
+    assert held[state.SAID_OF_CODES].startswith(f"Undone: label taken off: “{text[:40]}")
     heard(undo=4)
     assert "nothing to undo" in heard(undo=5)[state.NOT_WRITTEN]
 
@@ -198,7 +198,7 @@ def test_what_cannot_be_stored_is_kept_and_written_when_it_can(heard, codes, key
         full.setattr(codes, "give_codes", give)
         held = heard(**report)
         assert held[state.HANDLED] == 1 and held[state.AGAIN] == 1 and codes.read_annotations().notes == {}
-        assert "the disk is full. It is kept in this browser and tried again" in held[state.NOT_WRITTEN]
+        assert "the disk is full. This browser keeps it and tries again" in held[state.NOT_WRITTEN]
         assert heard(**report)[state.AGAIN] == 2
     held = heard(**report)
     assert held[state.HANDLED] == 3 and held[state.AGAIN] == 0
@@ -238,7 +238,7 @@ def test_all_that_is_selected_has_a_code_at_once_and_one_undo_takes_it_off(heard
     heard.held[state.AUTHOR] = "ann"
     errors_codes.code_selected(codes, heard.shown, keys, "irony", off=False)
     assert len(codes.read_annotations("ann").given) == len(keys)
-    assert f"irony given to {len(keys)} sentences" in heard.held[state.SAID_OF_CODES]
+    assert f"irony added to {len(keys)} sentences" in heard.held[state.SAID_OF_CODES]
     heard(undo=1)
     assert set(codes.read_annotations("ann").given) == {keys[0]}
 
@@ -282,10 +282,10 @@ def test_what_two_coded_differently_becomes_the_selection(page, codes, keys):
     codes.code_rows(keys[:1], ["label"], author="ann")
     app = page(select="all")
     named(app.text_input, "Author").set_value("ann").run()
-    assert "Others have coded 2 of these that you have not" in words(app), "ann has not coded them all"
+    assert "Others coded 2 sentences that you have not" in words(app), "ann has not coded them all"
     codes.code_rows(keys[1:3], ["irony"], author="ann")
     app.run()
-    named(app.button, "The 1 coded differently").click().run()
+    named(app.button, "Show 1 disagreement").click().run()
     (reader,) = drawn(app, "reader")
     assert [row["key"] for row in reader["rows"]] == [keys[0]] and "coded differently by ann and ben" in words(app)
 
@@ -312,7 +312,7 @@ def test_the_history_says_who_did_what_but_not_what_one_has_yet_to_code(heard, c
     text = heard.shown.table.frame["text"]
     assert errors_codes.describe_change(own, heard.shown, seen, reads=False) == f"label: “{text[0][:40]}”"
     assert errors_codes.describe_change(one, heard.shown, seen, reads=False) == f"irony: “{text[0][:40]}”"
-    assert errors_codes.describe_change(two, heard.shown, seen, reads=False) == "something of 2 sentences"
+    assert errors_codes.describe_change(two, heard.shown, seen, reads=False) == "a hidden change to 2 sentences"
     assert errors_codes.describe_change(two, heard.shown, seen, reads=True) == "label: 2 rows"
 
 

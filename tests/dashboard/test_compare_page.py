@@ -57,7 +57,7 @@ def test_runs_of_other_rows_are_told_with_what_to_do(page, store):
 
 def test_runs_without_a_common_split_are_told(page, store):
     answering(store, "elsewhere", right_where(GOOD, LABELS), texts(LABELS), preset="cnn", split="challenge")
-    assert "No split was evaluated by all of these runs" in words(page("good", "elsewhere"))
+    assert "These runs share no evaluated split" in words(page("good", "elsewhere"))
 
 
 def test_without_two_finished_runs_it_says_what_it_is_for(page):

@@ -104,7 +104,7 @@ def test_a_first_row_that_looks_like_names_can_be_said_to_be_a_text(app):
     uploaded(app, "r.csv", b"title,good\n" + CSV.split(b"\n", 1)[1])
     assert "the first row names the columns" in text_of(app)
     chosen(app, "First row").set_value("data").run()
-    assert "no row of column names: they are numbered" in text_of(app)
+    assert "no column names, so columns are numbered" in text_of(app)
     assert chosen(app, "Text column").value == "0"
     (preview,) = (each.value for each in app.dataframe if list(each.value.columns) == ["0", "1"])
     assert list(preview.iloc[0]) == ["title", "good"]
@@ -160,7 +160,7 @@ def test_an_opened_text_shows_its_steps_and_tokens_and_is_text(app):
     press(app, "use-data")
     app.session_state[state.TEXTS] = {"selection": {"rows": [0], "columns": [], "cells": []}}
     app.run()
-    assert "From text to tokens" in text_of(app) and "as it stands" in text_of(app) and "<script" not in text_of(app)
+    assert "Tokenization" in text_of(app) and "original text" in text_of(app) and "<script" not in text_of(app)
     app.toggle(key=state.IDS).set_value(True).run()
     assert "<small>" in text_of(app) and "<script" not in text_of(app)
 
@@ -255,7 +255,7 @@ def test_what_a_person_chose_has_a_button_back_to_what_was_found(app):
     for name, label, word, other in (
         ("encoding", "Encoding", r"koi8\-r", "cp1251"),
         ("header", "First row", "data", "names of columns"),
-        ("separator", "Several labels", "one label a cell", "semicolon"),
+        ("separator", "Several labels", "one label per cell", "semicolon"),
     ):
         use(app, name, word)
         assert {"as found", other} <= {each.label.removeprefix("Use ") for each in buttons(app, name)}

@@ -86,7 +86,7 @@ def test_what_minus_one_means_must_be_said_first(app, runs, other, at_once):
     app.session_state["elsewhere-data"] = str(other)
     pages.opened(app, "performance", run="finished")
     assert app.button(key="elsewhere-start").disabled
-    assert "Say first what &#x27;-1&#x27; means" in pages.words(app)
+    assert "First choose a class for &#x27;-1&#x27;" in pages.words(app)
 
 
 @pytest.mark.slow

@@ -128,7 +128,7 @@ def test_around_a_selection_of_several_those_near_to_most_are_listed_marked_and_
 
 def test_to_a_selection_of_several_the_nearest_of_training_are_listed_and_selected(app, runs):
     opened(app, select="true=positive")
-    pages.rerun_while(app, lambda: "The training sentences are being read" in words(app))
+    pages.rerun_while(app, lambda: "Reading the training sentences" in words(app))
     found = Run("finished", RunStore(runs)).neighbours(where="true=positive")
     assert f"{found['n']} selected, among {found['among']} training sentences" in words(app)
     table = next(each.value for each in app.dataframe if "likeness" in each.value)

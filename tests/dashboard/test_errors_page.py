@@ -30,7 +30,7 @@ def page(app, runs):
 
 def whole(app):
     """The page once all tags have been found."""
-    return pages.rerun_while(app, lambda: "being found" in words(app))
+    return pages.rerun_while(app, lambda: "Finding tags" in words(app))
 
 
 def test_below_the_reader_stand_tags_words_slices_and_columns(page, runs):
@@ -66,7 +66,7 @@ def test_without_a_selection_it_lists_what_is_wrong(page, runs):
     wrong = frame[frame["wrong"]].sort_values("p_predicted", ascending=False, kind="stable")
     (reader,) = drawn(app, "reader")
     assert [row["key"] for row in reader["rows"]] == wrong["key"].tolist()
-    assert f"n = {len(frame)}</b> validation · {len(wrong)} wrong" in words(app)
+    assert f"n = {len(frame)}</b> validation · {len(wrong)} error" in words(app)
 
 
 def test_a_link_selects_rows_and_the_one_that_is_read_and_the_filter_says_so(page, runs):
@@ -122,15 +122,15 @@ def test_labels_that_are_doubted_become_the_selection(app, tmp_path):
     page = whole(pages.opened(app, "errors", run="films"))
     for place, split in enumerate(("test", "train")):
         button = next(each for each in page.button if each.key == f"select-doubted-{place}")
-        assert button.label.startswith(f"Select the {len(doubted[split])} of {split}")
+        assert button.label.startswith(f"Select the {len(doubted[split])} in {split}")
         button.click().run()
         assert "labels that are likely wrong" in words(page)
         page = whole(page)
     listed = next(each.value for each in page.dataframe if "Sentence" in each.value)
     assert set(listed["Sentence"]) == doubted["train"], "they are none of the split, and stand there all the same"
-    next(each for each in page.button if each.label.endswith("of train with several labels")).click().run()
+    next(each for each in page.button if each.label.endswith("in train with several labels")).click().run()
     listed = next(each.value for each in whole(page).dataframe if "Sentence" in each.value)
-    assert "a strange one" in set(listed["Sentence"]) and "bad or good" in set(listed["Is"])
+    assert "a strange one" in set(listed["Sentence"]) and "bad or good" in set(listed["Label"])
 
 
 def test_tags_that_other_runs_give_and_what_is_not_here(app):
@@ -155,14 +155,14 @@ def test_tags_that_other_runs_give_and_what_is_not_here(app):
     page = whole(pages.opened(app, "errors", run="one", select="all"))
     page = picked(None)
     assert not any(value.startswith("tag=models") for value in tags())
-    assert "models disagree – none is picked above" in words(page)
-    assert "Not here: " in words(page) and "seeds disagree – no other seed of this model" in words(page)
+    assert "models disagree – no model is chosen above" in words(page)
+    assert "Missing tags: " in words(page) and "seeds disagree – no other seed of this model" in words(page)
     page = picked("high")
     assert tags()["tag=models disagree with high"] == 5 and "models disagree –" not in words(page)
     page = picked("low")
     assert tags()["tag=models disagree with low"] == 10 and "tag=models disagree with high" not in tags()
     page = picked(None)
-    assert "models disagree – none is picked above" in words(page)
+    assert "models disagree – no model is chosen above" in words(page)
     answering(store, "seed", right_where(np.arange(60) > 12, labels), rows, training__seed=7)
     forget("_list_seeds")
     page = whole(page.run())

@@ -86,7 +86,7 @@ def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs):
     asking.known.request_stop()
     app.session_state[f"{state.ENOUGH}methods"] = asking.wanted
     opened(app, text=text)
-    assert names(by_method(app)) == ["deletion", "attention"] and "Not every method was asked" in markup(app)
+    assert names(by_method(app)) == ["deletion", "attention"] and "Some methods have no result yet" in markup(app)
     press(app, "methods-on")
     assert names(by_method(app)) == [NAMES[name] for name in QUICK_METHODS]
 
@@ -113,8 +113,8 @@ def test_each_place_of_the_second_sentence_moves_the_first_as_the_core_says(app,
 def test_a_sentence_of_another_length_is_told_with_both_and_their_tokens(app, runs):
     opened(app, donor="good <b>film</b>")
     said = markup(app)
-    assert "These two cannot be put together" in said and "The first has 6: good | film | , | dull | and | slow" in said
-    assert "<b>film" not in said.partition("These two")[2][:600]
+    assert "sentences cannot be combined" in said and "The first has 6: good | film | , | dull | and | slow" in said
+    assert "<b>film" not in said.partition("These sentences")[2][:600]
     assert not any(each["label"].startswith("effect of each patched") for each in pages.drawn(app, "cells"))
 
 

@@ -47,7 +47,7 @@ def test_a_damaged_starter_cannot_be_deleted_and_its_page_says_where_to_get_it_a
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(runs / "starters"))
     shutil.copytree(runs / "damaged", runs / "starters" / "starter-vanilla")
     opened(app, "performance", run="starter-vanilla")
-    assert "Run “starter-vanilla” is damaged" in words(app) and "install that again" in words(app)
+    assert "Run “starter-vanilla” is damaged" in words(app) and "reinstall Sentiscope" in words(app)
     assert "delete" not in words(app) and "remove-starter-vanilla" not in [button.key for button in app.button]
 
 
@@ -56,5 +56,5 @@ def test_a_run_that_is_being_trained_stays_and_the_page_says_what_to_do_first(ch
     store.create(compose("vanilla"), "vanilla", "live")
     store.update("live", status="running", process=get_own_process())
     app = chosen("live")
-    assert "This run stays" in words(press(app, "remove-live")) and "cancel it first" in words(app)
+    assert "This run cannot be deleted" in words(press(app, "remove-live")) and "cancel it first" in words(app)
     assert "remove-yes" not in [button.key for button in app.button] and (runs / "live").is_dir()

@@ -55,7 +55,7 @@ def test_a_session_keeps_four_files_of_the_largest_size_and_others_are_not_conce
     app = behind(kept)
     statuses = [asyncio.run(put(app, "one", number))[0] for number in range(6)]
     assert statuses == [204, 204, 204, 204, 413, 413]
-    assert b"close it and open the page anew" in asyncio.run(put(app, "one", 9))[1]
+    assert b"close it and open the page again" in asyncio.run(put(app, "one", 9))[1]
     assert asyncio.run(put(app, "two", 0))[0] == 204
     kept.remove_file("one", "0")
     assert asyncio.run(put(app, "one", 7))[0] == 204

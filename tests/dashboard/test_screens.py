@@ -28,16 +28,16 @@ SAID = {
     "overview": (EMPTY, "Try to fool", DAMAGED, "Try to fool"),
     "data": ("reviews.csv",) * 4,
     "models": ("30\u202f000 tokens", "of reviews.csv, as in finished", "30\u202f000 tokens", "as in baseline"),
-    "train": ("Which model shall learn", "finished after", DAMAGED, "solved in one go"),
+    "train": ("Train which model", "finished after", DAMAGED, "fitted at once"),
     "sweeps": ("No sweep has been planned here yet",) * 4,
     "performance": (EMPTY, "n = 16", DAMAGED, "n = 16"),
     "errors": (EMPTY, "n = 16", DAMAGED, "n = 16"),
     "behave": (EMPTY, "passes", DAMAGED, "passes"),
     "compare": ("There is no finished run yet", *("the same test sentences",) * 3),
-    "embeddings": (EMPTY, "PCA, 2-D", DAMAGED, "has no embeddings to put on a map"),
-    "sentence": (EMPTY, "Attention is not an explanation", DAMAGED, "has no attention to look into"),
+    "embeddings": (EMPTY, "PCA, 2-D", DAMAGED, "has no embeddings to map"),
+    "sentence": (EMPTY, "Attention is not an explanation", DAMAGED, "has no attention maps"),
     "steps": (EMPTY, "Darker = larger", DAMAGED, "Darker = larger"),
-    "tokens": (EMPTY, "gives a text a label", DAMAGED, "gives a text a label"),
+    "tokens": (EMPTY, "labels whole texts", DAMAGED, "labels whole texts"),
     "lambdas": (EMPTY, "Change since the first step", DAMAGED, "without attention"),
 }
 """By page: words it shows without a run, with a finished one, a damaged one, a baseline."""
@@ -93,7 +93,7 @@ def test_weights_that_cannot_be_read_are_told(app, runs):
 
 @pytest.mark.parametrize(
     ("page", "said"),
-    [("train", "1 lines of the history cannot"), ("lambdas", "Of the history of finished, 1 line cannot be read")],
+    [("train", "1 lines of the history cannot"), ("lambdas", "1 line of the history of finished cannot be read")],
 )
 def test_a_history_that_is_cut_off_counts_its_lost_lines(app, runs, page, said):
     path = runs / "finished" / "history.jsonl"
@@ -194,9 +194,9 @@ def test_a_run_that_was_asked_for_while_the_clock_ticked_is_chosen_all_the_same(
 @pytest.mark.parametrize(
     ("status", "kept", "words", "beside"),
     [
-        ("running", True, "its checkpoint is dropped, so that it can only start over. “Pause” would keep it", False),
-        ("queued", True, "It waits to be resumed. Its curves stay; its checkpoint is dropped", True),
-        ("queued", False, "there is no checkpoint to lose", False),
+        ("running", True, "deletes its checkpoint: it can only start over. “Pause” keeps the checkpoint", False),
+        ("queued", True, "It waits to be resumed. This keeps its curves but deletes its checkpoint", True),
+        ("queued", False, "It has not started, so it has no checkpoint", False),
     ],
 )
 def test_cancelling_asks_first_and_says_what_becomes_of_the_checkpoint(app, runs, status, kept, words, beside):
@@ -221,7 +221,7 @@ def test_a_chosen_run_can_be_exported_and_one_from_elsewhere_is_taken_in_and_cho
     assert "Export · zip" in [button.label for button in app.get("download_button")]
     uploader = next(iter(app.get("file_uploader")))
     uploader.set_value(("given.zip", (tmp_path / "given.zip").read_bytes(), "application/zip")).run()
-    assert "finished-2 is here" in text_of(app)
+    assert "finished-2 is imported" in text_of(app)
     assert app.session_state[state.RUN] == "finished-2"
     picked = app.session_state[state.get_figure_key(f"{state.ROWS}-1-reviews.csv")]
     assert "picked" not in picked  # the browser still sends the old one
@@ -231,4 +231,4 @@ def test_a_run_that_cannot_be_taken_in_is_refused_in_words(app, runs, tmp_path, 
     monkeypatch.setattr("dashboard.access.is_local", lambda: True)
     opened(app, "overview")
     app.text_input(key=state.RUN_PATH).set_value(str(tmp_path / "nothing")).run()
-    assert "This run was not taken in" in text_of(press(app, "import")) and "cannot be read" in text_of(app)
+    assert "The run was not imported" in text_of(press(app, "import")) and "cannot be read" in text_of(app)

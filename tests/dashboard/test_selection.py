@@ -153,7 +153,7 @@ def test_slices_are_listed_renamed_and_removed_on_performance(app, runs):
     assert [each.name for each in read_slices(store, record)] == ["<i>denied</i>"]
     assert "Not changed:" in words(press(app, "slice-rename"))
     press(app, "slice-remove")
-    assert read_slices(store, record) == [] and "None of these data yet." in words(app)
+    assert read_slices(store, record) == [] and "No slices yet." in words(app)
 
 
 def take_slice() -> None:
@@ -181,7 +181,7 @@ def test_all_that_is_wrong_is_selected_with_a_button(app, runs):
     opened(app, "performance", run="finished", split="validation")
     wrong = read_table(RunStore(runs), "finished", "validation").wrong
     button = app.button(key="select-wrong")
-    assert button.label == f"Select the {wrong.sum()} wrong"
+    assert button.label == f"Show the {wrong.sum()} errors"
     button.click().run()
     assert link(app) == "split=validation;wrong"
     assert f"<b>{wrong.sum()} of {len(wrong)}</b> <span>wrong</span>" in words(app)
@@ -248,7 +248,7 @@ def search_told() -> None:
 
 def test_of_what_is_looked_for_in_all_splits_it_is_told_whose_are_selected(runs):
     told = called(search_told).session_state["told"]
-    assert told == ["On other pages those of test are selected; choose a split for those of another.", "", ""]
+    assert told == ["Other pages select the test matches. Choose a split to change this.", "", ""]
 
 
 @pytest.mark.parametrize("left", [{}, {state.PART: "test"}, {state.FIND: "x", state.PART: "train"}])

@@ -43,7 +43,7 @@ def test_the_flips_are_those_of_the_command_line_as_edited_and_are_read_at_a_cli
     shown = markup(ended(press(opened(app, run=name, edit=edit), "flip-start")))
     flips = [found["flip"], *found["also"]]
     assert found["verdict"] == "proven" and "One change is enough" in shown
-    assert shown.count('class="s-flip"') == len(flips) and ("as edited" in shown) == bool(edit)
+    assert shown.count('class="s-flip"') == len(flips) and ("after your changes" in shown) == bool(edit)
     for flip in flips:
         [move] = flip["moves"]
         new = "" if move["with"] is None else f" <ins>{move['with']}</ins>"
@@ -122,7 +122,7 @@ def test_a_typed_sentence_with_a_place_is_the_first_template(app, runs):
 def test_what_cannot_be_filled_is_said_and_the_rest_of_the_page_is_there(app, runs, given, why):
     shown = markup(opened(app, **given))
     assert "This template cannot be read" in shown and why in shown
-    assert "Two runs side by side" in shown
+    assert "Two models" in shown
 
 
 def test_the_figure_is_exported_with_its_numbers(trained, tmp_path):
@@ -178,4 +178,4 @@ def test_flip_pin_and_template_are_of_the_chosen_class_and_refuse_runs_without_i
 def test_a_pinned_run_of_other_classes_has_no_difference(app, graded):
     opened(app, run="graded", text=GRADED, towards="good", pinned="good film", **{"pinned-run": "finished"})
     assert "The other run has no class good, so there is no difference." in markup(app)
-    assert "The pushes have no difference: run 'finished' has no class 'good'." in markup(app).replace("&#x27;", "'")
+    assert "The effects cannot be compared: run 'finished' has no class 'good'." in markup(app).replace("&#x27;", "'")

@@ -116,8 +116,8 @@ def test_a_link_restores_layer_scale_and_sliders_each_its_own_curve_of_the_chang
 def test_hostile_and_stale_changes_are_left_out_and_told_and_so_is_a_text_of_unknown_words(app, runs):
     opened(app, text="zzz qqq www", edit="h9.9,l1c1:7,<b>x</b>,h1.1,n2.2,mix.0", beside="gone")
     text = markup(app)
-    assert "5 changes of the link cannot be made here" in text
-    assert "<b>x</b>" not in text and "What the answer is made of" not in text
+    assert "5 changes of the link cannot be applied" in text
+    assert "<b>x</b>" not in text and "How the parts add up" not in text
     assert shown(app)[0].startswith(said(asked(runs, "zzz qqq www", heads_off=frozenset({(0, 0)}))))
     assert not [each for each in app.get("button_group") if each.key.startswith("edit-n")]
     assert -1 < text.find("The run knows no word of this text") < text.find("s-bar")
@@ -169,7 +169,7 @@ def test_the_pieces_of_unknown_words_are_shown_and_can_be_silenced_one_that_is_t
     api.train(str(table), "ndt-01-n3", {**tiny, "model.ngram_buckets": 40}, name="spelling", store=RunStore(runs))
     text = "good qqzzx film zaaaa"
     opened(app, run="spelling", text=text)
-    assert "Words that are not in the vocabulary are read by their pieces" in markup(app)
+    assert "The model reads unknown words in pieces" in markup(app)
     own = switches(app, "edit-n1")
     assert own.options[:2] == [r"\<qq", "qqz"]
     assert not [each for each in app.get("button_group") if each.key in ("edit-n0", "edit-n2")]
@@ -207,7 +207,7 @@ def test_each_section_below_the_bench_is_linked_under_its_own_heading(app, runs,
     assert linked.items() <= headings.items()
     assert ("at-flip" in linked) == ("at-tried" in linked) == bool(text)
     assert ("flip-start" in [each.key for each in app.button]) == bool(text)
-    assert ("Type the sentence with one word replaced" in markup(app)) == bool(text)
+    assert ("Replace one word:" in markup(app)) == bool(text)
 
 
 def pins(app) -> list[str]:
@@ -220,7 +220,7 @@ def strips(app) -> list[list[str]]:
 
 def test_a_pinned_sentence_stays_beside_the_next_one_with_its_difference(app, runs):
     press(opened(app), "pin-button")
-    assert pins(app) == [TEXT, "finished", ""] and "This is what is pinned." in markup(app)
+    assert pins(app) == [TEXT, "finished", ""] and "This sentence is pinned." in markup(app)
     type_text(app, "bad film")
     before, now = asked(runs), asked(runs, "bad film")
     assert shown(app) == [said(now), said(now), said(before)]
@@ -261,9 +261,9 @@ def test_hostile_and_stale_pins_are_told(app, runs):
 
 def test_an_empty_sentence_stands_beside_a_pinned_one_and_keeps_the_changes_for_the_next(app, runs):
     opened(app, edit="h1.1", pinned="good", **{"pinned-run": "finished"})
-    assert "no word here" in markup(type_text(app, ""))
+    assert "This text has no words" in markup(type_text(app, ""))
     assert shown(app)[-1] == said(asked(runs, "good"))
-    assert "The pushes have no difference: there is no word in one of the texts." in markup(app)
+    assert "The effects cannot be compared: there is no word in one of the texts." in markup(app)
     assert levers(type_text(app, "good"))["changed"] == "head 1 of layer 1 off"
 
 
@@ -311,10 +311,10 @@ def test_each_passage_has_its_answer_as_predict_has_it_and_a_click_reads_one_alo
     for line, each in zip(passages(app), found["passages"], strict=True):
         assert line.replace("\\", "").startswith(f"{each['label']} {max(each['probabilities'].values()):.2f} — ")
     assert f"together {found['label']} {found['probabilities'][found['label']]:.2f}" in markup(app)
-    assert re.search(r'href="#[^"]*passages"[^>]*>Passage by passage<', markup(app))
+    assert re.search(r'href="#[^"]*passages"[^>]*>By passage<', markup(app))
     press(app, "passage-1")
     assert app.text_input(key=state.TEXT).value == BAD.strip()
-    assert not passages(app) and "Passage by passage" not in markup(app), "thirty words are one passage"
+    assert not passages(app) and "By passage" not in markup(app), "thirty words are one passage"
 
 
 @pytest.mark.parametrize(
@@ -326,10 +326,10 @@ def test_a_baseline_says_what_it_lacks_and_shows_what_it_has(app, runs, table, t
     read = {name: value for name, value in tiny.items() if name.startswith(("data", "text", "training"))}
     api.train(str(table), preset, {**read, **settings}, name=preset, store=RunStore(runs))
     said = markup(opened(app, run=preset))
-    assert f"{preset} has no attention to look into" in said
+    assert f"{preset} has no attention maps" in said
     assert [title for title in ("Token polarity", "Convolutions") if title in said] == [shows]
 
 
 def test_of_two_thousand_words_every_passage_is_listed_and_forty_are_one(app, runs):
     assert len(passages(opened(app, text="good film " * 1000))) == 50
-    assert not passages(type_text(app, ("good " * 40).strip())) and "Passage by passage" not in markup(app)
+    assert not passages(type_text(app, ("good " * 40).strip())) and "By passage" not in markup(app)

@@ -47,7 +47,7 @@ def test_the_page_of_performance_is_about_one_label_and_its_threshold(app, runs)
     opened(app, "performance", rule="loud", split="test")
     shown = words(app)
     assert "Per label" in shown and "One label" in shown
-    assert "There is no accuracy: a sentence may have several labels" in shown
+    assert "Accuracy is not defined: a sentence may have several labels" in shown
     assert "Fewer than 30: loud on 22, late on 20, warm on 18." in shown
     assert app.slider(key="limit").value == 0.5
     record = RunStore(runs).read("several")
@@ -74,16 +74,16 @@ def test_a_sentence_shows_each_label_with_its_threshold(app, runs):
 
 def test_a_sentence_is_kept_with_all_labels_that_it_ought_to_have_and_a_training_takes_them_along(app, runs, file):
     opened(app, "sentence", text="word1 warm late word2")
-    ought = named(app.multiselect, "It ought to have")
+    ought = named(app.multiselect, "Correct labels")
     assert set(ought.value) <= set(LABELS)
     ought.set_value(["warm", "late"])
-    named(app.button, "Keep it").click().run()
-    assert "Kept as late, warm: “word1 warm late word2”" in words(app)
+    named(app.button, "Save it").click().run()
+    assert "Saved as late, warm: “word1 warm late word2”" in words(app)
     [one] = read_examples(runs)
     assert one.labels == ("late", "warm")
-    named(app.multiselect, "It ought to have").set_value([])
-    named(app.button, "Keep it").click().run()
-    assert "Kept as none of them" in words(app) and {each.label for each in read_examples(runs)} == {"", "late;warm"}
+    named(app.multiselect, "Correct labels").set_value([])
+    named(app.button, "Save it").click().run()
+    assert "Saved as none of them" in words(app) and {each.label for each in read_examples(runs)} == {"", "late;warm"}
     listed = api.counter_examples_list(run="several", store=RunStore(runs))["counter_examples"]
     assert {each["breaks"] for each in listed} <= {True, False} and len(listed) == 2
     assert "2 saved" in words(opened(app, "behave"))

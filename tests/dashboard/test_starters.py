@@ -110,7 +110,7 @@ def test_a_starter_run_brings_its_maps(app, method):
 
 def test_a_starter_run_is_asked_how_it_behaves(app):
     words = opened(app, "behave", run="starter-vanilla")
-    assert "starter-vanilla passes" in words and "cannot be asked" not in words
+    assert "starter-vanilla passes" in words and "cannot be tested" not in words
 
 
 OF_LAMBDA = {"lambdas", "lambda-bench", "course", "course-value", "coefficients", "final-values"}

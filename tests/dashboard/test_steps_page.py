@@ -51,8 +51,8 @@ def test_what_the_link_changes_inside_is_changed_in_the_steps_too_and_can_be_tak
     found = api.steps("finished", "a good film", edit="h1.2,l2c1:0.5", store=RunStore(runs))
     cells = data["stages"][-1]["matrices"][-1]["cells"]
     assert cells[0] == pytest.approx(found["stages"][-1]["matrices"][-1]["values"][0], abs=1e-3)
-    assert "As edited: head 2 of layer 1 off, λ₁ of layer 2 = 0.50." in words(app)
-    assert "As edited" not in words(press(app, "steps-as-trained")) and state.EDIT not in app.query_params
+    assert "Your changes: head 2 of layer 1 off, λ₁ of layer 2 = 0.50." in words(app)
+    assert "Your changes" not in words(press(app, "steps-as-trained")) and state.EDIT not in app.query_params
     trained = api.steps("finished", "a good film", store=RunStore(runs))
     (data,) = drawn(app, "steps")
     cells = data["stages"][-1]["matrices"][-1]["cells"]

@@ -34,13 +34,13 @@ def test_a_text_that_takes_long_says_so_and_stops_with_its_answer_in_sight(app, 
         until(lambda: known.what == "parts")
         app.run()
         assert known.running and known.share == 0.25
-        assert "Silencing one part after the other" in markup(app) and 'aria-valuenow="25"' in markup(app)
+        assert "Switching off one part at a time" in markup(app) and 'aria-valuenow="25"' in markup(app)
         press(app, "bench-stop")
         known._thread.join(5)
         assert not known.running and not known.whole
     app.run()
-    assert "were not all asked" in markup(app) and 'class="s-bar' in markup(app)
-    assert "What would change it" not in markup(app)
+    assert "Some effects are missing" in markup(app) and 'class="s-bar' in markup(app)
+    assert "What would change the prediction" not in markup(app)
     monkeypatch.setattr("dashboard.widgets.progress.PATIENCE", 60.0)
     press(app, "bench-on")
-    assert known.whole and "What would change it" in markup(app) and len(drawn(app, "words")) == 1
+    assert known.whole and "What would change the prediction" in markup(app) and len(drawn(app, "words")) == 1

@@ -26,7 +26,7 @@ def main(command: str, runs: list[str]) -> None:
             with opened_browser(program) as browser:
                 page, complaints = visit(browser, address)
                 page.goto(address)
-                page.get_by_role("heading", name="Overview").wait_for(timeout=60_000)
+                page.get_by_role("heading", name="Runs", exact=True).wait_for(timeout=60_000)
                 settle(page)
                 picker = page.get_by_role("combobox").first  # the table of runs is painted and has no text
                 for run in runs:

@@ -34,9 +34,8 @@ class DatasetShift(SplitAnalysis[dict[str, Any]]):
     offer = Offer(
         "Compare with training",
         "Comparing with training",
-        "It could not be compared with training",
-        "Whether these texts differ from those of training, in words, lengths and classes, is looked for in a separate "
-        "process, which takes seconds to a minute and is kept.",
+        "The texts could not be compared with training",
+        "Compares words, lengths and classes with training. Takes seconds to a minute, once.",
     )
 
     def find(self, tell: Tell) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def test_a_finished_run_has_its_course_its_final_values_and_the_reason_for_no_re
 
 def test_runs_of_other_seeds_are_taken_along_counted_and_chosen(app, twin):
     shown = text_of(opened(app, run="finished"))
-    assert "<b>2</b> seeds of these settings" in shown and "over 2 seeds" in shown
+    assert "<b>2</b> seeds with these settings" in shown and "over 2 seeds" in shown
     assert {"finished", "twin", "mean over seeds", "range over seeds"} <= drawn(app)
     app.multiselect(key=state.COMPARED).set_value([]).run()
     assert drawn(app) == {"finished"}
@@ -64,8 +64,8 @@ def test_runs_of_other_seeds_are_taken_along_counted_and_chosen(app, twin):
 def test_a_model_without_lambda_says_why_and_what_to_do(app, runs, preset, words):
     make(runs, preset, "plain", status="done")
     shown = text_of(opened(app, run="plain"))
-    assert f"{preset} has no lambda" in shown
-    assert words in shown and "finished has some." in shown
+    assert f"{preset} has no λ" in shown
+    assert words in shown and "finished has λ." in shown
     press(app, "next-action")
     assert app.session_state[state.RUN] == "finished" and SHOWN in text_of(app)
 
@@ -82,20 +82,20 @@ def test_a_model_with_other_learned_numbers_opens_with_them(app, runs):
     (runs / "plain" / "history.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     shown = text_of(opened(app, run="plain"))
     assert "Which other numbers did the model learn" in shown
-    assert shown.index("Where they ended") < shown.index("has no lambda")
+    assert shown.index("Final values") < shown.index("has no λ")
     assert "Course of numbers" in str([button.label for button in app.get("download_button")])
 
 
 def test_a_model_with_a_lexicon_opens_with_what_that_knows(app, runs):
     make(runs, "lexical-last", "plain", status="done", results={"neutral_share": {"test": 0.89}})
     shown = text_of(opened(app, run="plain"))
-    assert shown.index("Lexicon coverage") < shown.index("has no lambda")
+    assert shown.index("Lexicon coverage") < shown.index("has no λ")
     assert "test 89.0 %" in app.dataframe[0].value["learned"].tolist()
 
 
 def test_a_running_run_is_drawn_as_far_as_it_has_come(app, runs):
     make(runs, "ndt-01-n3", "live", status="running", process=get_own_process())
-    assert "No lambda has been logged yet" in text_of(opened(app, run="live"))
+    assert "No λ has been logged yet" in text_of(opened(app, run="live"))
     row = {"kind": "step", "step": 0, "epoch": 0, "seconds": 0.0, "loss": None, "lambda": [[0.15, 0.14], [0.18, 0.16]]}
     (runs / "live" / "history.jsonl").write_text(json.dumps(row) + "\n")
     assert SHOWN in text_of(app.run()) and drawn(app) == {"live"}
@@ -103,11 +103,11 @@ def test_a_running_run_is_drawn_as_far_as_it_has_come(app, runs):
 
 def test_a_run_whose_history_is_gone_says_so(app, runs):
     (runs / "finished" / "history.jsonl").unlink()
-    assert "No lambda was logged" in text_of(opened(app, run="finished"))
+    assert "No λ was logged" in text_of(opened(app, run="finished"))
 
 
 @pytest.mark.parametrize(
-    ("preset", "words"), [("differential", "takes its second map away"), ("differential-v2", "depends on the token")]
+    ("preset", "words"), [("differential", "subtracts its second map"), ("differential-v2", "depends on the token")]
 )
 def test_a_lambda_that_means_something_else_is_explained(app, runs, preset, words):
     make(runs, preset, "dt", status="done")
@@ -115,5 +115,5 @@ def test_a_lambda_that_means_something_else_is_explained(app, runs, preset, word
     row["lambda_heads"] = [[[0.1, 0.3]], [[0.2, 0.4]]]
     (runs / "dt" / "history.jsonl").write_text(json.dumps(row) + "\n")
     shown = text_of(opened(app, run="dt"))
-    assert words in shown and "Each head has its own lambda" in shown
+    assert words in shown and "Each head has its own λ" in shown
     assert {"head 1", "head 2"} <= drawn(app)

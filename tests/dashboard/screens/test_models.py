@@ -25,7 +25,7 @@ def table(app, start: str):
 
 def test_a_link_restores_paper_model_and_comparison(opened):
     app = opened(paper="SentiFormer", model="sentiformer-full", against="vanilla", sizes="usual")
-    assert table(app, "All presets")["model"].tolist() == [n for n in PRESETS if n.startswith("sentiformer")]
+    assert table(app, "All models")["model"].tolist() == [n for n in PRESETS if n.startswith("sentiformer")]
     assert "every token sees every other" in words(app) and "30\u202f000 tokens" in words(app)
     compared = table(app, "Settings in which sentiformer-full and vanilla differ")
     assert "model.attention.gate" in compared["setting"].tolist()
@@ -40,10 +40,10 @@ def test_the_comparison_follows_the_model_to_its_nearest_relative(opened):
 
 def test_sizes_are_those_of_the_chosen_run_or_the_usual_ones(opened):
     app = opened(run="finished", model="vanilla")
-    own = table(app, "All presets").set_index("model").loc["vanilla", "parameters"]
-    assert "Worth trying" not in words(app)
+    own = table(app, "All models").set_index("model").loc["vanilla", "parameters"]
+    assert "Suggested experiments" not in words(app)
     app.button_group(key=state.SIZES).set_value("usual").run()
-    assert table(app, "All presets").set_index("model").loc["vanilla", "parameters"] > own
+    assert table(app, "All models").set_index("model").loc["vanilla", "parameters"] > own
 
 
 def test_a_run_of_the_model_is_linked(opened):
@@ -52,19 +52,19 @@ def test_a_run_of_the_model_is_linked(opened):
 
 
 def test_what_is_worth_trying_is_listed_where_it_has_an_effect(opened):
-    rows = table(opened(model="lexical-all"), "What else could be asked of lexical-all")
+    rows = table(opened(model="lexical-all"), "Experiments suggested for lexical-all")
     assert "model.attention.learn_strength=true" in rows["set"].tolist()
 
 
 def test_where_a_preset_departs_from_its_paper_is_listed_and_a_baseline_without_one_lists_nothing(opened):
     app = opened(model="tweet-v8-p2")
-    assert "Departs from the paper in" in words(app)
-    rows = table(app, "Where tweet-v8-p2 departs").set_index("what")
+    assert "Differences from the paper" in words(app)
+    rows = table(app, "Differences of tweet-v8-p2 from its paper").set_index("what")
     width = ["model.ff_width=192", "model.ff_width=288"]
     assert rows.loc["feed-forward width", ["here", "instead"]].tolist() == width
     app.selectbox(key=state.PAPER).set_value("Baselines").run()
     app.selectbox(key=state.PRESET).set_value("tfidf-svm").run()
-    assert "Departs from the paper in" not in words(app)
+    assert "Differences from the paper" not in words(app)
 
 
 def test_the_backbones_of_a_paper_are_shown_with_what_they_lack_and_no_folder_of_the_server(

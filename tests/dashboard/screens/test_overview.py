@@ -51,7 +51,7 @@ def test_two_ticked_models_can_be_compared(app, runs):
     assert app.button(key="compare-reviews.csv").disabled
     app.session_state[state.get_figure_key(f"{state.ROWS}-reviews.csv")] = {"ticked": ["finished", "baseline"]}
     app.run()
-    assert not app.button(key="compare-reviews.csv").disabled and "2 ticked" in words(app)
+    assert not app.button(key="compare-reviews.csv").disabled and "2 selected" in words(app)
     assert set(press(app, "compare-reviews.csv").session_state[state.COMPARE]) == {"finished", "baseline"}
 
 
