@@ -163,6 +163,6 @@ def test_the_head_view_says_what_cancels_where_anything_does():
     about = HEAD_VIEW.draw(lines, Look()).data["about"]
     assert about == [f"its components cancel {share} of their weight" for share in taken]
     mean = f"{100 * shown.measure_cancellation(0).mean():.0f} %"
-    assert f"In the sum {mean} of the components’ weight cancels (" in HEAD_VIEW.reading(lines)
+    assert f"In the sum {mean} of the components’ weight cancels out (" in HEAD_VIEW.reading(lines)
     added = Lines(build_layer_maps(view(), 0, minus=False), 0)
     assert HEAD_VIEW.draw(added, Look()).data["about"] == [] and "cancel" not in HEAD_VIEW.reading(added)
