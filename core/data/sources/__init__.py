@@ -1,4 +1,4 @@
-"""The registry of named data sets. Imports nothing heavy, so that lists of sources open at once."""
+"""The registry of named data sets. Imports nothing heavy, so that a list of data sets opens at once."""
 
 from __future__ import annotations
 
