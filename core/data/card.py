@@ -28,7 +28,7 @@ BINS = 24
 
 
 class Share(TypedDict):
-    """The number of rows of a class in a split, and the share of these rows in the split."""
+    """The number of rows of a class in a split, and their share in the split."""
 
     rows: Count
     share: Figure

@@ -98,7 +98,7 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
 
 
 def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: str) -> list[Finding]:
-    """Warn of columns whose formulas have no stored value; refuse a text or label column made of such formulas only."""
+    """Warn about columns whose formulas have no stored value; refuse a text or label column of such formulas only."""
     found = []
     for column, number in sorted(lost.items()):
         name = names[column] if column < len(names) else str(column)

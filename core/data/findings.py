@@ -144,6 +144,6 @@ def _keep_certain_readable(decision: ReadingDecision, certain: set[str]) -> Read
 
 
 def name_files(names: Sequence[str], of: int) -> str:
-    """Format the names of files in a folder, shortened if there are many; empty if they are all files of the folder."""
+    """Format the names of some files of a folder, the first few if there are many; empty if all files are named."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return "" if len(names) == of else f"{', '.join(names[:_NAMED])}{more}"

@@ -112,7 +112,7 @@ def make_column_names(cells: Iterable[str]) -> tuple[str, ...]:
 
 
 def make_unique(names: Iterable[str]) -> tuple[str, ...]:
-    """Return column names with a number behind each repeated one, so that all are distinct."""
+    """Return column names with a number added to each repeated one, so that all are distinct."""
     seen: set[str] = set()
     found = []
     for name in names:

@@ -326,7 +326,7 @@ def _report_new_tags(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, t
 
 
 def _replace_numbers(rows: pd.DataFrame, place: dict[int, int]) -> pd.DataFrame:
-    """Renumber the classes of rows; remove classes without a new number, and rows that lose all their labels."""
+    """Replace class numbers of rows by new ones; remove classes without one, and rows that lose all their labels."""
     if not is_several(rows["label"]):
         rows = rows[rows["label"].isin(place)].reset_index(drop=True)
         return rows.assign(label=rows["label"].map(place).astype("int64"))

@@ -258,7 +258,7 @@ TIED, NO_DIFFERENCE = "cannot be told apart", "no clear difference"  # in result
 
 
 def describe_pair(pair: Mapping[str, Any], letters: Mapping[str, str] | None = None) -> str:
-    """Describe the comparison of two models in words, with letters in place of the models' names."""
+    """Describe the comparison of two models in words; letters (A, B …) replace the models' names."""
     if winner := pick_better(pair):
         return f"{(letters or {}).get(winner, winner)} is better"
     if is_equivalent(pair):
@@ -304,7 +304,7 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def round_rows(rows: int) -> str:
-    """Format the number of rows that a test needs, rounded to two digits as it is only an estimate."""
+    """Format the number of rows that a test needs, rounded to two digits because it is an estimate."""
     return count(round(rows, 2 - len(str(rows))))
 
 

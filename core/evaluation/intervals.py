@@ -264,7 +264,7 @@ def _make_band(x: np.ndarray, curves: np.ndarray) -> Band:
 
 
 def _count_groups(own: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Count the rows of a class and the other rows between falling thresholds, of which only a limited number is kept.
+    """Count a class's rows and the other rows between falling thresholds; if there are many, only some thresholds stay.
 
     Thresholds are kept at equal distances along the curve, so that the steep piece of a rare class has its share.
     """

@@ -211,7 +211,7 @@ def count_confusions(
 
 
 def join_class_names(has: np.ndarray, classes: Sequence[str]) -> list[str]:
-    """Join the class names of each row of 0/1 indicators by commas; a row without a class becomes `none of them`."""
+    """Join the class names of each row of 0/1 indicators by commas; a row without a class gets a fixed phrase."""
     return [", ".join(name for name, there in zip(classes, row, strict=True) if there) or NOTHING for row in has]
 
 

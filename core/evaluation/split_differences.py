@@ -284,7 +284,7 @@ def _compare_permuted(first: np.ndarray, other: np.ndarray, rng: np.random.Gener
 def _compare_repeats(
     keys: Sequence[str], m: int, rng: np.random.Generator, *, learned: bool
 ) -> dict[str, tuple[SampleDifference, str]]:
-    """Test whether more texts of the second sample occur in the first, or repeatedly, than after random exchanges.
+    """Test whether the second sample repeats its own or the first sample's texts more often than in random exchanges.
 
     The first `m` keys are those of the first side. Only texts that occur twice in both sides together can be either, so
     that an exchange draws how many of these come to the other side, and which.

@@ -76,7 +76,7 @@ def generate_corpus(classes: int = 2) -> dict[str, pd.DataFrame]:
 
 @cache
 def draw_sentences(neutral: bool) -> Mapping[str, tuple[ComposedSentence, ...]]:
-    """Draw all sentences of the built-in corpus by split, shuffled, with or without neutral ones (1.5 seconds)."""
+    """Draw all sentences of the built-in corpus by split, shuffled, with or without neutral ones; takes 1.5 seconds."""
     taken: set[str] = set()
     splits: dict[str, list[ComposedSentence]] = {}
     for split, count in ROWS.items():
