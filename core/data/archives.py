@@ -44,7 +44,7 @@ class UnpackedTable:
 
 
 def is_archive(data: bytes, file: str) -> bool:
-    """Return whether a zip file is an archive of files, not an Excel workbook; if damaged, judge by its name."""
+    """Return whether a zip file is an archive of files, not an Excel workbook; judge a damaged file by its name."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return _WORKBOOK not in archive.namelist()
@@ -152,7 +152,7 @@ def _arrange_files(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], fil
 
 
 def _read_bounded(stream: IO[bytes] | gzip.GzipFile, file: str, shell: str) -> bytes:
-    """Read an unpacking stream to its end; if the data are too large, raise an error that says how to cut the file."""
+    """Read unpacked data to the stream's end; if they are too large, raise an error that says how to cut the file."""
     most = limits.get_limits().size * limits.MEGABYTE
     blocks, size = list[bytes](), 0
     while block := stream.read(limits.MEGABYTE):  # never all at once: that alone would take the memory

@@ -22,14 +22,14 @@ class Availability:
 
 
 def find_local_folder(name: str) -> Path | None:
-    """Return the folder under SENTISCOPE_DATA that replaces the download of a named data set; None: there is none."""
+    """Return the folder under SENTISCOPE_DATA that replaces the download of a named data set; None if it is missing."""
     base = os.environ.get(DATA_FOLDER, "")
     folder = Path(base).expanduser() / name
     return folder if base and folder.is_dir() else None
 
 
 def check_availability(source: DataSource, *, hub: bool | None = None) -> Availability:
-    """Return the availability of a named data set; `hub`: is the package for downloads installed (None: find out)."""
+    """Return whether and where a named data set is available; `hub` says whether the download package is installed."""
     if source.kind == "built-in":
         return Availability("part of the program")
     folder, layout = find_local_folder(source.name), source.published

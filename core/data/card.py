@@ -28,7 +28,7 @@ BINS = 24
 
 
 class Share(TypedDict):
-    """The size of a class in a split: its number of rows, and their share."""
+    """The number of rows of a class in a split, and their share in the split."""
 
     rows: Count
     share: Figure
@@ -70,7 +70,7 @@ class CardSplit(TypedDict):
 
 
 class Repeats(TypedDict):
-    """Counts of duplicate texts: within each split, with conflicting labels, and from training in other splits."""
+    """Counts of duplicate texts: within a split, with conflicting labels, and of training texts in other splits."""
 
     within: dict[str, Count]
     conflicting: Count
@@ -78,7 +78,7 @@ class Repeats(TypedDict):
 
 
 class Card(TypedDict):
-    """Schema of the fields that every stored data card has; `build_card` returns further ones."""
+    """Schema of the fields that every stored data card has; some data cards have further fields."""
 
     vocabulary: dict[str, int | str]
     splits: dict[str, CardSplit]
@@ -164,7 +164,7 @@ def _count_repeats(splits: dict[str, pd.DataFrame]) -> dict[str, Any]:
 
 
 class _Phrases:
-    """A search index of texts for runs of whole words; it searches only texts with the rarest word of a run."""
+    """A search index that finds a run of whole words in texts, by searching only texts with the run's rarest word."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = [f" {' '.join(text.lower().split())} " for text in texts]

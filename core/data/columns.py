@@ -64,7 +64,7 @@ class ColumnProfile:
 
 @dataclass(frozen=True)
 class Layout:
-    """The text and label columns of a table, and how labels are written; the other splits reuse it."""
+    """The text and label columns of a table and the way its labels are written, shared by all splits of a data set."""
 
     text: str
     labels: tuple[str, ...]
@@ -86,12 +86,12 @@ class Layout:
 
     @property
     def label(self) -> str:
-        """The names of the label columns, joined by commas as in the setting `data.label`."""
+        """Return the names of the label columns, joined by commas as in the setting `data.label`."""
         return ",".join(self.labels)
 
     @property
     def taken(self) -> tuple[str, ...]:
-        """Names of the columns of a file that hold texts and labels."""
+        """Return the names of the columns of a file that hold texts and labels."""
         return (self.text, *filter(None, [self.pair]), *self.labels)
 
     def can_read(self, frame: pd.DataFrame) -> bool:
@@ -119,7 +119,7 @@ def choose_columns(
     pair: str = "",
     file: str = "",
 ) -> Layout:
-    """Choose the text and label columns of a table; `labels.find_form` then detects how the labels are written.
+    """Choose the text and label columns of a table, as named by the user or guessed from column names and content.
 
     `text`, `label` and `pair` are names or 0-based numbers; empty: guessed by name, then the longest distinct texts
     and the fewest values. `label` may be `a,b,c` or `y_*`: 0/1 columns; `pair` is the column of second texts, or
@@ -166,7 +166,7 @@ def choose_text(columns: Sequence[ColumnProfile], text: str = "", *, file: str =
 
 
 def find_text_pair(names: Sequence[str], text: str = "", pair: str = "", *, file: str = "") -> tuple[str, str]:
-    """Return both text columns of a table whose rows are text pairs, named by the user or known by their names."""
+    """Return the two text columns of a table of text pairs: the ones that the user named, or ones with usual names."""
     columns = [ColumnProfile(name, 1, 0, 1.0, numeric=False, nested=False) for name in names]
     first, second = _choose_pair(columns, text, pair, file)
     if not second:
@@ -197,7 +197,7 @@ def find_bits(frame: pd.DataFrame, names: Iterable[str]) -> list[str]:
 
 
 def _choose_pair(columns: Sequence[ColumnProfile], text: str, pair: str, file: str) -> tuple[str, str]:
-    """Return the first and second text column: no second one for single texts, no first one if still to be guessed."""
+    """Return the first and second text column of a table; the second is empty if each row has a single text."""
     if pair == SINGLE:
         return text, ""
     names = {column.name.strip().casefold(): column.name for column in columns if column.distinct}

@@ -178,15 +178,15 @@ class DataConfig:
         return tuple(_split_list(self.order))
 
     def parse_apart(self) -> tuple[str, ...]:
-        """Return the data set names in the setting `data.apart`."""
+        """Return the data sets in the setting `data.apart`, whose evaluation texts are removed from training."""
         return tuple(_split_list(self.apart))
 
     def parse_added(self) -> tuple[str, ...]:
-        """Return the data set names in the setting `data.add`."""
+        """Return the data sets in the setting `data.add`, whose training texts are added to the training split."""
         return tuple(_split_list(self.add))
 
     def parse_lineage(self) -> tuple[str, ...]:
-        """Return the file paths in the setting `data.lineage`."""
+        """Return the paths in the setting `data.lineage`: files with digests of texts that a model was trained on."""
         return tuple(_split_list(self.lineage))
 
     def parse_shares(self) -> tuple[float, float, float]:

@@ -58,7 +58,7 @@ def find_word_tags(text: str) -> list[Finding]:
 
 
 def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
-    """Read the sentences of a CoNLL file (`text`; `label`: a tuple of IOB2 tags), and findings about the file."""
+    """Read a CoNLL file as a table of sentences with a tuple of IOB2 tags each; also return findings about the file."""
     sentences, aside = _parse_sentences(text, file)
     if not sentences:
         raise DataError(
@@ -84,7 +84,7 @@ def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
 
 
 def to_iob2(tags: Sequence[str]) -> tuple[tuple[str, ...], int]:
-    """Return the tags of a sentence as IOB2, and how many spans began with I-; I-, E- and L- continue a span."""
+    """Convert the tags of a sentence to IOB2; also return how many spans began with I- instead of B-."""
     found, before, repaired = list[str](), "", 0
     for tag in tags:
         kind = tag[2:]

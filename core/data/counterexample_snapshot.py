@@ -72,7 +72,7 @@ def _encode_label(
 
 
 def hash_examples(config: DataConfig) -> str:
-    """Return the digest in the file name of the counterexample snapshot that the settings name."""
+    """Return the digest in the file name of the counterexample snapshot that `config.examples` names."""
     return Path(config.examples).stem
 
 

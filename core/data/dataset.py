@@ -58,7 +58,7 @@ class Dataset:
 
 
 def encode_targets(rows: pd.DataFrame, classes: int, task: Task) -> np.ndarray:
-    """Encode the labels of rows: class numbers (n,) int64, or if rows have several, 0/1 indicators (n, C) float32."""
+    """Encode the labels of rows as class numbers (n,) or, if rows have several labels, as 0/1 indicators (n, C)."""
     import numpy as np
 
     return rows["label"].to_numpy(np.int64) if task == "single" else to_indicators(rows["label"].tolist(), classes)

@@ -99,7 +99,7 @@ def decode_together(files: Mapping[str, bytes], encoding: str = "", *, folder: s
 
 
 def _find_others(data: bytes) -> tuple[str, ...]:
-    """Return the encodings that would be guessed for the bytes of a file without a setting, the likeliest first."""
+    """Return the encodings that would be guessed for a file if the user had not set one, the likeliest first."""
     lines = [line for line in data[:_SAMPLE].splitlines(keepends=True) if not line.isascii()]
     sample = data[:_SAMPLE] if _detect_utf16(data) or data.startswith(_WIDE_BOMS) else b"".join(lines)
     try:
@@ -110,7 +110,7 @@ def _find_others(data: bytes) -> tuple[str, ...]:
 
 
 def decode_line(line: bytes, encoding: str) -> str:
-    """Decode one line of a file of known encoding; if that is two encodings, choose the one that fits the line."""
+    """Decode one line of a file; if the file mixes two encodings (`utf-8+X`), choose the one that fits the line."""
     first, _, second = encoding.partition("+")
     if second and _is_legacy(line):
         return line.decode(second, "replace")
@@ -182,7 +182,7 @@ def _decode_guessed(data: bytes, guess: DecodedText) -> DecodedText:
 
 
 def _detect_utf16(data: bytes) -> str:
-    """Detect UTF-16 without a byte-order mark by zero bytes, or line ends in non-Latin scripts; empty: no UTF-16."""
+    """Detect UTF-16 without a byte-order mark by zero bytes, or by line ends in non-Latin scripts; else empty."""
     head = data[:20_000]
     half = len(head) // 2
     if half and head[1::2].count(0) > 0.4 * half and head[0::2].count(0) < 0.05 * half:

@@ -66,12 +66,12 @@ class ParsedTable:
 
     @property
     def quoted(self) -> bool:
-        """Whether quotes enclose the cells of a delimited text, rather than being ordinary characters."""
+        """Return whether quotes enclose the cells of a delimited text, rather than being ordinary characters."""
         return self.quoting.kind != "none"
 
     @property
     def header(self) -> bool:
-        """Whether a row of a delimited text names the columns."""
+        """Return whether a delimited text has a header, a row that names the columns."""
         return self.head.named
 
 
@@ -125,7 +125,7 @@ def parse_table(text: str, delimiter: str = "", header: str = "", quoting: str =
 
 
 def parse_rows(lines: Iterable[str], like: ParsedTable, *, file: str = "") -> Iterator[list[str]]:
-    """Yield the rows below a table's header, parsed like a sample of its beginning; refuse a row of another width."""
+    """Yield rows below a table's header, with delimiter and quoting already known; refuse rows of another width."""
     lines = iter(lines)
     if like.separator_line:
         next(lines, "")
@@ -194,7 +194,7 @@ def _is_blank_separated(sample: str) -> bool:
 
 
 def _find_quoting(text: str, delimiter: str, asked: str) -> tuple[Quoting, list[Quoting]]:
-    """Return the quoting that gives most rows of a text the same width and the fewest stray quotes, and other quotings.
+    """Find the quoting that gives most rows of a text equal width and the fewest stray quotes; also return others.
 
     If a quoting was asked for, the others are those that inspection would have found.
     """
@@ -264,7 +264,7 @@ def _is_cut(row: list[str]) -> bool:
 def _choose_rows(
     text: str, delimiter: str, dialect: Quoting, others: list[Quoting], file: str
 ) -> tuple[list[list[str]], Quoting]:
-    """Return all rows of a text and their quoting: the sample's choice, unless another fits the whole text better."""
+    """Parse all rows of a text with the quoting found on a sample, or with another that fits the whole text better."""
 
     def parse_with(quoting: Quoting, strict: bool = False) -> Iterator[list[str]]:
         """Parse the whole delimited text with one quoting style, row by row."""

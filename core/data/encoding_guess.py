@@ -72,7 +72,7 @@ def score_text(text: str, encoding: str = "") -> float:
 
 
 def score_non_ascii(text: str, score: float, beyond: int) -> float:
-    """Return the part of a text's log-likelihood not from ASCII characters, divided by `beyond` (the other bytes)."""
+    """Return the log-likelihood of a text's non-ASCII characters, divided by the number of non-ASCII bytes."""
     return (score - _ASCII * sum(character <= "\x7f" for character in text)) / max(1, beyond)
 
 
@@ -175,7 +175,7 @@ def _score_pair(before: str, here: str, model: _Language) -> float:
 
 
 def _score_word_end(before: str, here: str, model: _Language) -> float:
-    """Score how well a word of a language may end after this letter, relative to other letters; less before a digit."""
+    """Score how likely a word of a language ends with a letter; the score is lower if a digit follows."""
     if before <= "\x7f" or not model.after or not _is_letter(before):
         return 0.0
     return max(-4.0, model.after.get((before.lower(), " "), -9.0) + 2.0) - (2.0 if here.isdigit() else 0.0)

@@ -98,7 +98,7 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
 
 
 def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: str) -> list[Finding]:
-    """Warn of columns whose formulas have no stored value; refuse a text or label column made of such formulas only."""
+    """Warn about columns whose formulas have no stored value; refuse a text or label column of such formulas only."""
     found = []
     for column, number in sorted(lost.items()):
         name = names[column] if column < len(names) else str(column)
@@ -111,7 +111,7 @@ def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: 
 
 
 def _find_second_table(places: list[int], rows: list[list[Any]], starts: list[int], head: TableHead) -> list[Finding]:
-    """Report sheet rows below an empty row that look like a second table; they are read like the other rows."""
+    """Report rows of an Excel sheet that follow an empty row and look like a second table; they are read as data."""
     for start in starts:
         words = [["" if cell is None else str(cell) for cell in row] for row in rows[start : start + HEADER_ROWS]]
         below = find_head(words, len(words[0]))
@@ -203,7 +203,7 @@ def _parse_merge(area: str) -> list[tuple[int, int, int]]:
 
 
 def _count_formulas(data: bytes, title: str, rows: dict[int, list[Any]]) -> dict[int, int]:
-    """Count an Excel sheet's formulas without a value by column; programs that only write workbooks leave them so."""
+    """Count, for each column of an Excel sheet, the formulas that are stored without a value."""
     import openpyxl
 
     lost = Counter[int]()
@@ -223,7 +223,7 @@ def _count_formulas(data: bytes, title: str, rows: dict[int, list[Any]]) -> dict
 
 
 def _check_size(archive: zipfile.ZipFile, file: str) -> None:
-    """Check the declared unpacked size of each part of an Excel workbook; the library reads no further than that."""
+    """Refuse an Excel workbook whose parts declare too large an unpacked size or too high a compression."""
     parts = archive.infolist()
     size = sum(part.file_size for part in parts)
     if size > limits.get_limits().size * limits.MEGABYTE:
@@ -238,7 +238,7 @@ def _check_size(archive: zipfile.ZipFile, file: str) -> None:
 
 
 def _read_rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tuple[dict[int, list[Any]], list[Finding]]:
-    """Return row number → cells of an Excel sheet, without empty rows and trailing empty cells, and findings."""
+    """Return the cells of an Excel sheet by row number, without empty rows and trailing empty cells; also findings."""
     allowed = limits.get_limits()
     sheet.reset_dimensions()  # what it claims; a cell in the last corner would be a billion empty ones
     rows: dict[int, list[Any]] = {}

@@ -137,13 +137,13 @@ def offer_for_all(decisions: Iterable[ReadingDecision]) -> tuple[ReadingDecision
 
 
 def _keep_certain_readable(decision: ReadingDecision, certain: set[str]) -> ReadingDecision:
-    """Return an encoding decision that offers `utf-8+X` instead of X if the certain files are UTF-8, else nothing."""
+    """Replace each alternative encoding X by `utf-8+X` if files of the folder are surely UTF-8, else remove it."""
     offered = decision.alternatives if decision.guessed and certain == {"utf-8"} else ()
     both = dict.fromkeys(f"utf-8+{each.removeprefix('utf-8+')}" for each in offered)
     return dataclasses.replace(decision, alternatives=tuple(each for each in both if each != decision.chosen))
 
 
 def name_files(names: Sequence[str], of: int) -> str:
-    """Return the names of the files that a reading decision concerns; empty if it concerns the whole folder."""
+    """Format the names of some files of a folder, the first few if there are many; empty if all files are named."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return "" if len(names) == of else f"{', '.join(names[:_NAMED])}{more}"

@@ -104,7 +104,7 @@ TextFolder = DiskFolder | ZipFolder
 
 @dataclass(frozen=True)
 class ClassFolders:
-    """The folders of texts of each split (or `all`) and class, and the folders of unlabelled texts, left out."""
+    """The folders of texts by split (or `all`) and class, and the names of folders that are left out as unlabelled."""
 
     splits: dict[str, dict[str, TextFolder]]
     left_out: tuple[str, ...] = ()
@@ -123,7 +123,7 @@ class ClassTexts:
 
 
 def find_split_files(folder: Path) -> dict[str, list[Path]]:
-    """Return the table files of each split in a folder (the first is read); `all.csv` counts only without splits."""
+    """Return the table files of each split in a folder; `all.csv` is ignored if any split has its own file."""
     found = {
         split: [
             path

@@ -72,7 +72,7 @@ def find_head(rows: Sequence[Sequence[str]], width: int, asked: str = "") -> Tab
 
 
 def has_header(rows: Sequence[Sequence[str]], asked: str = "") -> bool:
-    """Return whether the first row of a table names the columns, as `asked` (`yes` or `no`) or by inspection.
+    """Return whether the first row of a table names the columns: by the user's setting (`yes`, `no`) or by inspection.
 
     It does if it holds a usual name, or words above numbers, or short words above few values that are other words.
     """
@@ -112,7 +112,7 @@ def make_column_names(cells: Iterable[str]) -> tuple[str, ...]:
 
 
 def make_unique(names: Iterable[str]) -> tuple[str, ...]:
-    """Return column names with a number behind each repeated one, so that all are distinct."""
+    """Return column names with a number added to each repeated one, so that all are distinct."""
     seen: set[str] = set()
     found = []
     for name in names:
@@ -152,7 +152,7 @@ def _is_title(row: Sequence[str], width: int) -> bool:
 
 
 def _count_further(below: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> int:
-    """Count rows below a header that belong to it: rows of survey exports, and words above numeric columns."""
+    """Count the rows below a header that belong to the header, as in survey exports or above numeric columns."""
     for number, row in enumerate(below, 1):
         if any(cell.lstrip().startswith(_IMPORT) for cell in row) or (
             any(map(str.strip, row)) and all(map(_RULE.fullmatch, row))

@@ -24,7 +24,7 @@ Command = Callable[[Mapping[str, str]], str]
 
 @dataclass(frozen=True)
 class MatchedLabels:
-    """The labels of n rows matched to class numbers, with the rows that stay and the labels left out."""
+    """The result of matching labels to classes: a mask of kept rows, their class numbers, and the labels left out."""
 
     kept: np.ndarray
     """(n,) bool: rows that stay. Of several labels the dropped ones go, and with them a row that has no other."""
@@ -96,7 +96,7 @@ def guess_class(word: str, classes: Sequence[str]) -> str:
 
 
 def suggest_classes(words: Sequence[str], classes: Sequence[str], *, others: bool = False) -> dict[str, str | None]:
-    """Guess the classes of unknown labels; as many numeric codes as there are classes are matched in order.
+    """Guess the classes of unknown labels by similar names, or by order if there is one numeric code for each class.
 
     −1 is a code where the count comes out with it alone. None where nothing can be guessed of any label; with `others`,
     labels that are known, those that nothing is near to are left out.

@@ -1,4 +1,4 @@
-"""Reading of labelled files and folders, in steps: `table_reader`, `columns`, `labels`, `row_cleaning`."""
+"""Reading of labelled files and folders: the table, its columns, its labels, and the cleaning of its rows."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class LabeledSplits:
 
     @property
     def rows(self) -> pd.DataFrame:
-        """The labelled rows of a data set that is a single file."""
+        """Return the labelled rows of a data set that is a single file."""
         return self.splits[WHOLE]
 
 
@@ -240,7 +240,7 @@ def _find_layout(
     file: str,
     first: Layout | None = None,
 ) -> Layout:
-    """Choose the text and label columns of a table and detect the label form; reuse the label separator of `first`."""
+    """Choose the text and label columns of a table and detect the label form; reuse the first split's separator."""
     if table.kind == conll.KIND:
         return TAGGED
     text, label, pair = settings.get("text", ""), settings.get("label", ""), settings.get("pair", "")

@@ -74,13 +74,13 @@ def make_error(
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read the bytes of a regular file; refuse anything else, and a file that is larger than allowed."""
+    """Read the bytes of a file; refuse a folder, a device or the like, and a file that is larger than allowed."""
     with _convert_errors(path):
         return read_regular(path, get_limits().size * MEGABYTE)
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a regular file at its beginning; refuse anything else, and a file that is larger than allowed."""
+    """Open a file at its beginning; refuse a folder, a device or the like, and a file that is larger than allowed."""
     with _convert_errors(path):
         return open_regular(path, get_limits().size * MEGABYTE)
 

@@ -44,7 +44,7 @@ def hash_texts(texts: Sequence[str]) -> np.ndarray:
 
 
 def write_lineage(folder: Path, texts: Sequence[str]) -> Path:
-    """Write the digests of training texts to a file named after its content; return the path; equal sets share it."""
+    """Write the digests of training texts to a file named after its content, and return the path of the file."""
     digests = np.unique(hash_texts(texts))
     path = folder / _name_file(digests)
     if path.is_file():
@@ -85,7 +85,7 @@ def find_learned(texts: Sequence[str], files: Iterable[str | Path]) -> np.ndarra
 def drop_learned(
     given: Splits, beside: pd.DataFrame | None, files: Sequence[str]
 ) -> tuple[Splits, pd.DataFrame | None, list[str]]:
-    """Remove rows whose text is in the lineage `files` of a model from all splits but train; error if few are left."""
+    """Remove texts that a model has already learned from all splits but train; raise an error if too few rows stay."""
     if not files:
         return given, beside, []
     kept, notes = dict(given), list[str]()

@@ -171,7 +171,7 @@ def _load_path(config: DataConfig) -> tuple[LabeledSplits, str]:
 
 
 def _rename_classes(found: LabeledSplits, config: DataConfig, others: Sequence[str] = ()) -> LabeledSplits:
-    """Rename, merge, drop and order the classes of a data set; `others`: further labels that renames may name."""
+    """Rename, merge, drop and order the classes of a data set by the settings `data.rename` and `data.order`."""
     names, order = config.parse_renames(), config.parse_order()
     if not names and not order:
         return found
@@ -309,7 +309,7 @@ def _drop_untrained(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tu
 
 
 def _report_new_tags(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
-    """Report word tags that no training word has, as they count as missed; return splits and classes unchanged."""
+    """Report word tags that never occur in training, so cannot be predicted; return splits and classes unchanged."""
     trained = {tag for tags in given[TRAIN if TRAIN in given else WHOLE]["label"] for tag in tags}
     names = {classes[tag] for tag in trained}
     if OUTSIDE not in names or len(names) < 2:
@@ -326,7 +326,7 @@ def _report_new_tags(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, t
 
 
 def _replace_numbers(rows: pd.DataFrame, place: dict[int, int]) -> pd.DataFrame:
-    """Replace class numbers of rows by the map `place`; remove other classes, and rows that lose all their labels."""
+    """Replace class numbers of rows by new ones; remove classes without one, and rows that lose all their labels."""
     if not is_several(rows["label"]):
         rows = rows[rows["label"].isin(place)].reset_index(drop=True)
         return rows.assign(label=rows["label"].map(place).astype("int64"))
@@ -424,7 +424,7 @@ def _split_validation(given: Splits, config: DataConfig) -> tuple[Splits, list[s
 
 
 def _limit_train(train: pd.DataFrame, config: DataConfig, places: Sequence[int]) -> tuple[pd.DataFrame, str]:
-    """Reduce the training rows to `config.limit`; `places` are class numbers that do not depend on `data.order`."""
+    """Reduce the training rows to `config.limit`, stratified by class; the order of the classes does not matter."""
     if config.limit < len(places):
         raise ConfigError(f"data.limit={config.limit}: at least {len(places)}, one training row for each class")
     strata = _get_strata(_replace_numbers(train, dict(enumerate(places))))

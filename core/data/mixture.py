@@ -26,7 +26,7 @@ _COARSE = TextConfig(normaliser="tweet-clean")
 
 
 def mix_splits(names: Sequence[str], config: DataConfig, load: Load) -> LabeledSplits:
-    """Join the splits of several data sets; each is split in the same way as on its own.
+    """Join the splits of several data sets, after splitting each data set in the same way as on its own.
 
     Train, validation and test keep the columns that all parts have, and a column `corpus`. No training text of any part
     is a text of another split of any part: it is left out, compared as the coarsest normaliser reads it. `rename`,

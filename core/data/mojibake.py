@@ -62,7 +62,7 @@ class GarbledText:
 
 
 def find_garbled(text: str) -> GarbledText | None:
-    """Find text that was decoded wrongly (mojibake) before it was written to a file; None: there is none."""
+    """Find text that was decoded wrongly (mojibake) before it was written to a file; return None if there is none."""
     sample = text[:_SAMPLE]
     if sample.isascii():
         return None
@@ -77,7 +77,7 @@ def find_garbled(text: str) -> GarbledText | None:
 
 @functools.lru_cache(1 << 14)
 def _decode_run(run: str) -> tuple[str, str] | None:
-    """Return a garbled run of characters as the UTF-8 it once was, and the encoding it was read as; None: not UTF-8.
+    """Decode a garbled run of characters back to UTF-8, and name the encoding it was read as; None if it is not UTF-8.
 
     A single character has to be a usual one: `’é` of good French would be an Armenian letter.
     """
@@ -130,7 +130,7 @@ def _find_legacy(text: str) -> GarbledText | None:
 
 
 def _encode_text(text: str, codec: str) -> bytes:
-    """Encode a text in a legacy encoding; empty if impossible; bytes that Windows leaves undefined are kept."""
+    """Encode a text in a legacy encoding, with bytes that Windows leaves undefined; return no bytes if impossible."""
     try:
         return text.encode(codec, "latin-1-rest" if codec.startswith("cp125") else "strict")
     except UnicodeError:

@@ -25,7 +25,7 @@ DELIMITERS = {"comma": ",", "tab": "\t"}
 
 @dataclass
 class PublishedSplit:
-    """A split of a published data set while it is read; `list_notes` and `rows` are complete after all batches."""
+    """A split of a published data set while it is read; its notes and row count are final after the last batch."""
 
     name: str
     layout: PublishedLayout

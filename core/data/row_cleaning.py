@@ -168,7 +168,7 @@ def _find_lost(texts: pd.Series) -> list[Finding]:
 
 
 def _resolve_escapes(text: str) -> str:
-    """Replace Unicode escapes in a text; in each text of a pair separately, as one may become the pair mark."""
+    """Replace Unicode escapes in a text, or in each of the two texts of a pair separately."""
     parts = [
         replace_surrogates(_ESCAPE.sub(lambda found: chr(int(found[0][2:], 16)), part))
         for part in split_pair(text) or [text]
@@ -216,7 +216,7 @@ def _find_too_many(counts: pd.Series, rows: int, column: str) -> list[Finding]:
 
 
 def _fold_label(label: str) -> str:
-    """Return a folded label, equal for labels that look the same to a reader; numbers are folded to their value."""
+    """Return a form of a label for comparison, equal for labels that look the same or are the same number."""
     seen = unicodedata.normalize("NFKC", label).casefold().translate(_LOOK_ALIKES)
     seen = "".join(each for each in seen if each.isspace() or unicodedata.category(each) not in ("Cc", "Cf"))
     seen = seen.strip().rstrip(".:!") or seen

@@ -93,7 +93,7 @@ class ReadRows:
         return list(map(join_pair, firsts, batch.column(self.second).to_pylist())) if self.second else firsts
 
     def as_pairs(self, first: str, second: str, file: str) -> ReadRows:
-        """Return the rows as text pairs from two columns; a row with a missing text raises an error when reached."""
+        """Return the rows as text pairs from two columns; reading a row with a missing text raises an error."""
 
         def check_batches() -> Iterator[pa.RecordBatch]:
             """Yield the batches of text pairs; refuse a row with a missing text."""
@@ -111,7 +111,7 @@ class ReadRows:
 
 @contextlib.contextmanager
 def read_rows(path: Path, reading: dict[str, str], *, lines: bool = False) -> Iterator[ReadRows]:
-    """Read the rows of an unlabelled file in a sandboxed subprocess; they exist while the context is open."""
+    """Read the rows of an unlabelled file in a sandboxed subprocess; the rows are deleted when the context ends."""
     import pyarrow as pa
 
     with _run_reader("rows", path, {**reading, "lines": lines}) as (answer, folder):
@@ -133,13 +133,13 @@ def read_yaml(path: Path) -> Any:
 
 
 def check_parquet(path: Path) -> None:
-    """Check an untrusted Parquet file by reading it in a sandboxed subprocess; it can then be opened in this one."""
+    """Check an untrusted Parquet file by reading it in a sandboxed subprocess; afterwards this process may open it."""
     with _run_reader("check", path, {}):
         pass
 
 
 class _Answer(msgspec.Struct):
-    """The answer of a sandboxed reading process; the rows are in the same folder, one Arrow file per split."""
+    """The answer of a sandboxed reading process; the rows themselves are in Arrow files, one per split."""
 
     kind: str = ""
     """The error that ended the reading; empty: none."""
@@ -200,7 +200,7 @@ def _load_frame(path: Path) -> pd.DataFrame:
 
 
 class _Readers:
-    """A pool of at most `AT_ONCE` sandboxed reading processes, started on demand; each reads one file at a time."""
+    """A pool of a limited number of sandboxed reading processes, started on demand; each reads one file at a time."""
 
     def __init__(self) -> None:
         self._free: queue.LifoQueue[subprocess.Popen[str] | None] = queue.LifoQueue()
@@ -209,7 +209,7 @@ class _Readers:
 
     @contextlib.contextmanager
     def reserve_process(self, seconds: float) -> Iterator[subprocess.Popen[str]]:
-        """Yield a free reading process, found within so many seconds; a process whose reading failed is not reused."""
+        """Yield a free reading process after at most `seconds`; a process whose reading failed is not reused."""
         try:
             process = self._free.get(timeout=seconds)
         except queue.Empty:

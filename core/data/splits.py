@@ -30,7 +30,7 @@ def order_stratified(labels: npt.NDArray[np.int64], seed: int) -> Indices:
 
 
 def cut_rows(labels: npt.NDArray[np.int64], size: int, seed: int) -> tuple[Indices, Indices]:
-    """Return the numbers of exactly `size` rows, stratified by label, and those of the remaining rows, ascending."""
+    """Return the row numbers of a stratified sample of exactly `size` rows, and all other row numbers, ascending."""
     order = order_stratified(labels, seed)
     return np.sort(order[:size]), np.sort(order[size:])
 
@@ -96,7 +96,7 @@ def _round_down(size: float) -> int:
 
 
 def find_strata(targets: npt.NDArray[np.generic]) -> Indices:
-    """Return the one label of each multi-label row that stratifies a split: its rarest, or the first of equally rare.
+    """Return the label by which each multi-label row is stratified: its rarest one, of equally rare ones the first.
 
     So rare labels, for which chance would matter most, are shared out exactly, and frequent ones nearly so. Targets
     (n, C) are nonzero where the row has the label; C stands for a row without labels.

@@ -61,7 +61,7 @@ class Rows:
 
 
 def stream_rows(path: Path, *, text: str = "", lines: bool = False, **settings: Unpack[TableSettings]) -> Rows:
-    """Return a stream of all rows of a data file with all columns, in order; it needs no labels.
+    """Return a stream of all rows of a data file with all columns, in order; the file may be unlabelled.
 
     `text` is the name or 0-based number of the text column; empty: guessed by name, then the longest distinct texts.
     `lines`: every line is a text, also an empty one, and nothing divides it. Raises a DataError if the file cannot be

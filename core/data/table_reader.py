@@ -60,7 +60,7 @@ FOREIGN = {
 
 
 class TableSettings(TypedDict, total=False):
-    """Settings for reading a data file as a table (see `DataConfig`); missing ones are found by inspection."""
+    """Settings for reading a data file as a table; settings that are not given are detected from the file."""
 
     delimiter: str
     encoding: str
@@ -70,7 +70,7 @@ class TableSettings(TypedDict, total=False):
 
 
 class ReadingSettings(TableSettings, total=False):
-    """Settings for reading a data file as labelled rows (see `DataConfig`)."""
+    """Settings for reading a data file as labelled rows, such as the names of the text and label columns."""
 
     text: str
     label: str
@@ -117,7 +117,7 @@ def _parse_bytes(data: bytes, file: str, settings: TableSettings) -> RawTable:
 
 @contextlib.contextmanager
 def guard_table(table: RawTable, file: str) -> Iterator[None]:
-    """Add the content of a file to an error about its table; refuse an unusable table, or one with a single column."""
+    """Add a description of a file's content to errors about its table; refuse a table with a single column."""
     refuse_findings(table.findings, file)
     columns = table.frame.columns
     what = table.seen or f"a table of {plural(len(table.frame), 'row')}"

@@ -37,7 +37,7 @@ def check_target(path: Path) -> None:
 
 @contextlib.contextmanager
 def open_writer(path: Path, schema: pa.Schema) -> Iterator[Write]:
-    """Yield a function that writes batches of rows to a file; it appears when the context ends without an error."""
+    """Yield a function that writes batches of rows to a file; the file appears only if the context ends normally."""
     temporary = make_temporary_path(path)
     with convert_os_errors(path):
         try:

@@ -10,7 +10,7 @@ VERSION = 4  # raised whenever the same data and settings would give other numbe
 
 
 class TunedSplits(TypedDict):
-    """Schema of a baseline's tuned thresholds by label (multi-label data), and of metrics by split at these."""
+    """Schema of thresholds tuned for each label (multi-label data), and of each split's metrics at these thresholds."""
 
     thresholds: dict[str, Figure]
     splits: dict[str, dict[str, Figure]]

@@ -110,7 +110,7 @@ AT_ONCE, PAIRS = 64, 1_000_000  # texts read at once at most, and pairs of their
 
 @dataclass(frozen=True)
 class StageSeparability:
-    """The class separability of a sample of sentences at one stage of a model, such as after a layer."""
+    """The class separability of a sample of sentences at one point of a model, such as after a layer."""
 
     name: str  # `embedding`, `layer 1` …, `head`
     width: int
@@ -121,7 +121,7 @@ class StageSeparability:
 def read_layers(
     model: EncoderClassifier, tokenizer: Tokenizer, texts: Sequence[str], on_batch: OnBatch = ignore_progress
 ) -> np.ndarray:
-    """Return (layers + 1, n, d) float32: each text's mean token vector, before the first and after each layer.
+    """Return each text's mean token vector before the first layer and after each layer, (layers + 1, n, d) float32.
 
     The mean is over the text's own tokens, without class token or padding; zeros for a text without tokens.
     `on_batch` gets the share done before each batch; an exception from it ends the work.
@@ -144,7 +144,7 @@ def read_layers(
 
 
 def measure_separability(name: str, vectors: np.ndarray, labels: np.ndarray) -> StageSeparability:
-    """Measure how well (n, d) vectors of texts separate the classes; with (n, C) labels there is no silhouette."""
+    """Measure how well vectors of texts separate the classes; there is no silhouette for multi-label data."""
     pure = compute_purity(vectors, labels)
     several = np.ndim(labels) == 2
     mean = None if several else compute_silhouettes(vectors.astype(np.float64), labels, ()).overall

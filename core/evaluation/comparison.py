@@ -60,7 +60,7 @@ class McNemar:
         return self.only_first / apart - 0.5 if apart else 0.0
 
     def compute_interval(self, alpha: float) -> tuple[float, float]:
-        """Return the accuracy difference's interval at level 1 − alpha; leaves out 0 exactly where p is below alpha.
+        """Return the accuracy difference's interval at level 1 − alpha; it excludes 0 if and only if p is below alpha.
 
         The score interval of Tango (1998, equations 8 and 9), which inverts the test of every difference and not of 0
         alone. In place of the normal quantile stands the smallest value that the exact test calls significant, so that
@@ -72,7 +72,7 @@ class McNemar:
         return self._find_bound(z), self._find_bound(-z)
 
     def count_rows_needed(self, alpha: float) -> int | None:
-        """Return the test rows needed to find this accuracy difference at alpha with 80 % power; None if it is 0.
+        """Return how many test rows would show this accuracy difference at alpha with 80 % power; None if it is zero.
 
         Solves n·δ − 1 = (z₁₋α⸝₂·√ψ + z₀.₈·√(ψ − δ²))·√n for n (Connor 1987, equation 2, with the continuity that the
         exact test keeps), δ the difference, ψ the share of rows on which one alone is right.
@@ -139,12 +139,12 @@ class Wilcoxon:
 
     @property
     def p(self) -> float:
-        """Return the two-sided p-value of Wilcoxon's test; a fold without a difference counts for both sides."""
+        """Return the two-sided p-value of Wilcoxon's test; a fold without a difference counts for both models."""
         return min(1.0, 2 * float(self._below[min((self._means <= 0).sum(), (self._means >= 0).sum())]))
 
     @property
     def effect(self) -> float:
-        """Return the rank-biserial correlation (Kerby 2014): −1 if all folds favour the second model, 1 the first."""
+        """Return the rank-biserial correlation (Kerby 2014): 1 if all folds favour the first model, −1 the second."""
         return float(np.sign(self._means).mean())
 
     def compute_interval(self, alpha: float) -> tuple[float, float] | None:
@@ -153,7 +153,7 @@ class Wilcoxon:
         return (float(self._means[out - 1]), float(self._means[-out])) if out else None
 
     def count_rows_needed(self, alpha: float) -> int | None:
-        """Return None for the test rows needed, since more rows do not make more folds."""
+        """Return None as the number of test rows needed, since more rows would not give more folds."""
         return None
 
     @cached_property
@@ -164,7 +164,7 @@ class Wilcoxon:
 
     @cached_property
     def _below(self) -> np.ndarray:
-        """Return the chance probability of a rank sum of at most 0, 1, …, where each fold's rank has either sign."""
+        """Return the cumulative null distribution of the rank sum: the probability of at most 0, 1, … by chance."""
         ways = np.ones(1)
         for rank in range(1, len(self.differences) + 1):
             ways = np.convolve(ways, np.bincount([0, rank]))
@@ -221,7 +221,7 @@ def count_discordant(both: ScorePair) -> tuple[int, int]:
 
 
 def apply_holm(ps: Sequence[float]) -> list[HolmStep]:
-    """Return each test's Holm-corrected p-value (1979) and significance level, in the order given.
+    """Return the p-value after Holm's correction (1979) and the significance level of each test, in the order given.
 
     The smallest p is compared with 0.05 / K, the next with 0.05 / (K − 1), and so on. From the first that fails on no
     test succeeds, and all share the level at which it failed: at its own a later one could seem to succeed.
@@ -249,7 +249,7 @@ def pick_better(pair: Mapping[str, Any]) -> str:
 
 
 def is_equivalent(pair: Mapping[str, Any]) -> bool:
-    """Return whether two compared models are equivalent: the interval of their difference is within ± `SAME`."""
+    """Return whether two models are equivalent: the interval of their difference is within a small margin of 0."""
     interval = pair["interval"]
     return not pick_better(pair) and interval is not None and -SAME <= interval[0] and interval[1] <= SAME
 
@@ -258,7 +258,7 @@ TIED, NO_DIFFERENCE = "cannot be told apart", "no clear difference"  # in result
 
 
 def describe_pair(pair: Mapping[str, Any], letters: Mapping[str, str] | None = None) -> str:
-    """Describe the comparison of two models in words; `letters` replace their names."""
+    """Describe the comparison of two models in words; letters (A, B …) replace the models' names."""
     if winner := pick_better(pair):
         return f"{(letters or {}).get(winner, winner)} is better"
     if is_equivalent(pair):
@@ -304,7 +304,7 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def round_rows(rows: int) -> str:
-    """Format the number of rows that a test needs, rounded to two digits, since it is not known more exactly."""
+    """Format the number of rows that a test needs, rounded to two digits because it is an estimate."""
     return count(round(rows, 2 - len(str(rows))))
 
 

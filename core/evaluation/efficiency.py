@@ -125,7 +125,7 @@ class _TensorMemoryCounter(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Return False, since nothing is compiled here; else PyTorch loads its compiler for 2 seconds to skip it."""
+        """Return False, which saves 2 seconds in which PyTorch would load its compiler; no code is compiled here."""
         return False
 
     def __torch_dispatch__(
@@ -162,7 +162,7 @@ def get_processor(device: torch.device) -> str:
 
 
 def _wait_for_device(device: torch.device) -> None:
-    """Wait until the device (GPU) has finished its work; otherwise only the launch would be timed."""
+    """Wait until the device (GPU) has finished its work, so that a time measurement includes this work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     elif device.type == "mps":

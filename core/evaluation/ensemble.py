@@ -1,4 +1,4 @@
-"""A mixture of a network with TF-IDF: p = w · p_network + (1 − w) · p_tfidf, for each label separately if several.
+"""A mixture of a network with TF-IDF: p = w · p_network + (1 − w) · p_tfidf; for multi-label data, per label.
 
 The probabilities of both models as trained are mixed; the temperature of a run is fitted on the mixture.
 """
@@ -41,25 +41,25 @@ class Ensemble:
         labels: np.ndarray,
         task: Task,
     ) -> Ensemble:
-        """Return a mixture whose weight is fitted to a network's logits (n, C) of validation `texts`."""
+        """Return a mixture with the network's weight fitted to its logits on validation texts, (n, C)."""
         unweighed = cls(model, tokenizer, 1.0)
         return dataclasses.replace(
             unweighed, weight=find_weight(unweighed.predict_parts(network, texts, task), labels, task)
         )
 
     def predict_parts(self, network: np.ndarray, texts: Sequence[str], task: Task) -> EnsembleLogits:
-        """Return the logits of a mixture's network (given, (n, C)) and TF-IDF model for texts."""
+        """Return the given logits of a mixture's network, and the logits of its TF-IDF model for the same texts."""
         return EnsembleLogits(network, predict_texts(self.model, self.tokenizer, texts, task=task).logits)
 
     def blend_predictions(self, found: Predictions, texts: Sequence[str], task: Task) -> Predictions:
-        """Mix TF-IDF into a network's predictions; the logits of both models are kept in `parts`."""
+        """Mix TF-IDF into a network's predictions; the result also keeps the logits of both models."""
         parts = self.predict_parts(found.logits, texts, task)
         logits = blend_logits(parts, self.weight, task).astype(np.float32)
         return dataclasses.replace(found, logits=logits, parts=parts).apply_scaling(UNSCALED, task)
 
 
 def blend_logits(parts: EnsembleLogits, weight: float, task: Task) -> np.ndarray:
-    """Return (n, C) float64 logits whose softmax (or sigmoid, with several labels) mixes a network with TF-IDF."""
+    """Return (n, C) logits whose softmax (or sigmoid, for multi-label data) is a mixture of a network with TF-IDF."""
     network, other = (torch.from_numpy(np.asarray(each, np.float64)) for each in parts)
     return blend_tensors(network, other, weight, task).numpy()
 
@@ -78,7 +78,7 @@ def blend_tensors(network: Tensor, other: Tensor, weight: float, task: Task) -> 
 def evaluate_parts(
     parts: EnsembleLogits, labels: np.ndarray, task: Task, *, ordered: bool = False
 ) -> dict[str, dict[str, float]]:
-    """Compute the metrics of a mixture's two models alone, as trained; with several labels at a threshold of 0.5."""
+    """Compute the metrics of each of a mixture's two models alone; for multi-label data at a threshold of 0.5."""
     return {
         name: evaluate(labels, compute_probabilities(torch.from_numpy(logits), task).numpy(), task, ordered=ordered)
         for name, logits in parts._asdict().items()
@@ -99,7 +99,7 @@ def find_weight(parts: EnsembleLogits, labels: np.ndarray, task: Task) -> float:
 
 
 def _select_true(logits: np.ndarray, labels: np.ndarray, task: Task) -> np.ndarray:
-    """Return each row's probability of its true class; with several labels, of the true state of each label."""
+    """Return the probability of each row's true class or, for multi-label data, of each label's true value (0 or 1)."""
     exact = np.asarray(logits, np.float64)
     if task == "single":
         found: np.ndarray = scipy.special.softmax(exact, -1)[np.arange(len(labels)), labels]

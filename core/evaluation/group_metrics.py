@@ -32,7 +32,7 @@ class RowGroups:
 
 
 def group_rows(column: pd.Series) -> RowGroups:
-    """Group rows by the value of a column; many numbers in quarters; rare values together at the end."""
+    """Group rows by the value of a column; cut a column of many numbers into quarters, and join rare values."""
     numbers = pd.to_numeric(column, errors="coerce")
     if not column.isna().all() and numbers.notna().equals(column.notna()) and numbers.nunique() > QUARTERS:
         return _cut_quarters(numbers)
@@ -69,7 +69,7 @@ def evaluate_groups(
 
 
 def read_column(rows: pd.DataFrame, name: str, classes: Sequence[str]) -> pd.Series:
-    """Return a column of a split's rows, `label` with class names; InputError if there is no such column."""
+    """Return a column of a split's rows, labels as class names; InputError if there is no such column."""
     own = [str(each) for each in rows.columns if each != "text"]
     if name not in own:
         raise InputError(f"--by {name}: the data have no such column; there are {', '.join(own)}")
@@ -80,7 +80,7 @@ def read_column(rows: pd.DataFrame, name: str, classes: Sequence[str]) -> pd.Ser
 
 
 def _cut_quarters(numbers: pd.Series) -> RowGroups:
-    """Group rows into quarters by a column of numbers, as evenly as ties allow."""
+    """Group rows into quarters by a column of numbers; equal numbers stay in the same quarter."""
     edges = np.unique(np.nanquantile(numbers, [0.25, 0.5, 0.75]))
     places = np.where(numbers.isna(), len(edges) + 1, np.searchsorted(edges, numbers))
     there, words = np.unique(places), {len(edges) + 1: MISSING}

@@ -51,13 +51,13 @@ class Predictions:
     parts: EnsembleLogits | None = None  # what a mixture, whose are the logits, was made of
 
     def select_rows(self, rows: slice) -> Predictions:
-        """Return the predictions of some of the texts, given as a slice."""
+        """Return the predictions on some of the texts, chosen by a slice."""
         parts = None if self.parts is None else EnsembleLogits(*(each[rows] for each in self.parts))
         return Predictions(self.logits[rows], self.probabilities[rows], self.pooled[rows], parts)
 
     @staticmethod
     def concatenate(portions: Sequence[Predictions]) -> Predictions:
-        """Concatenate the predictions of several lists of texts, before TF-IDF is mixed in."""
+        """Join a model's predictions on several lists of texts into one, in order."""
         columns = zip(*((each.logits, each.probabilities, each.pooled) for each in portions), strict=True)
         logits, chances, pooled = map(np.concatenate, columns)
         return Predictions(logits, chances, pooled)
@@ -80,7 +80,7 @@ def predict_texts(
     scaling: Scaling = UNSCALED,
     on_batch: OnBatch = ignore_progress,
 ) -> Predictions:
-    """Classify texts, empty ones included, in batches of similar length; the model's training mode is restored.
+    """Classify texts in batches of similar length; the model's training or evaluation mode stays as before.
 
     `on_batch` gets the share done before each batch; its exceptions end the work. NotAvailable for infinite logits.
     """
@@ -147,7 +147,7 @@ def compute_probabilities(logits: Tensor, task: Task, scaling: Scaling = UNSCALE
 
 
 def scale_logits(logits: Tensor, task: Task, scaling: Scaling) -> Tensor:
-    """Apply temperature scaling to (…, C) logits z: c + (z - c) / T; see `core.training.temperature`."""
+    """Apply temperature scaling: divide logits by T or, with a class prior, their distance from the prior's logits."""
     cooled = logits / scaling.temperature
     if not scaling.prior:
         return cooled
@@ -163,7 +163,7 @@ def get_device(model: Classifier) -> torch.device:
 
 @contextlib.contextmanager
 def switch_to_eval(model: Classifier) -> Iterator[None]:
-    """Switch a model to evaluation mode without gradients while the context is open; then restore each module."""
+    """Switch a model to evaluation mode without gradients while the context is open; then restore its former mode."""
     modules = list(model.modules()) if isinstance(model, nn.Module) else []
     modes = [module.training for module in modules]
     for module in modules:

@@ -71,7 +71,7 @@ def compute_intervals(
     ordered: bool = False,
     seed: int = 0,
 ) -> dict[str, list[float]]:
-    """Return the 95 % interval [low, high] of each metric of predictions, computed as `METHOD` describes.
+    """Return the 95 % interval [low, high] of each metric of predictions on labelled rows.
 
     All metrics of the bootstrap (Efron 1979, percentile method) see the same resamples: n rows drawn with replacement.
     A resample in which a metric is undefined (a rare class was not drawn) does not count for it; a metric that is the
@@ -94,7 +94,7 @@ def compute_intervals(
 
 
 def compute_closed_form(metric: Metric, scores: Any) -> list[float] | None:
-    """Return the interval of a metric that has a closed formula; None if the rows must be resampled."""
+    """Return the interval of a metric by a closed formula; None if the metric has none and rows must be resampled."""
     if metric.whole_rows:
         return list(compute_wilson(float(scores.correct.sum()), len(scores)))
     return list(compute_ece_interval(scores)) if metric.parts else None
@@ -217,7 +217,7 @@ POINTS = 100  # of a curve at which it is resampled: further ones cannot be told
 
 @dataclass(frozen=True)
 class Band:
-    """A confidence band of a curve: the middle 95 % of the resampled curves at each rising x, all (G,)."""
+    """A confidence band of a curve: at each x, the range of the middle 95 % of the resampled curves."""
 
     x: np.ndarray
     low: np.ndarray
@@ -233,7 +233,7 @@ class Bands:
 
 
 def compute_bands(own: np.ndarray, probability: np.ndarray, seed: int = 0) -> Bands | None:
-    """Return the confidence bands of a class's ROC and precision-recall curves; None without rows inside or outside.
+    """Return the confidence bands of a class's ROC and precision-recall curves; None if it has no rows or all rows.
 
     Recall is averaged vertically, at equal false positive rates (Fawcett 2006, "An introduction to ROC analysis",
     section 8.1). A resample without a row of the class, or without another, does not count.
@@ -264,7 +264,7 @@ def _make_band(x: np.ndarray, curves: np.ndarray) -> Band:
 
 
 def _count_groups(own: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return (K,) counts of a class's rows and of other rows between falling thresholds; K is at most `POINTS`.
+    """Count a class's rows and the other rows between falling thresholds; if there are many, only some thresholds stay.
 
     Thresholds are kept at equal distances along the curve, so that the steep piece of a rare class has its share.
     """

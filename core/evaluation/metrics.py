@@ -48,7 +48,7 @@ def evaluate(
 
 
 def evaluate_unscaled(labels: np.ndarray, probabilities: np.ndarray, task: Task, scaling: Scaling) -> dict[str, float]:
-    """Compute the metrics of probabilities (loss, ece, brier) as they are without temperature scaling."""
+    """Compute the metrics that depend on the probabilities (loss, ECE, Brier score) without temperature scaling."""
     found = evaluate(labels, as_trained(probabilities, scaling, task), task)
     return {name: value for name, value in found.items() if METRICS[name].reads == "probabilities"}
 
@@ -103,7 +103,7 @@ def evaluate_classes(
     task: Task = "single",
     thresholds: np.ndarray | float = HALF,
 ) -> dict[str, dict[str, float]]:
-    """Compute precision, recall, f1 and support of each class by name, and where defined roc_auc and average_precision.
+    """Compute precision, recall, F1 and support of each class, and its ROC AUC and average precision where defined.
 
     Of a multi-label task also the threshold that it is predicted above.
     """
@@ -194,7 +194,7 @@ def compute_roc_curve(labels: np.ndarray, probabilities: np.ndarray, number: int
 
 
 def compute_pr_curve(labels: np.ndarray, probabilities: np.ndarray, number: int) -> dict[str, list[float]]:
-    """Return the precision-recall curve of a class at each distinct threshold, falling; empty without rows."""
+    """Return the precision-recall curve of a class at distinct thresholds, falling; empty if the class has no rows."""
     true, false, thresholds = _count_positives(build_scores(labels, probabilities), number)
     if not len(true) or not true[-1]:
         return {"precision": [], "recall": [], "threshold": []}

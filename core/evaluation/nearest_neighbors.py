@@ -1,4 +1,4 @@
-"""Nearest neighbours of vectors, and the share of neighbours with the same class (purity). No torch."""
+"""Nearest neighbours of vectors, and the share of neighbours with the same class (purity). Imports no torch."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _refine_candidates(
 def _search_all(
     asked: np.ndarray, points: np.ndarray, own: np.ndarray | None, size: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find nearest rows by computing all distances, for when most rows are equal or some are not numbers."""
+    """Find nearest rows by computing all distances; used if most rows are equal or some values are NaN."""
     found = scipy.spatial.distance.cdist(asked, points)
     if own is not None:
         found[np.arange(len(found)), own] = np.inf
@@ -77,7 +77,7 @@ def _search_all(
 
 
 def _select_smallest(found: np.ndarray, size: int) -> np.ndarray:
-    """Return the columns of each row's smallest values, (k, size), ascending by value; of ties the first.
+    """Return the column numbers of each row's smallest values, (k, size), in ascending order of the values.
 
     All of them are sorted only where the last of these is one of a tie; else these alone, a tenth of the time.
     """
@@ -92,7 +92,7 @@ def _select_smallest(found: np.ndarray, size: int) -> np.ndarray:
 
 
 def count_neighbors(rows: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Count how often each of n rows is a neighbour of query rows, and average the given values where it is.
+    """Count how often each row is a neighbour of query rows, and average the values that these queries give to the row.
 
     `rows` (from `find_nearest`) and `values` are (k, m). Returns (n,) counts and (n,) means, 0 where the count is 0.
     """

@@ -36,7 +36,7 @@ OnProgress = Callable[[str, float | None], None]
 
 @dataclass(frozen=True)
 class ProjectionConfig:
-    """The settings of a map of embeddings (PCA, t-SNE or UMAP); with embeddings and labels they determine it."""
+    """The settings of a map of embeddings by PCA, t-SNE or UMAP."""
 
     method: Method = "tsne"
     dimensions: int = 2
@@ -53,7 +53,7 @@ class ProjectionConfig:
             raise InputError(f"rows {self.rows}: at least {FEWEST}")
 
     def list_arguments(self, n: int) -> dict[str, Any]:
-        """Return every setting of an embedding map, including the method's own parameters for `n` placed rows."""
+        """Return every setting of an embedding map of `n` rows, including parameters of the projection method."""
         own: dict[Method, dict[str, Any]] = {
             "pca": {},
             "tsne": {"perplexity": min(PERPLEXITY, (n - 1) / 3), "iterations": [EARLY, LATE], "theta": ANGLE},
@@ -65,7 +65,7 @@ class ProjectionConfig:
 
 @dataclass(frozen=True)
 class Quality:
-    """The quality of an embedding map (silhouettes, preserved neighbours), measured on `rows` of the map."""
+    """The quality of an embedding map (silhouettes, preserved neighbours), measured on a sample of its rows."""
 
     rows: np.ndarray  # (q,) int64: which places of the map were measured, rising
     space: np.ndarray  # (q,) float32 silhouettes by true class in the original space; empty if undefined
@@ -161,7 +161,7 @@ def sample_rows(labels: np.ndarray, size: int, seed: int) -> np.ndarray:
 def measure_quality(
     embeddings: np.ndarray, places: np.ndarray, labels: np.ndarray, size: int, seed: int, reason: str = ""
 ) -> Quality:
-    """Compute silhouettes by true class before and after projection, and preserved neighbours, on `size` rows.
+    """Compute silhouettes by true class before and after projection, and preserved neighbours, on `size` sampled rows.
 
     A `reason` says why there are no silhouettes whatever the labels are.
     """
@@ -205,7 +205,7 @@ def place_among(
 
 
 def _fit_tsne(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) -> np.ndarray:
-    """Project points by t-SNE (openTSNE, Poličar et al. 2019), started from PCA; one seed gives one picture."""
+    """Project points by t-SNE (openTSNE, Poličar et al. 2019), started from PCA; equal seeds give equal maps."""
     try:
         import openTSNE
     except ImportError as error:

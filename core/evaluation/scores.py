@@ -88,12 +88,12 @@ class Scores:
         return (values * support).sum(1) / support.sum(1)
 
     def mask_classes(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        """Return (R, C): 1 for each class that a macro average covers, from each class's true and predicted weights."""
+        """Return 1 for each class that a macro average covers, else 0, for each set of row weights, (R, C)."""
         return np.ones_like(true)
 
 
 class SingleLabelScores(Scores):
-    """Labels and predictions of rows with one label each, (n,), the most probable class; `ordered`: on a scale."""
+    """Labels and predictions of rows with one label each; the predicted class is the most probable one."""
 
     def __init__(self, labels: np.ndarray, probabilities: np.ndarray, *, ordered: bool = False) -> None:
         self.labels = np.asarray(labels, np.int64)
@@ -110,7 +110,7 @@ class SingleLabelScores(Scores):
         self.unranked = sorted(set(range(self.classes)) - set(np.unique(self.labels).tolist()))
 
     def mask_classes(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        """Return (R, C): 1 for each class with a true label or a prediction, which macro averages cover, else 0."""
+        """Return 1 for each class with a true or predicted row, else 0, for each set of row weights, (R, C)."""
         return (true + predicted > 0).astype(float)
 
     @property
@@ -119,7 +119,7 @@ class SingleLabelScores(Scores):
         return np.abs(self.answers - self.labels).astype(float)
 
     def compute_kappa(self, weights: np.ndarray) -> np.ndarray:
-        """Return (R,) quadratically weighted kappas (Cohen 1968), one for each set of row weights; NaN for one class.
+        """Return quadratically weighted kappas (Cohen 1968) for each set of row weights; NaN if only one class occurs.
 
         Of two independent draws from the margins the expected squared distance is E a² + E b² − 2 E a E b.
         """
@@ -141,12 +141,12 @@ class SingleLabelScores(Scores):
 
     @cached_property
     def overconfidence(self) -> np.ndarray:
-        """Return (n, 15): confidence minus 1 for correct rows, minus 0 for wrong ones, in the row's confidence bin."""
+        """Return each row's confidence minus 1 if correct, minus 0 if wrong, in the column of its confidence bin."""
         return self.bins * (self.probabilities.max(1, initial=0) - self.correct)[:, None]
 
 
 class MultiLabelScores(Scores):
-    """Labels and predictions of rows with any number of labels (n, C), predicted where above the thresholds."""
+    """Labels and predictions of multi-label rows; a label is predicted if its probability is above its threshold."""
 
     def __init__(self, labels: np.ndarray, probabilities: np.ndarray, thresholds: np.ndarray | float = HALF) -> None:
         self.labels = self.true = np.asarray(labels) != 0
@@ -211,7 +211,7 @@ def count_confusions(
 
 
 def join_class_names(has: np.ndarray, classes: Sequence[str]) -> list[str]:
-    """Join the class names of each row of an (n, C) indicator array by commas; `NOTHING` for a row without any."""
+    """Join the class names of each row of 0/1 indicators by commas; a row without a class gets a fixed phrase."""
     return [", ".join(name for name, there in zip(classes, row, strict=True) if there) or NOTHING for row in has]
 
 
@@ -246,7 +246,7 @@ def find_bins(confidence: np.ndarray) -> np.ndarray:
 
 
 def count_positives(scores: Scores, weights: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a class's weighted true and false positives at each threshold, falling, each (R, thresholds)."""
+    """Return a class's weighted true and false positives at falling thresholds, each (row weightings, thresholds)."""
     order, starts = scores.ranking[number]
     ranked = weights[:, order]
     true = np.add.reduceat(ranked * scores.true[order, number], starts, axis=1).cumsum(1)

@@ -1,4 +1,4 @@
-"""Significance tests of the difference between two classifiers, with its interval. SciPy does the statistics.
+"""Significance tests of the difference between two classifiers, with the interval of the difference.
 
 For metrics that are sums of absolute gaps, such as the calibration error, the two answers of a row are swapped at
 random. Noise makes a gap larger, whatever its sign, and resampling adds noise: where gaps are near 0, a bootstrap has a
@@ -57,7 +57,7 @@ def compute_swap_variance(first: Parts, second: Parts, seed: int = 0) -> float |
 
 
 def _draw_signs(rows: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield random signs for swaps of rows, in blocks (R, rows) of −1 and 1, RESAMPLES of R in all."""
+    """Yield blocks of random signs (−1 or 1) that say which rows two models swap, (R, rows)."""
     random = np.random.default_rng(seed)
     block = max(1, _CELLS // rows)
     for start in range(0, RESAMPLES, block):
@@ -85,7 +85,7 @@ Run = tuple[int, int]
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """A tested metric difference of two classifiers; difference, interval and p come from the same runs and rows."""
+    """The tested metric difference of two classifiers, with its interval and p-value from the same runs and rows."""
 
     difference: float  # mean over the pairs of runs
     of_rows: float  # variance of the difference, over draws of the rows
@@ -104,7 +104,7 @@ class PairedDifference:
 
     @property
     def low(self) -> float | None:
-        """Return the low end of a metric difference's 95 % interval; it holds 0 exactly where p is at least 5 %."""
+        """Return the low end of a metric difference's 95 % interval; it contains 0 if and only if p is at least 5 %."""
         return (self.compute_interval(1 - LEVEL) or (None, None))[0]
 
     @property
@@ -124,13 +124,13 @@ class PairedDifference:
 
     @property
     def effect(self) -> float:
-        """Return Cohen's d of a metric difference: divided by the standard deviation of the rows' contributions."""
+        """Return Cohen's d: a metric difference divided by the standard deviation of the rows' contributions to it."""
         spread = math.sqrt(self.of_rows * self.rows)
         return self.difference / spread if spread else 0.0
 
     @cached_property
     def p(self) -> float:
-        """Return the two-sided p-value of a metric difference; if all draws are equal, that of the exact sign test."""
+        """Return the two-sided p-value of a metric difference; if all resamples are equal, of an exact sign test."""
         least = 1e-12
         if not self.error:
             return float(2.0 ** (1 - self.telling)) if self.difference else 1.0
@@ -139,14 +139,14 @@ class PairedDifference:
         return float(scipy.optimize.brentq(lambda p: self._compute_margin(p) - abs(self.difference), least, 1))
 
     def compute_interval(self, alpha: float) -> tuple[float, float] | None:
-        """Return the interval of a metric difference at level 1 − alpha; 0 is outside exactly if p is below alpha."""
+        """Return the interval of a metric difference at level 1 − alpha; it excludes 0 exactly if p is below alpha."""
         if not self.measured:
             return None
         half = self._compute_margin(alpha)
         return max(-self.widest, self.difference - half), min(self.widest, self.difference + half)
 
     def count_rows_needed(self, alpha: float) -> int | None:
-        """Return the test rows needed to find such a metric difference at alpha with 80 % power.
+        """Return how many test rows would show such a metric difference at level alpha with 80 % power.
 
         Both quantiles times the standard error are to fit into the difference, and the rows' share of its variance
         falls with their number. None for a difference of 0, where nothing was measured, and where more seeds are
@@ -194,7 +194,7 @@ class Draws:
         return self._kept[id(scores)][1:]
 
     def resample_scores(self, several: Sequence[Any]) -> None:
-        """Compute a metric on the same bootstrap resamples for several models, since drawing is half of the work."""
+        """Compute a metric of several models on the same bootstrap resamples, which are drawn only once, for speed."""
         new = [each for each in several if id(each) not in self._kept]
         found: list[list[np.ndarray]] = [[] for _ in new]
         for weights in draw_resamples(len(new[0]), self.seed, min(self.draws, RESAMPLES)) if new else ():

@@ -96,7 +96,7 @@ def _compare_types(label: WordSpan, said: WordSpan) -> SpanMatch:
 
 @dataclass(frozen=True)
 class SpanScores:
-    """True and predicted word tags of n sentences, for span metrics; weights (R, n) as of `Scores`."""
+    """True and predicted word tags of n sentences, for the metrics of spans."""
 
     labels: Sequence[Sequence[str]]
     said: Sequence[Sequence[str]]

@@ -112,7 +112,7 @@ def compare_means(first: np.ndarray, other: np.ndarray) -> SampleDifference:
 
 
 def compare_shares(first: tuple[int, int], other: tuple[int, int]) -> SampleDifference:
-    """Compare two shares, each as (count, total): score test, and Newcombe's interval (Stat. Med. 1998, 17:873)."""
+    """Compare two shares, each as (count, total), by a score test, with Newcombe's interval (1998)."""
     (a, m), (b, n) = first, other
     pooled = (a + b) / (m + n)
     error = math.sqrt(pooled * (1 - pooled) * (1 / m + 1 / n))
@@ -269,7 +269,7 @@ def _compare_permuted(first: np.ndarray, other: np.ndarray, rng: np.random.Gener
     pooled, m = np.concatenate([first, other]), len(first)
 
     def compute_t(one: np.ndarray, two: np.ndarray) -> np.ndarray:
-        """Return the absolute Welch t between two samples, along the last axis."""
+        """Return the absolute value of Welch's t statistic of two samples, along the last axis."""
         gap = two.mean(-1) - one.mean(-1)
         error = np.sqrt(one.var(-1, ddof=1) / one.shape[-1] + two.var(-1, ddof=1) / two.shape[-1])
         return np.abs(np.divide(gap, error, out=np.where(gap == 0, 0.0, np.inf), where=error > 0))
@@ -284,7 +284,7 @@ def _compare_permuted(first: np.ndarray, other: np.ndarray, rng: np.random.Gener
 def _compare_repeats(
     keys: Sequence[str], m: int, rng: np.random.Generator, *, learned: bool
 ) -> dict[str, tuple[SampleDifference, str]]:
-    """Compare how many texts of the second sample occur in the first, and how many it repeats, with random exchanges.
+    """Test whether the second sample repeats its own or the first sample's texts more often than in random exchanges.
 
     The first `m` keys are those of the first side. Only texts that occur twice in both sides together can be either, so
     that an exchange draws how many of these come to the other side, and which.
@@ -312,7 +312,7 @@ def _compare_repeats(
 
 
 def _sample_exchanges(groups: np.ndarray, every: int, n: int, number: int, rng: np.random.Generator) -> np.ndarray:
-    """Return (`EXCHANGES`, 2) counts of repeated texts after random exchanges of texts between two samples."""
+    """Count repeated texts after each of many random exchanges of texts between two samples, (exchanges, 2)."""
     at_once, found = max(1, 1_000_000 // len(groups)), []
     for start in range(0, EXCHANGES, at_once):
         rounds = min(at_once, EXCHANGES - start)
@@ -323,7 +323,7 @@ def _sample_exchanges(groups: np.ndarray, every: int, n: int, number: int, rng: 
 
 
 def _count_repeats(groups: np.ndarray, is_other: np.ndarray, number: int) -> np.ndarray:
-    """Return (R, 2) numbers of the second sample's texts that also occur in the first, and that it repeats.
+    """Count the second sample's texts that also occur in the first, and those repeated within the second, (R, 2).
 
     `groups` (D,) numbers rows with the same text; `is_other` is (R, D) bool, the other side's rows in each exchange.
     """

@@ -1,4 +1,4 @@
-"""The registry of named data sets. Imports nothing heavy, so that lists of sources open at once."""
+"""The registry of named data sets. Imports nothing heavy, so that a list of data sets opens at once."""
 
 from __future__ import annotations
 
@@ -354,7 +354,7 @@ def is_registered(data: str) -> bool:
 
 
 def suggest_settings(data: str, paper: str = "") -> dict[str, Any]:
-    """Return the dotted settings recommended for a named data set and a paper's models; empty for a file or folder.
+    """Return settings (dotted name → value) recommended for a named data set and a paper's models; empty for a path.
 
     For a mixture, return the settings on which all parts that have them agree.
     """

@@ -38,7 +38,7 @@ class PublishedLayout:
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The class names of a published data set, in order."""
+        """Return the class names of a published data set, in order."""
         return tuple(dict.fromkeys(self.labels.values()))
 
     def is_used_in(self, folder: Path) -> bool:

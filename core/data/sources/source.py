@@ -63,7 +63,7 @@ class DataSource:
 
     @property
     def checked(self) -> str:
-        """Say whether a data set's download or layout was ever checked against the real files."""
+        """Return whether a data set's download or file layout was ever checked against the real files."""
         if self.kind == "built-in":
             return "part of the program"
         if self.hub:

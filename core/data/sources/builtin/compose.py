@@ -98,7 +98,7 @@ def _choose_clause(slot: re.Match[str], rng: Random) -> str:
 
 @cache
 def _parse_slots(template: str) -> tuple[list[tuple[str, str]], dict[int, tuple[str, bool]], frozenset[int]]:
-    """Return a template's slots, the noun role of each opinion (and whether people fit), and opinions with no noun."""
+    """Return the slots of a sentence template, the role of each opinion's noun, and the opinions without a noun."""
     slots = SLOT.findall(template)
     by_index: dict[int, set[str]] = {}
     for slot, digit in slots:

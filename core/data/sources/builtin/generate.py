@@ -76,7 +76,7 @@ def generate_corpus(classes: int = 2) -> dict[str, pd.DataFrame]:
 
 @cache
 def draw_sentences(neutral: bool) -> Mapping[str, tuple[ComposedSentence, ...]]:
-    """Draw all sentences of the built-in corpus by split, shuffled, with or without score 0. It takes 1.5 seconds."""
+    """Draw all sentences of the built-in corpus by split, shuffled, with or without neutral ones; takes 1.5 seconds."""
     taken: set[str] = set()
     splits: dict[str, list[ComposedSentence]] = {}
     for split, count in ROWS.items():
@@ -101,7 +101,7 @@ def _draw_split(split: str, shares: dict[str, int], count: int, taken: set[str])
 
 
 def _draw_fresh(split: str, phenomenon: str, sign: int, rng: Random, taken: set[str]) -> ComposedSentence:
-    """Draw sentences until one is new; in the test split it also has to test something absent from training."""
+    """Draw sentences until one is new; a test sentence may also have to contain something that training lacks."""
     new_frame, mode, new_pair = _draw_novelty(split, phenomenon, rng)
     while True:
         frame = rng.choice(_choose_frames(phenomenon, new_frame, mode))
@@ -116,7 +116,7 @@ def _draw_fresh(split: str, phenomenon: str, sign: int, rng: Random, taken: set[
 
 
 def _draw_novelty(split: str, phenomenon: str, rng: Random) -> tuple[bool, Mode, bool]:
-    """Draw how a corpus row differs from training: a held-out template, the mode of its words, or a new word pair."""
+    """Draw at random how a test sentence differs from training: held-out template, unseen word, or new word pair."""
     if split != TEST:
         return False, "train", False
     new_frame = rng.random() < NEW_FRAME_SHARE

@@ -38,7 +38,7 @@ def convert_scores(scores: np.ndarray, classes: int) -> np.ndarray:
 
 
 def read_split(name: str) -> pd.DataFrame:
-    """Read the sentences of a handwritten split: text, score (int64), `second` (Int64), phenomenon and domain."""
+    """Read the sentences of a handwritten split as a table with scores (-2 to 2), phenomenon and domain."""
     rows = pd.read_csv(
         Path(__file__).with_name(f"{name}.tsv"),
         sep="\t",

@@ -85,7 +85,7 @@ def read_fillers() -> dict[str, tuple[str, ...]]:
 
 
 def is_held_out(word: PolarWord, phenomenon: str) -> bool:
-    """Return whether a polar word is held out from training in a phenomenon: one such pair in eight, by checksum.
+    """Return whether a polar word is held out from training sentences of a phenomenon: one word in eight, by checksum.
 
     Situations and irregular forms (tastier, given) occur in one phenomenon only and are never held out.
     """
