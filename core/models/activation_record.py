@@ -15,7 +15,7 @@ Parts = tuple[tuple[Tensor | float, ...], ...]  # A sum of products, each of whi
 
 
 class RecordedValue(NamedTuple):
-    """An intermediate value of a forward pass, with its formula and the terms that it is the sum of."""
+    """An intermediate value of a forward pass, with its formula and the parts that add up to it."""
 
     value: Tensor  # With a row for each text
     formula: str = ""  # How it is made, in LaTeX
@@ -46,7 +46,7 @@ class Record:
         return self.inside.setdefault(name, Record()) if self.keeps else self
 
     def get_layer(self, layer: int) -> Record:
-        """Return the record for a layer, counted from 0; one that records nothing if another layer is chosen."""
+        """Return the record for a layer, counted from 0; if another layer is chosen, a record that stores nothing."""
         return self.get_part("layer") if layer == self.layer else SILENT
 
 

@@ -1,4 +1,4 @@
-"""The attention module of all encoders: scores with their terms, mixing of attention maps, head norm and output."""
+"""The attention module of all encoders: attention scores, combination of attention maps, head norm and output."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DENSE = 256  # With a window: up to here a masked dense call is faster than the 
 
 
 class AttentionCore(nn.Module):
-    """The attention computed from given queries, keys and values of the heads, up to the head outputs."""
+    """The computation of attention from given queries, keys and values up to the head outputs."""
 
     heads: int
     components: int
@@ -82,7 +82,7 @@ class AttentionCore(nn.Module):
         return out, seen
 
     def get_scalars(self) -> dict[str, float]:
-        """Return the learned scalars of an attention layer by name: temperature tau, lexicon and gate strength."""
+        """Return the learned scalars of an attention layer by name: temperature, lexicon strength and gate strength."""
         named: dict[str, Tensor | None] = {"tau": self.temperature}
         lexical, gate = self.terms.lexical, self.terms.gate
         strengths = lexical.strength if lexical is not None and isinstance(lexical.strength, nn.Parameter) else None
@@ -114,7 +114,7 @@ class AttentionCore(nn.Module):
         return out, replace(seen, maps=maps, support=support)
 
     def _compute_coefficients(self, x: Tensor, changes: Changes | None, record: Record) -> tuple[Tensor, Tensor | None]:
-        """Return the coefficients of the attention maps, with interventions, and of maps replaced by their mean."""
+        """Return the coefficients of the attention maps after interventions, and of maps replaced by their mean."""
         c: Tensor = self.mixing(x, record)
         if changes is not None:
             c = changes.change_lambdas(c, self.mixing.sign)
@@ -129,7 +129,7 @@ class AttentionCore(nn.Module):
 
 
 class Attention(AttentionCore):
-    """Multi-head attention with N attention maps (components) per head, which share one set of values.
+    """Multi-head attention with N attention maps per head, which all weigh the same values.
 
     Order of the parts of a score: normalise, rotate, temperature, Hadamard factor, then gate and lexical term.
 
@@ -167,7 +167,7 @@ class Attention(AttentionCore):
     def forward(
         self, x: Tensor, reading: AttentionInputs, *, trace: bool, intervene: Sequence[Intervention]
     ) -> tuple[Tensor, LayerTrace | None]:
-        """Map token vectors x (B, L, d) to attention outputs (B, L, d), with a trace on request."""
+        """Map token vectors x (B, L, d) to attention outputs (B, L, d); also return inner values if `trace` is set."""
         B, L, d = x.shape
         H, record = self.heads, reading.record
         changes = Changes(intervene, self.index) if intervene else None

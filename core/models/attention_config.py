@@ -75,7 +75,7 @@ def _require_additive(what: str) -> Need:
 
 @dataclass(frozen=True)
 class AttentionConfig:
-    """The settings of an attention layer: its maps (components), how they are combined, and terms of the scores."""
+    """The settings of an attention layer: its maps, their combination, and the terms of the attention scores."""
 
     heads: int = setting(4, "heads", SCORES, within=(1, 1024))
     qk_width: Literal["full", "half"] = setting(
@@ -296,7 +296,7 @@ class AttentionConfig:
             raise ConfigError(f"{name}: {low:g} to {high:g} with this rule for lambda; the nearest is {near}")
 
     def _check_places(self) -> None:
-        """Check the attention's window size, and the map and heads of the lexical term; raises ConfigError."""
+        """Raise ConfigError for an invalid window size, or a lexical term in a map or head that does not exist."""
         if not 0 <= self.window <= WIDEST or self.window % 2:
             raise ConfigError(
                 f"model.attention.window={self.window!s:.40}: an even number, half on each side (0: all see all); "
@@ -333,7 +333,7 @@ class AttentionConfig:
 
     @property
     def superscript(self) -> str:
-        """Return the LaTeX superscript for queries and keys of several attention maps; empty for one map."""
+        """Return the LaTeX superscript that numbers queries and keys by attention map; empty if there is one map."""
         return "^{(n)}" if self.components > 1 else ""
 
     @property
@@ -342,12 +342,12 @@ class AttentionConfig:
         return self.heads if self.lambda_per_head else 1
 
     def get_qk_width(self, width: int) -> int:
-        """Return the total width of the queries of one attention map (component) for a model width."""
+        """Return the total width of the queries of one attention map over all heads, for a model width."""
         return width // 2 if self.qk_width == "half" else width
 
 
 def list_terms(part: AttentionConfig, width: int) -> tuple[Term, ...]:
-    """List the terms of the attention scores and of the window, in the order in which they act."""
+    """List the terms of the attention scores, and the window, in the order in which they are applied."""
     return tuple(term for say in TERMS if (term := say(part, width)))
 
 
@@ -443,7 +443,7 @@ def _define_sigma(part: AttentionConfig) -> EquationLine:
 
 
 def _describe_reach(part: AttentionConfig) -> tuple[str, str]:
-    """Describe which heads and attention maps the lexical term reaches, in words and as a LaTeX condition."""
+    """Describe in which heads and attention maps the lexical term is added, in words and as a LaTeX condition."""
     last, one = part.lexical_heads == "last", part.lexical_component >= 0
     heads = {"all": "all heads", "last": "the last head", "apart": "each lexicon in heads of its own"}
     words = heads[part.lexical_heads] + f" of map {part.lexical_component + 1}" * one

@@ -72,7 +72,7 @@ def _build_mask(allowed: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
 
 
 def _compute_stacked(q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, allowed: Tensor) -> Tensor:
-    """Compute attention with the components (maps) as extra heads of one fused torch call.
+    """Compute attention in one fused torch call, with the maps of a head as extra heads.
 
     The fused CPU kernel refuses d_qk != d_v and would silently build L x L maps, so both are zero-padded to the larger.
     """
@@ -87,7 +87,7 @@ def _compute_stacked(q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, allo
 
 
 class _Combined(torch.autograd.Function):
-    """The attention kernel that combines the maps of a few texts before one product with v, and stores no map.
+    """An attention function that combines the maps of a few texts before one product with v, and stores no map.
 
     With A_i = softmax(q_i k_i^T + bias), P = sum_i c_i A_i, out = P v and g = dout v^T:
     dc_i = rowsum(g * A_i), dS_i = c_i A_i (g - dc_i), dv = P^T dout.
@@ -95,7 +95,7 @@ class _Combined(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, q: Tensor, k: Tensor, v: Tensor, c: Tensor, bias: Tensor) -> Tensor:
-        """Compute the attention outputs block by block of texts, from the combined maps."""
+        """Compute the attention outputs for a few texts at a time, from the combined attention maps."""
         q, k, c = (x.transpose(0, 1).contiguous() for x in (q, k, c))  # (N, B, H, L, .)
         v = v.contiguous()
         ctx.save_for_backward(q, k, v, c, bias)
@@ -108,7 +108,7 @@ class _Combined(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
-        """Compute the gradients of attention block by block, with the maps computed again."""
+        """Compute the gradients of attention for a few texts at a time, with the attention maps computed again."""
         q, k, v, c, bias = ctx.saved_tensors
         dout = dout.contiguous()
         dq, dk, dv, dc = (torch.empty_like(x) for x in (q, k, v, c))
@@ -127,7 +127,7 @@ class _Combined(torch.autograd.Function):
 
 
 def _iterate_blocks(q: Tensor, k: Tensor, bias: Tensor) -> Any:
-    """Yield blocks of texts with their N attention maps; the next block reuses the memory of the maps."""
+    """Yield the N attention maps of a few texts at a time; each step overwrites the maps of the step before."""
     N, B, H, L, _ = q.shape
     size = max(1, min(B, BUFFER_BYTES // (H * L * L * q.element_size())))
     buffers = q.new_empty(N, size * H, L, L)

@@ -1,4 +1,4 @@
-"""Attention over a window and global tokens at linear cost, without L x L matrices.
+"""Attention over a window and global tokens, in time and memory that grow linearly with the text length.
 
 The few global queries see every key and are computed separately; no key is gathered per block of queries.
 
@@ -34,7 +34,7 @@ BUFFER_BYTES = 2_000_000
 
 @dataclass(frozen=True)
 class Blocks:
-    """The layout of queries and keys in blocks for banded attention: B texts of L tokens, H heads, blocks of C."""
+    """The layout of queries and keys for attention over a window, in blocks of consecutive tokens."""
 
     texts: int
     heads: int
@@ -44,42 +44,42 @@ class Blocks:
 
     @staticmethod
     def from_queries(q: Tensor, positions: Tensor, half: int) -> Blocks:
-        """Return the block layout for queries (B, N, H, L, e), global token positions and half a window."""
+        """Return the block layout for given queries, global token positions and half window size."""
         B, _, H, L, _ = q.shape
         return Blocks(B, H, L, half, positions)
 
     @property
     def size(self) -> int:
-        """Return the block size C in tokens, at least half a window so that a block sees only its neighbours."""
+        """Return the block size in tokens, at least half a window so that a block sees only its neighbour blocks."""
         return max(BLOCK, self.half)
 
     @property
     def shared(self) -> int:
-        """Return G, the number of global tokens of a text in banded attention."""
+        """Return the number of global tokens per text."""
         return self.positions.shape[1]
 
     @property
     def per_text(self) -> int:
-        """Return the number of blocks per text and head; the last may be partly empty."""
+        """Return the number of blocks per text and head; the last block may be partly empty."""
         return -(-self.length // self.size)
 
     @property
     def stretch(self) -> int:
-        """Return S, the number of keys laid out for one block: its own, its neighbours' and the global ones."""
+        """Return the number of keys stored for one block: its own, its neighbours' and the global ones."""
         return self.size + 2 * self.half + 2 * self.shared
 
     def split_blocks(self, x: Tensor) -> Tensor:
-        """Split token vectors (B, N, H, L, e) into M blocks of C tokens each (N, M, C, e), padded with zeros."""
+        """Split token vectors of all texts and heads into blocks of consecutive tokens, padded with zeros."""
         rows = F.pad(x.permute(1, 2, 0, 3, 4), (0, 0, 0, self.per_text * self.size - self.length))
         return rows.reshape(x.shape[1], -1, self.size, x.shape[-1])
 
     def join_blocks(self, x: Tensor) -> Tensor:
-        """Join blocks (N, M, C, e) back to tokens (B, N, H, L, e), the inverse of `split_blocks`."""
+        """Join blocks of consecutive tokens back to token vectors by text and head, the inverse of `split_blocks`."""
         rows = x.reshape(x.shape[0], self.heads, self.texts, -1, x.shape[-1])
         return rows[..., : self.length, :].permute(2, 0, 1, 3, 4)
 
     def build_units(self, x: Tensor) -> Tensor:
-        """Lay out keys (B, N, H, L, e) in units of a block's keys and the global keys: (N, M + 2, C + G, e)."""
+        """Copy keys into one tensor so that each block's keys are followed by the global keys of its text."""
         B, N, H, L, e = x.shape
         C, full = self.size, L // self.size
         buffer = x.new_zeros(N, H * B * self.per_text + 2, C + self.shared, e)
@@ -92,7 +92,7 @@ class Blocks:
         return buffer
 
     def merge_units(self, units: Tensor) -> Tensor:
-        """Sum the gradients of units (blocks' keys with global keys) back to tokens; masked places contribute 0."""
+        """Sum the gradients of keys, stored by block together with global keys, back to tokens."""
         inner = units[:, 1:-1]
         own = self.join_blocks(inner[:, :, : self.size])
         copies = inner[:, :, self.size :].unflatten(1, (self.heads, self.texts, self.per_text)).sum(3)
@@ -100,18 +100,18 @@ class Blocks:
         return own.scatter_add(3, self._locate_globals()[:, None, None].expand_as(shared), shared)
 
     def get_stretches(self, units: Tensor) -> Tensor:
-        """Return for each block a view (e, S) of all keys that it may see, without copying."""
+        """Return for each block of queries a view of all keys that they may see, without copying."""
         return units.flatten(0, 1)[self.size - self.half :].unfold(0, self.stretch, self.size + self.shared)
 
     def add_gradients(self, units: Tensor, part: slice, grad: Tensor) -> None:
-        """Add the gradients (m, S, e) of the keys seen by some blocks to the units that they overlap."""
+        """Add the gradients of the keys that some blocks see to the stored gradients of all keys."""
         before, _, own, behind = grad.split([self.half, self.shared, self.size + self.shared, self.half], 1)
         units[part, self.size - self.half : self.size] += before
         units[part.start + 1 : part.stop + 1] += own
         units[part.start + 2 : part.stop + 2, : self.half] += behind
 
     def compute_bias(self, keep: Tensor, dtype: torch.dtype) -> Tensor:
-        """Return the additive mask of banded attention, (B blocks, C, S): 0 for visible keys, else very low.
+        """Return the additive mask for attention in blocks: 0 for keys that a query may see, else a very low number.
 
         Finite, since with -inf a block of padding would be NaN.
         """
@@ -133,7 +133,7 @@ class Blocks:
         return torch.zeros(visible.shape, dtype=dtype, device=keep.device).masked_fill_(~visible, low)
 
     def iterate_maps(self, queries: Tensor, units: Tensor, bias: Tensor) -> Iterator[tuple[slice, list[Tensor]]]:
-        """Yield slices of the M blocks, each with the N attention maps (m, C, S) of its queries and visible keys.
+        """Yield some blocks at a time as a slice, with their attention maps over the keys that they may see.
 
         The next step reuses the memory.
         """
@@ -153,12 +153,12 @@ class Blocks:
             yield part, maps
 
     def _locate_globals(self) -> Tensor:
-        """Return the positions of the global tokens, (B, G, 1); an absent one is set to 0 and masked elsewhere."""
+        """Return the positions of the global tokens, (B, G, 1), with 0 where a text has fewer global tokens."""
         return self.positions.clamp_min(0)[..., None]
 
 
 def _split_range(count: int, period: int, most: int) -> list[slice]:
-    """Split the range 0 … count into slices of at most about `most`, aligned with multiples of `period`."""
+    """Split the range from 0 to `count` into slices of about `most` at most, aligned with multiples of `period`."""
     if most >= period:
         step = most // period * period
         return [slice(start, min(start + step, count)) for start in range(0, count, step)]
@@ -201,13 +201,13 @@ def attend_banded(
 
 
 def _has_visible_key(keep: Tensor, everywhere: Tensor, half: int) -> Tensor:
-    """Return for each query (B, L) whether any local or global key that it may see is kept."""
+    """Return for each query (B, L) whether it may see any real key, in its window or global."""
     near = F.max_pool1d(keep.float(), 2 * half + 1, stride=1, padding=half) > 0
     return near | (keep & everywhere).any(1, keepdim=True)
 
 
 class _Banded(torch.autograd.Function):
-    """The attention of local (not global) queries, computed block by block and again in the backward pass.
+    """The attention of queries that are not global, computed block by block, and once more for the gradients.
 
     As in `attention_kernels._Combined`, with A_i = softmax(q_i k_i^T + bias), P = sum_i c_i A_i, out = P v and
     g = dout v^T: dc_i = rowsum(g * A_i), dS_i = c_i A_i (g - dc_i), dv = P^T dout.
@@ -217,7 +217,7 @@ class _Banded(torch.autograd.Function):
     def forward(
         ctx: Any, q: Tensor, k: Tensor, v: Tensor, c: Tensor, keep: Tensor, positions: Tensor, half: int
     ) -> Tensor:
-        """Compute the attention outputs of the local queries, some blocks at a time."""
+        """Compute the attention outputs of the queries that are not global, some blocks at a time."""
         ctx.save_for_backward(q, k, v, c, keep, positions)
         ctx.half = half
         blocks = Blocks.from_queries(q, positions, half)
@@ -231,7 +231,7 @@ class _Banded(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
-        """Compute the gradients of banded attention, some blocks at a time, with the maps computed again."""
+        """Compute the gradients of attention over a window, some blocks at a time, with the maps computed again."""
         q, k, v, c, keep, positions = ctx.saved_tensors
         blocks = Blocks.from_queries(q, positions, ctx.half)
         queries, weights, grad_out = (

@@ -20,7 +20,7 @@ from core.models.trace import Batch, HeadTrace, Intervene, Intervention, Output,
 
 
 class Plain(nn.Module):
-    """A classifier without attention, with the interface of the encoder but no attention heads, maps or λ."""
+    """The base class of classifiers without attention, with the same methods as the encoder."""
 
     provides: frozenset[str]
     scale = 1.0  # Of the embedding, where there is one
@@ -67,12 +67,12 @@ class ReadsVectors(Plain):
         return None if self.segments is None else MARK
 
     def embed_tokens(self, batch: Batch) -> Tensor:
-        """Return the word embedding (B, L, d) of each token, without the vector of its segment."""
+        """Return the word embedding (B, L, d) of each token, without the vector that marks the text of a pair."""
         found: Tensor = self.embedding(batch.ids)
         return found
 
     def pool_tokens(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
-        """Pool token vectors x (B, L, d) to a text vector (B, d'); also return convolutions by kernel width."""
+        """Pool token vectors x (B, L, d) to one vector per text; also return the convolutions by kernel width."""
         raise NotImplementedError
 
     def forward(
@@ -117,7 +117,7 @@ class BiLSTM(ReadsVectors):
         self.dropout, self.head = Dropout(dropout), head
 
     def pool_tokens(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
-        """Return the last LSTM states of the top layer as text vector, (B, 2 * states), forward first."""
+        """Return the last LSTM states of the top layer, forward then backward, as one vector per text."""
         lengths = keep.sum(1)
         packed = pack_padded_sequence(
             self.dropout(x), lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False
@@ -148,7 +148,7 @@ class ConvolutionClassifier(ReadsVectors):
         self.dropout, self.head = Dropout(dropout), head
 
     def pool_tokens(self, x: Tensor, keep: Tensor, record: Record) -> tuple[Tensor, dict[int, Tensor]]:
-        """Return each filter's maximum over the tokens, (B, kernels * channels), and the convolutions by width."""
+        """Return each filter's maximum over the tokens, one vector per text, and the convolutions by kernel width."""
         away = ~keep[..., None]
         branches = {int(k): F.relu(branch(x, keep)).masked_fill(away, 0) for k, branch in self.branches.items()}
         if record:
@@ -173,7 +173,7 @@ class LexiconClassifier(Plain):
         self.bias = nn.Parameter(torch.zeros(classes))
 
     def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervene = None) -> Output:
-        """Classify a batch of texts by their valences; `pooled` is (B, 2), and a trace holds the valences.
+        """Classify a batch of texts by their word valences; a trace holds the valence of each token.
 
         Raises:
             RuntimeError: if the batch carries no polarities, or a trace is asked for in training mode.
@@ -186,7 +186,7 @@ class LexiconClassifier(Plain):
         return Output(features @ self.weight + self.bias, features, seen)
 
     def compute_features(self, batch: Batch) -> Tensor:
-        """Return the sum and mean of each text's word valences, (B, 2); RuntimeError without polarities."""
+        """Return the sum and mean of each text's word valences, (B, 2); RuntimeError if the batch has no polarities."""
         total = self._compute_valences(batch).sum(1)
         return torch.stack([total, total / batch.keep.sum(1).clamp(min=1)], 1)
 
@@ -212,7 +212,7 @@ class BagOfNgrams(Plain):
         self.bias = nn.Parameter(torch.zeros(classes))
 
     def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervene = None) -> Output:
-        """Classify a batch of texts by TF-IDF; nothing can be traced or changed, and `pooled` is the logits."""
+        """Classify a batch of texts by TF-IDF; interventions and a trace are not supported."""
         self.check_call(trace=trace, intervene=intervene)
         rows, grams, values = self._compute_features(batch)
         starts = torch.searchsorted(rows, torch.arange(len(batch.ids), device=rows.device))
@@ -220,11 +220,11 @@ class BagOfNgrams(Plain):
         return Output(logits=logits, pooled=logits)
 
     def _compute_features(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the nonzero TF-IDF features of a batch as text row, weight row and value, each (M,)."""
+        """Return the nonzero TF-IDF features of a batch as three arrays: text, row of the weight matrix, and value."""
         return self._weigh_ngrams(batch)
 
     def _weigh_ngrams(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the text row, n-gram and TF-IDF value of each distinct n-gram in a batch, each (M,)."""
+        """Return the TF-IDF weights of the n-grams in a batch as three arrays: text, n-gram and value."""
         vocabulary = len(self.get_buffer("idf"))
         row = torch.arange(len(batch.ids), device=batch.ids.device)[:, None]
         keys, counts = torch.unique((row * vocabulary + batch.ids)[batch.keep], return_counts=True)

@@ -37,7 +37,7 @@ def build_model(
     pairs: bool = False,
     each_token: bool = False,
 ) -> Model:
-    """Build a model from its settings with fresh weights, drawn from torch's global generator.
+    """Build a model from its settings with random weights, drawn from torch's global generator.
 
     Args:
         config: every choice of the architecture.

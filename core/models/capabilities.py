@@ -1,4 +1,4 @@
-"""The capabilities of a model (such as maps, lambda, gates), which pages check to choose views. Imports no torch."""
+"""The capabilities of a model (such as maps, lambda, gates), by which pages choose views. Imports no torch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEAD, EMBEDDING = "head", "embedding"
 
 
 def list_spaces(config: ModelConfig) -> tuple[str, ...]:
-    """List the stages where a model has a vector for a text: head input, embedding, and each layer, if any.
+    """List the places where a model has a vector for a text: head input, embedding, and each layer, if any.
 
     Of `embedding`, `layer 1` … it is the mean over the tokens.
     """

@@ -51,7 +51,7 @@ NORM = Need(lambda model: model.norm != "none", "no effect without a norm; choos
 
 @dataclass(frozen=True)
 class HeadConfig:
-    """The settings of a model's head, from token vectors to logits. By default pooling and one linear map."""
+    """The settings of a model's head, from token vectors to logits; by default pooling and one linear layer."""
 
     kernels: str = setting(
         "",
@@ -92,7 +92,7 @@ class HeadConfig:
 
     @property
     def linear(self) -> bool:
-        """Return whether the model's head is only pooling and one linear map."""
+        """Return whether the model's head is only pooling and one linear layer."""
         return not (self.kernels or self.attention_heads or self.dense)
 
     def parse_widths(self) -> tuple[int, ...]:
@@ -246,7 +246,7 @@ class ModelConfig:
             )
 
     def _check_head(self) -> None:
-        """Check that the number of attention heads in the model's head divides its input width."""
+        """Raise ConfigError if the number of attention heads in the model's head does not divide its input width."""
         joined = self.width + len(self.head.parse_widths()) * self.head.channels
         heads = self.head.attention_heads
         if heads and joined % heads:

@@ -32,7 +32,7 @@ from core.models.trace import Batch, Intervene, Intervention, LayerTrace, Output
 
 
 class Layer(nn.Module):
-    """A transformer layer: attention and feed-forward, each as x + f(norm(x)) (pre) or norm(x + f(x)) (post).
+    """A transformer layer: attention and feed-forward part, with a norm before (pre) or after (post) each.
 
     There is a norm for each branch, and dropout on the output of both.
     """
@@ -55,7 +55,7 @@ class Layer(nn.Module):
     def forward(
         self, x: Tensor, reading: AttentionInputs, *, trace: bool, intervene: Sequence[Intervention]
     ) -> tuple[Tensor, LayerTrace | None]:
-        """Map token vectors x (B, L, d) through a transformer layer to (B, L, d), with a trace on request."""
+        """Map token vectors x (B, L, d) through a transformer layer; also return inner values on request."""
         before, record = x, reading.record
         inner = self.attention_norm(x) if self.pre else x
         attended, seen = self.attention(inner, reading, trace=trace, intervene=intervene)
@@ -176,7 +176,7 @@ class EncoderClassifier(nn.Module):
         return Output(logits=logits, pooled=read.pooled, trace=shown, similarity=alike)
 
     def _select_tokens(self, logits: Tensor) -> Tensor:
-        """Select the logits (B, L, C) of the texts' own tokens from those with class token, (B, L', C)."""
+        """Select from logits (B, L, C) those of the text's own tokens, without those of special tokens."""
         return logits[:, self.first : logits.shape[1] - self.last]
 
     def embed_tokens(
@@ -192,7 +192,7 @@ class EncoderClassifier(nn.Module):
         return x * self.scale
 
     def encode_tokens(self, batch: Batch) -> Tensor:
-        """Encode a batch to token vectors (B, L, d) as the head reads them, without the class token."""
+        """Encode a batch to the token vectors (B, L, d) that the head receives, without the class token."""
         completed, _ = self.complete_batch(batch)
         x, _ = self._run_layers(
             self._build_input(self.embed_tokens(completed), completed), completed, trace=False, intervene=()
@@ -200,7 +200,7 @@ class EncoderClassifier(nn.Module):
         return x[:, self.first :]
 
     def get_lambdas(self) -> list[Tensor | None]:
-        """Return λ per layer, (N-1, S), or None where it depends on the input; empty for a single attention map."""
+        """Return λ of each layer, or None where it depends on the input; empty for a single attention map."""
         return [attention.mixing.get_lambdas() for attention in self._attentions] if "lambda" in self.provides else []
 
     def name_lambda_parameters(self) -> set[str]:
@@ -253,7 +253,7 @@ class EncoderClassifier(nn.Module):
 
     @property
     def lexical(self) -> Lexical:
-        """Return how a lexicon changes the attention scores: none, add or hadamard."""
+        """Return how a lexicon changes the attention scores: none, add or hadamard (multiply)."""
         lexical = self._attentions[0].terms.lexical
         return "none" if lexical is None else lexical.kind
 
@@ -268,7 +268,7 @@ class EncoderClassifier(nn.Module):
         return [layer.attention for layer in cast(Iterable[Layer], self.layers)]
 
     def complete_batch(self, batch: Batch) -> tuple[Batch, Tensor]:
-        """Complete a batch by class token and fixed-length padding, if used; return it and its real tokens (B, L)."""
+        """Add class token and fixed-length padding to a batch, if used; return it with the mask of its real tokens."""
         if self.fill and batch.ids.shape[1] < self.fill:
             more = self.fill - batch.ids.shape[1]
             grams = None if batch.grams is None else F.pad(batch.grams, (0, 0, 0, more))
@@ -295,7 +295,7 @@ class EncoderClassifier(nn.Module):
         donor: Sequence[LayerTrace] = (),
         record: Record = SILENT,
     ) -> tuple[Tensor, list[Any]]:
-        """Return the token vectors (B, L, d) after all layers and the final norm, and each layer's trace or None."""
+        """Return the token vectors (B, L, d) after the last layer and final norm, and each layer's inner values."""
         reading = AttentionInputs(batch.keep, batch.polarity, self.class_token is not None, tuple(donor))
         seen = []
         for index, layer in enumerate(self.layers):
@@ -315,7 +315,7 @@ class EncoderClassifier(nn.Module):
         off: Sequence[bool] = (),
         record: Record = SILENT,
     ) -> Tensor:
-        """Build the input (B, L, d) of the first layer: embeddings or `embedded`, class token, positions, segments."""
+        """Build the input (B, L, d) of the first layer from embeddings, class token, positions and pair segments."""
         first = self.first
         if embedded is not None:
             x = torch.cat([x[:, :first], embedded, x[:, first + embedded.shape[1] :]], 1)
@@ -394,7 +394,7 @@ def _check_donor(intervene: Intervention, batch: Batch, donor: Trace | None) -> 
 
 
 def compute_map_similarity(layers: Sequence[LayerTrace], keep: Tensor) -> Tensor:
-    """Return the mean cosine similarity () between equal rows of a layer's attention maps (diversity penalty).
+    """Return the mean cosine similarity between the attention maps of a layer, row by row (diversity penalty).
 
     Raises:
         InputError: fewer than two components, or a text too long for maps.

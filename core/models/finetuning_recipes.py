@@ -1,4 +1,4 @@
-"""The papers' fine-tuning settings for the pretrained encoders that they use. Imports nothing heavy.
+"""The settings with which papers fine-tune the pretrained encoders that they use. Imports nothing heavy.
 
 Settings that a paper gives are listed with its section; the others are chosen here and marked as such, or are those of
 the preset `pretrained`. Names are those under which the encoders' authors publish them on the hub, as far as we know:

@@ -76,7 +76,7 @@ class Head(nn.Linear):
     def forward(  # type: ignore[override]
         self, x: Tensor, keep: Tensor, *, trace: bool, record: Record = SILENT
     ) -> HeadOutput:
-        """Map token vectors x (B, L, d) to logits and a pooled text vector, with a trace on request."""
+        """Map token vectors x (B, L, d) to logits and a pooled text vector; also return inner values on request."""
         x = self.dropout(x)
         branches = {int(kernel): branch(x, keep) for kernel, branch in self.branches.items()}
         x = torch.cat([x, *branches.values()], -1)
@@ -105,7 +105,7 @@ class Head(nn.Linear):
 
 
 class Convolution(nn.Conv1d):
-    """A convolution over k tokens: Y_i = sum_j W_j H_{i + j - (k - 1) // 2} + b, from d to c channels.
+    """A convolution over k neighbouring tokens, padded so that the number of tokens stays the same.
 
     The output is as long as the text: (k - 1) // 2 zeros stand before it and k // 2 behind it, so that an even width
     looks one token further to the right. Padded positions count as such zeros.
@@ -116,7 +116,7 @@ class Convolution(nn.Conv1d):
         self.margins = (kernel - 1) // 2, kernel // 2
 
     def forward(self, x: Tensor, keep: Tensor) -> Tensor:  # type: ignore[override]
-        """Apply the convolution to token vectors x (B, L, d): (B, L, c); values at padding have no meaning."""
+        """Apply the convolution to token vectors x (B, L, d); the outputs (B, L, c) at padding have no meaning."""
         real = x.masked_fill(~keep[..., None], 0).transpose(1, 2)
         return super().forward(F.pad(real, self.margins)).transpose(1, 2)
 
@@ -146,7 +146,7 @@ class Branch(nn.Module):
 
 
 class HeadAttention(nn.Module):
-    """The self-attention in a model's head: Concat_h softmax(Q_h K_h^T / sqrt(d_A)) V_h W_O; d_A = width / heads."""
+    """The multi-head self-attention that a model's head can apply to its token vectors before pooling."""
 
     def __init__(self, *, width: int, heads: int) -> None:
         super().__init__()
@@ -157,7 +157,7 @@ class HeadAttention(nn.Module):
         self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
 
     def forward(self, x: Tensor, keep: Tensor, *, trace: bool, record: Record = SILENT) -> tuple[Tensor, Tensor | None]:
-        """Map token vectors x (B, L, d) to attention outputs (B, L, d), with the maps (B, h, L, L) on request."""
+        """Map token vectors x (B, L, d) to attention outputs (B, L, d); also return the attention maps on request."""
         B, L, d = x.shape
         q, k, v = (each(x).view(B, L, self.heads, -1).transpose(1, 2) for each in (self.query, self.key, self.value))
         q, k = (q / math.sqrt(d // self.heads))[:, None], k[:, None]  # one component

@@ -15,7 +15,7 @@ class EquationLine(NamedTuple):
 
 
 class Formula(NamedTuple):
-    """The LaTeX equation of attention: norm(combined V), maps softmax_seen(before q·k / below factor + added)."""
+    """The parts of the LaTeX equation of attention, which extensions of plain attention fill or change."""
 
     q: str
     k: str

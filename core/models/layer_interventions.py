@@ -1,4 +1,4 @@
-"""The interventions on one layer as tensors, with one row for all texts of a batch, or one row for each."""
+"""The interventions on one layer as tensors, with one row for the whole batch or one row for each text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from core.models.trace import Intervention, LayerTrace
 
 
 class LexicalChanges(NamedTuple):
-    """Interventions on the lexical term of a layer: its factor, and where it is off or averaged."""
+    """Interventions on the lexical term of a layer: a factor on the term, and where it is off or averaged."""
 
     factor: Tensor  # (R,): on a term that is added
     off: Tensor  # (R,) bool: one that is multiplied is left out
@@ -21,13 +21,13 @@ class LexicalChanges(NamedTuple):
 
 
 class Changes:
-    """The interventions on one layer, with R rows: 1 for all texts of a batch, or one for each text."""
+    """The interventions on one layer, as tensors with R rows: 1 for the whole batch, or one for each text."""
 
     def __init__(self, each: Sequence[Intervention], layer: int) -> None:
         self.each, self.layer = each, layer
 
     def change_lambdas(self, c: Tensor, sign: float) -> Tensor:
-        """Apply interventions on λ to map coefficients: scale all, or replace some by sign times the value."""
+        """Apply interventions on λ to the coefficients of the attention maps: scale all, or replace some by a value."""
         if any(each.lambda_scale != 1 for each in self.each):
             factors = [[1.0] + [each.lambda_scale] * (c.shape[1] - 1) for each in self.each]
             c = c * c.new_tensor(factors)[..., None, None, None]
@@ -39,13 +39,13 @@ class Changes:
         return c
 
     def find_silent_maps(self, components: int, heads: int, device: torch.device) -> tuple[Tensor, Tensor]:
-        """Return which attention maps are switched off and which are replaced by their mean, (R, N, H, 1, 1) each."""
+        """Return two masks (R, N, H, 1, 1): attention maps that are off, and those replaced by their mean."""
         off = [self._mark_silent_maps(each.components_off, each.maps_off, components, heads) for each in self.each]
         mean = [self._mark_silent_maps(each.components_mean, each.maps_mean, components, heads) for each in self.each]
         return _separate_mean(torch.tensor(off, device=device), torch.tensor(mean, device=device))
 
     def find_silent_heads(self, heads: int, device: torch.device) -> tuple[Tensor, Tensor]:
-        """Return which heads are switched off and which are replaced by their mean, (R, H, 1, 1) bool each."""
+        """Return two masks of heads, by text and head: those switched off, and those replaced by their mean."""
         off, mean = (
             torch.tensor([[(self.layer, head) in each for head in range(heads)] for each in named], device=device)
             for named in zip(*((each.heads_off, each.heads_mean) for each in self.each), strict=True)
@@ -53,24 +53,24 @@ class Changes:
         return _separate_mean(off, mean)
 
     def patch_hidden(self, x: Tensor, donor: Sequence[LayerTrace]) -> Tensor:
-        """Replace hidden states (B, L, d) of a layer by those of a donor text, at the tokens to patch."""
+        """Replace hidden states (B, L, d) of a layer by those of another (donor) text, at the chosen tokens."""
         taken = self._find_patched([each.hidden_from for each in self.each], x)
         return x if taken is None else torch.where(taken[..., None], donor[self.layer].hidden, x)
 
     def patch_head_outputs(self, x: Tensor, donor: Sequence[LayerTrace]) -> Tensor:
-        """Replace head outputs (B, H, L, d/H) by those of a donor text, for the heads to patch."""
+        """Replace head outputs (B, H, L, d/H) by those of another (donor) text, for the chosen heads."""
         taken = self._find_patched([each.heads_from for each in self.each], x)
         return x if taken is None else torch.where(taken[..., None, None], donor[self.layer].head_outputs, x)
 
     def _find_patched(self, named: Sequence[frozenset[tuple[int, int]]], x: Tensor) -> Tensor | None:
-        """Return which tokens (R, L) or heads (R, H) are patched from a donor text; None if none is."""
+        """Return a mask of the tokens or heads whose values are replaced by a donor text's; None if there are none."""
         if not any(named):
             return None
         rows = [[(self.layer, place) in each for place in range(x.shape[1])] for each in named]
         return torch.tensor(rows, device=x.device)
 
     def change_gates(self, log_gate: Tensor) -> Tensor:
-        """Apply interventions on the key gates to their logs (B, L); closed gates become 0, as a mask hides them."""
+        """Apply interventions on key gates to the log gates (B, L); closed gates get 0, as a mask hides them."""
         named = self._select_layer([each.gates for each in self.each])
         log_gate = log_gate.clone() if named else log_gate
         for row, token, value in named:
@@ -78,7 +78,7 @@ class Changes:
         return log_gate
 
     def find_closed_keys(self, keep: Tensor) -> Tensor:
-        """Return which keys a closed gate hides, (R, L) bool; a mask, as log 0 would make the scores NaN."""
+        """Return the mask (R, L) of keys that a closed gate hides; log 0 instead would make the scores NaN."""
         closed = torch.zeros(len(self.each), keep.shape[1], dtype=torch.bool, device=keep.device)
         for row, token, value in self._select_layer([each.gates for each in self.each]):
             closed[row, token] = value == 0
@@ -95,7 +95,7 @@ class Changes:
         )
 
     def _select_layer(self, named: Sequence[tuple[tuple[int, int, float], ...]]) -> list[tuple[int, int, float]]:
-        """Return the settings of an intervention that concern this layer, as (row, place, value)."""
+        """Return the entries of an intervention that concern this layer, as (batch row, index, value)."""
         return [(row, i, value) for row, each in enumerate(named) for at, i, value in each if at == self.layer]
 
     def _mark_silent_maps(

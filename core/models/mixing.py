@@ -61,12 +61,12 @@ class Differential(nn.Module):
         self.lambda_k = nn.Parameter(torch.randn(2, sets, head_width) * 0.1)
 
     def get_lambdas(self) -> Tensor | None:
-        """Return the λ of the layer, (1, 1), or of each head, (1, H)."""
+        """Return the values of λ in the layer: one, (1, 1), or one for each head, (1, H)."""
         first, second = (self.lambda_q * self.lambda_k).sum(-1).exp()
         return (first - second + self.lambda_init)[None]
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
-        """Return the coefficients 1 and -λ of the two attention maps, (1, 2, S, 1, 1)."""
+        """Return the coefficients 1 and -λ of the two attention maps, one pair for the layer or for each head."""
         if record:
             first, second = (self.lambda_q * self.lambda_k).sum(-1).exp()[:, None, None, :, None]  # (1, 1, S, 1)
             parts = (first,), (-1.0, second), (self.lambda_init,)
@@ -85,7 +85,7 @@ class DifferentialV2(nn.Module):
         self.logit = nn.Linear(width, heads, bias=False)
 
     def get_lambdas(self) -> Tensor | None:
-        """Return None, as λ depends on the input; the trace's coefficients show it."""
+        """Return None, as this λ depends on the input and has no single value."""
         return None
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
@@ -146,11 +146,11 @@ class Additive(nn.Module):
         self.scale = 1 / (1 + sum(compute_initial_lambda(constraint, layer, j, start) for j in extra))
 
     def get_lambdas(self) -> Tensor | None:
-        """Return λ of the further attention maps, (N-1, S); None if it depends on the input."""
+        """Return λ of the attention maps after the first, one or one per head; None if λ depends on the input."""
         return None if self.from_input else self._compute_lambda(self.lambda_k)
 
     def forward(self, x: Tensor, record: Record = SILENT) -> Tensor:
-        """Return the coefficients 1, λ_1 … λ_{N-1} of the attention maps, constant or for each token of x."""
+        """Return the coefficients 1, λ_1 … λ_{N-1} of the N attention maps, constant or for each token of x."""
         if not self.from_input:
             return _build_coefficients(self._compute_lambda(self.lambda_k, record), self.sign)
         keys = torch.einsum("bld,dnse->blnse", x, self.lambda_k)
@@ -158,7 +158,7 @@ class Additive(nn.Module):
         return torch.cat([torch.ones_like(lam[:, :1]), lam], 1)
 
     def _compute_lambda(self, k: Tensor, record: Record = SILENT) -> Tensor:
-        """Compute λ (…, N-1, S) from key vectors (…, N-1, S, d/4) and the learned query vectors."""
+        """Compute λ of the attention maps after the first from key vectors and the learned query vectors."""
         f = _CONSTRAIN[self.constraint]
         p = (f(self.lambda_q) * f(k)).mean(-1)
         found = p * self.alpha + (1 - p) * self.beta
@@ -178,12 +178,12 @@ def _build_coefficients(lambdas: Tensor | None, sign: float) -> Tensor:
 
 
 def compute_lambda_init(layer: int) -> float:
-    """Return the initial λ of the Differential Transformer for a layer counted from 1: 0.2, 0.3555, … up to 0.8."""
+    """Return the initial λ of the Differential Transformer for a layer, from 0.2 in layer 1 towards 0.8."""
     return 0.8 - 0.6 * math.exp(-0.3 * (layer - 1))
 
 
 def compute_lambda_target(layer: int, component: int) -> float:
-    """Return the value around which NDT's λ is initialised for a layer and attention map; at most 0.8.
+    """Return the value, at most 0.8, around which NDT's λ is initialised in a layer and attention map.
 
     The paper gives no initial value. This table and the ends of `compute_alpha_beta` were fitted afterwards to the
     lambdas that its Tables II, IV, VI and VIII report after training: ending near those values is no evidence.
@@ -216,7 +216,7 @@ def compute_alpha_beta(
 
 
 def _center_alpha_beta(constraint: Constraint, start: float) -> tuple[float, float]:
-    """Return alpha and beta with which NDT's λ begins at `start`: p is 1/4 for the range [0,1], else 0."""
+    """Return the values alpha and beta with which NDT's λ, a mixture of both, begins at `start`."""
     if constraint == "01":
         return (4 * start, 0.0) if start <= 0.25 else (1.0, (4 * start - 1) / 3)
     return start + (1 - abs(start) if constraint == "pm1" else 1.0), start

@@ -66,7 +66,7 @@ def list_parts(config: ModelConfig, *, vocabulary: int, classes: int) -> tuple[M
 
 
 def write_equation(config: ModelConfig) -> tuple[EquationLine, ...]:
-    """Return the equation of a model in LaTeX, with exactly the terms that it has, those of attention first.
+    """Return the equation of a model in LaTeX, with only the terms that the model has, attention first.
 
     out = (sum_i c_i softmax(score_i + bias)) V; what stands in it and nothing else is defined below it.
     """
@@ -78,7 +78,7 @@ def write_equation(config: ModelConfig) -> tuple[EquationLine, ...]:
 
 
 def _yield_attention_lines(config: ModelConfig, terms: Sequence[Term]) -> Iterator[EquationLine]:
-    """Yield the LaTeX equations of the combined attention map, of a single map, and of the symbols in them."""
+    """Yield the LaTeX equations of the combined attention map, of a single map, and of the symbols used."""
     part = config.attention
     width = part.get_qk_width(config.width) // part.heads
     formula = Formula(f"q_i{part.superscript}", f"k_j{part.superscript}", rf"\sqrt{{{width}}}")
@@ -97,7 +97,7 @@ def _yield_attention_lines(config: ModelConfig, terms: Sequence[Term]) -> Iterat
 
 
 def list_features(config: ModelConfig) -> tuple[str, ...]:
-    """List the features of a model beyond a plain transformer encoder, in a few words; for a baseline its kind."""
+    """List what a model has beyond a plain transformer encoder, in a few words; for a baseline only its kind."""
     if not config.layered:
         return _OF_FAMILY[config.family]
     found = list_parts(config, vocabulary=0, classes=2)
@@ -263,7 +263,7 @@ def _yield_convolutions(config: ModelConfig, joined: int) -> ModelPart:
 
 
 def _yield_classifier(config: ModelConfig, width: int, classes: int, vector: str, words: str) -> Iterator[ModelPart]:
-    """Yield the optional dense layer and the classifier; `vector` is their input in LaTeX, explained by `words`."""
+    """Yield the descriptions of the optional dense layer and the classifier; `vector` is their input in LaTeX."""
     dense, one = config.head.dense, config.head.one_logit
     if dense:
         yield ModelPart(

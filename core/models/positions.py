@@ -86,20 +86,20 @@ class PolarityAware(nn.Module):
         return p
 
     def get_factors(self) -> dict[str, Tensor]:
-        """Return the learned factors of the position terms by name (alpha, beta, gamma), each (1,)."""
+        """Return the learned factors of the position terms by name: alpha, beta and gamma."""
         named = {"alpha": self.alpha, "beta": self.beta, "gamma": self.gamma}
         return {name: factor for name, factor in named.items() if factor is not None}
 
 
 class CharacterNGrams(nn.Module):
-    """The embedding of a word's character n-grams: the mean of hashed rows."""
+    """The embedding of a word's character n-grams: the mean of the rows that their hashes select in a table."""
 
     def __init__(self, *, buckets: int, width: int) -> None:
         super().__init__()
         self.table = nn.Embedding(buckets, width)
 
     def forward(self, grams: Tensor | None, off: Sequence[frozenset[tuple[int, int]]] = ()) -> Tensor:
-        """Return the mean n-gram embedding (B, L, d) of each token from hash buckets (B, L, K); 0 means no n-gram.
+        """Return the mean n-gram embedding (B, L, d) of each token, from the hash numbers of its n-grams.
 
         Those that are `off` (token, n-gram), in all texts or of each, add 0, while the others weigh as before.
 
@@ -119,7 +119,7 @@ class CharacterNGrams(nn.Module):
 
 
 def silence_ngrams(grams: Tensor, off: Sequence[frozenset[tuple[int, int]]]) -> Tensor:
-    """Set the silenced n-grams (token, n-gram) of texts to 0 in (B, L, K), for all texts or for each."""
+    """Set the hash numbers of switched-off n-grams to 0, the same n-grams in all texts or other ones in each text."""
     if not any(off):
         return grams
     grams = grams.clone()
@@ -134,7 +134,7 @@ MARK = 2
 
 
 def number_segments(ids: Tensor, mark: int = MARK) -> Tensor:
-    """Number the tokens of text pairs: 0 up to the first separator, 1 after it, (B, L); all 0 for single texts."""
+    """Number the tokens of text pairs (B, L): 0 up to the first separator, then 1; 0 everywhere in single texts."""
     marks = (ids == mark).long()
     return (marks.cumsum(1) - marks).clamp(max=1)
 

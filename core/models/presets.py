@@ -28,7 +28,7 @@ PAPERS: dict[str, str] = {
 
 @dataclass(frozen=True)
 class Preset:
-    """A named model configuration with its paper; `settings` are the other settings (such as training.lr) it needs."""
+    """A named model configuration with its paper, and the other settings (such as training.lr) that it needs."""
 
     model: ModelConfig
     paper: str
@@ -40,7 +40,7 @@ class Preset:
 
 
 def _make_ndt_config(attention: AttentionConfig) -> ModelConfig:
-    """Return the model settings of NDT around an attention: pre-norm RMSNorm and SwiGLU of width 384."""
+    """Return the model settings of the NDT paper with the given attention: pre-norm RMSNorm and SwiGLU of width 384."""
     return ModelConfig(attention=attention, norm="rms", feedforward="swiglu", ff_width=384)
 
 
@@ -102,7 +102,7 @@ def _make_sentiformer(line: str, *, source: str, gate: bool = True, window: int 
 
 
 def _make_tweet(version: str, phase: int) -> Preset:
-    """Return a preset of the 7ess-Xin paper for a version of its Table I (sizes, batch, epochs) and a phase."""
+    """Return a preset of the 7ess-Xin paper for a model version in its Table I and a phase of the paper."""
     layers, width, heads, ff_width, length, batch, epochs = _TWEET[version]
     second = phase == 2
     model = ModelConfig(
@@ -377,5 +377,5 @@ PRESETS: dict[str, Preset] = {
 
 
 def find_paper(preset: str) -> str:
-    """Return the key of the paper that a preset is from; empty if there is no such preset."""
+    """Return the key of the paper that a preset is from; an empty string if there is no such preset."""
     return PRESETS[preset].paper if preset in PRESETS else ""

@@ -63,7 +63,7 @@ class BackboneAttention(AttentionCore):
     def forward(
         self, scores: tuple[Tensor, Tensor, Tensor], scale: float, call: Call
     ) -> tuple[Tensor, LayerTrace | None]:
-        """Map a block's queries, keys and values (B, H, L, d/H) to head outputs, with a trace on request.
+        """Map a block's queries, keys and values to head outputs (B, H, L, d/H); also return inner values on request.
 
         Where nothing is added, changed or shown it is what the backbone's own library computes, to the bit.
         """
@@ -82,7 +82,7 @@ class BackboneAttention(AttentionCore):
 
 @dataclass
 class Call:
-    """One call of a pretrained encoder's block: the inputs of its attention, and the resulting trace."""
+    """The data of one call of a pretrained encoder's block: the inputs of its attention, and the resulting trace."""
 
     attention: BackboneAttention
     reading: AttentionInputs
@@ -102,7 +102,7 @@ def compute_attention(
     scaling: float,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """Compute the attention of a pretrained encoder's block, replacing its own function: (B, L, H, d/H)."""
+    """Compute the attention of a pretrained encoder's block (B, L, H, d/H), in place of the encoder's own function."""
     out, call.seen = call.attention((query, key, value), scaling, call)
     return out.transpose(1, 2), None
 
@@ -117,7 +117,7 @@ class BackboneLayer(nn.Module):
     def forward(
         self, x: Tensor, reading: AttentionInputs, *, trace: bool, intervene: Sequence[Intervention]
     ) -> tuple[Tensor, LayerTrace | None]:
-        """Map token vectors x (B, L, d) through a pretrained block to (B, L, d), with a trace on request."""
+        """Map token vectors x (B, L, d) through a pretrained block; also return inner values on request."""
         call = Call(self.attention, reading, trace, intervene)
         x = self.block(x, None, call=call)
         if intervene:
@@ -175,7 +175,7 @@ class PretrainedClassifier(EncoderClassifier):
     def embed_tokens(
         self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = (), record: Record = SILENT
     ) -> Tensor:
-        """Return the word embedding (B, L, e) of each token in the pretrained table, without its position."""
+        """Return the word embedding (B, L, e) of each token from the pretrained table, without its position."""
         found: Tensor = self.entering.get_submodule("word_embeddings")(self.map_to_rows(batch.ids))
         return found
 

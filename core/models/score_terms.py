@@ -30,7 +30,7 @@ LEXICON_GATE = 1.0
 
 @dataclass(frozen=True)
 class AttentionInputs:
-    """The inputs of an attention layer besides token vectors: masks, polarities, donor trace and record."""
+    """The inputs of an attention layer besides token vectors: masks, polarities, another text's trace, and a record."""
 
     keep: Tensor
     """(B, L) bool, the class token included."""
@@ -45,12 +45,12 @@ class AttentionInputs:
 
 
 def compute_valence(polarity: Tensor) -> Tensor:
-    """Map word polarities (..., 3K) of K lexicons to valences (...): the sum of positive minus negative."""
+    """Compute each word's valence from its polarities in all lexicons: the sum of positive minus negative."""
     return polarity[..., 0::3].sum(-1) - polarity[..., 2::3].sum(-1)
 
 
 def apply_rotary(x: Tensor) -> Tensor:
-    """Rotate entry pairs of queries or keys x (..., L, e) at position i by i / 10000^(2j/e) (rotary positions)."""
+    """Rotate pairs of entries of queries or keys by an angle that grows with the position (rotary positions)."""
     length, width = x.shape[-2:]
     rate = torch.exp(torch.arange(0, width, 2, dtype=torch.float32, device=x.device) * (-math.log(10_000) / width))
     angle = torch.arange(length, dtype=torch.float32, device=x.device)[:, None] * rate
@@ -72,7 +72,7 @@ class KeyGate(nn.Module):
         self.strength = nn.Parameter(torch.full((1,), LEXICON_GATE)) if lexicon else None
 
     def forward(self, x: Tensor, polarity: Tensor | None, record: Record = SILENT) -> Tensor:
-        """Compute the log of each key's gate (B, L) from token vectors x (B, L, d) and lexicon polarities."""
+        """Compute the logarithm of each key's gate (B, L) from token vectors x (B, L, d) and lexicon polarities."""
         content, opened = x @ self.weight, None
         logit = content + self.bias
         if self.strength is not None:
@@ -87,7 +87,7 @@ class KeyGate(nn.Module):
 
 
 class LexicalTerm(nn.Module):
-    """The lexical attention term sigma_ij = polarity_i · polarity_j, added to the scores or multiplied with them.
+    """The lexical attention term: the dot product of two words' polarities, added to the scores or multiplied in.
 
     Sentiment Lexical Attention, section 3, and its baseline (`hadamard`, Xia et al. 2021). Of K lexicons it is the sum
     of their sigmas, each with its strength, a parameter with `learn`, where it reaches (the paper's outlook). `reach`
@@ -115,7 +115,7 @@ class LexicalTerm(nn.Module):
         return self.kind == "add" and not learning and not bool(self.strength.any())
 
     def build_columns(self, polarity: Tensor, change: LexicalChanges | None) -> tuple[Tensor, Tensor]:
-        """Return query and key columns that add the lexical term to the attention scores, with interventions."""
+        """Return extra query and key columns that add the lexical term, with interventions, to the scores."""
         row = polarity[:, None, None]
         scale = self._weigh_lexicons()[None, :, :, None] * self.scale
         return (scale if change is None else scale * change.factor.view(-1, 1, 1, 1, 1)) * row, row
@@ -134,7 +134,7 @@ class LexicalTerm(nn.Module):
         return tuple((r[..., None] * x[..., None, :]).flatten(-2) for r, x in ((weighted, q), (key, k)))  # type: ignore[return-value]
 
     def trace_sigma(self, polarity: Tensor, keep: Tensor, change: LexicalChanges | None) -> Tensor:
-        """Return the lexical term of the scores (B, H, L, L) for the trace, as addition or factor."""
+        """Return the lexical term of the scores (B, H, L, L) as the trace shows it: an addend or a factor."""
         weights = self._spread_strengths(self.reach.any(1))[:, None]  # (H, 1, 3K)
         polarity = polarity.to(weights.dtype)
         if self.kind == "add":
@@ -145,22 +145,22 @@ class LexicalTerm(nn.Module):
         return torch.where(self._get_reach(change).any(1)[..., None, None], sigma, 1.0)
 
     def _weigh_lexicons(self) -> Tensor:
-        """Return the strength of the lexical term per map and head, (N, H, 3K); 0 where it does not reach."""
+        """Return the strength of each lexicon by map and head, (N, H, 3K); 0 in heads without the lexical term."""
         return self._spread_strengths(self.reach)
 
     def _spread_strengths(self, reach: Tensor) -> Tensor:
-        """Map masks (K, ...) of where lexicons reach to their strengths (..., 3K), three entries per lexicon."""
+        """Convert masks of where each lexicon is used to strengths, three equal entries per lexicon."""
         strengths = self.strength.view(-1, *[1] * (reach.dim() - 1)) * reach
         return strengths.movedim(0, -1).repeat_interleave(3, -1)
 
     def _get_reach(self, change: LexicalChanges | None) -> Tensor:
-        """Return where the lexical term multiplies the scores, by text, map and head, (B|1, N, H) bool."""
+        """Return where the lexical term multiplies the scores, a mask by text, attention map and head."""
         reach = self.reach.any(0)[None]
         return reach if change is None else reach & ~change.off[:, None, None]
 
 
 def _get_key_polarity(polarity: Tensor, keep: Tensor, change: LexicalChanges | None) -> Tensor:
-    """Return the polarity of each key (B, L, 3K), or the mean over keys where an intervention averages it."""
+    """Return the lexicon polarities of each key, or their mean over keys where an intervention averages them."""
     if change is None or not bool(change.mean.any()):
         return polarity
     weight = keep[..., None].to(polarity.dtype)
@@ -170,7 +170,7 @@ def _get_key_polarity(polarity: Tensor, keep: Tensor, change: LexicalChanges | N
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of the attention scores besides q·k: rotation, temperature, gate, lexicon and window."""
+    """The terms that extend the attention scores q·k: rotation, temperature, gate, lexicon and window."""
 
     rotary: bool = False  # Turn queries and keys by their position
     qk_norm: bool = False  # Cosines times a learned temperature in place of q·k / sqrt(head width)
@@ -189,7 +189,7 @@ class Terms:
     def apply_factors(
         self, q: Tensor, k: Tensor, reading: AttentionInputs, change: LexicalChanges | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Return queries and keys (B, N, H, L, e) with multiplied score terms applied, which may widen e."""
+        """Return queries and keys with the multiplied score terms applied, which may make the vectors longer."""
         if self.lexical is None or self.lexical.kind != "hadamard":
             return q, k
         return self.lexical.multiply_scores(q, k, _get_polarity(reading), reading.keep, change)
@@ -197,7 +197,7 @@ class Terms:
     def build_columns(
         self, reading: AttentionInputs, log_gate: Tensor | None, change: LexicalChanges | None
     ) -> dict[str, tuple[Tensor, Tensor]]:
-        """Return the added score terms by name, each as columns of the queries and of the keys.
+        """Return the added score terms by name, each as extra columns of the queries and of the keys.
 
         Each is broadcast to (B, N, H, L, .); `log_gate` is (B, L).
         """
@@ -209,7 +209,7 @@ class Terms:
         return found
 
     def trace_terms(self, reading: AttentionInputs, change: LexicalChanges | None) -> dict[str, Tensor]:
-        """Return the lexical term of the attention scores by name, (B, H, L, L), for the trace."""
+        """Return the lexical term of the attention scores by name, (B, H, L, L), for the trace of inner values."""
         if self.lexical is None:
             return {}
         name = "lexical" if self.lexical.kind == "add" else "lexical_factor"

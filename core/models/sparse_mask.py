@@ -19,7 +19,7 @@ ABSENT = -1  # In place of a global position that a short row has no token for
 
 
 def draw_global_positions(lengths: Tensor, *, layer: int, random: int, seed: int) -> Tensor:
-    """Draw the positions of each text's global tokens, (B, 2 + random): first, last and `random` others.
+    """Draw the positions of each text's global tokens: the first, the last and `random` others.
 
     These are drawn from (seed, layer, length) alone, so they are the same in every batch and epoch, on every device,
     and however far the row is padded; distinct, and `ABSENT` where a row is too short to have so many. `lengths` (B,)
@@ -30,7 +30,7 @@ def draw_global_positions(lengths: Tensor, *, layer: int, random: int, seed: int
 
 
 def build_support_mask(keep: Tensor, positions: Tensor, window: int) -> Tensor:
-    """Return which keys j each query i may see, (B, L, L) bool: kept and near i, or one of the two is global.
+    """Return the mask (B, L, L) of keys that each query may see: near and global keys, all for a global query.
 
     `positions` (B, G) come from `draw_global_positions`; half of the window's keys lie on each side.
 
@@ -52,14 +52,14 @@ def compute_half_window(window: int) -> int:
 
 
 def is_global(positions: Tensor, length: int) -> Tensor:
-    """Return which tokens are global, (B, L) bool, from the positions (B, G) of global tokens."""
+    """Return the mask (B, L) of global tokens, from their positions (B, G) in each text."""
     marked = torch.zeros(positions.shape[0], length + 1, dtype=torch.bool, device=positions.device)
     return marked.scatter_(1, positions.where(positions != ABSENT, length), True)[:, :length]
 
 
 @lru_cache(maxsize=65_536)
 def _draw_positions(length: int, layer: int, count: int, seed: int) -> tuple[int, ...]:
-    """Draw the first, the last and `count` distinct positions of a text, padded with `ABSENT`."""
+    """Draw the first, the last and `count` other positions of a text, filled up with `ABSENT` if it is short."""
     ends = sorted({0, length - 1}) if length else []
     inner = max(0, length - 2)
     draw = pseudo.Random(f"{seed} {layer} {length}")  # text seeds and random() are the same in every Python version
@@ -79,7 +79,7 @@ class Support:
     seed: int
 
     def draw_globals(self, keep: Tensor, layer: int) -> Tensor:
-        """Return the positions of global tokens, which see all and are seen by all, (B, G); -1 where absent."""
+        """Draw the positions (B, G) of global tokens, which see all tokens and are seen by all; -1 in short texts."""
         return draw_global_positions(keep.sum(1), layer=layer, random=self.random, seed=self.seed)
 
     def can_see_all(self, length: int) -> bool:

@@ -30,7 +30,7 @@ class Batch(NamedTuple):
 
     @classmethod
     def from_arrays(cls, arrays: Iterable[Any]) -> Batch:
-        """Create a batch of texts from NumPy arrays in the order of its fields, without copying."""
+        """Create a batch of texts from NumPy arrays, given in the order of the batch's fields, without copying."""
         return cls(*(None if each is None else torch.from_numpy(each) for each in arrays))  # type: ignore[arg-type]
 
     def to(self, device: torch.device) -> Batch:
@@ -48,7 +48,7 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class LayerTrace:
-    """The trace of one attention layer: maps, coefficients and outputs. Tensors keep the autograd graph."""
+    """The inner values of one attention layer: maps, coefficients and outputs. Tensors keep the autograd graph."""
 
     maps: Tensor | None
     """(B, N, H, L, L): softmax of each component; rows are queries. Masked keys weigh exactly 0. None where a model
@@ -65,7 +65,7 @@ class LayerTrace:
 
     @property
     def combined(self) -> Tensor:
-        """Return the combined attention map (B, H, L, L); RuntimeError if the text was too long to keep maps."""
+        """Return the combined attention map (B, H, L, L); RuntimeError if no maps are kept, as the text is too long."""
         if self.maps is None:
             raise RuntimeError("no maps were kept of a text of this length")
         return (self.coefficients * self.maps).sum(1)
@@ -73,7 +73,7 @@ class LayerTrace:
 
 @dataclass(frozen=True)
 class HeadTrace:
-    """The trace of a model's head that has convolutions or attention of its own."""
+    """The inner values of a model's head that has convolutions or attention of its own."""
 
     branches: dict[int, Tensor]  # By kernel width, (B, L, c): each convolution after norm and ReLU; 0 where padded
     maps: Tensor | None
@@ -82,7 +82,7 @@ class HeadTrace:
 
 @dataclass(frozen=True)
 class Trace:
-    """The trace of a model's forward pass: everything that pages and analyses read from it."""
+    """The inner values of a model's forward pass: everything that pages and analyses show of it."""
 
     layers: tuple[LayerTrace, ...]
     embedded: Tensor  # (B, L, d): what enters the first layer
@@ -141,7 +141,7 @@ class Intervention:
     heads_from: frozenset[tuple[int, int]] = frozenset()  # (layer, head): what it says is what it said of the donor
 
     def get_lexical_factor(self, layer: int) -> float:
-        """Return the factor on the added lexical term of a layer under this intervention."""
+        """Return the factor by which this intervention multiplies the added lexical term of a layer."""
         return 0.0 if layer in self.lexical_off | self.lexical_mean else self.lexical_scale
 
 

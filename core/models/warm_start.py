@@ -1,4 +1,4 @@
-"""Warm start of a model from another: weights that fit are copied, and the others are listed."""
+"""Warm start of a model from another: weights that fit are copied, and all other weights are listed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WORDS = "embedding.weight"
 
 @dataclass(frozen=True)
 class CopyResult:
-    """Which weights a model received from another one: counts, and names of fresh and partly copied tensors."""
+    """Which weights a model received from another model: counts, and names of tensors not or only partly copied."""
 
     numbers: int  # How many of its numbers were copied
     of: int  # How many it has
@@ -71,7 +71,7 @@ def _copy_whole(target: Tensor, known: Tensor) -> int:
 
 
 def _copy_words(target: Tensor, known: Tensor, origins: Sequence[Sequence[int]]) -> int:
-    """Copy known word embeddings, and for each new word the mean of its pieces; return the count of numbers."""
+    """Copy known word embeddings, and set new ones to the mean of their pieces; return the count of numbers."""
     if target.shape[1] != known.shape[1]:
         return 0
     target[: len(known)].copy_(known)
@@ -84,7 +84,7 @@ def _copy_words(target: Tensor, known: Tensor, origins: Sequence[Sequence[int]])
 
 
 def _copy_components(target: Tensor, known: Tensor, model: EncoderClassifier, source: EncoderClassifier) -> int:
-    """Copy the weights of the attention maps that both models have; return the count of numbers."""
+    """Copy the weights of the attention maps that both models have; return how many numbers were copied."""
     ours, theirs = model.components, source.components
     if target[: len(target) // ours].shape != known[: len(known) // theirs].shape:
         return 0
