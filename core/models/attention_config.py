@@ -443,7 +443,7 @@ def _define_sigma(part: AttentionConfig) -> EquationLine:
 
 
 def _describe_reach(part: AttentionConfig) -> tuple[str, str]:
-    """Describe in which heads and attention maps the lexical term is added, in words and as a LaTeX condition."""
+    """Describe in which heads and attention maps the lexical term is used, in words and as a LaTeX condition."""
     last, one = part.lexical_heads == "last", part.lexical_component >= 0
     heads = {"all": "all heads", "last": "the last head", "apart": "each lexicon in heads of its own"}
     words = heads[part.lexical_heads] + f" of map {part.lexical_component + 1}" * one

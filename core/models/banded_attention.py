@@ -158,7 +158,7 @@ class Blocks:
 
 
 def _split_range(count: int, period: int, most: int) -> list[slice]:
-    """Split the range from 0 to `count` into slices of about `most` at most, aligned with multiples of `period`."""
+    """Split the range from 0 to `count` into slices of about `most` or fewer, aligned with multiples of `period`."""
     if most >= period:
         step = most // period * period
         return [slice(start, min(start + step, count)) for start in range(0, count, step)]

@@ -224,7 +224,7 @@ class BagOfNgrams(Plain):
         return self._weigh_ngrams(batch)
 
     def _weigh_ngrams(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the TF-IDF weights of the n-grams in a batch as three arrays: text, n-gram and value."""
+        """Return the TF-IDF weights of the distinct n-grams in a batch as three arrays: text, n-gram and value."""
         vocabulary = len(self.get_buffer("idf"))
         row = torch.arange(len(batch.ids), device=batch.ids.device)[:, None]
         keys, counts = torch.unique((row * vocabulary + batch.ids)[batch.keep], return_counts=True)

@@ -102,7 +102,7 @@ def compute_attention(
     scaling: float,
     **_: Any,
 ) -> tuple[Tensor, None]:
-    """Compute the attention of a pretrained encoder's block (B, L, H, d/H), in place of the encoder's own function."""
+    """Compute the attention of a pretrained encoder's block (B, L, H, d/H), instead of the encoder's function."""
     out, call.seen = call.attention((query, key, value), scaling, call)
     return out.transpose(1, 2), None
 

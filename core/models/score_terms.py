@@ -87,7 +87,7 @@ class KeyGate(nn.Module):
 
 
 class LexicalTerm(nn.Module):
-    """The lexical attention term: the dot product of two words' polarities, added to the scores or multiplied in.
+    """The lexical attention term: the dot product of two words' polarities, added to or multiplied with the scores.
 
     Sentiment Lexical Attention, section 3, and its baseline (`hadamard`, Xia et al. 2021). Of K lexicons it is the sum
     of their sigmas, each with its strength, a parameter with `learn`, where it reaches (the paper's outlook). `reach`
@@ -134,7 +134,7 @@ class LexicalTerm(nn.Module):
         return tuple((r[..., None] * x[..., None, :]).flatten(-2) for r, x in ((weighted, q), (key, k)))  # type: ignore[return-value]
 
     def trace_sigma(self, polarity: Tensor, keep: Tensor, change: LexicalChanges | None) -> Tensor:
-        """Return the lexical term of the scores (B, H, L, L) as the trace shows it: an addend or a factor."""
+        """Return the lexical term that is added to or multiplied with the scores, (B, H, L, L), for the trace."""
         weights = self._spread_strengths(self.reach.any(1))[:, None]  # (H, 1, 3K)
         polarity = polarity.to(weights.dtype)
         if self.kind == "add":
@@ -154,7 +154,7 @@ class LexicalTerm(nn.Module):
         return strengths.movedim(0, -1).repeat_interleave(3, -1)
 
     def _get_reach(self, change: LexicalChanges | None) -> Tensor:
-        """Return where the lexical term multiplies the scores, a mask by text, attention map and head."""
+        """Return a mask, by text, attention map and head, of where the lexical term multiplies the scores."""
         reach = self.reach.any(0)[None]
         return reach if change is None else reach & ~change.off[:, None, None]
 

@@ -30,7 +30,7 @@ def draw_global_positions(lengths: Tensor, *, layer: int, random: int, seed: int
 
 
 def build_support_mask(keep: Tensor, positions: Tensor, window: int) -> Tensor:
-    """Return the mask (B, L, L) of keys that each query may see: near and global keys, all for a global query.
+    """Return the mask (B, L, L) of keys that each query may see: near and global keys, or any for a global query.
 
     `positions` (B, G) come from `draw_global_positions`; half of the window's keys lie on each side.
 

@@ -131,12 +131,12 @@ class _MetricComparison:
         return self.metric.name in list_defined(scores, self.sides.sides[0].model.records[0].task)
 
     def _is_measurable(self, scores: Scores) -> bool:
-        """Return whether a metric can be compared on a run's rows, which is stricter if all rows have one label."""
+        """Return whether a metric is defined on a run's rows; False for class averages if all rows have one label."""
         alone = scores.labels.ndim == 1 and len(np.unique(scores.labels)) < 2
         return self._is_defined(scores) and not (alone and self.metric.across_classes)
 
     def describe_left_out(self) -> Iterator[str]:
-        """Yield a note for each column that has values where the metric is undefined; InputError if it is for all."""
+        """Yield a note for each column with values where the metric is undefined; InputError if that is all values."""
         for column, values in self.unmeasurable.items():
             about = "on rows of one label, or without a row of some class, it says nothing"
             if set(values) == self.values[column]:

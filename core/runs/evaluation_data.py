@@ -87,7 +87,7 @@ class DatasetLabels:
 
 
 def list_labels(record: RunRecord, wanted: DataRequest) -> DatasetLabels:
-    """Return the labels of a data set, each with its most likely class of a run; InputError: no such data."""
+    """Return the labels of a data set, each with the class of a run that it likely means; InputError: no such data."""
     refuse_tagged(record)
     words, split, _ = read_labeled_rows(record, wanted)
     labels = [each if isinstance(each, tuple) else (each,) for each in words["label"]]
@@ -115,7 +115,7 @@ def _find_renames(record: RunRecord, wanted: DataRequest, labels: Iterable[str])
 
 
 def read_evaluation_data(record: RunRecord, wanted: DataRequest) -> EvaluationData:
-    """Read the requested rows for evaluating a run, at least one, with labels as the run's class numbers.
+    """Read the requested rows for evaluating a run, even a single one, with labels as the run's class numbers.
 
     Raises InputError for no such data or split, for labels that are no class of the run
     (`core.data.label_mapping.UnmatchedLabels`), or for several labels a row if the run gives each text one.

@@ -1,4 +1,4 @@
-"""Lineage: which texts a run, its parents and its teachers were trained on, as files of digests in the run."""
+"""Lineage: which texts a run, its parents and its teachers were trained on, as digest files kept with the run."""
 
 from __future__ import annotations
 

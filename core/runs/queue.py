@@ -226,7 +226,7 @@ def _find_inherited_slot(folder: Path, kind: str, held: contextlib.ExitStack) ->
 
 
 def _get_inherited(path: Path) -> int | None:
-    """Return the inherited file handle of a lock file, made private to this process; None if there is none."""
+    """Return the inherited file handle of a lock file, if there is one, and stop children from inheriting it."""
     left = os.environ.get(HELD, "").split()
     for number in left:
         if number.isdecimal() and _is_there(int(number), path):

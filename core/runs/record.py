@@ -357,7 +357,7 @@ class RunRecord:
 
     @property
     def unknown_fields(self) -> list[str]:
-        """Return the dotted names of record fields that this version does not know, as a newer version wrote them."""
+        """Return the dotted names of record fields that only a newer version of Sentiscope knows."""
         return list(flatten_tree(self.newer))
 
 

@@ -363,7 +363,7 @@ def _format_share(share: float) -> str:
 def measure_doubt(
     loaded: LoadedRun, texts: Sequence[str], trained: train_overlap.TrainingTexts | str
 ) -> dict[str, Any]:
-    """Measure how often the prediction for made-up texts of unknown words is close to the class shares in training.
+    """Measure how often the prediction for made-up texts of unknown words is close to the class prior.
 
     Half of the words have letters of `texts`; `trained`, or why it is not there, gives the prior of a run that has none
     in its record. Returns `rows`, how many were asked; `near`, the share answered so; `prior` by class; `note`, the
@@ -412,7 +412,7 @@ class CostThreshold:
 
 
 def choose_thresholds(store: RunStore, record: RunRecord, ratios: Mapping[str, float]) -> dict[str, CostThreshold]:
-    """Choose the threshold of lowest cost on validation for each class, given the cost ratio of its two errors.
+    """Choose each class's cheapest threshold on validation, given its cost ratio of false negative to false positive.
 
     Raises InputError for no class of the run, a ratio that is no positive number, or if validation was not evaluated.
     """

@@ -1,4 +1,4 @@
-"""Run directories: where they are, and how they are created, written without half-written files, and validated.
+"""Run directories: where they are, how they are created, written atomically, and validated when read.
 
 Own runs are written to one folder. Starters are read from another and never changed; in a checkout it may be the same
 one, so a starter is recognised by its name, which no own run can have. Imports nothing heavy.
