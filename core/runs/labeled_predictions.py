@@ -58,7 +58,7 @@ class Answers:
 
 
 def combine_scores(first: Scores, second: Scores, metric: str) -> ScorePair:
-    """Pair the scores of two runs on the same rows, and mark the rows where the runs differ for a metric."""
+    """Combine the scores of two runs on the same rows, and mark the rows where the runs differ for a metric."""
     if get_metric(metric).whole_rows:
         return ScorePair(first, second, first.correct != second.correct)
     if get_metric(metric).reads in ("probabilities", "ranking"):

@@ -81,7 +81,7 @@ Tell = Callable[[dict[str, Any]], None]
 
 
 class Experiment(Events):
-    """One run from data to results, each of which is stored at once when known."""
+    """One run from data to results; each result is stored as soon as it exists."""
 
     def __init__(self, store: RunStore, run: str, stopped: Callable[[], bool], tell: Tell) -> None:
         self.store, self.run, self._stopped, self.tell = store, run, stopped, tell
