@@ -1,4 +1,4 @@
-"""Export and import of training runs: one zip file, or a run directory from elsewhere. Imports nothing heavy.
+"""Export and import of training runs as zip files, or from a run directory elsewhere. Imports nothing heavy.
 
 Only known files of a run are exported; never a checkpoint, which is resumed where it was made. Imports are untrusted:
 unpacked in a separate folder, measured while they are read, checked through the store, and moved in as a whole.
@@ -99,7 +99,7 @@ def export_file(store: RunStore, run: str, file: Path) -> None:
 
 
 def import_run(store: RunStore, source: Path) -> str:
-    """Import a run from a directory or zip file; return its new name, numbered if the name is taken.
+    """Import a run from a directory or zip file; return the new run's name, numbered if the name is taken.
 
     A starter that comes back is a run like any other. Raises InputError, and writes nothing, if it is no run or not to
     be trusted.
@@ -157,7 +157,7 @@ def _is_known(inside: str) -> bool:
 
 
 def _list_entries(archive: zipfile.ZipFile, name: str) -> dict[PurePosixPath, zipfile.ZipInfo]:
-    """Return the files of a run's zip archive by path; InputError if the archive is unsafe, such as a path outside."""
+    """Return the files of a run's zip archive by path; InputError if it would be unsafe to unpack."""
     infos = archive.infolist()
     if len(infos) > FILES:
         raise InputError(f"{name}: has {len(infos)} entries; a run has fewer than {FILES}")
@@ -198,7 +198,7 @@ def _find_root(entries: dict[PurePosixPath, zipfile.ZipInfo]) -> str:
 def _unpack_files(
     archive: zipfile.ZipFile, entries: dict[PurePosixPath, zipfile.ZipInfo], landing: Path, name: str
 ) -> None:
-    """Unpack the known files of a run's zip archive, and count their real size while reading."""
+    """Unpack the expected files of a run's zip archive, counting their real size, as headers may lie."""
     top, left = _find_root(entries), LIMIT
     for path, info in entries.items():
         inside = path.relative_to(top).as_posix() if top and path.parts[0] == top else path.as_posix()

@@ -1,4 +1,4 @@
-"""The pretrained encoder (backbone) of a run: its architecture, and the weights that the run shares without a copy."""
+"""The pretrained encoder (backbone) of a run: its architecture, and its weights, which the run does not copy."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class BackboneRecord:
         return found
 
     def check(self, model: ModelConfig, run: str) -> None:
-        """Refuse a `backbone.json` whose sizes differ from the run's settings, since imported files may lie."""
+        """Refuse a `backbone.json` whose sizes differ from the run's settings, as an imported file may be wrong."""
         known, family = self.architecture, FAMILIES[self.architecture["model_type"]]
         own = tuple(known.get(name) for name in (family.width, family.layers, family.heads, family.ff_width))
         tables = [known.get(name, 1) for name in TABLES]
@@ -82,7 +82,7 @@ class BackboneRecord:
         return json.dumps(asdict(self), ensure_ascii=False, indent=1)
 
     def find_backbone(self, run: str) -> Backbone:
-        """Return the pretrained encoder with exactly the recorded weights; RunDamaged: missing or other sizes."""
+        """Return the pretrained encoder with exactly the recorded weights; RunDamaged: not found, or other sizes."""
         found = find_run_backbone(self.name, self.folder, self.files, run)
         own = FAMILIES[self.architecture["model_type"]]
         for name in ("model_type", *TABLES, own.width, own.layers, own.heads, own.ff_width):
@@ -111,7 +111,7 @@ def strip_location(name: str) -> str:
 
 
 def resolve_backbone(name: str, folder: Path) -> tuple[BackboneRecord, Backbone]:
-    """Return the pretrained encoder of a training: the one it began with, or one found now and recorded.
+    """Return the pretrained encoder of a training: the recorded one, or else one found now, which is then recorded.
 
     Raises RunDamaged where a training goes on without it, and InputError where none can be used.
     """
@@ -133,7 +133,7 @@ def list_frozen(model: Model) -> frozenset[str]:
 
 
 def summarize_backbone(known: BackboneRecord, model: Model, names: frozenset[str]) -> Mapping[str, Any]:
-    """Return the run record's summary of its encoder: name, weight digests, counts of unchanged and all parameters."""
+    """Summarise the encoder for the run record: name, weight digests, and counts of unchanged and of all parameters."""
     sizes = {name: each.numel() for name, each in model.named_parameters()}
     return {
         "name": known.name,

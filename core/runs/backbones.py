@@ -66,7 +66,7 @@ FAMILIES: dict[str, Family] = {
 
 @dataclass(frozen=True)
 class Backbone:
-    """A pretrained encoder in a folder, usable if `check` raises nothing. Properties raise DataError."""
+    """A pretrained encoder in a folder, usable if `check()` raises nothing. Properties may raise DataError."""
 
     name: str
     folder: Path
@@ -266,7 +266,7 @@ def is_pretrained(preset: str) -> bool:
 
 
 def add_backbone_sizes(preset: str, settings: Mapping[str, Any], recipe: str = "") -> dict[str, Any]:
-    """Add the sizes of the chosen pretrained encoder, named by the settings or else the recipe, to the settings.
+    """Add to the settings the sizes of the pretrained encoder that the settings, or else the recipe, name.
 
     Raises InputError where none is named or it cannot be used, or a size is given beside it; NotAvailable without its
     library.
@@ -328,7 +328,7 @@ def _check_whole(path: Path) -> None:
 
 
 def _is_file(path: Path) -> bool:
-    """Return whether a path is a file; False also if the name is too long or the folder not accessible."""
+    """Return whether a path is a file; False also if the name is too long or access is denied."""
     try:
         return path.is_file()
     except OSError:

@@ -1,4 +1,4 @@
-"""Background jobs that compute and cache analyses of a run: processes that queue and report progress.
+"""Background jobs that compute and cache analyses of a run: processes that wait in a queue and report progress.
 
 <stem>.json: the result; <stem>.progress.json, only during the computation or after a failure: the process and its
 progress; <stem>.log: the output of that process.
@@ -39,7 +39,7 @@ Tell = Callable[[str, float | None], None]
 
 @dataclass(frozen=True)
 class Files:
-    """The paths of the files of one analysis result, existing or not: result, progress and log."""
+    """The paths of the files of one analysis (result, progress and log), which need not exist."""
 
     folder: Path
     stem: str
@@ -71,7 +71,7 @@ class Job:
 
 @contextlib.contextmanager
 def publish_progress(files: Files, on_progress: Tell | None = None) -> Iterator[Tell]:
-    """Yield a progress callback for a computation in this process, and publish its progress in a file.
+    """Yield a progress callback for a computation in this process, which also writes the progress to a file.
 
     What failed leaves its reason; what is interrupted, and what ends well, leaves nothing.
     """
@@ -80,7 +80,7 @@ def publish_progress(files: Files, on_progress: Tell | None = None) -> Iterator[
         files.folder.mkdir(parents=True, exist_ok=True)
 
     def tell(what: str, share: float | None) -> None:
-        """Report the current step, and write it to the progress file every `TELL_SECONDS` at most."""
+        """Report the current step, and write it to the progress file every few seconds at most."""
         nonlocal told
         if on_progress:
             on_progress(what, share)
@@ -101,12 +101,12 @@ def publish_progress(files: Files, on_progress: Tell | None = None) -> Iterator[
 
 
 def build_command(*words: str) -> list[str]:
-    """Return a `sentiscope` command line; -P keeps a folder `core` of the working directory off the import path."""
+    """Return a `sentiscope` command line; option -P stops Python from importing `core` from the working directory."""
     return [sys.executable, "-P", "-m", "core.cli", *words]
 
 
 def spawn_process(store: RunStore, command: Sequence[str], log: IO[bytes], **variables: str) -> subprocess.Popen[bytes]:
-    """Start a process that gets the folder of runs by environment, logs into an open file and outlives this one."""
+    """Start a process that outlives this one; the folder of runs is in its environment, its output in a log file."""
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -136,7 +136,7 @@ def start_job(store: RunStore, files: Files, command: Sequence[str], kind: str) 
 
 
 def read_job(files: Files) -> Job:
-    """Return the state of a background job from its files alone, so that every session sees the same."""
+    """Return the state of a background job from its files alone, so that every browser session sees the same."""
     there = files.get_path("json").is_file()
     told = _read_progress(files)
     if told is None:
@@ -171,7 +171,7 @@ def forget(files: Files) -> None:
 
 
 def write_progress(files: Files, who: Process | None, began: float, what: str, share: float | None) -> None:
-    """Write the progress file of a background job; without a process `who`, the job failed because of `what`."""
+    """Write the progress file of a background job; if `who` is None, the job failed for the reason `what`."""
     tree = {"process": dataclasses.asdict(who) if who else None, "began": began, "what": what, "share": share}
     write_text(files.get_path("progress.json"), json.dumps(tree) + "\n")
 

@@ -1,4 +1,4 @@
-"""The base class of slow analyses of a run: what a result depends on, how it is computed, and its button's text.
+"""The base class of slow analyses of a run, which defines their inputs, computation and button text.
 
 Queue, files, progress, cancel and the button of the page follow. A new analysis is a subclass of `Analysis` with a
 constructor that names the file after all that the result depends on, `words`, `find` and an `Offer`. An analysis of a
@@ -89,7 +89,7 @@ class Analysis(Files, ABC, Generic[Found]):
         return found
 
     def compute_anyway(self, on_progress: Tell | None = None) -> Found:
-        """Compute the analysis; if its folder cannot be created, only log that the result is not stored."""
+        """Compute the analysis even if its folder cannot be created; then only log that the result is not stored."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -98,7 +98,7 @@ class Analysis(Files, ABC, Generic[Found]):
         return self.compute(on_progress)
 
     def read_or_compute(self, on_progress: Tell | None = None) -> tuple[Found, bool]:
-        """Return the result of the analysis and whether it was already stored; if not, or damaged, compute it now."""
+        """Return the result of the analysis, computed now if none is stored or readable, and whether it was stored."""
         try:
             found = self.read()
         except RunDamaged:
@@ -111,7 +111,7 @@ class Analysis(Files, ABC, Generic[Found]):
 
 
 def locate_folder(run: Path, kind: str, stem: str, cached: str = "") -> Path:
-    """Return the folder of a run's analysis result named `stem`: in the run, or in the cache for a starter run.
+    """Return the folder of a run's analysis result: in the run, or in the cache folder for a starter run.
 
     What a starter came with is read in its own folder; `cached` names the folder in the cache where it is not `kind`.
     """

@@ -1,4 +1,4 @@
-"""Pairwise significance tests of runs on the same rows, also per value of a data column, as plain data."""
+"""Significance tests of each pair of models on the same rows, or on the rows with each value of a column."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ Found = tuple[dict[str, Any], Tested]
 
 
 def describe_family(found: Sequence[Found]) -> list[dict[str, Any]]:
-    """Return the significance tests of one family as plain data, with Holm-corrected p-values."""
+    """Return significance tests that are corrected together (Holm), with corrected p-values, as plain data."""
     steps = apply_holm([test.p for _, test in found])
     rows = []
     for (about, test), step in zip(found, steps, strict=True):
@@ -99,7 +99,7 @@ def describe_family(found: Sequence[Found]) -> list[dict[str, Any]]:
 
 
 class _MetricComparison:
-    """One metric computed for all compared models; a run's bootstrap resamples are shared by all its pairs."""
+    """One metric computed for all compared models, with each run's bootstrap resamples reused in all comparisons."""
 
     def __init__(self, sides: ComparisonData, name: str) -> None:
         self.sides, self.name, self.metric = sides, name, get_metric(name)
@@ -131,12 +131,12 @@ class _MetricComparison:
         return self.metric.name in list_defined(scores, self.sides.sides[0].model.records[0].task)
 
     def _is_measurable(self, scores: Scores) -> bool:
-        """Return whether a metric is defined on a run's rows and is not just accuracy on a single label."""
+        """Return whether a metric is defined on a run's rows; False for class averages if all rows have one label."""
         alone = scores.labels.ndim == 1 and len(np.unique(scores.labels)) < 2
         return self._is_defined(scores) and not (alone and self.metric.across_classes)
 
     def describe_left_out(self) -> Iterator[str]:
-        """Yield a note for each column with values where the metric is undefined; InputError if it always is."""
+        """Yield a note for each column with values where the metric is undefined; InputError if that is all values."""
         for column, values in self.unmeasurable.items():
             about = "on rows of one label, or without a row of some class, it says nothing"
             if set(values) == self.values[column]:
@@ -260,7 +260,7 @@ def _predict_baseline(side: ModelPredictions) -> tuple[dict[int, Answers], tuple
 
 
 def _fold_rare(places: dict[Run, dict[str, np.ndarray]], column: str) -> dict[Run, dict[str, np.ndarray]]:
-    """Merge the values of a data column with fewer than `FEWEST` rows into one; labels and slices stay unchanged."""
+    """Merge the rare values of a data column (in too few rows) into one value; labels and slices stay unchanged."""
     if column in ("label", SLICE):
         return places
     folds = {fold: found for (_, fold), found in places.items()}
@@ -280,7 +280,7 @@ def _fold_rare(places: dict[Run, dict[str, np.ndarray]], column: str) -> dict[Ru
 
 
 def _group_by_value(answers: Answers, column: str) -> dict[str, np.ndarray]:
-    """Group rows by the values of a column, given by name: value as text → row positions."""
+    """Group row positions by the values of a named column: value as text → row positions."""
     if column == "label" and answers.labels.ndim == 1:
         found = np.array(answers.record.classes, object)[answers.labels]
     elif column in answers.columns:
@@ -308,7 +308,7 @@ def _describe_model(side: ModelPredictions, measured: Sequence[_MetricComparison
 
 
 def find_ties(store: RunStore, models: Sequence[Sequence[str]], metric: str) -> list[list[int]]:
-    """Find groups of models whose test metrics do not differ significantly; `models` lists their runs, best first.
+    """Find groups of models with no significant difference on a test metric; `models` lists runs by model, best first.
 
     Returns places in `models` that follow each other and of which no two can be told apart; each group as large as it
     can be, groups of one left out. Raises InputError if they were not tested on the same rows, RunDamaged if
@@ -323,7 +323,7 @@ def find_ties(store: RunStore, models: Sequence[Sequence[str]], metric: str) -> 
 
 
 def find_tied_ranges(count: int, apart: Iterable[frozenset[int]]) -> list[list[int]]:
-    """Return the longest ranges of ranks, from 0 to count − 1, that contain no significantly different pair."""
+    """Return the longest ranges of ranks (0 for the best) in which no pair of models differs significantly."""
     known, groups, done = set(apart), list[list[int]](), 0
     for first in range(count):
         end = first + 1

@@ -38,7 +38,7 @@ class ModelPredictions:
 
     @property
     def steady(self) -> bool:
-        """Return whether training had no randomness, so that its one run is paired with each seed of another model."""
+        """Return whether training had no randomness; then the one run is paired with each seed of another model."""
         return len(self.answers) == 1 and not self.model.records[0].config.model.by_steps
 
 
@@ -61,7 +61,7 @@ class ComparisonData:
 
     @cached_property
     def columns(self) -> list[str]:
-        """Return the columns that rows can be grouped by: data columns with few values, and the single label."""
+        """Return the columns by which rows can be grouped: data columns with few values, and single labels."""
         first = next(iter(self.sides[0].answers.values()))
         few = [str(name) for name, column in first.columns.items() if 2 <= column.nunique() <= MOST_VALUES]
         return few + ["label"] * (first.labels.ndim == 1)
@@ -70,7 +70,7 @@ class ComparisonData:
 def read_comparison_data(
     store: RunStore, runs: Sequence[str], *, split: str = "", wanted: DataRequest | None = None
 ) -> ComparisonData:
-    """Return runs with predictions on the same rows, read from disk, or computed now on the `wanted` data.
+    """Return the predictions of runs on the same rows, read from disk, or computed now on the `wanted` data.
 
     Runs that differ in nothing but seed and fold are one model; unless there is no other: then each stands for itself.
     The `split` of their own data is test, or the last that all were evaluated on, unless given. Raises InputError for
@@ -142,7 +142,7 @@ def _format_folds(folds: set[int]) -> str:
 
 
 def match_runs(first: ModelPredictions, second: ModelPredictions) -> Iterator[tuple[Run, Run, Run]]:
-    """Yield the pairs of runs of two models to compare: a key for the pair, and the key of each run.
+    """Yield the pairs of runs that compare two models, as a key for the pair and the key of each run.
 
     The same seed with the same; what is trained without chance with every seed of the other; and where no seed is
     common, in order: a seed means nothing but itself to another architecture.

@@ -1,4 +1,4 @@
-"""The settings of a run, from data set, preset, recipe and user choices; and the command that reproduces them."""
+"""The settings of a run, from data set, preset, recipe and user choices, and the command that reproduces the run."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def read_command(command: str, store: RunStore) -> RunConfig:
 
 
 def _find_lacking(record: RunRecord, recipe: str, store: RunStore) -> dict[str, Any]:
-    """Return the settings that a training command must name explicitly to reproduce a recorded run."""
+    """Return the settings that the command must name explicitly to train a recorded run again."""
     wanted, settings = record.config, dict[str, Any]()
     for _ in range(3):  # a setting that is given can bring others along, as `training.start` does
         made, _ = configure_with_recipe(wanted.data.name, record.preset, settings, recipe, store=store)

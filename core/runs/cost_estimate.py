@@ -58,7 +58,7 @@ def estimate_memory(config: RunConfig, length: int) -> int:
 
 
 def check_fits(config: RunConfig, length: int, free: int) -> None:
-    """Refuse a training that does not fit into `free` bytes of its device; ConfigError suggests smaller settings."""
+    """Refuse a training that needs more than `free` bytes on its device; ConfigError suggests smaller settings."""
     takes, training = estimate_memory(config, length), config.training
     if takes <= free:
         return
@@ -121,7 +121,7 @@ def get_free_memory(device: torch.device | None = None) -> int:
 
 
 def _read_cgroup_memory(root: Path = GROUPS, own: Path = OWN_GROUP) -> Iterator[int]:
-    """Yield the free bytes that each Linux control group of this process allows; cached file pages count as free."""
+    """Yield the bytes still free in each Linux control group of this process; cached file pages count as free."""
     try:
         lines = [line.split(":", 2) for line in own.read_text().splitlines()]
     except OSError:  # no Linux
@@ -180,7 +180,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class Estimate:
-    """The estimated longest duration of a training run, which may stop early."""
+    """The estimated duration of a training run without early stopping."""
 
     steps: int
     seconds: float
@@ -292,7 +292,7 @@ def _get_train_rows(record: RunRecord) -> int | None:
 
 
 def _read_step_time(record: RunRecord) -> tuple[float, float] | None:
-    """Return relative cost and seconds of a training step of a finished run; None if measured on another machine."""
+    """Return the relative cost and the seconds of one training step of a finished run; None if from another machine."""
     steps = record.results.get("steps")
     here = record.progress.get("machine") == get_machine_id() and record.threads == queue.count_threads()
     if record.status != "done" or not here or not steps or not record.seconds:
@@ -303,7 +303,7 @@ def _read_step_time(record: RunRecord) -> tuple[float, float] | None:
 
 
 def _compute_step_cost(config: RunConfig, length: int) -> float:
-    """Return the relative cost of one training step, in multiplications plus a constant overhead."""
+    """Return the relative cost of one training step: its multiplications plus a constant."""
     model, head = config.model, config.model.head
     if model.family == "bilstm":
         below = model.width + (model.layers - 1) * 2 * model.ff_width
@@ -366,13 +366,13 @@ def _has_same_data(record: RunRecord, config: RunConfig) -> bool:
 
 
 def find_longest_text(config: RunConfig, records: Sequence[RunRecord], counts: Counts | None = None) -> int:
-    """Return the longest text of a data set in tokens, cut at the limit; counted or known from an earlier run."""
+    """Return the length of a data set's longest text in tokens after cutting, counted or known from an earlier run."""
     typical = _find_uncut_length(config, records) or (counts.longest if counts else 0)
     return _get_padded_length(config, config.text.max_length, typical) or typical or UNKNOWN_LENGTH
 
 
 def _find_uncut_length(config: RunConfig, records: Sequence[RunRecord]) -> int:
-    """Return the tokens of the longest text of a data set, if no text is cut; 0 if unknown."""
+    """Return the length in tokens of a data set's longest text before any cutting; 0 if unknown."""
     if config.data.name == "built-in":
         return GUESS_LENGTH
     return next(
@@ -381,6 +381,6 @@ def _find_uncut_length(config: RunConfig, records: Sequence[RunRecord]) -> int:
 
 
 def _get_padded_length(config: RunConfig, most: int, typical: int) -> int:
-    """Return the padded length of texts that are cut at `most` tokens; smaller if all texts are shorter."""
+    """Return the length to which texts are padded: at most `most` tokens, fewer if all texts are shorter."""
     fixed = config.training.batching == "fixed" or config.model.pad_mode == "as_released"
     return min(most, typical) if config.text.max_length and typical and not fixed else most

@@ -1,4 +1,4 @@
-"""Dataset shift: how texts of a split, of other rows or of a file differ from a run's training texts."""
+"""Dataset shift: how a split, other rows or a file differ from a run's training texts."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _read_or_compute(record: RunRecord, about: dict[str, Any], compare: Callable
 
 
 class FileSample:
-    """A seeded random sample of the rows of a file, drawn while they are read, with a run's predictions."""
+    """A random sample (with a seed) of the rows of a file, drawn during reading, with a run's predictions."""
 
     def __init__(self, loaded: LoadedRun, name: str) -> None:
         """Start an empty sample of a file's rows; `name` is the name of the file in reports."""

@@ -129,7 +129,7 @@ def cross_fit_tfidf(
 
 
 def assign_folds(texts: Sequence[str], labels: np.ndarray, configs: Sequence[TextConfig], seed: int) -> np.ndarray:
-    """Assign each text to a fold, (n,) int; texts that any of the text settings `configs` make equal share a fold.
+    """Assign each text to a fold, (n,) int; texts that become equal under any of the text settings share a fold.
 
     Seeded, and stratified by the label (or set of labels) of the first of such texts.
     """
@@ -143,7 +143,7 @@ def assign_folds(texts: Sequence[str], labels: np.ndarray, configs: Sequence[Tex
 
 
 def _group_equal_texts(texts: Sequence[str], configs: Sequence[TextConfig]) -> np.ndarray:
-    """Number texts (n,) so that texts that normalise to the same key, directly or via others, share a number."""
+    """Number the texts, (n,), so that texts with equal normalised forms, also through others, share a number."""
     rows, links = np.arange(len(texts)), len(texts)
     pairs = []
     for config in configs:

@@ -37,7 +37,7 @@ _VIEWS = (2, 3, 5)
 
 @dataclass(frozen=True)
 class DataRequest:
-    """A request for labelled rows to evaluate runs on: data set, split, label renames, limit and reading options."""
+    """A request for labelled rows to evaluate runs on: data set, split, label renames, row limit and file options."""
 
     data: str = ""
     """A registered name, a folder or a file; empty: the run's own data."""
@@ -87,7 +87,7 @@ class DatasetLabels:
 
 
 def list_labels(record: RunRecord, wanted: DataRequest) -> DatasetLabels:
-    """Return the labels of a data set and the class of a run that each likely means; InputError: no such data."""
+    """Return the labels of a data set, each with the class of a run that it likely means; InputError: no such data."""
     refuse_tagged(record)
     words, split, _ = read_labeled_rows(record, wanted)
     labels = [each if isinstance(each, tuple) else (each,) for each in words["label"]]
@@ -108,14 +108,14 @@ def list_labels(record: RunRecord, wanted: DataRequest) -> DatasetLabels:
 
 
 def _find_renames(record: RunRecord, wanted: DataRequest, labels: Iterable[str]) -> dict[str, str]:
-    """Return the label renames for evaluating a run: the user's, and the run's own for labels in other data."""
+    """Find the label renames for evaluating a run: the user's, and on other data also those of the run itself."""
     there = list(labels)
     own = record.config.data.parse_renames().items() if wanted.data else ()
     return {**{old: new for old, new in own if find_same_name(old, there) is not None}, **wanted.rename}
 
 
 def read_evaluation_data(record: RunRecord, wanted: DataRequest) -> EvaluationData:
-    """Read the requested rows for evaluating a run, with labels as its class numbers; one row is enough.
+    """Read the requested rows for evaluating a run, even a single one, with labels as the run's class numbers.
 
     Raises InputError for no such data or split, for labels that are no class of the run
     (`core.data.label_mapping.UnmatchedLabels`), or for several labels a row if the run gives each text one.
@@ -212,7 +212,7 @@ def _is_same_path(one: str, other: str) -> bool:
 
 
 def _read_folder_split(path: Path, config: DataConfig, split: str) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
-    """Read a split of a folder from its file; if the folder has no such file, split it as for training."""
+    """Read a split from its file in a folder; if the folder has no such file, split the data as for training."""
     found = sandbox.read_labeled(path, config.get_read_settings(), to_train=False)
     first = (TEST, WHOLE) if TRAIN in found.splits else (TEST, WHOLE, VALIDATION)
     given = split or next((name for name in first if name in found.splits), "")

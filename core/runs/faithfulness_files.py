@@ -45,7 +45,7 @@ def _hash_file(path: str, version: str) -> str:
 
 @dataclass(frozen=True)
 class BeliefFiles(Analysis[Belief]):
-    """The analysis that measures how faithful a run's explanations by some methods are."""
+    """The analysis that measures how faithful the explanations of a run are, for some explanation methods."""
 
     run: str
     methods: tuple[str, ...]
@@ -89,7 +89,7 @@ class BeliefFiles(Analysis[Belief]):
         return "believe", self.run, f"--limit={self.limit}", *(f"--method={method}" for method in self.methods)
 
     def find(self, tell: Tell) -> Belief:
-        """Measure faithfulness on validation sentences; InputError: no data, no long sentence, or no such method."""
+        """Measure faithfulness on validation sentences; InputError: no data, no long sentences, or no such method."""
         tell("reading the sentences", None)
         from core.runs.evaluation_data import DataRequest, read_evaluation_data
         from core.runs.load import load_run
@@ -108,21 +108,21 @@ class BeliefFiles(Analysis[Belief]):
         )
 
     def read(self) -> Belief | None:
-        """Return the stored faithfulness of a run's explanations; None: not measured. RunDamaged: measure again."""
+        """Return the stored faithfulness of a run's explanations; None if not measured, RunDamaged if unreadable."""
         try:
             return json_store.read(self.get_path("json"), _StoredBelief).belief
         except FileNotFoundError:
             return None
 
     def write(self, found: Belief, seconds: float) -> None:
-        """Store the measured faithfulness with the settings it depends on, as JSON."""
+        """Store the measured faithfulness as JSON, with the settings that the result depends on."""
         about = {"run": self.run, "split": VALIDATION, "limit": self.limit, "seed": SEED, "version": VERSION}
         tree = {**about, "seconds": round(seconds, 1), "belief": dataclasses.asdict(found)}
         write_text(self.get_path("json"), json.dumps(tree, indent=1, allow_nan=False) + "\n")
 
 
 def read_stored(store: RunStore, run: str, methods: Iterable[str], limit: int = LIMIT) -> Belief | None:
-    """Return the stored faithfulness of all explanation methods, or of those measured one by one; None: none is."""
+    """Return the stored faithfulness of all explanation methods, or of those measured singly; None if there is none."""
     if (every := BeliefFiles.from_run(store, run, limit=limit).read()) is not None:
         return every
     found = [each for method in methods if (each := BeliefFiles.from_run(store, run, method, limit).read()) is not None]

@@ -1,4 +1,4 @@
-"""Predictions of runs on labelled rows, in the form that metrics read: from disk, or computed now."""
+"""Predictions of runs on labelled rows, read from disk or computed now, in the form that metrics need."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Answers:
         return len(self.texts)
 
     def to_scores(self, metric: str) -> Scores:
-        """Return labels and predictions as a metric reads them; multi-label ones are cut at 0.5 or tuned thresholds."""
+        """Return labels and predictions for a metric; multi-label predictions are cut at 0.5 or at tuned thresholds."""
         chosen = (self.thresholds or {}) if metric.startswith(TUNED) else {}
         limits = [chosen.get(name, HALF) for name in self.record.classes]
         return build_scores(
@@ -58,7 +58,7 @@ class Answers:
 
 
 def combine_scores(first: Scores, second: Scores, metric: str) -> ScorePair:
-    """Combine the scores of two runs on the same rows, and mark the rows where they differ for a metric."""
+    """Combine the scores of two runs on the same rows, and mark the rows where the runs differ for a metric."""
     if get_metric(metric).whole_rows:
         return ScorePair(first, second, first.correct != second.correct)
     if get_metric(metric).reads in ("probabilities", "ranking"):
@@ -74,7 +74,7 @@ def read_answers(store: RunStore, record: RunRecord, split: str) -> Answers:
 
 
 def parse_answers(frame: pd.DataFrame, record: RunRecord) -> Answers:
-    """Convert a table of stored predictions of a run to arrays; RunDamaged: the table lacks classes of the run."""
+    """Convert a table of stored predictions of a run to arrays; RunDamaged: a class of the run is not in the table."""
     try:
         chances = frame[[f"{PROBABILITY}{name}" for name in record.classes]].to_numpy(np.float64)
         labels = _read_labels(frame, record)
@@ -93,7 +93,7 @@ def _read_labels(frame: pd.DataFrame, record: RunRecord) -> np.ndarray:
 
 
 def compute_answers(store: RunStore, record: RunRecord, wanted: DataRequest) -> tuple[Answers, EvaluationData]:
-    """Predict other rows with a run now; return the predictions and the labelled rows.
+    """Compute a run's predictions on other rows; return them with the labelled rows.
 
     Raises InputError where there are no such data, or their labels are no classes of the run.
     """
@@ -110,13 +110,13 @@ def compute_answers(store: RunStore, record: RunRecord, wanted: DataRequest) -> 
 
 
 def align_answers(several: Sequence[Answers]) -> list[Answers]:
-    """Reorder predictions of runs to the rows and classes of the first run; InputError names two that do not match."""
+    """Reorder predictions to the rows and classes of the first run; InputError names two runs that do not match."""
     first, *others = several
     return [first, *(_align_pair(first, other) for other in others)]
 
 
 def average_answers(several: Iterable[Answers]) -> Answers:
-    """Average the predicted probabilities of a model's seeds on the same rows; InputError: the rows differ."""
+    """Average the predicted probabilities of runs that differ in seed; InputError: they have different rows."""
     same = align_answers(list(several))
     mean = np.mean([each.probabilities for each in same], 0)
     return dataclasses.replace(same[0], probabilities=mean, thresholds=None)

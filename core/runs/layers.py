@@ -1,4 +1,4 @@
-"""How well the layers of a run's model separate the classes of a split, with files in the cache folder.
+"""The analysis of how well each layer of a run's model separates the classes of a split, and its cache files.
 
 layers/<hash>.json: how clearly the classes lie apart at each stage, and the rows that were read; layers/<hash>.npy:
 their vectors, (layers + 1, m, d) float32 (`core.evaluation.class_separability`). <hash> is the SHA-256 of the weights,
@@ -42,7 +42,7 @@ Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 class LayerStage(msgspec.Struct):
-    """How well one stage of a model (embedding, layer, head) separates the classes."""
+    """How well the vectors at one place in a model (embedding, a layer or the head) separate the classes."""
 
     name: str
     width: int
@@ -51,7 +51,7 @@ class LayerStage(msgspec.Struct):
 
 
 class Layers(msgspec.Struct):
-    """How well each stage of a model separates the classes of a split."""
+    """How well the vectors at each place in a model (embedding, layers, head) separate the classes of a split."""
 
     stages: tuple[LayerStage, ...]
     """Embedding, every layer, head."""
@@ -139,11 +139,11 @@ class LayerFiles(Analysis[Layers]):
         return Layers(tuple(found), tuple(rows.tolist()), len(labels), chance, reason)
 
     def read(self) -> Layers | None:
-        """Return the stored class separability of each layer; None if it or its vectors are missing."""
+        """Return the stored class separability of each layer; None if it or the stored vectors are missing."""
         return super().read() if self.get_path("npy").is_file() else None
 
     def load_vectors(self, stage: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sampled row numbers and their vectors (m, d) at a stage other than the head.
+        """Return the sampled row numbers and their vectors (m, d) at a layer or the embedding, not at the head.
 
         Raises NotAvailable if nobody has read them, and RunDamaged if the file does not fit; removing it mends that.
         """

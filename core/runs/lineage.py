@@ -1,4 +1,4 @@
-"""Lineage: the training texts of a run and of its parents and teachers, as files of digests kept with the run."""
+"""Lineage: which texts a run, its parents and its teachers were trained on, as digest files kept with the run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def find_parents(config: RunConfig) -> list[str]:
 
 
 def find_files(folder: Path, record: RunRecord) -> tuple[Path, ...]:
-    """Return the paths of a run's files of training-text digests, in its folder or that of another starter run.
+    """Return the paths of a run's digest files of training texts, in the run's folder or in another starter run's.
 
     Raises NotAvailable if one is missing.
     """
@@ -73,7 +73,7 @@ def plan_lineage(store: RunStore, config: RunConfig) -> Iterator[tuple[DataConfi
 
 
 def describe_removed(store: RunStore, config: RunConfig) -> tuple[str, ...]:
-    """Describe how many validation and test rows a planned training would drop because its parents learned them.
+    """Describe how many validation and test rows a planned training would drop because a parent was trained on them.
 
     Raises as `plan_lineage` and `core.data.load.load_dataset`: too few rows would be left, for one.
     """
@@ -86,7 +86,7 @@ def describe_removed(store: RunStore, config: RunConfig) -> tuple[str, ...]:
 
 
 def _read_parent(store: RunStore, run: str, into: Path, child: RunRecord | None = None) -> Lineage:
-    """Return the lineage of a parent run, computed if not stored; unknown if it is not older than its `child`."""
+    """Return the digest files of a parent run's training texts; unknown if the run is not older than its `child`."""
     unknown = Lineage((), (run,))
     try:
         record, folder = store.read(run), store.get_path(run)

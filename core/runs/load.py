@@ -54,7 +54,7 @@ CHARACTERS_HEARD = 200_000
 
 @dataclass(frozen=True)
 class LoadedRun:
-    """A run with its model in evaluation mode on the CPU, shared by all readers and never changed.
+    """A run with its model in evaluation mode on the CPU, shared by all callers and never changed.
 
     What it is asked raises InputError for a class, a method or a place inside that it does not have, and RunDamaged
     where a file of what is mixed in is missing or cannot be read.
@@ -68,7 +68,7 @@ class LoadedRun:
 
     @functools.cached_property
     def mix(self) -> Ensemble | None:
-        """Return the TF-IDF ensemble of the run's predictions, read at first use; None if nothing is mixed in."""
+        """Return the TF-IDF model that is mixed into the run's predictions, read at first use; None if none is."""
         weight = self.record.mix_weight
         return None if weight is None else Ensemble(*read_mixed_in(self.folder, self.record), weight)
 
@@ -81,7 +81,7 @@ class LoadedRun:
         passage: int = 0,
         whole: Sequence[str] = (),
     ) -> Predictions:
-        """Predict texts with the run, in their order, empty texts included; probabilities are calibrated.
+        """Predict texts with the run, in the given order, also empty ones; the probabilities are calibrated.
 
         With `intervene`, something is changed inside the network, for all texts or for each; `unmixed` leaves it alone
         where something is mixed in. `passage`: read longer texts passage by passage of so many words
@@ -104,13 +104,13 @@ class LoadedRun:
         return found.apply_scaling(self.record.scaling, task)
 
     def predict_by_passage(self, texts: Sequence[str], words: int, *, unmixed: bool = False) -> PassagePredictions:
-        """Predict texts as means over passages of `words` words, with each passage's prediction; InputError: pairs."""
+        """Predict texts by passages of `words` words and as their means; InputError if the run reads text pairs."""
         refuse_passages(self.record)
         read = functools.partial(self.predict, unmixed=unmixed)
         return predict_passages(read, texts, words).apply_scaling(self.record.scaling, self.record.task)
 
     def compute_vector(self, text: str, space: str = "") -> np.ndarray:
-        """Return the vector (d,) of a text: the input of the head, or the mean over tokens at another stage."""
+        """Return the vector (d,) of a text: the head's input, or the mean over tokens at the embedding or a layer."""
         if not space:
             found: np.ndarray = self.predict([text]).pooled[0]
             return found
@@ -123,7 +123,7 @@ class LoadedRun:
     def _predict_in_portions(
         self, read: Callable[..., Predictions], texts: Sequence[str], intervene: Intervene
     ) -> Predictions:
-        """Predict texts in portions so small that progress is reported often."""
+        """Predict texts in portions small enough for frequent progress reports."""
         longest = max(map(len, texts), default=0)
         batch, portion = (
             choose_batch_size(longest, self.tokenizer.max_length),
@@ -143,7 +143,7 @@ class LoadedRun:
         self.tell("", before + part * share)
 
     def inspect(self, text: str, intervene: Change = None, *, unmixed: bool = False) -> SentenceView:
-        """Return all inner values of the model for one text; `unmixed` leaves out the TF-IDF that is mixed in."""
+        """Return all inner values of the model for one text; with `unmixed`, without the TF-IDF model."""
         record = self.record
         return inspect_text(
             self.model,
@@ -158,7 +158,7 @@ class LoadedRun:
         )
 
     def parse_edits(self, text: str, line: str) -> Edits:
-        """Parse a line of model edits for a text into changes inside the model; InputError lists the invalid ones."""
+        """Parse a typed line of model edits (such as heads off) for a text; InputError lists the invalid ones."""
         if not line.strip():
             return NO_EDITS
         return get_text_editable(self.record.config.model, self.inspect(text)).parse_edits(line)
@@ -181,13 +181,13 @@ class LoadedRun:
         unmixed: bool = False,
         named: Sequence[str] = (),
     ) -> Iterator[Methods]:
-        """Yield explanations of a text by a growing number of methods, with the agreement between methods."""
+        """Yield explanations of a text, one method more each time, and how far the methods agree."""
         return explain_by_methods(self.make_reader(intervene, unmixed=unmixed), text, target, named)
 
     def patch(
         self, text: str, donor: str, target: str = "", intervene: Change = None, *, unmixed: bool = False
     ) -> Patches:
-        """Return the log-odds of a class when activations of a donor text are patched into a text, place by place.
+        """Return a class's log-odds when activations of a text are replaced by a donor text's, one place at a time.
 
         Raises InputError also for texts of different lengths.
         """
@@ -196,13 +196,13 @@ class LoadedRun:
     def measure_parts(
         self, text: str, target: str = "", intervene: Change = None, *, unmixed: bool = False
     ) -> AblationEffects:
-        """Return the effect of ablating each model part on the log-odds of a class, on top of `intervene`."""
+        """Return the effect of ablating each model part on the log-odds of a class; `intervene` is applied as well."""
         return silence_parts(self.make_reader(intervene, unmixed=unmixed), text, target)
 
     def measure_lambdas(
         self, text: str, target: str = "", change: Change = None, *, unmixed: bool = False
     ) -> LambdaCurves:
-        """Return the log-odds of a class as each λ varies over its whole range; `change` stays applied."""
+        """Return the log-odds of a class as each λ varies over its range, with the intervention `change` applied."""
         first = next(iter(read_history(self.folder / HISTORY).rows), {})
         starts = first.get("lambda") or () if first.get("step") == 0 else ()
         known = () if any(value is None for layer in starts for value in layer) else starts
@@ -221,7 +221,7 @@ class LoadedRun:
         *,
         unmixed: bool = False,
     ) -> ForwardStages:
-        """Return the forward pass of a text as stages; layer and head count from 1, component from 0.
+        """Return the forward pass of a text step by step, for one layer and head (from 1) and attention map (from 0).
 
         Raises NotAvailable if the text has no token, or too many.
         """
@@ -237,15 +237,15 @@ class LoadedRun:
         *,
         unmixed: bool = False,
     ) -> Iterator[Search]:
-        """Search for the smallest change of a text that changes the predicted label, and yield the progress."""
+        """Search for the smallest change of a text that changes the predicted label; yield the state of the search."""
         return search_flip(self.make_reader(intervene, unmixed=unmixed), text, target, readings, stopped)
 
     def predict_template(self, asked: Sequence[FilledTemplate], target: str) -> TemplatePredictions:
-        """Return predictions of template sentences with more and more words (`core.interpret.negation_templates`)."""
+        """Predict template sentences with more and more words filled in (`core.interpret.negation_templates`)."""
         return predict_template(self.make_reader(), asked, target)
 
     def copy_with_progress(self, tell: OnProgress) -> LoadedRun:
-        """Return a copy of the loaded run that reports slow work to `tell`; an exception in it stops the work."""
+        """Return a copy of the loaded run that reports progress to `tell`; an exception from `tell` stops the work."""
         other = dataclasses.replace(self, tell=tell)
         vars(other)["mix"] = self.mix
         return other
@@ -264,7 +264,7 @@ class LoadedRun:
         return other
 
     def make_reader(self, intervene: Change = None, *, unmixed: bool = False) -> ExplainContext:
-        """Return the interface for explaining the run's predictions, as trained or with changes inside the model."""
+        """Return an object through which explanations query the run, as trained or with changes inside the model."""
         record = self.record
         return ExplainContext(
             predict=functools.partial(self.predict, unmixed=unmixed),
@@ -282,7 +282,7 @@ class LoadedRun:
 
 
 def load_run(store: RunStore, run: str, *, tags: bool = False) -> LoadedRun:
-    """Load the best model so far of a run, and its tokenizer; `tags` also allows runs that tag words.
+    """Load a run's best model so far and its tokenizer; with `tags`, a run that tags words is accepted.
 
     Raises RunNotFound, InputError for a run that tags words unless `tags`, and RunDamaged with the name of a file.
     """
@@ -294,7 +294,7 @@ def load_run(store: RunStore, run: str, *, tags: bool = False) -> LoadedRun:
 
 
 def read_mixed_in(folder: Path, record: RunRecord) -> tuple[Model, Tokenizer]:
-    """Read the TF-IDF model that is mixed into the predictions of a run; RunDamaged names the file."""
+    """Read the TF-IDF model that is mixed into a run's predictions; RunDamaged names the unreadable file."""
     return _read_model(folder / MIX, compose(CHARACTERS).model, record)
 
 

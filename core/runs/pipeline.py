@@ -1,4 +1,4 @@
-"""The training process of a run once it may start: data, tokenizer, training, evaluation and TF-IDF baseline."""
+"""The training process of a run after its wait in the queue: data, tokenizer, training, evaluation, TF-IDF baseline."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ Tell = Callable[[dict[str, Any]], None]
 
 
 class Experiment(Events):
-    """One run from data to results; each result is recorded at once when known."""
+    """One run from data to results; each result is stored as soon as it exists."""
 
     def __init__(self, store: RunStore, run: str, stopped: Callable[[], bool], tell: Tell) -> None:
         self.store, self.run, self._stopped, self.tell = store, run, stopped, tell
@@ -91,7 +91,7 @@ class Experiment(Events):
         self.unchanged: frozenset[str] = frozenset()
 
     def perform(self) -> None:
-        """Run all stages of a training run, from data to baseline; Cancelled: finished stages are kept."""
+        """Run a training from data to baseline; Cancelled: the user stopped it, and finished steps are kept."""
         device = self._configure_device()
         dataset = self._load_data()
         fit = self._train_by_steps if self.config.model.by_steps else self._fit_baseline
@@ -332,7 +332,7 @@ class Experiment(Events):
         return fit.model, fit.tokenizer
 
     def _evaluate_splits(self, dataset: Dataset, model: Model, tokenizer: Tokenizer) -> None:
-        """Evaluate every split except train, and record metrics first, then the slower intervals."""
+        """Evaluate every split except train; store the metrics first, then the intervals, which are slower."""
         evaluated, thresholds, neutral, tested, scaling, held = [], None, dict[str, float](), None, UNSCALED, 0
         mix = None
         for split in _list_splits(dataset):
@@ -427,7 +427,7 @@ class Experiment(Events):
         self._write_weights(model)
 
     def on_checkpoint(self, progress: Progress, steps: int, *, masked: bool = False) -> None:
-        """Record the progress of the training, or of its masked-word stage, at a checkpoint."""
+        """Record at a checkpoint how far the training, or its pretraining with masked words, has come."""
         epochs = self.config.training.masked_epochs if masked else self.config.training.epochs
         done = {"step": progress.step, "steps": steps, "epoch": progress.step * epochs // steps, "epochs": epochs}
         before = 0.0 if masked else self.record.results.get("masked", {}).get("seconds", 0.0)
@@ -461,12 +461,12 @@ class _MaskedEvents(Events):
         return self.experiment.is_stop_requested()
 
     def on_row(self, row: Row) -> None:
-        """Report a history row of the masked-word stage, if it is a step and not an epoch."""
+        """Report a row of the training history from pretraining with masked words, if it is a step and not an epoch."""
         if row["kind"] == "step":
             self.experiment.tell(row)
 
     def on_checkpoint(self, progress: Progress, steps: int) -> None:
-        """Record the progress of the masked-word stage at a checkpoint."""
+        """Record at a checkpoint how far the pretraining with masked words has come."""
         self.experiment.on_checkpoint(progress, steps, masked=True)
 
 
@@ -506,7 +506,7 @@ def check_task(config: RunConfig, task: Task, *, ordered: bool = False) -> None:
 
 
 def _tune_thresholds(evaluated: Sequence[EvaluatedSplit]) -> dict[str, Any]:
-    """Return each label's threshold tuned on validation, with the metrics it changes; empty for single labels."""
+    """Return each label's threshold, tuned on validation, and the resulting metrics; empty for single labels."""
     thresholds = evaluated[0].thresholds
     if thresholds is None:
         return {}
@@ -525,7 +525,7 @@ def _describe_mixture(weight: float, rows: int, evaluated: Sequence[EvaluatedSpl
 
 
 def _collect_learned(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str, Any]:
-    """Return learned numbers such as λ and gates; those that depend on the input are means over validation texts."""
+    """Return learned numbers such as λ and gates; for numbers that depend on the text, the mean over validation."""
     probe = _build_probe(dataset, VALIDATION, PROBE, model, tokenizer)
     return {**read_learned_numbers(model, probe), **read_gates(model, probe)}
 

@@ -1,4 +1,4 @@
-"""Stored predictions of a run on a split, validated when read, as the file may come from elsewhere."""
+"""Stored predictions of a run on a split, validated when read, as an imported file may be wrong."""
 
 from __future__ import annotations
 

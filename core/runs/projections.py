@@ -55,7 +55,7 @@ class _MapRecord(msgspec.Struct):
 
 
 class Space(NamedTuple):
-    """Rows of a split with their vectors at one stage of a model, such as a layer."""
+    """Rows of a split with their vectors at one place in a model, such as a layer."""
 
     rows: np.ndarray
     """(m,) of the split, rising; all of them in the space of the head."""
@@ -130,7 +130,7 @@ class MapFiles(Analysis["Projection"]):
 
     @property
     def layers(self) -> LayerFiles:
-        """Return the layer analysis of the same run and split, whose vectors a map of a layer shows."""
+        """Return the layer analysis of the same run and split, which supplies the vectors for a map of a layer."""
         return LayerFiles.from_run(self.store, self.run, self.split)
 
     def find(self, tell: Tell) -> Projection:
@@ -145,7 +145,7 @@ class MapFiles(Analysis["Projection"]):
         return project_space(self.read_space(self.store.read(self.run).classes), self.config, tell)
 
     def read_space(self, classes: tuple[str, ...]) -> Space:
-        """Return the vectors that the map projects; NotAvailable: the layers of the model have not been read."""
+        """Return the vectors that the map projects; NotAvailable: the vectors of the layers are not computed yet."""
         vectors, labels = read_vectors(self.store.get_path(self.run), self.split, classes)
         if not self.config.space:
             return Space(np.arange(len(vectors)), vectors, labels)
@@ -153,7 +153,7 @@ class MapFiles(Analysis["Projection"]):
         return Space(rows, vectors, labels[rows])
 
     def read(self) -> Projection | None:
-        """Return the stored embedding map; None: there is none. RunDamaged: compute it again."""
+        """Return the stored embedding map; None if there is none, RunDamaged if it must be computed again."""
         path = self.get_path("npy")
         try:
             about = json_store.read(self.get_path("json"), _MapRecord)
@@ -174,7 +174,7 @@ class MapFiles(Analysis["Projection"]):
             raise RunDamaged(f"{path}: cannot be read: {error}") from error
 
     def write(self, found: Projection, seconds: float) -> None:
-        """Store the placed points of an embedding map, and all settings that it depends on."""
+        """Store the points of an embedding map, and all settings that the map depends on."""
         width, measured = found.places.shape[1], found.quality.rows
         fields = [("row", "<i4"), ("place", "<f4", (width,)), ("measured", "?"), ("space", "<f4"), ("map", "<f4")]
         table = np.zeros(len(found.rows), fields)
@@ -197,6 +197,6 @@ class MapFiles(Analysis["Projection"]):
 
 
 def project_space(space: Space, config: ProjectionConfig, on_progress: OnProgress | None = None) -> Projection:
-    """Project vectors of a model stage to a map whose row numbers are those of the split."""
+    """Project the vectors of a layer, embedding or head to a 2D or 3D map that keeps the split's row numbers."""
     made = evaluation.projection.project_split(space.vectors, space.labels, config, on_progress)
     return dataclasses.replace(made, rows=space.rows[made.rows])

@@ -1,4 +1,4 @@
-"""The queue of trainings and short jobs, without a daemon: locked files that the system frees if a process dies.
+"""The queue of trainings and short jobs, made of locked files, which the system unlocks if a process dies.
 
 `<runs>/.queue/` holds one file per waiting process, named so that the oldest run sorts first, and one file per slot.
 A process trains while it holds the lock of a slot. What takes seconds (maps, yardsticks) has slots of its own.
@@ -51,7 +51,7 @@ def get_limit() -> int:
 
 
 def count_threads() -> int:
-    """Return the CPU threads for one training run, so that all runs that may train at once share the machine."""
+    """Return the CPU threads for one training run, an equal share of the cores among runs that may train at once."""
     return max(1, count_cores() // get_limit())
 
 

@@ -92,7 +92,7 @@ class Position(TypedDict, total=False):
 
 
 class TunedThresholds(TypedDict, total=False):
-    """Tuned thresholds of a multi-label run by label, chosen on validation, with the metrics that they change."""
+    """The tuned threshold of each label of a multi-label run, chosen on validation, and the resulting metrics."""
 
     thresholds: dict[str, Annotated[float, Meta(ge=0, le=1)]]
     metrics: Metrics
@@ -100,7 +100,7 @@ class TunedThresholds(TypedDict, total=False):
 
 
 class TunedYardstick(TypedDict, total=False):
-    """Tuned thresholds of the multi-label TF-IDF baseline, with its metrics."""
+    """The tuned thresholds of the multi-label TF-IDF baseline, with the metrics at these thresholds."""
 
     thresholds: dict[str, Annotated[float, Meta(ge=0, le=1)]]
     splits: Metrics
@@ -192,7 +192,7 @@ class BackboneShare(TypedDict, total=False):
 
 
 class IncludedExamples(TypedDict):
-    """The counter-examples that the training data of a run included."""
+    """The counter-examples (edited texts) in the training data of a run: their number and digest."""
 
     rows: Count
     digest: str
@@ -357,7 +357,7 @@ class RunRecord:
 
     @property
     def unknown_fields(self) -> list[str]:
-        """Return the dotted names of record fields that a newer version wrote and this one does not know."""
+        """Return the dotted names of record fields that only a newer version of Sentiscope knows."""
         return list(flatten_tree(self.newer))
 
 

@@ -1,4 +1,4 @@
-"""The evaluation of a run on labelled rows: metrics with intervals, and warnings about these numbers."""
+"""The evaluation of a run on labelled rows: metrics with intervals, and warnings about their reliability."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def build_report(
     lines: Mapping[str, CostThreshold] | None = None,
     on_progress: OnProgress = lambda what, share: None,
 ) -> dict[str, Any]:
-    """Evaluate a run on labelled rows, as plain data; `lines` are the thresholds by class for error costs.
+    """Evaluate a run on labelled rows, as plain data; `lines` are decision thresholds by class for error costs.
 
     With `by`, a column of the rows, also for each of its values; InputError: there is no such column. `on_progress` is
     told what is done, and may raise to stop.
@@ -220,7 +220,7 @@ def _compare_with_train(
 
 
 def _describe_mix(record: RunRecord, labels: np.ndarray, said: Predictions) -> dict[str, Any] | None:
-    """Describe the TF-IDF mixture of predictions, with metrics of `network` and `tfidf` alone; None: no mixture."""
+    """Describe the TF-IDF mixture of predictions, with metrics of the network and of TF-IDF alone; None: no mixture."""
     if said.parts is None:
         return None
     weight, parts = record.mix_weight, ensemble.evaluate_parts(said.parts, labels, record.task, ordered=record.ordered)
@@ -278,7 +278,7 @@ def _find_learned(loaded: LoadedRun) -> train_overlap.TrainingTexts | str:
 def _measure_baselines(
     record: RunRecord, trained: train_overlap.TrainingTexts | str, texts: list[str], labels: np.ndarray
 ) -> dict[str, Any]:
-    """Return the metrics of the TF-IDF baselines on the same rows, by preset; `left_out` says why there are none."""
+    """Return the metrics of the TF-IDF baselines on the same rows, by preset, or the reason why there are none."""
     if isinstance(trained, str):
         return {"left_out": trained}
     found = {}
@@ -299,7 +299,7 @@ def _measure_baselines(
 def _find_seen(
     loaded: LoadedRun, texts: list[str], reading: train_overlap.EncodedTexts, trained: train_overlap.TrainingTexts | str
 ) -> tuple[np.ndarray | str, tuple[str, ...]]:
-    """Return which rows (n,) the run or its ancestors trained on, or why unknown, and runs with unknown texts."""
+    """Return which rows the run or its ancestors were trained on, and ancestors whose training texts are unknown."""
     record = loaded.record
     known = trained if isinstance(trained, str) else train_overlap.find_overlap(reading, trained)
     if not record.lineage:
@@ -363,7 +363,7 @@ def _format_share(share: float) -> str:
 def measure_doubt(
     loaded: LoadedRun, texts: Sequence[str], trained: train_overlap.TrainingTexts | str
 ) -> dict[str, Any]:
-    """Measure how often made-up texts of unknown words are predicted with the class prior, within `NEAR_PRIOR`.
+    """Measure how often the prediction for made-up texts of unknown words is close to the class prior.
 
     Half of the words have letters of `texts`; `trained`, or why it is not there, gives the prior of a run that has none
     in its record. Returns `rows`, how many were asked; `near`, the share answered so; `prior` by class; `note`, the
@@ -392,7 +392,7 @@ def measure_doubt(
 
 
 def _get_doubt_prior(record: RunRecord, trained: train_overlap.TrainingTexts | str) -> Sequence[float] | None:
-    """Return the class prior that a run should predict for unknown words; None if the training data are missing."""
+    """Return the class probabilities that a run should predict for unknown words; None if training data are missing."""
     classes = len(record.classes)
     if record.scaling.prior:
         return record.scaling.prior
@@ -433,7 +433,7 @@ def choose_thresholds(store: RunStore, record: RunRecord, ratios: Mapping[str, f
 def compute_costs(
     record: RunRecord, chosen: Mapping[str, CostThreshold], labels: np.ndarray, probabilities: np.ndarray
 ) -> dict[str, dict[str, Any]]:
-    """Return each class's `ratio`, `threshold` and error costs on labelled rows, and its costs on `validation`.
+    """Return each class's cost ratio, threshold and error costs, on the given labelled rows and on validation.
 
     `labels` are (n,) class numbers or (n, C) zeros and ones, `probabilities` (n, C).
     """
@@ -451,6 +451,6 @@ def compute_costs(
 def select_class(
     record: RunRecord, name: str, labels: np.ndarray, probabilities: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return for one class whether each row belongs to it, (n,) bool, and its predicted probability, (n,)."""
+    """Return for one class whether each row has it, (n,) bool, and its predicted probability in each row, (n,)."""
     number = record.classes.index(name)
     return labels[:, number] > 0 if labels.ndim == 2 else labels == number, probabilities[:, number]

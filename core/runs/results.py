@@ -76,7 +76,7 @@ class EvaluatedSplit:
 
     @functools.cached_property
     def parts(self) -> dict[str, dict[str, float]]:
-        """Return the metrics of `network` and `tfidf` alone on the split; empty if TF-IDF is not mixed in."""
+        """Return the metrics of the network alone and of TF-IDF alone on the split; empty without a TF-IDF mixture."""
         parts = self.predictions.parts
         return {} if parts is None else evaluate_parts(parts, self.labels, self.task, ordered=self.ordered)
 
@@ -87,7 +87,7 @@ class EvaluatedSplit:
 
     @functools.cached_property
     def tuned(self) -> tuple[dict[str, float], dict[str, list[float]]]:
-        """Return the metrics and intervals that change at tuned thresholds; empty without thresholds."""
+        """Return the metrics and intervals that differ at tuned thresholds; empty without tuned thresholds."""
         if self.thresholds is None:
             return {}, {}
         given = self.labels, self.predictions.probabilities, self.task, self.thresholds
@@ -148,7 +148,7 @@ def build_prediction_table(
 
 
 def select_own_columns(frame: pd.DataFrame, ours: Collection[str]) -> dict[str, pd.Series]:
-    """Return the data's own columns for a prediction table, renamed where a name in `ours` is the same."""
+    """Return the data set's own columns for a prediction table; a name that is also in `ours` gets a prefix."""
     return {
         f"data:{name}" if name in ours else str(name): column.map(_to_storable) if column.dtype == object else column
         for name, column in frame.items()
@@ -200,5 +200,5 @@ def _measure_multi_label(evaluated: EvaluatedSplit) -> dict[str, Any]:
 
 
 def _to_storable(value: Any) -> str:
-    """Convert a value of a mixed column to text for Parquet; lone surrogates become a question mark."""
+    """Convert a value of a mixed column to text for Parquet; invalid Unicode characters become a question mark."""
     return str(value).encode("utf-8", "replace").decode()

@@ -41,7 +41,7 @@ class Model:
 
     @property
     def mixture(self) -> str:
-        """Describe the TF-IDF mixture of the predictions of a model's runs."""
+        """Describe how the predictions of a model's runs are mixed with TF-IDF."""
         return describe_mixture(self.runs.values())
 
     @property
@@ -56,7 +56,7 @@ class Model:
 
 
 def get_seed_fold(record: RunRecord) -> tuple[int, int]:
-    """Return the seed and the fold of a run; the fold is `WHOLE` without cross-validation."""
+    """Return the seed and the fold of a run; without cross-validation the fold is the constant `WHOLE`."""
     config = record.config
     return config.training.seed, config.data.fold if config.data.folds else WHOLE
 
@@ -108,7 +108,7 @@ def _find_duplicates(names: Iterable[str]) -> set[str]:
 
 
 def _name_with_settings(group: Sequence[RunRecord], groups: Sequence[Sequence[RunRecord]]) -> str:
-    """Name a group of runs by preset and the settings that distinguish it from other groups of that preset."""
+    """Name a group of runs by its preset, and by settings that distinguish it from other groups of the preset."""
     own = flatten_config(group[0].config)
     others = [
         flatten_config(each[0].config) for each in groups if each is not group and each[0].preset == group[0].preset

@@ -46,7 +46,7 @@ def get_runs_dir() -> Path:
 
 
 def get_starters_dir() -> Path:
-    """Return the folder of the starter runs: SENTISCOPE_STARTERS, the installed one, or `trained` in a checkout."""
+    """Return the folder of the starter runs: SENTISCOPE_STARTERS if set, else the one that comes with Sentiscope."""
     if chosen := os.environ.get("SENTISCOPE_STARTERS"):
         return Path(chosen).expanduser().absolute()
     package = Path(core.__file__).resolve().parent
@@ -75,7 +75,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
 class RunStore:
-    """All runs in one folder, and the starter runs. Holds no state: every call reads the disk."""
+    """All runs in one folder, and the starter runs. Every call reads the disk, as nothing is kept in the object."""
 
     def __init__(self, folder: Path | None = None) -> None:
         """Open a folder of runs, which need not exist yet; without `folder`, the default one and the starter runs."""
@@ -92,7 +92,7 @@ class RunStore:
         exactly: bool = False,
         recipe: AppliedRecipe = NO_RECIPE,
     ) -> RunRecord:
-        """Create a queued run, of the sweep `parent` if given; a `name` that is taken gets a number appended.
+        """Create a queued run, in the sweep `parent` if given; a number is appended to a `name` that is taken.
 
         Without a name it has data, model, seed and time. `exactly` refuses one that is taken: whoever goes on with it
         by that name means this run. Raises InputError also for a name that only a starter can have, or without a letter
@@ -258,7 +258,7 @@ def get_machine_id() -> str:
 
 
 def is_alive(process: Process | None) -> bool:
-    """Return whether a recorded process runs; a zombie does not, one of another machine is assumed to."""
+    """Return whether a recorded process still runs: not if it is a zombie, and always if it is on another machine."""
     if process is None:
         return False
     if process.host != socket.gethostname():
@@ -308,7 +308,7 @@ class _CachedRecord:
 
     @property
     def size(self) -> int:
-        """Return the bytes that a cached run record counts for; of a damaged one only the reason is kept."""
+        """Return the cache size that a run record counts for, in bytes; of a damaged record only the reason is kept."""
         return len(self.found) if isinstance(self.found, str) else self.version[1]
 
 
@@ -319,7 +319,7 @@ _KEPT_BYTES = 64 * 1024**2
 
 
 class _Memory:
-    """A thread-safe cache of the run records that this process has read; the oldest are dropped first."""
+    """A thread-safe cache of run records that this process has read; it drops the oldest records first."""
 
     def __init__(self) -> None:
         self._records: OrderedDict[str, _CachedRecord] = OrderedDict()
@@ -409,5 +409,5 @@ def to_absolute(name: str) -> str:
 
 
 def make_slug(name: str) -> str:
-    """Convert any text to a directory name: other characters become dashes; empty if none is left."""
+    """Convert any text to a directory name, with dashes for other characters; empty if no character can be kept."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-_")[:100].strip(".-_")

@@ -44,7 +44,7 @@ STATES: tuple[State, ...] = get_args(State)
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of a sweep: which runs it trains. Values of settings are texts, as typed at `--set`."""
+    """The plan of a sweep: which runs to train. Setting values are texts, as typed after the option `--set`."""
 
     name: str
     models: tuple[str, ...] = ("ndt-01-n3",)
@@ -124,13 +124,13 @@ def list_cells(plan: Plan) -> tuple[Cell, ...]:
 
 
 def _shorten_names(names: Sequence[str], mark: str) -> dict[str, str]:
-    """Shorten each name to the part after the last `mark`; keep all as they are if two would be the same."""
+    """Shorten each name to the part after the last `mark`; change no name if two short names would be the same."""
     last = {name: name.rpartition(mark)[2] for name in names}
     return last if len(set(last.values())) == len(names) else {name: name for name in names}
 
 
 def list_members(plan: Plan) -> tuple[Member, ...]:
-    """Return all planned runs of a sweep: every combination at the first seed and fold, then at the next.
+    """Return all planned runs of a sweep: first every combination with the first seed and fold, then with the next.
 
     Raises ConfigError, DataError or NotAvailable for a cell with no valid model, setting or backbone; the message names
     it.
@@ -307,7 +307,7 @@ def parse_grid(pairs: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
-    """Parse the option for seeds: `3` gives 0, 1, 2; `4,7` (or `4,`) gives these; ConfigError: not valid."""
+    """Parse the option for seeds: `3` means the seeds 0, 1, 2, and `4,7` the seeds 4 and 7; ConfigError: not valid."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts or not all(part.isdecimal() for part in parts):
         raise ConfigError(f"--seeds {text!r}: a number of seeds such as 3, or the seeds themselves such as 0,1,2")

@@ -1,4 +1,4 @@
-"""The driver of a sweep, which starts its runs one by one, reports progress and stops. Imports nothing heavy.
+"""The process that starts the runs of a sweep one by one, reports progress and stops. Imports nothing heavy.
 
 Members are ordinary runs in the ordinary queue. The driver holds the lock of the sweep, which the operating system
 frees when the driver dies; the members continue, and the next driver finds them.
@@ -31,7 +31,7 @@ Tell = Callable[[dict[str, Any]], None]
 
 @dataclass(frozen=True)
 class SweepState:
-    """The progress of a sweep: counts of runs by state, running shares, time left and failures."""
+    """The progress of a sweep: number of runs in each state, finished share, time left and failures."""
 
     name: str
     counts: dict[State, int]
@@ -71,7 +71,7 @@ def compute_progress(
     records: Sequence[RunRecord | None],
     measured: Sequence[RunRecord] = (),
 ) -> SweepState:
-    """Compute the progress of a sweep from its runs' records; `measured` are other runs for time estimates."""
+    """Compute the progress of a sweep from its runs' records; other runs (`measured`) help to estimate the time."""
     states = [sweep.get_state(record) for record in records]
     found = [record for record in records if record is not None]
     training = tuple((record.run, _compute_share(record)) for record in found if record.status == "running")
@@ -118,7 +118,7 @@ def _estimate_left(
 
 @contextlib.contextmanager
 def hold_sweep(store: RunStore, name: str, wait: float = 0.0) -> Iterator[bool]:
-    """Lock a sweep for this process; yield False if another process holds it longer than `wait` seconds."""
+    """Lock a sweep for this process; yield False if another process holds the lock longer than `wait` seconds."""
     with queue.open_lock(sweep.get_path(store, name, "lock")) as handle:
         until = time.monotonic() + wait
         while not (mine := queue.try_lock(handle)) and time.monotonic() < until:
@@ -127,7 +127,7 @@ def hold_sweep(store: RunStore, name: str, wait: float = 0.0) -> Iterator[bool]:
 
 
 def is_driven(store: RunStore, name: str) -> bool:
-    """Return whether a living process drives this sweep."""
+    """Return whether a living process is running this sweep."""
     if not sweep.get_path(store, name, "lock").exists():
         return False
     with hold_sweep(store, name) as free:
@@ -192,7 +192,7 @@ class _Driver:
         return sorted(left, key=lambda pair: pair[1] is not None)
 
     def _start_next(self, records: Sequence[RunRecord | None]) -> bool:
-        """Start the next waiting run of the sweep if there is room; one more than may train is kept ready."""
+        """Start the next waiting run of the sweep if there is room, and keep one more run ready in the queue."""
         waiting = self._list_waiting(records)
         if not waiting or len(self._list_alive(records)) > queue.get_limit() or not self._has_room():
             return False
@@ -239,7 +239,7 @@ def _list_finished(store: RunStore) -> list[RunRecord]:
 def watch(
     store: RunStore, plan: Plan, *, tell: Tell = lambda event: None, stopped: Callable[[], bool] = lambda: False
 ) -> SweepState:
-    """Report the progress of a sweep that another process drives, until it ends or `stopped()` is true."""
+    """Report the progress of a sweep that another process runs, until the sweep ends or `stopped()` is true."""
     while True:
         going = is_driven(store, plan.name) and not stopped()
         found = read_progress(store, plan)
@@ -250,7 +250,7 @@ def watch(
 
 
 def start_driver(store: RunStore, name: str) -> None:
-    """Start the driver of a stored sweep in a background process; return when it has begun.
+    """Start a background process that runs a stored sweep; return when the process has begun.
 
     Raises InputError if a process drives it already, as many run as this server allows, or the new one ended at once.
     """
@@ -274,7 +274,7 @@ def start_driver(store: RunStore, name: str) -> None:
 
 
 def build_command(name: str) -> list[str]:
-    """Return the command line of the background process that drives a sweep."""
+    """Return the command line of the background process that runs a sweep."""
     return background_jobs.build_command("sweep", name, "--json")
 
 

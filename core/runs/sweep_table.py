@@ -1,4 +1,4 @@
-"""The results table of a sweep: mean test metrics with deviations for each combination, next to TF-IDF."""
+"""The results table of a sweep: mean and deviation of test metrics for each combination, compared with TF-IDF."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SweepRow:
 def build_table(
     store: RunStore, plan: Plan, *, metrics: Sequence[str] = (), baseline: str = "", tests: bool = True
 ) -> dict[str, Any]:
-    """Return the results of a sweep as plain data; `baseline` names the row that others are compared with.
+    """Return the results of a sweep as plain data; `baseline` names the row that all other rows are compared with.
 
     A difference, its p and its interval are of all runs that both cells have, paired by seed and fold
     (`core.evaluation.significance.compare_classifiers`); folds share training rows, so that p is somewhat too small.
@@ -96,7 +96,7 @@ def _label_ensemble(metric: str, metrics: Sequence[str]) -> str:
 
 
 def flatten_table(table: dict[str, Any]) -> list[dict[str, Any]]:
-    """Flatten the results table of a sweep to rows of single values with the same columns, for CSV."""
+    """Convert the results table of a sweep to flat rows with the same columns, for CSV."""
     found = []
     for row in table["rows"]:
         line = {"cell": row["label"], "model": row["model"], "data": row["data"], **row["grid"]}
@@ -183,7 +183,7 @@ def _summarize_values(values: Iterable[float]) -> dict[str, Any] | None:
 
 
 def _find_baseline(row: SweepRow, rows: Sequence[SweepRow], named: str) -> SweepRow | None:
-    """Return the row of a sweep table that a row is compared with: same data and, if possible, same grid values."""
+    """Return the baseline row for a row of a sweep table: same data and, if possible, same grid values."""
     found = [each for each in rows if named in (each.cell.label, each.cell.model) and each.cell.data == row.cell.data]
     same = [each for each in found if each.cell.grid == row.cell.grid]
     chosen = same or found
@@ -232,7 +232,7 @@ class _Compare:
         return {name: each for name, each in found.items() if each}
 
     def measure_ensemble(self, row: SweepRow, names: Sequence[str]) -> dict[str, Any]:
-        """Compute the metrics of averaging the seeds' probabilities in a row of the sweep table, fold by fold."""
+        """Compute the metrics of an ensemble that averages probabilities over the seeds in a row of the sweep table."""
         folds: dict[int, list[str]] = {}
         for (_, fold), record in row.done.items():
             if self.tests and record.task != "tokens":

@@ -1,4 +1,4 @@
-"""Predictions of a run for texts, pairs, passages and the rows of a file."""
+"""Predictions of a run for texts, text pairs, long texts in passages, and the rows of a file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MISSING = "reads two texts: give the second with --pair (in Python: pair=, or se
 
 
 def check_pair(record: RunRecord, text: str, pair: str | None = None) -> str:
-    """Join a text and its pair for a run that reads pairs; return the text unchanged if nothing is to join.
+    """Join a text with the second text of its pair for a run that reads pairs; return a single text unchanged.
 
     Raises InputError if the run reads pairs and there is no second text, or the other way round.
     """
@@ -64,7 +64,7 @@ def build_answer(record: RunRecord, probabilities: Mapping[str, float]) -> dict[
 
 
 def format_answer(prediction: dict[str, Any]) -> str:
-    """Format the predicted label with its probability; multi-label: all predicted labels, thresholds tuned if any."""
+    """Format the predicted label with its probability, or all predicted labels of a multi-label run."""
     said = prediction.get("labels_tuned", prediction["labels"]) if "labels" in prediction else [prediction["label"]]
     return ", ".join(f"{label} {prediction['probabilities'][label]:.3f}" for label in said) or "none of them"
 
@@ -125,7 +125,7 @@ def _parse_reading(settings: Mapping[str, Any]) -> dict[str, str]:
 
 
 def predict_edited(loaded: LoadedRun, texts: list[str], edit: str) -> list[dict[str, Any]]:
-    """Predict each text with changes inside the model at positions that every text has."""
+    """Predict each text with changes inside the model, at token positions that all texts have."""
     from core.models.trace import Intervention  # torch
 
     edits = [loaded.parse_edits(text, edit) for text in texts]
@@ -136,7 +136,7 @@ def predict_edited(loaded: LoadedRun, texts: list[str], edit: str) -> list[dict[
 
 
 def predict_passages(loaded: LoadedRun, texts: list[str], words: int, first: int = 0) -> list[dict[str, Any]]:
-    """Predict long texts as means over their passages; return each text's prediction with those of its passages."""
+    """Predict long texts as means over their passages; return the prediction of each text and of its passages."""
     read = loaded.predict_by_passage(texts, words)
     flat = [passage for own in read.cut for passage in own]
     found = list_predictions(loaded, texts, read.whole, first, words)
@@ -159,7 +159,7 @@ def list_predictions(
 
 
 def _count_read(loaded: LoadedRun, texts: Sequence[str], passage: int) -> list[tuple[int, int]]:
-    """Return for each text the number of tokens that the model reads and that it cuts off."""
+    """Count for each text the tokens that the model reads and the tokens that are cut off."""
     parts = [split_passages(text, passage) if passage else [text] for text in texts]
     each = iter(loaded.tokenizer.count_read([part for own in parts for part in own]))
     counts = [[next(each) for _ in own] for own in parts]
@@ -188,7 +188,7 @@ def _write_predictions(
 
 
 def _build_columns(loaded: LoadedRun, texts: Sequence[str], passage: int) -> dict[str, pa.Array]:
-    """Return predictions of texts as table columns by name; with no texts, empty columns of the right types."""
+    """Return predictions of texts as table columns by name, also for no texts (empty columns of the right types)."""
     record = loaded.record
     chances = loaded.predict(texts, passage=passage).probabilities.astype(np.float64)
     names = np.array(record.classes, dtype=object)

@@ -1,4 +1,4 @@
-"""Texts as a run's tokenizer reads them: whether they were trained on, and whether they are too long."""
+"""Whether texts, as token sequences of a run's tokenizer, were in the training data, and whether they are cut."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VERSION = 1
 
 
 def load_trained_data(record: RunRecord) -> Dataset:
-    """Load the data of a run as it was trained, with the same limit, folds and renaming.
+    """Load the data of a run as for its training, with the same row limit, folds and label renames.
 
     Raises NotAvailable if they are not here, or no longer what they were.
     """
@@ -56,24 +56,24 @@ def _find_missing(record: RunRecord) -> list[str]:
 
 @dataclass(frozen=True)
 class TrainingTexts:
-    """The training texts of a run as hashes, with class shares, cached so that the data are rarely loaded."""
+    """The training texts of a run as hashes, with the share of each class, cached to avoid loading the data again."""
 
     record: RunRecord
     tokenizer: Tokenizer
 
     @cached_property
     def dataset(self) -> Dataset:
-        """Return the data set that the run was trained on; NotAvailable: it is not here, or has changed."""
+        """Return the data set that the run was trained on; NotAvailable if the data set is missing or has changed."""
         return load_trained_data(self.record)
 
     @property
     def keys(self) -> np.ndarray:
-        """Return sorted uint64 hashes of the run's training texts, as its tokenizer reads them."""
+        """Return the sorted hashes (uint64) of the token sequences of the run's training texts."""
         return self._kept[0]
 
     @property
     def prior(self) -> list[float]:
-        """Return the share of each class among the run's training rows; NotAvailable: the data are not here."""
+        """Return the share of each class among the run's training rows; NotAvailable if the data are missing."""
         return list(map(float, self._kept[1]))
 
     @cached_property

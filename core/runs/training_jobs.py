@@ -44,7 +44,7 @@ def submit(
 
 
 def start(store: RunStore, run: str) -> RunRecord:
-    """Start or restart the training process of a run that has none; the process outlives this one.
+    """Start or restart the training process of a run that has none; that process outlives the calling one.
 
     Raises InputError if the run is done or a starter, a living process has it, as many wait as this server allows, or
     it names files of another machine.
@@ -93,7 +93,7 @@ def cancel(store: RunStore, run: str, *, keep: bool = True, insist: bool = False
 
 
 def is_stuck(store: RunStore, record: RunRecord) -> bool:
-    """Return whether a run's process on this machine ignores a request to stop for over `STUCK_SECONDS`."""
+    """Return whether a run's process on this machine has ignored a request to stop for too long."""
     with contextlib.suppress(OSError):
         asked = (store.get_path(record.run) / CANCEL).stat().st_mtime
         here = record.process is not None and record.process.host == get_own_process().host
@@ -124,7 +124,7 @@ def _end_process(store: RunStore, record: RunRecord) -> RunRecord:
 
 
 def recover_runs(store: RunStore) -> list[RunRecord]:
-    """Clean up after a restart: start waiting runs whose process is gone, and mark those that died as failed.
+    """Start waiting runs whose process is gone, and mark runs whose process died as failed, after a restart.
 
     Returns the records that changed, oldest first.
     """
@@ -177,7 +177,7 @@ def _find_half_done(folder: Path) -> Iterator[Path]:
 
 
 def _find_unused(folder: Path) -> Iterator[Path]:
-    """Yield uploaded data files that no run, sweep or stored choice mentions by their hash."""
+    """Yield uploaded data files that no run, sweep or saved choice of a user refers to."""
     uploads = [path for path in (folder / LIBRARY / FILES).glob("*") if _is_older(path, UNUSED_SECONDS)]
     if not uploads:
         return

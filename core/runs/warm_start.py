@@ -1,4 +1,4 @@
-"""The parents of a training: the run that it starts from, with inherited settings, and the teacher run."""
+"""The earlier runs that a training depends on: the run that it starts from, and its teacher run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BODY = (
 
 
 def add_start_settings(settings: Mapping[str, Any], store: RunStore) -> dict[str, Any]:
-    """Return settings extended by text and model settings of the run that a training starts from, if any.
+    """Add to the settings the text and model settings of the run that a training starts from, if any.
 
     How texts are read and the body of the model are that run's, so that all it has learned fits; what sets the preset
     apart (components, terms, positions, pooling, head) is the preset's. Raises InputError if nothing can start from it.
@@ -99,7 +99,7 @@ def _read_start_run(store: RunStore, run: str) -> RunRecord:
 
 
 def find_teacher(config: RunConfig, store: RunStore) -> RunRecord | None:
-    """Return the teacher run of a training; None: no teacher, or TF-IDF. ConfigError: no such finished run."""
+    """Return the teacher run of a training, or None if it has no teacher run; ConfigError: no such finished run."""
     name = config.training.teacher
     if name in ("", TFIDF):
         return None
@@ -113,7 +113,7 @@ def find_teacher(config: RunConfig, store: RunStore) -> RunRecord | None:
 
 
 def check_classes(run: RunRecord, classes: Sequence[str], task: Task) -> None:
-    """Raise ConfigError for a teacher run whose task or classes differ; the order of classes does not matter."""
+    """Raise ConfigError if a teacher run has another task or other classes; the order of classes does not matter."""
     if run.task != task:
         kinds = {"single": "one label per text", "multi": "several labels per text"}
         raise ConfigError(f"training.teacher={run.run}: knows {kinds[run.task]}, and these data have {kinds[task]}")

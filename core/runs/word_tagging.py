@@ -98,7 +98,7 @@ def compute_metrics(scores: SpanScores) -> dict[str, float]:
 
 
 def compute_intervals(scores: SpanScores) -> dict[str, list[float]]:
-    """Return the 95 % percentile bootstrap over sentences of every metric; none where all resamples agree."""
+    """Return the 95 % bootstrap interval over sentences of each metric; none where all resamples agree."""
     drawn = list(draw_resamples(len(scores), 0)) if len(scores) else []
     ends = {
         name: compute_percentiles(np.concatenate([metric.measure(scores, weights) for weights in drawn]))
@@ -133,7 +133,7 @@ class TaggedText:
 def tag_texts(
     model: Classifier, tokenizer: Tokenizer, texts: Sequence[str], classes: tuple[str, ...]
 ) -> list[TaggedText]:
-    """Predict the tag of each word of texts, which are split at blanks; results keep the order of the texts."""
+    """Predict the tag of each word of texts, which are split at spaces; the results have the order of the texts."""
     texts = [" ".join(_WORD.findall(text)) for text in texts]
     tokens, places = build_token_table(tokenizer, texts), [find_first_tokens(tokenizer, text) for text in texts]
     chances: list[np.ndarray] = [np.empty(0)] * len(texts)
@@ -240,7 +240,7 @@ def split_words(text: str) -> list[str]:
 
 
 def find_first_tokens(tokenizer: Tokenizer, text: str) -> list[int]:
-    """Return the position of each word's first token in the model's input; `NOWHERE` if the word has none there.
+    """Return the position of each word's first token in the model's input; `NOWHERE` for a word without a token.
 
     Words are looked for in the normalised text, one after the other, so that any tokenizer with offsets will do.
     """

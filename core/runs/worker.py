@@ -1,4 +1,4 @@
-"""The main steps of a training process: wait for a slot, train and evaluate, and leave a record in every case.
+"""The main steps of a training process: wait for a slot, train and evaluate, and always leave a record.
 
 Imports nothing heavy: a process that waits in the queue costs no memory for torch.
 """
@@ -65,7 +65,7 @@ def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> Ru
 
 
 def clear_stop_request(folder: Path, run: str) -> str:
-    """Delete a run's stop request, and its checkpoint if requested; return a hint on how to continue the run."""
+    """Delete a run's stop request, and also its checkpoint if the user asked so; return a hint on how to continue."""
     request = folder / CANCEL
     with contextlib.suppress(OSError):
         discard = request.is_file() and request.read_text() == DISCARD
