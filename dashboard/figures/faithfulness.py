@@ -67,7 +67,7 @@ def read_faithfulness(source: Source) -> FaithfulnessResults:
 
 
 def write_verdict(shown: FaithfulnessResults, method: str) -> str:
-    """Write the faithfulness verdict on an attribution method, and the tests that the method fails."""
+    """Write the faithfulness verdict on an attribution method, and the tests it failed, left undecided or lacks."""
     said = shown.verdicts[method]
     against = {
         state: [TESTS.get(name, "right answers").lower() for name, each in said.outcomes.items() if each == state]

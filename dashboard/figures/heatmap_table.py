@@ -48,7 +48,7 @@ def find_full_color(pushes: Iterable[float]) -> float:
 
 
 def shade_push(push: float, top: float, ramps: Ramps, t: Tokens) -> Cell:
-    """Return the cell and text colour of an attribution, and whether it is hatched; `top` has full colour."""
+    """Return the cell and text colour of an attribution, and whether to hatch it; size `top` gets the full colour."""
     towards, away = ramps
     colour = (towards if push >= 0 else away or towards)[min(STEPS, round(STEPS * abs(push) / top))]
     return {"colour": colour, "ink": choose_text_color(t, colour), "away": push < 0 and not away and colour != t.paper}

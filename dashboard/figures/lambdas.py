@@ -79,7 +79,7 @@ def _map_places(layers: Sequence[Sequence[float]]) -> dict[Place, float]:
 def build_final_table(
     tracks: Sequence[Track], records: Mapping[str, RunRecord], paper: Mapping[Place, float]
 ) -> pd.DataFrame:
-    """Return a row for each λ (by layer and map): start, learned, over seeds, reported by the paper, difference."""
+    """Return a row for each λ (by layer and map): start, learned value, range over seeds, paper's value, difference."""
     focus, *others = tracks
     own, rows = read_final_lambdas(records[focus.run], focus), []
     seeds = [own, *(read_final_lambdas(records[track.run], track) for track in others if track.sibling)]

@@ -67,7 +67,7 @@ class Comparison:
 
     @property
     def closest(self) -> str:
-        """Describe the first undecided model pair, and how many rows would decide it; empty: there is none."""
+        """Describe the first pair of models without a clear winner, and how many rows would decide; empty: none."""
         found = [pair for pair in self.pairs if not pick_better(pair) and pair["rows_needed"]]
         if not found or len(self.pairs) == 1:
             return ""
@@ -111,7 +111,7 @@ def get_letter(source: Source, side: ModelPredictions) -> str:
 
 
 def compare_models(source: Source) -> Comparison:
-    """Compare every model pair by the chosen metric; NotAvailable: no other runs, InputError: they have other rows."""
+    """Compare every pair of models by a metric; NotAvailable: only one run, InputError: runs have different rows."""
     letters, metric = _assign_letters(source), str(source.get_choice(METRIC))
     runs = [record.run for record in (source.record, *source.others)]
     return Comparison(source.reader.compare_runs(runs, source.split, metric), metric, letters)
@@ -283,7 +283,7 @@ def can_choose_column(source: Source) -> bool:
 
 
 def _pick_column(source: Source) -> str:
-    """Return the data column with the fewest values, if all of its values have enough rows; else the label column."""
+    """Return the data column with the fewest values, among columns with enough rows for each value; else the label."""
     names = _list_columns(source)
     columns = next(iter(source.sides.sides[0].answers.values())).columns
     rows = {str(name): column.astype(str).value_counts() for name, column in columns.items() if str(name) in names}
@@ -341,7 +341,7 @@ def build_column_table(shape: ColumnComparison) -> IntervalTable:
     left, right = (other, one) if get_metric(shape.metric).better == "higher" else (one, other)
 
     def write_value(test: Test) -> TextCell:
-        """Write the table cell with a data column's value, in bold if the two models differ on its rows."""
+        """Write the table cell with a data column's value, in bold if two models differ significantly on its rows."""
         return TextCell(test["value"], strong=bool(pick_better(test)))
 
     return IntervalTable(

@@ -97,5 +97,5 @@ FIGURES: dict[str, tuple[Figure[Any], dict[str, Any]]] = {
 
 
 def list_unplaced(page: str, placed: Sequence[Figure[Any]]) -> list[Figure[Any]]:
-    """Return the figures of a page that have no fixed position in the page's layout."""
+    """Return the figures of a page except those that the page's own layout already includes."""
     return [figure for figure in ALL if figure.page == page and figure not in placed]
