@@ -131,7 +131,7 @@ class HeadMaps:
 
     @property
     def cancelled(self) -> Floats | None:
-        """Return for each head the share of attention weight that its maps cancel out; None: nothing cancels."""
+        """Return each head's share of attention weight that cancels out when its maps are summed; None: no share."""
         taken = self.view.measure_cancellation(self.layer)
         return None if taken is None or taken.max() < NOTHING_TAKEN else taken
 

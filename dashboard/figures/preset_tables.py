@@ -72,7 +72,7 @@ def list_presets(paper: str) -> list[str]:
 
 
 def build_preset_frame(paper: str, sizes: Sizes, records: Sequence[RunRecord]) -> pd.DataFrame:
-    """Return a row for each preset of a paper (or `ALL`): paper, model, parameters, parts, runs, line, source."""
+    """Return a row for each model preset of a paper or of all papers: paper, model, parameters, parts, runs, source."""
     listed = preset_catalog.list_presets(
         "" if paper == ALL else paper, vocabulary=sizes.vocabulary, classes=sizes.classes
     )

@@ -65,7 +65,7 @@ def compute_pr(decision: Decision) -> list[ClassCurve]:
 
 
 def _compute_curves(decision: Decision, axes: tuple[str, str]) -> list[ClassCurve]:
-    """Compute ROC or precision-recall curves; a class without positives (for ROC: or negatives) is left out."""
+    """Compute ROC or precision-recall curves, without classes that have no positive rows (for ROC, or no negative)."""
     curves, roc = [], axes == ("fpr", "tpr")
     for place in list_drawn_classes(decision):
         # (n,) 1 for a class and 0 for all others, and (n, 2): two columns to sort, not one per class

@@ -41,7 +41,7 @@ class SplitFacts:
         self._beside: dict[str, SplitFacts] = {}
 
     def add_peer_run(self, run: str) -> SplitFacts:
-        """Add a tag of rows that another run predicts differently, once tags exist; InputError: it has other rows."""
+        """Add an error tag for rows that another run predicts differently; InputError: that run has different rows."""
         if not run or not self.whole:
             return self
         if run not in self._beside:
@@ -173,6 +173,6 @@ def make_facts(store: RunStore, record: RunRecord, split: str) -> SplitFacts:
 
 
 def apply_query(known: SplitFacts, text: str, store: RunStore, coded: Annotations | None = None) -> RowSelection:
-    """Select rows by a link's query; InputError: a wrong rule or missing sentences, RunDamaged: unreadable data."""
+    """Select rows by the filter in a link; InputError: wrong rule or missing sentences, RunDamaged: unreadable data."""
     coded = Codes(store.folder, get_data_name(known.table.record)).read_annotations() if coded is None else coded
     return RowSelection(known, text, select_rows(parse_selection(text), known.table, known.tagged, store, coded), coded)

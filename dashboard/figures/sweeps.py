@@ -54,7 +54,7 @@ def describe_time_left(found: SweepState) -> str:
 
 
 def write_command(plan: Plan, written: Callable[[str], str] = str) -> str:
-    """Return the command line that starts a sweep, with the names of its data sets as given in `written`."""
+    """Return the command line that starts a sweep; the function `written` converts data set names for display."""
     parts = ["sentiscope", "sweep", plan.name, f"--model={','.join(plan.models)}"]
     parts += [f"--data={written(name)}" for name in plan.data]
     parts += [f"--grid={name}={_join_values(values)}" for name, values in plan.grid.items()]
