@@ -27,7 +27,7 @@ _SHARES = Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"), band=(0.0, TOLERATE
 
 @dataclass(frozen=True)
 class BehaviorResults:
-    """Behavioural test results of several runs, one of which is the run that the page shows."""
+    """Behavioural test results of several runs, with the name of the run that the page shows."""
 
     judged: Mapping[str, SuiteResult]
     """By run."""

@@ -147,7 +147,7 @@ class ClassList:
 
     @property
     def breaking(self) -> tuple[int, int]:
-        """Return how many counter-examples the chosen run predicts wrongly, and how many have a label it knows."""
+        """Return how many counter-examples a run predicts wrongly, and how many have a label that the run knows."""
         known = [each.breaks for each in self.said.get(self.run, ()) if each.breaks is not None]
         return sum(known), len(known)
 

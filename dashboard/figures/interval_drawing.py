@@ -14,7 +14,7 @@ from dashboard.figures.theme import Look
 
 @dataclass(frozen=True)
 class TieSegment:
-    """Piece of a vertical line beside one table row; the whole line joins a group of rows."""
+    """Piece of a vertical line in one table row; the whole line joins a group of rows."""
 
     lane: int
     part: str

@@ -270,7 +270,7 @@ def _draw_panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Sc
 
 
 def _name_line(figure: Panels, x: float, y: float, text: str, look: Look, at: At) -> None:
-    """Write a curve's last value beside its end, on a background that hides the zero line."""
+    """Write a curve's last value next to its end, on a background that hides the zero line."""
     look_of: dict[str, Any] = {"font": {"color": look.tokens.accent}, "bgcolor": look.tokens.paper}
     figure.add_annotation(x=x, y=y, text=text, xanchor="left", xshift=6, **look_of, **at)
 

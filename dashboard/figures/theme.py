@@ -232,7 +232,7 @@ def build_template(look: Look) -> go.layout.Template:
 
 
 def spread_labels(values: Sequence[float], gap: float) -> list[float]:
-    """Return positions for labels beside values in a chart, moved apart so that labels do not overlap."""
+    """Return positions for labels next to values in a chart, moved apart so that labels do not overlap."""
     order = sorted(range(len(values)), key=lambda i: values[i])
     placed = list(values)
     for _ in range(20):

@@ -302,7 +302,7 @@ def _draw_chances(said: TaggedText, look: Look) -> go.Figure:
 
 
 def build_chance_table(said: TaggedText) -> pd.DataFrame:
-    """Return a row for each word of a text: its tag and the probability of every tag; empty for truncated words."""
+    """Return a row for each word of a text: its tag and the probability of every tag; NaN for truncated words."""
     columns = {name: said.chances[:, place] for place, name in enumerate(said.classes)}
     return pd.DataFrame({"word": said.words, "tag": said.tags, **columns})
 

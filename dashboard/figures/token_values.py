@@ -66,7 +66,7 @@ def build_gate_rows(view: SentenceView) -> list[TokenRow]:
 
 
 def build_lambda_rows(view: SentenceView, minus: bool) -> list[TokenRow]:
-    """Return each token's coefficients of the further attention maps, mean over heads, a row per layer and map."""
+    """Return each token's coefficients of all attention maps but the first, averaged over heads, by layer and map."""
     return [
         TokenRow(f"layer {place}, {name}", values)
         for place, layer in enumerate(view.layers, start=1)
@@ -193,7 +193,7 @@ def _compute_neutral(term: Floats, polarity: Floats) -> float:
 
 
 def read_support(view: SentenceView, layer: int) -> MapRow | None:
-    """Return which tokens may attend to which in one layer, as a map of 1 and 0; None: no such limit."""
+    """Return which tokens may attend to which in one layer, as a matrix of 1 and 0; None: attention is not limited."""
     support = view.layers[layer].support if view.layers else None
     return None if support is None else MapRow("may see", support[None].astype("float32"))
 

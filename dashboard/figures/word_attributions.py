@@ -1,4 +1,4 @@
-"""Words of a text: their attributions, the attention that they receive, and which of them are unknown to the model."""
+"""Words of a text: their attributions, the attention that they receive, and which words the model does not know."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def _is_not_binary(record: RunRecord) -> bool:
 
 
 def build_push_table(shown: WordView) -> pd.DataFrame:
-    """Return a row for each word: its place in the text as typed, attribution, attention, whether it is unknown."""
+    """Return a row for each word of a text: position in the typed text, attribution, attention, and whether unknown."""
     found = shown.pushed.found
     columns: dict[str, Any] = {name: [getattr(word, name) for word in found.words] for name in ("word", "start", "end")}
     columns |= {"towards": found.target, "push": shown.pushes}

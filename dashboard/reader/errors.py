@@ -91,7 +91,7 @@ class ErrorReader(ModelReader):
     def select_tagged_rows(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
     ) -> RowSelection:
-        """Return the rows of a split that match the filter in a link, with error tags if they have been computed.
+        """Return the rows of a split that match the filter in a link; waits for error tags if only one user is served.
 
         `against` is another run for the tag of different answers. InputError: a rule is not understood, or the
         sentences are not kept any more; StorageError: codes cannot be read.
@@ -140,7 +140,7 @@ class ErrorReader(ModelReader):
 
     @cache_result(16, _make_rows_key)
     def find_common_training(self, shown: RowSelection) -> SharedNeighbors:
-        """Return the training sentences nearest to selected rows, by model vectors; NotAvailable: no texts or model."""
+        """Return the training sentences nearest to given rows in embedding space; NotAvailable: no texts or model."""
         table = shown.table
         space = self.read_space(
             table.record, self.get_map_files(table.record.run, table.split, ProjectionConfig("pca"))

@@ -121,7 +121,7 @@ class ModelReader(RunReader):
     def parts(
         self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = ignore_progress
     ) -> AblationEffects:
-        """Return the ablation effect of each model part on the log-odds of a class, as trained or as edited."""
+        """Return the effect of ablating each model part on the log-odds of a class, for the trained or edited model."""
         return (
             self.load_model(run)
             .copy_with_progress(tell)
@@ -281,7 +281,7 @@ class ModelReader(RunReader):
 
     @cache_result(4, _make_map_key)
     def read_space(self, record: RunRecord, files: MapFiles) -> Space:
-        """Return the vectors that an embedding map is made from; NotAvailable if the layers were not computed."""
+        """Return the sentence vectors that an embedding map is made from; NotAvailable: layers were not computed."""
         return files.read_space(record.classes)
 
     @cache_result(64, lambda self, run, split: self.make_key(run, split, PREDICTIONS, WEIGHTS, TOKENIZER), copied=True)
@@ -301,7 +301,7 @@ class ModelReader(RunReader):
         return self.load_model(record.run).compute_vector(text, files.config.space)
 
     def place_text(self, record: RunRecord, files: MapFiles, made: Projection, text: str) -> Floats:
-        """Return the position of a typed text in an embedding map: exact for PCA, else among its nearest neighbours."""
+        """Return the position of a typed text on an embedding map: exact for PCA, else close to its neighbours."""
         asked, here = self.embed_text(record, files, text), self.read_space(record, files)
         if files.config.method == "pca":
             return fit_pca(here.vectors, files.config.dimensions).transform(asked[None])[0]

@@ -225,7 +225,7 @@ class RunReader:
         return ModelTies()
 
     def test_ties(self, board: Board) -> None:
-        """Test every pair of models on a leaderboard for significance, which may take seconds, and store the ties."""
+        """Test every pair of leaderboard models for significance, and store the groups without a clear difference."""
         with _testing:
             found, models = self.get_ties(board), _list_runs(board)
             if found.groups is not None:

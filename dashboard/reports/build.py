@@ -263,7 +263,7 @@ class _Parts(ABC):
         return write_run_card(told, self.reading.store(), name), write_settings(told)
 
     def draw_figures(self, names: Sequence[str], source: Source, prefix: str = "") -> str:
-        """Draw named figures as HTML, without those that the run has no data for, and report progress after each."""
+        """Draw named figures as HTML, without those that the run has no data for, and report progress for each."""
         parts = []
         for name in names:
             self._done += 1
@@ -295,7 +295,7 @@ class _Parts(ABC):
         return BuiltReport(made, about)
 
     def list_predictions(self, columns: list[dict[str, Any]], kept: report_table.KeptRows) -> Section:
-        """Return the report section with the table of predictions, and keep its columns for the report's script."""
+        """Return the report section with the table of predictions, and store the columns for the report's script."""
         file, n = f"sentiscope-{self.record.run}-{self.split}", len(kept.places)
         self.rows = {"columns": columns, "n": n, "file": file}
         words = "Search, filter and sort; the CSV has the filtered rows, in this order."
@@ -318,7 +318,7 @@ class _Run(_Parts):
         self.facts = [self.record.described, *self.facts, seed, *([f"codes {self.codes}"] if self.codes else [])]
 
     def build_sections(self) -> Iterator[Section]:
-        """Yield the report sections of a run: results first, run card last; codes first for a coding session."""
+        """Yield the report sections of a run: results first, run card last; for a coding session, codes come first."""
         chosen = read_session(self.reading, self.record, self.codes, self.table)
         codes = write_codes_section(chosen, self.table, told=self.told)
         if self.codes and codes:

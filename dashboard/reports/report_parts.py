@@ -101,7 +101,7 @@ def _make_cell(content: str | Node, side: dict[str, str]) -> Node:
 
 
 def arrange_figures(figures: Sequence[str]) -> str:
-    """Wrap the HTML of figures so that they stand side by side on wide screens; empty without figures."""
+    """Wrap the HTML of figures so that they are placed side by side on wide screens; empty without figures."""
     there = "".join(figures)
     return f'<div class="figures">{there}</div>' if there else ""
 

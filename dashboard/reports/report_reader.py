@@ -66,7 +66,7 @@ class ReportReader(Reader):
     def select_tagged_rows(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
     ) -> RowSelection:
-        """Return the rows of a split that a link selects, with all error tags; `against`: the run to compare with."""
+        """Return the rows of a split that match the filter in a link, with all error tags; `against`: a second run."""
         name = record.run, split, select, against
         if name not in self._chosen:
             known = self.read_tagged_rows(record, split).add_peer_run(against)
