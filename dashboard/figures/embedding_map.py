@@ -138,7 +138,7 @@ def _find_own_columns(points: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 def _parse_column(column: pd.Series) -> pd.Series:
-    """Parse a text column of a data file as numbers or as dates (in quarters); otherwise return it unchanged.
+    """Parse a text column of a data file: as numbers, or as dates grouped into quartiles; otherwise leave it unchanged.
 
     Whole numbers of which no two are alike are names of rows.
     """

@@ -91,7 +91,7 @@ class ErrorReader(ModelReader):
     def select_tagged_rows(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
     ) -> RowSelection:
-        """Return the rows of a split that match the filter in a link; waits for error tags if only one user is served.
+        """Return the rows of a split that match the filter in a link, with the error tags that have been computed.
 
         `against` is another run for the tag of different answers. InputError: a rule is not understood, or the
         sentences are not kept any more; StorageError: codes cannot be read.
@@ -158,7 +158,7 @@ class ErrorReader(ModelReader):
         return error_analysis.slices.read_slices(self.store(), record)
 
     def read_slices_version(self, record: RunRecord) -> str:
-        """Return a cache key that changes with the slices of a run's data set and annotation codes they use."""
+        """Return a cache key that changes with a data set's slices and the annotation codes used in their rules."""
         coded = any(each.uses_codes for each in self.list_slices(record))
         return error_analysis.slices.get_version(self.store(), record) + (
             self.open_codebook(record).version if coded else ""
