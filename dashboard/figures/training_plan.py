@@ -42,7 +42,7 @@ def format_millions(parameters: int) -> str:
 
 
 def summarize_changes(config: RunConfig, own: Mapping[str, str], along: Mapping[str, Any]) -> str:
-    """Describe a changed preset: its parts, the number of changes, and settings that were changed along with these."""
+    """Describe a changed preset: its parts, the number of changes, and further settings that the changes require."""
     parts = f"It has {', '.join(list_features(config.model)) or 'nothing besides a plain encoder'}."
     changed = [name for name in own if name in OFFERED]
     said = f"{len(changed)} {'change' if len(changed) == 1 else 'changes'} to the preset." if changed else ""
