@@ -1,1 +1,1 @@
-"""Figures by topic: a run's results are shaped, drawn and worded here for pages, exports, notebooks. No Streamlit."""
+"""Figures by topic: the data, drawing and text of each one for pages, exported files and notebooks; no Streamlit."""

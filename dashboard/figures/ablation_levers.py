@@ -50,7 +50,7 @@ SILENT = Option(
 
 @dataclass(frozen=True, eq=False)
 class Levers:
-    """Ablation effects of a model's parts on one text, with the current edits inside the model."""
+    """Effects of ablating each model part on one text's prediction, for the model as the user has edited it."""
 
     record: RunRecord
     trained: SentenceView
@@ -70,7 +70,7 @@ class Levers:
 
 
 def read_levers(source: Source) -> Levers:
-    """Read the ablation effects of a model's parts on a text; NotAvailable: no attention maps of it."""
+    """Read the ablation effects of a model's parts on a text; NotAvailable: the text has no attention maps."""
     view, record, edits = read_attention(source), source.record, source.edits
     of = record.run, source.text, get_target_class(source)
     trained = source.reader.inspect_text(record.run, source.text)
@@ -95,7 +95,7 @@ STEP = 0.01  # of a slider
 
 
 def describe_lambda(shown: Levers, at: int, component: int) -> Cells:
-    """Return the slider of one λ as plain data for the browser, shown above the column of its attention map."""
+    """Return the slider of one λ as plain data for the browser, which draws it above the λ's attention map."""
     own, now = shown.learned.values[at][component - 1], shown.edits.get_lambda(at, component)
     mean = " on average" if shown.learned.varies else ""
     found = shown.curves.curves if shown.curves else ()
@@ -113,7 +113,7 @@ def describe_lambda(shown: Levers, at: int, component: int) -> Cells:
 
 
 def describe_factors(shown: Levers) -> Iterator[Cells]:
-    """Yield the sliders that scale every λ not set by hand, and the lexicon's term, as plain data."""
+    """Yield two sliders as plain data: one scales every λ not set by hand, the other the lexicon term in attention."""
     if shown.curves:
         about, value = "factor on every λ that is not set by hand, trained at 1", shown.edits.factor
         yield {
@@ -190,7 +190,7 @@ class _Painter:
         token: int | None = None,
         silent: Sequence[str] = (),
     ) -> list[Cells]:
-        """Return the table cell of a model part's ablation effect, in a list; empty if it was not computed.
+        """Return a list with the table cell of a model part's ablation effect; an empty list if it was not computed.
 
         `keys` is what the link calls it, `silent` what the link says when it is, if that is more. `how` is written in
         place of its push while it is silent; empty: it speaks.
@@ -338,7 +338,7 @@ def _build_gate_grid(shown: Levers, paint: _Painter) -> Cells:
 
 
 def build_part_table(shown: Levers) -> pd.DataFrame:
-    """Return a row for each model part with its ablation effect; attention maps count from 0, all else from 1."""
+    """Return a row for each model part with its ablation effect; maps count from 0, layers, heads and tokens from 1."""
     trained = shown.before.parts if shown.before else (None,) * len(shown.parts.parts)
     rows = [
         {

@@ -1,4 +1,4 @@
-"""Activation patching: the prediction after a text's values are replaced by another sentence's, one place at a time."""
+"""Activation patching: the prediction after one activation of a text is replaced by that of another sentence."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EVERYTHING = "everything"
 
 @dataclass(frozen=True, eq=False)
 class Patching:
-    """Activation patching of a sentence: the effect of another sentence's values at each place."""
+    """Results of activation patching: the effect of replacing each activation by that of another sentence."""
 
     record: RunRecord
     patches: Patches
@@ -42,7 +42,7 @@ class Patching:
 
 
 def patch_text(source: Source) -> Patching:
-    """Patch another text's values into a text; NotAvailable: no attention or other text, InputError: lengths differ."""
+    """Patch a donor text's activations into a text; NotAvailable: no attention or donor, InputError: lengths differ."""
     read_attention(source)
     donor = str(source.get_choice(DONOR))
     if not donor.strip():
@@ -69,7 +69,7 @@ def _draw_patches(shown: Patching, look: Look) -> Component:
     top, ramps = find_full_color(moved.values()), make_ramps(shown.record, found.target, t)
 
     def draw_cell(name: str, layer: int, token: int | None, head: int | None) -> Cell:
-        """Return the table cell of the change in log-odds from patching one place (layer, token, head)."""
+        """Return the table cell with the change in log-odds from patching one activation (layer, token, head)."""
         push = moved[layer, token, head]
         about = f"{name}, layer {layer + 1}: log-odds of {found.target} {signed(push, 3)}"
         return make_push_cell(push, top, ramps, about, t)
@@ -88,7 +88,7 @@ def _draw_patches(shown: Patching, look: Look) -> Component:
 
 
 def build_patch_table(shown: Patching) -> pd.DataFrame:
-    """Return a row for each patched place: layer, token, head (from 1), the patched log-odds and their change."""
+    """Return a row for each patched activation: layer, token, head (from 1), patched log-odds and their change."""
     found = shown.patches
     rows = []
     for each in found.patches:

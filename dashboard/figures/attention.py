@@ -1,4 +1,4 @@
-"""Attention maps of one sentence as heat maps side by side, and the coefficients of the maps in their sum."""
+"""Attention maps of a sentence as heat maps side by side, and the coefficients with which the maps are summed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STRIPES = 48  # at most about so many across a map: more would be a grey of thei
 
 
 def draw_stripes(away: NDArray[np.bool_]) -> str:
-    """Return an SVG path of diagonal stripes over the cells where a boolean matrix is true, in units of cells.
+    """Return an SVG path of diagonal stripes over the true cells of a boolean matrix; a cell is one unit wide.
 
     Neighbours along a diagonal share one line, so that a map that is negative throughout costs no more than its edges.
     """
@@ -35,7 +35,7 @@ def draw_stripes(away: NDArray[np.bool_]) -> str:
 
 
 def make_hatching(away: NDArray[np.bool_], axis: str, width: float, look: Look) -> dict[str, Any] | None:
-    """Return a Plotly shape that hatches marked heat map cells on the axes `x{axis}`, `y{axis}`; None: no marks."""
+    """Return a Plotly shape that hatches the marked cells of a heat map on given axes; None: no cell is marked."""
     path = draw_stripes(away)
     line = {"color": look.tokens.paper, "width": look.scale_size(width)}
     return {"type": "path", "path": path, "xref": f"x{axis}", "yref": f"y{axis}", "line": line} if path else None
@@ -46,7 +46,7 @@ Floats = NDArray[np.floating]
 
 @dataclass(frozen=True, eq=False)  # two arrays are not equal or unequal as a whole
 class MapRow:
-    """One row of a grid of attention maps: signed weights (H, L, L) of all heads; the map's rows are reading tokens."""
+    """Row in a grid of attention maps: signed weights of all heads (heads, tokens that attend, tokens attended to)."""
 
     name: str
     weights: Floats
@@ -65,7 +65,7 @@ SCALES = {
 
 
 def scale_row(row: MapRow, scale: str) -> MapRow:
-    """Convert attention weights to one of `SCALES`: absolute, per row, or against uniform attention.
+    """Convert attention weights to a display scale: absolute, relative to each row, or to uniform attention.
 
     Against uniform, 0 is what an even spread of the row's own sum would give: weight × tokens − 1 for a plain softmax,
     whose rows sum to 1, and weight × tokens − λ for a map that enters with λ. A column that represents
@@ -91,7 +91,7 @@ def get_block_size(length: int) -> int:
 
 
 def _pool_blocks(weights: Floats, size: int) -> Floats:
-    """Pool an attention map (L, L) to (L/size, L/size), keeping the strongest weight of each block."""
+    """Shrink an attention map of a long text: each block of `size` × `size` cells keeps its strongest weight."""
     if size == 1:
         return weights
     lacking = -len(weights) % size
@@ -155,7 +155,7 @@ def draw_map_grid(
     numbered: bool = True,
     worded: bool = False,
 ) -> go.Figure:
-    """Draw a grid of attention maps (H, L, L) on one scale, heads as columns; negative weights are hatched.
+    """Draw attention maps as a grid on one colour scale, one head per column; negative weights are hatched.
 
     Args:
         rows: At least one.
@@ -220,14 +220,14 @@ SPELT = 6
 
 
 def _place_panel(index: int, count: int) -> list[float]:
-    """Return the start and end (0 to 1) of one of `count` panels along an axis, with gaps between panels."""
+    """Return where a chart panel starts and ends along an axis (0 to 1), with `count` equal panels and gaps."""
     gap = 0.03
     width = (1 - gap * (count - 1)) / count
     return [index * (width + gap), min(1.0, index * (width + gap) + width)]
 
 
 def _label_heads(row: MapRow, r: int, h: int, axis: str, look: Look) -> list[dict[str, Any]]:
-    """Return the texts on one head's attention map: its number above the first row, `off` if it is ablated."""
+    """Return the labels of one head's attention maps: its number on the first map, `off` if the head is ablated."""
     panel = {"xref": f"x{axis} domain", "yref": f"y{axis} domain"}
     font = {"color": look.tokens.ink, "size": look.scale_size(15)}
     said = f"head {h + 1}" if h == 0 or len(row.weights) <= SPELT else str(h + 1)
@@ -258,7 +258,7 @@ def _make_colorbar(top: float, signed: bool, label: str, look: Look) -> dict[str
 
 
 def draw_coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> go.Figure:
-    """Draw the coefficients of the further attention maps in a sentence: a dot for each value of a head and token.
+    """Draw the coefficients of all attention maps but the first in a sentence: a dot for each head and token.
 
     What adds attention is solid, what takes it away dashed and hollow.
     """

@@ -1,4 +1,4 @@
-"""Attention maps of a text by head, the options that select them, and the coefficients of the maps in their sum."""
+"""Attention maps of a text by head, the options that select a map, and the coefficients with which maps are summed."""
 
 from __future__ import annotations
 
@@ -86,12 +86,12 @@ SCALE = Option(
 
 
 def get_layer(source: Source) -> int:
-    """Return the number of the chosen layer, from 0; −1 if there is none to choose."""
+    """Return the index of the chosen layer, from 0; −1 if the model has no layer to choose."""
     return int(source.get_choice(LAYER)) - 1
 
 
 def get_map(source: Source) -> MapRow | None:
-    """Return the chosen attention map of the chosen layer, in absolute weights; None: the text or model has none."""
+    """Return the chosen attention map of the chosen layer, in absolute weights; None: the model or text has no maps."""
     names = _list_maps(source)
     if not names:
         return None
@@ -113,7 +113,7 @@ class HeadMaps:
 
     @property
     def top(self) -> float:
-        """Return the |weight| that gets full colour in all drawn attention maps."""
+        """Return the absolute weight that gets the strongest colour in all drawn attention maps."""
         return find_top_weight(self.rows)
 
     @property
@@ -130,7 +130,7 @@ class HeadMaps:
 
     @property
     def cancelled(self) -> Floats | None:
-        """Return for each head the share of attention weight that its maps cancel out; None: nothing cancels."""
+        """Return each head's share of attention weight that cancels out when its maps are summed; None: no share."""
         taken = self.view.measure_cancellation(self.layer)
         return None if taken is None or taken.max() < NOTHING_TAKEN else taken
 
@@ -189,14 +189,14 @@ HEADS = Figure(
 
 @dataclass(frozen=True)
 class LayerCoefficients:
-    """Coefficients of the attention maps in each layer, as arrays (N, H, L)."""
+    """Coefficients with which each layer sums its attention maps, an array (maps, heads, tokens) per layer."""
 
     layers: Sequence[np.ndarray]
     minus: bool  # the model takes its second map away
 
 
 def read_coefficients(source: Source) -> LayerCoefficients:
-    """Read each layer's coefficients of the attention maps; NotAvailable: its heads have one map each."""
+    """Read each layer's coefficients of its attention maps; NotAvailable: the model has only one map per head."""
     layers = [each.coefficients for each in read_attention(source).layers]
     if len(layers[0]) < 2:
         raise NotAvailable("its heads have one map each, so there is nothing to weigh")
@@ -259,7 +259,7 @@ FROM = Option(
 
 @dataclass(frozen=True)
 class Lines:
-    """Chosen attention map of every head, drawn as lines between tokens; of a long text only a window."""
+    """Chosen attention map of every head, drawn as lines between tokens; a long text is drawn in part."""
 
     shown: HeadMaps
     first: int  # token with which the window begins, from 0

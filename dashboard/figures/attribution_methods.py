@@ -84,7 +84,7 @@ class MethodComparison:
 
 
 def list_methods(source: Source) -> tuple[str, ...]:
-    """Return the names of the chosen attribution methods; a model may lack some."""
+    """Return the names of the chosen attribution methods, including any that the model does not support."""
     return tuple(NAMES) if source.get_choice(EXTENT) == ALL else QUICK_METHODS
 
 
@@ -98,7 +98,7 @@ def compare_methods(source: Source) -> MethodComparison:
 
 
 def list_checks(shown: MethodComparison) -> list[str]:
-    """Return sentences on the known errors of the attribution methods, and on why some methods are missing."""
+    """Return sentences on known errors of the attribution methods, and on why some methods are not shown."""
     lines = []
     for name, found in shown.methods.by.items():
         if whole := found.completeness:

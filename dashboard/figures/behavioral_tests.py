@@ -27,7 +27,7 @@ _SHARES = Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"), band=(0.0, TOLERATE
 
 @dataclass(frozen=True)
 class BehaviorResults:
-    """Behavioural test results of several runs, and the run that the page is about."""
+    """Behavioural test results of several runs, with the name of the run that the page shows."""
 
     judged: Mapping[str, SuiteResult]
     """By run."""
@@ -42,12 +42,12 @@ class BehaviorResults:
 
     @property
     def runs(self) -> list[str]:
-        """Return the names of the tested runs, the page's own run first."""
+        """Return the names of the tested runs, first the run that the page shows."""
         return sorted(self.judged, key=lambda name: name != self.run)
 
     @property
     def capabilities(self) -> list[Mapping[str, Any]]:
-        """Return the tested capabilities, the highest failure rate of the page's run first, those without one last."""
+        """Return the tested capabilities, sorted by the shown run's failure rate: highest first, missing rates last."""
         return sorted(self.report["capabilities"], key=lambda each: -_get_rate(each["rates"][self.run]))
 
 
@@ -56,7 +56,7 @@ def _get_rate(rate: Mapping[str, Any]) -> float:
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Join names as `a, b and c`; of more than three, name three and count the others."""
+    """Join names as `a, b and c`; from a longer list, name the first ones and count the others."""
     first, more = list(names[:NAMED]), len(names) - NAMED
     if more > 0:
         return f"{', '.join(first)} and {count(more)} more"
@@ -64,7 +64,7 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def summarize_rates(behaved: BehaviorResults) -> tuple[str, str]:
-    """Summarise behavioural failure rates in one sentence, and return the evidence as a second text."""
+    """Summarise behavioural failure rates in one sentence, and return a second text with the numbers behind it."""
     run = behaved.run
     asked = [each for each in behaved.capabilities if each["rates"][run]["n"]]
     kinds = {
@@ -84,7 +84,7 @@ def summarize_rates(behaved: BehaviorResults) -> tuple[str, str]:
 
 
 def _describe_differences(behaved: BehaviorResults) -> list[str]:
-    """Return a sentence for each other run: the capabilities on which its failure rate differs beyond chance."""
+    """Return a sentence for each other run: on which capabilities its failure rate differs significantly."""
     found = []
     for other in behaved.runs[1:]:
         pair = {behaved.run, other}
@@ -96,7 +96,7 @@ def _describe_differences(behaved: BehaviorResults) -> list[str]:
 
 
 def count_contrast_sets(behaved: BehaviorResults) -> str:
-    """Describe how many contrast sets each run answers fully correctly; empty if the tests have none."""
+    """Describe how many contrast sets each run answers completely correctly; empty if there are no contrast sets."""
     sets = {name: [0, 0] for name in behaved.runs}
     for each in behaved.report["capabilities"]:
         for name, rate in each["rates"].items():
@@ -109,7 +109,7 @@ def count_contrast_sets(behaved: BehaviorResults) -> str:
 
 
 def build_rates_marks(behaved: BehaviorResults, tokens: Tokens) -> Marks:
-    """Build the interval table of failure rates by run, a row per capability that unfolds to its tests."""
+    """Build the table of failure rates with intervals: a row for each capability, which unfolds to its tests."""
     columns = [
         IntervalColumn("capability", "Capability", "15rem"),
         IntervalColumn("must", "the answer …", "11rem", soft=True, opt=True),
@@ -256,7 +256,7 @@ def _sum_expected(answer: SuitePrediction, case: SuiteCase) -> float:
 
 
 def _write_answer(answer: SuitePrediction, case: SuiteCase) -> str:
-    """Write the probability of a test case's expected answer; if none is expected, the predicted label and its own."""
+    """Write the probability of a test case's expected answer; if there is none, the predicted label and probability."""
     if case.expected:
         return number(_sum_expected(answer, case), 2)
     chance = answer.probabilities.get(answer.side, 0.0) if answer.side else 0.0

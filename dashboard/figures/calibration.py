@@ -38,7 +38,7 @@ from dashboard.figures.theme import Look, blend_colors
 
 @dataclass(frozen=True)
 class Bin:
-    """Calibration bin: rows with a probability in one tenth, their mean probability and the observed share."""
+    """Calibration bin: rows with similar probabilities, their mean probability, and how often the outcome occurred."""
 
     low: float
     high: float
@@ -49,7 +49,7 @@ class Bin:
 
 
 def compute_bins(decision: Decision) -> list[Bin]:
-    """Compute the calibration bins that hold rows: mean probability, observed share with its 95 % interval."""
+    """Compute the non-empty calibration bins: mean probability, and observed share with its 95 % interval."""
     happened = decision.correct if decision.positive is None else decision.labels == decision.positive
     places = np.minimum((decision.score * BINS).astype(int), BINS - 1)
     bins = []
@@ -68,7 +68,7 @@ def build_bin_table(bins: Sequence[Bin]) -> pd.DataFrame:
 
 
 def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Look) -> go.Figure:
-    """Draw a calibration plot: the observed share in each probability bin as bars; the diagonal would be perfect."""
+    """Draw a calibration plot: a bar for the observed share in each probability bin; the diagonal would be perfect."""
     t = look.tokens
     figure = Panels(look, [[""]], height=400)
     figure.add_bar(

@@ -37,7 +37,7 @@ class Spectrum:
 def group_silhouettes(
     made: Projection, points: pd.DataFrame, classes: Sequence[str], config: ProjectionConfig, width: int
 ) -> tuple[list[Spectrum], list[int]]:
-    """Return silhouettes by class, in embedding space and on the map, and the indices of the classes that occur."""
+    """Return silhouettes by class, in embedding space and on the map, with the indices of the classes that occur."""
     labels = points["label"].to_numpy()[made.quality.rows]
     there = [number for number, name in enumerate(classes) if (labels == name).any()]
     both = {
@@ -56,14 +56,14 @@ def group_silhouettes(
 
 
 def build_silhouette_table(spaces: Sequence[Spectrum]) -> pd.DataFrame:
-    """Return the mean silhouette of each class, and last of all sentences, as a table."""
+    """Return a table of mean silhouettes: a row for each class, and a last row for all sentences."""
     rows = [(space.title, name, len(own), float(own.mean())) for space in spaces for name, own in space.classes]
     rows += [(space.title, "all", sum(len(own) for _, own in space.classes), space.overall) for space in spaces]
     return pd.DataFrame(rows, columns=["space", "class", "n", "silhouette"])
 
 
 def draw_silhouettes(spaces: Sequence[Spectrum], colours: Sequence[str], look: Look) -> go.Figure:
-    """Draw silhouette plots side by side: a bar for each sentence, sorted within its class, with means."""
+    """Draw silhouette plots side by side: a bar for each sentence, sorted within its class, and class means."""
     t = look.tokens
     figure = Panels(look, [[space.title for space in spaces]], height=130 + 80 * len(colours), horizontal_spacing=0.06)
     n = sum(len(samples) for _, samples in spaces[0].classes)
@@ -137,14 +137,14 @@ SILHOUETTES = Figure(
 
 @dataclass(frozen=True)
 class Depths:
-    """Class separation of a split at every stage of a model, from the embedding to the classification head."""
+    """Class separation of a split after each part of a model: embedding, layers and classification head."""
 
     layers: Layers
     chosen: str = HEAD  # the stage of the map
 
 
 def read_depths(source: Source) -> Depths:
-    """Read the class separation at every model stage; NotAvailable: it was not computed, or there are no layers."""
+    """Read the class separation after each model layer; NotAvailable: it was not computed, or there are no layers."""
     found = source.reader.read_separability(source.record, source.evaluated)
     if found is None:
         command = f"sentiscope layers {source.record.run} --split {source.split}"
@@ -153,7 +153,7 @@ def read_depths(source: Source) -> Depths:
 
 
 def draw_depths(shown: Depths, look: Look) -> go.Figure:
-    """Draw neighbour purity and silhouette by model stage, embedding to classification head, with chance purity."""
+    """Draw neighbour purity and silhouette from the embedding through the layers to the head, with chance purity."""
     t, stages = look.tokens, shown.layers.stages
     names, places = [each.name for each in stages], list(range(len(stages)))
     figure = go.Figure(layout={"template": build_template(look)})
@@ -195,7 +195,7 @@ def draw_depths(shown: Depths, look: Look) -> go.Figure:
 
 
 def build_depths_table(shown: Depths) -> pd.DataFrame:
-    """Return the class separation at every model stage as a table: width, silhouette, neighbour purity."""
+    """Return the class separation after each model layer as a table: vector width, silhouette, neighbour purity."""
     rows = [(each.name, each.width, each.silhouette, each.purity) for each in shown.layers.stages]
     table = pd.DataFrame(rows, columns=["stage", "width", "silhouette", "purity"])
     return table.assign(n=len(shown.layers.rows), purity_by_chance=shown.layers.chance)

@@ -256,7 +256,7 @@ class CostComparison:
 
     @property
     def best(self) -> dict[str, list[Point]]:
-        """Return for each cost measure the models that no other beats in both cost and score, cheapest first."""
+        """Return, for each cost measure, the models not beaten by another in both cost and score, cheapest first."""
         sign = 1 if get_metric(self.metric).better == "higher" else -1
         found: dict[str, list[Point]] = {name: [] for name in self.panels}
         for name, front in found.items():
@@ -292,7 +292,7 @@ def _get_costs(known: Efficiency) -> dict[str, float]:
 
 
 def draw_costs(shape: CostComparison, look: Look) -> go.Figure:
-    """Draw models' scores against each cost measure; a line joins those that no other beats in both."""
+    """Draw models' scores against each cost measure; a line joins the Pareto-optimal models."""
     t, names = look.tokens, shape.panels
     columns = min(2, len(names))
     rows = math.ceil(len(names) / 2)
@@ -322,7 +322,7 @@ def draw_costs(shape: CostComparison, look: Look) -> go.Figure:
 
 
 def compute_log_ticks(values: Sequence[float]) -> list[float]:
-    """Return at most `MOST_TICKS` round tick values for a logarithmic axis, as dense as that limit allows."""
+    """Return a limited number of round tick values for a logarithmic axis, as dense as the limit allows."""
     low, high = min(values) / BEYOND, max(values) * BEYOND
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for digits in SERIES:

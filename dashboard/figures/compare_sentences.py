@@ -151,7 +151,7 @@ CELLS = Option(
 
 
 def read_matrix(source: Source) -> AgreementMatrix:
-    """Read two chosen models' predictions as an agreement matrix; of several seeds, the first matching runs."""
+    """Read two chosen models' predictions as an agreement matrix; of a model with several seeds, one run is used."""
     sides = get_pair(source)
     run, one, other = next(iter(match_runs(*sides)))
     answers = sides[0].answers[one], sides[1].answers[other]
@@ -192,7 +192,7 @@ def draw_matrix(shape: AgreementMatrix, look: Look) -> go.Figure:
 
 
 def _color_cell(shape: AgreementMatrix, one: int, other: int, look: Look) -> str:
-    """Return a matrix cell's colour: one model right its own, both right grey, both wrong magenta; classes by count."""
+    """Return the colour of an agreement matrix cell: by which models are right, or for classes by the count."""
     t, share = look.tokens, SHADE[look.dark]
     if shape.about_right:
         alone = [(get_model_color(look, place), share) for place in shape.colours]

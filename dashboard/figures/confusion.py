@@ -27,7 +27,7 @@ def build_confusion_table(classes: Sequence[str], counts: Integers, head: str = 
 
 
 def count_outcomes(decision: Decision) -> tuple[Integers, Integers]:
-    """Count right and wrong predictions in each of `BARS` equal bins of the probability."""
+    """Count right and wrong predictions in equally wide bins of the predicted probability."""
     places = np.minimum((decision.score * BARS).astype(int), BARS - 1)
     right = np.bincount(places[decision.correct], minlength=BARS)
     return right, np.bincount(places[~decision.correct], minlength=BARS)
@@ -36,7 +36,7 @@ def count_outcomes(decision: Decision) -> tuple[Integers, Integers]:
 def draw_confidence(
     right: NDArray[np.int64], wrong: NDArray[np.int64], threshold: float, score: str, look: Look
 ) -> go.Figure:
-    """Draw how many right (grey) and wrong (magenta) predictions lie in each of `BARS` equal probability bins."""
+    """Draw a histogram of right (grey) and wrong (magenta) predictions over the predicted probability."""
     t = look.tokens
     figure = Panels(look, [[""]], height=400)
     middles = [(place + 0.5) / BARS for place in range(BARS)]
@@ -58,7 +58,7 @@ def draw_confidence(
 def draw_confusion(
     counts: NDArray[np.int64], classes: Sequence[str], look: Look, *, normalised: bool = False
 ) -> go.Figure:
-    """Draw a confusion matrix as bars, clickable anywhere; `customdata = [true, predicted]` holds label numbers."""
+    """Draw a confusion matrix with a bar in each cell; a click returns the numbers of the true and predicted label."""
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     strengths = shares if normalised else counts / max(int(counts.sum(1).max(initial=0)), 1)
     names = [escape_text(name) for name in classes]
@@ -80,7 +80,7 @@ def _write_cell(cell: int, share: float, normalised: bool) -> str:
 
 
 def _color_cell(share: float, correct: bool, look: Look) -> str:
-    """Return a confusion matrix cell's colour: grey if correct, magenta by share if not, always readable."""
+    """Return the colour of a confusion matrix cell: grey if correct, else magenta, stronger for a larger share."""
     t = look.tokens
     if correct:
         return blend_colors(t.paper, t.right, 0.08 + 0.3 * share)
@@ -99,7 +99,7 @@ CELLS = Option(
 
 @dataclass(frozen=True)
 class ConfusionMatrix:
-    """Confusion matrix of a run's decisions; `shares`: cells show the share of the row as the large number."""
+    """Confusion matrix of a run's decisions; with `shares`, each cell shows its share of the row in large print."""
 
     decision: Decision
     shares: bool

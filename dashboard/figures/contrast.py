@@ -1,4 +1,4 @@
-"""Comparison of two readings (run and text): their predictions, and the attribution of each word."""
+"""Comparison of two predictions (of two texts, two runs or both), and the attribution of each word."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def read_sentence(source: Source) -> SentenceView:
 
 
 def describe_difference(now: Source, other: Source, name: str = "") -> str:
-    """Describe how the predictions of two readings (run and text) differ, for the class that attributions explain."""
+    """Describe how two predictions (of two texts, two runs or both) differ in the class that attributions explain."""
     about, mine, theirs = get_target_class(now), read_sentence(now), read_sentence(other)
     if about not in theirs.probabilities:
         return f"The other run has no class {about}, so there is no difference."
@@ -61,7 +61,7 @@ def describe_difference(now: Source, other: Source, name: str = "") -> str:
 
 @dataclass(frozen=True, eq=False)
 class Contrast:
-    """Words of two readings (run and text), aligned with each other."""
+    """Aligned words of two texts, or of one text read by two runs, with their attributions."""
 
     now: WordView
     other: WordView
@@ -70,7 +70,7 @@ class Contrast:
 
 
 def align_words(now: Sequence[str], other: Sequence[str]) -> list[Pair]:
-    """Align the words of two texts: equal words in pairs, and the words in between one after the other."""
+    """Align the words of two texts: equal words become pairs; the words between them are paired in order."""
     pairs: list[Pair] = []
     matcher = SequenceMatcher(None, [each.lower() for each in now], [each.lower() for each in other], autojunk=False)
     for _, start, end, from_, to in matcher.get_opcodes():
@@ -79,7 +79,7 @@ def align_words(now: Sequence[str], other: Sequence[str]) -> list[Pair]:
 
 
 def match_class(now: Source, other: Source) -> Source:
-    """Return another reading that explains the same class; NotAvailable: no word known, or its run lacks the class."""
+    """Return the second prediction, explained for the same class; NotAvailable: no known word, or no such class."""
     about = get_target_class(now)
     if about not in other.record.classes:
         raise NotAvailable(f"run '{other.record.run}' has no class '{about}'")
@@ -94,7 +94,7 @@ def match_class(now: Source, other: Source) -> Source:
 
 
 def align_readings(now: Source, other: Source) -> Contrast:
-    """Align the words and attributions of two readings for one class; NotAvailable: no common class or known word."""
+    """Align words and attributions of two texts or runs for one class; NotAvailable: no common class or known word."""
     same = match_class(now, other)
     mine, theirs = WORDS.read_data(now), WORDS.read_data(same)
     words = ([word.word for word in each.pushed.found.words] for each in (mine, theirs))
@@ -102,7 +102,7 @@ def align_readings(now: Source, other: Source) -> Contrast:
 
 
 def read_other(source: Source) -> Source:
-    """Return the reading to compare with (another sentence, another run, or both); NotAvailable: none is named."""
+    """Return the second prediction to compare with (other text, other run or both); NotAvailable: none is chosen."""
     if not source.text:
         raise NotAvailable("it is of a text: name one with --text")
     text = str(source.get_choice(OTHER_TEXT))
@@ -113,7 +113,7 @@ def read_other(source: Source) -> Source:
 
 
 def build_contrast_table(shape: Contrast) -> pd.DataFrame:
-    """Return a row for each aligned word pair: words and attributions in both readings, and the difference."""
+    """Return a row for each pair of aligned words: both words, their attributions, and the difference."""
     rows = []
     for mine, theirs in shape.pairs:
         word, push = _get_word(shape.now, mine)

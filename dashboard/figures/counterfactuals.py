@@ -97,7 +97,7 @@ def list_replacements(allowed: AllowedMoves) -> list[str]:
 
 
 def mark_moves(text: str, moves: Sequence[Move]) -> str:
-    """Return a text as HTML with counterfactual edits: deleted words struck through, new words underlined behind."""
+    """Return a text as HTML with counterfactual edits: deleted words struck through, inserted words underlined."""
     shown, at = [], 0
     for move in moves:
         shown.append(f"{escape(text[at : move.start])}<del>{escape(move.word)}</del>")
@@ -147,13 +147,13 @@ class ClassList:
 
     @property
     def breaking(self) -> tuple[int, int]:
-        """Return how many counter-examples the chosen run predicts wrongly, and how many have one of its classes."""
+        """Return how many counter-examples a run predicts wrongly, and how many have a label that the run knows."""
         known = [each.breaks for each in self.said.get(self.run, ()) if each.breaks is not None]
         return sum(known), len(known)
 
 
 def build_examples_table(shown: ClassList) -> pd.DataFrame:
-    """Return counter-examples as a table for training, with each run's prediction and probability of the label."""
+    """Return counter-examples as a table for training, with each run's prediction and probability of the true label."""
     table = build_table(shown.rows)
     for run, said in shown.said.items():
         table[f"{run} says"] = [each.predicted for each in said]

@@ -1,4 +1,4 @@
-"""Data quality: likely label errors, shift between a split and the training data, and further analyses."""
+"""Data quality: likely label errors, distribution shift between a split and the training data, other analyses."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class SplitShift:
 def read_analysis(
     source: Source, analysis: type[SplitAnalysis[Found]], asked: str = "asked for it", command: str = ""
 ) -> Found:
-    """Read an analysis result of a split; NotAvailable: it was not computed, with the `command` that does it."""
+    """Read an analysis result of a split; NotAvailable: not computed yet (names the `command` that computes it)."""
     found = source.reader.read_result(analysis, source.record, source.evaluated)
     if found is None:
         command = command or f"{analysis.name} {source.record.run} --split {source.split}"
@@ -124,7 +124,7 @@ def read_shift(source: Source) -> SplitShift:
 
 
 def build_shift_table(shown: SplitShift) -> pd.DataFrame:
-    """Return a row for each shift measure: AUC, words per text, unknown words, and the share of each class."""
+    """Return a row for each measure of distribution shift: AUC, words per text, unknown words, share of each class."""
     found = shown.found
     rows = [(each["name"], each, each["p"]) for each in found["measures"]]
     rows += [(f"share of {each['class']}", each, each["p_holm"]) for each in found["balance"]]
@@ -154,7 +154,7 @@ def _mark_odds(each: Mapping[str, Any]) -> Mark:
 
 
 def build_words_table(shown: SplitShift) -> IntervalTable:
-    """Build the interval table of words and phrases more frequent in a split or, below, in training."""
+    """Build the table, with intervals, of words more frequent in a split, then of those more frequent in training."""
     found = shown.found["words"]
     sides = [[each for each in found if (each["log_odds"] > 0) is more][:WORDS_SHOWN] for more in (True, False)]
     return IntervalTable(
@@ -210,7 +210,7 @@ SHIFT_WORDS: Figure[SplitShift] = make_interval_figure(
 
 
 def make_analysis_figure(analysis: type[SplitAnalysis[dict[str, Any]]]) -> Figure[dict[str, Any]]:
-    """Build the default figure of an analysis result: `rows` as a table, and other numbers as its note."""
+    """Build the default figure of an analysis result: its `rows` as a table, its other numbers as a note."""
     offer: Any = analysis.offer
     return Figure(
         analysis.name,

@@ -36,7 +36,7 @@ def format_percent(share: float) -> str:
 
 
 def build_split_table(card: Mapping[str, Any]) -> pd.DataFrame:
-    """Return a row for each split of a data set: size, token lengths, how much is unknown, truncated or repeated."""
+    """Return a row for each split: size, token lengths, and the shares of unknown, truncated and repeated text."""
     repeats, rows = card["repeats"], []
     read = repeats["as_read"]
     for name, split in card["splits"].items():
@@ -62,7 +62,7 @@ def build_split_table(card: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def explain_as_read(card: Mapping[str, Any]) -> str:
-    """Explain which texts the tokenizer cannot tell apart, with the settings that decide it."""
+    """Explain which texts become equal after tokenization, and which settings cause this."""
     known = card["repeats"]["as_read"]["settings"]
     marks = [word for name, word in _MARKS.items() if known.get(name)]
     unit = "words and marks" if known["tokenizer"] == "word" else "characters"
@@ -109,7 +109,7 @@ def build_length_table(card: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def build_phenomena_table(card: Mapping[str, Any], yardstick: Mapping[str, Any] | None) -> pd.DataFrame:
-    """Return row counts of each linguistic phenomenon by split, with TF-IDF's accuracy; empty: none is annotated."""
+    """Return row counts of each annotated linguistic phenomenon by split, with TF-IDF's accuracy; empty without any."""
     counts = {name: split["phenomena"] for name, split in card["splits"].items() if "phenomena" in split}
     if not counts:
         return pd.DataFrame()
@@ -158,7 +158,7 @@ def build_cardinality_table(card: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def build_scores_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.DataFrame:
-    """Return a row for each model with its recorded scores on a data set, with 95 % intervals over the rows."""
+    """Return a row for each model with its recorded scores on a data set and their 95 % intervals."""
     found = []
     for name, model in known["models"].items():
         row = {"Model": name, "Seeds": str(model.get("seeds", 1)), "Epochs": str(model.get("epochs", ""))}
@@ -178,7 +178,7 @@ def build_scores_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.
 
 
 def build_phenomena_scores(known: Mapping[str, Any], split: str = TEST) -> pd.DataFrame:
-    """Return accuracy by linguistic phenomenon, a column for each measured model; lowest for TF-IDF first."""
+    """Return accuracy by linguistic phenomenon with a column for each model, sorted by the first model (ascending)."""
     models = {name: model["splits"].get(split, {}).get("phenomena") for name, model in known["models"].items()}
     table = pd.DataFrame({name: found for name, found in models.items() if found})
     return table.sort_values(table.columns[0]).rename_axis("phenomenon").reset_index()
@@ -307,7 +307,7 @@ class LengthHistogram:
 
 
 def draw_lengths(shown: LengthHistogram, look: Look) -> go.Figure:
-    """Draw a histogram of text lengths in tokens, and the length at which the model stops reading."""
+    """Draw a histogram of text lengths in tokens, with the length at which texts are truncated."""
     t, tokens = look.tokens, shown.about["tokens"]
     edges, rows = tokens["histogram"]["edges"], tokens["histogram"]["rows"]
     bins = list(itertools.pairwise(edges))
@@ -363,7 +363,7 @@ class RecordedScores:
 
 
 def draw_phenomena(shown: RecordedScores, look: Look) -> go.Figure:
-    """Draw the accuracy of several models on each linguistic phenomenon; the baseline as a ring, first row on top."""
+    """Draw the accuracy of several models on each linguistic phenomenon; a ring marks the baseline."""
     t, table = look.tokens, shown.table
     names = [escape_text(name) for name in table["phenomenon"]]
     figure = Panels(look, [[""]], height=90 + 30 * len(names))

@@ -1,4 +1,4 @@
-"""Data sets that can be chosen here, and one data set as tables: its splits, its rows, a text and its tokens."""
+"""Data sets to choose from, and tables about one data set: its splits, its rows, and the tokens of a text."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DatasetOption:
 
 @dataclass(frozen=True)
 class Piece:
-    """Token of a text, and whether the model knows it and reads it (or it is cut off)."""
+    """Token of a text, with whether the model knows it and whether it is cut off by truncation."""
 
     token: str
     id: int
@@ -59,7 +59,7 @@ class Filters:
 
 
 def list_options(folder: Path, hub: bool) -> list[DatasetOption]:
-    """Return the data sets to choose from: those that open here (built-in, own, local, hub), then all others."""
+    """Return the data sets to choose from: first those readable on this machine, then all others."""
     scales = [
         DatasetOption(name, {"data.name": BUILT_IN, "data.classes": classes}) for name, classes in CLASSES_OF.items()
     ]
@@ -76,7 +76,7 @@ def list_options(folder: Path, hub: bool) -> list[DatasetOption]:
 
 
 def find_option(name: str, known: Sequence[DatasetOption], allowed: AllowedPaths) -> DatasetOption:
-    """Return the data set of a name (several with +) or of a file or folder path; InputError: it is neither."""
+    """Return the data set with a name (several joined by +), or at a file or folder path; InputError: neither."""
     found = next((option for option in known if option.id == name), None)
     if found is not None:
         return found
@@ -89,7 +89,7 @@ def find_option(name: str, known: Sequence[DatasetOption], allowed: AllowedPaths
 
 
 def build_catalog_table(hub: bool) -> pd.DataFrame:
-    """Return a table of all named data sets: whether each opens here, where to get it, how its files are laid out."""
+    """Return a table of all named data sets: whether each is readable here, where to get it, and its file layout."""
     rows = [
         {
             "Name": source.name,
@@ -133,7 +133,7 @@ def filter_rows(dataset: Dataset, filters: Filters) -> pd.DataFrame:
 
 
 def list_phenomena(dataset: Dataset) -> list[str]:
-    """Return the linguistic phenomena that the training split names, in alphabetical order."""
+    """Return the linguistic phenomena annotated in the training split, in alphabetical order."""
     rows = dataset.splits[TRAIN]
     return sorted(map(str, rows["phenomenon"].dropna().unique())) if "phenomenon" in rows else []
 

@@ -1,4 +1,4 @@
-"""Predictions of a run on a split: the report, a table of its texts, and decisions at a threshold."""
+"""Predictions of a run on a split: probabilities and labels, a table of the texts, and decisions at a threshold."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class SplitPredictions:
 
 
 def parse_predictions(saved: pd.DataFrame, classes: tuple[str, ...]) -> SplitPredictions:
-    """Convert a split's saved predictions to a report; RunDamaged: a column or a class is missing.
+    """Convert a split's saved predictions to labels and probabilities; RunDamaged: a column or a class is missing.
 
     Args:
         saved: The split's predictions.parquet: text, label and predicted by name, a `probability:CLASS` column each;
@@ -61,12 +61,12 @@ def parse_predictions(saved: pd.DataFrame, classes: tuple[str, ...]) -> SplitPre
 
 
 def compute_confidence(probabilities: Floats, *, multi: bool) -> Floats:
-    """Return each prediction's probability (n,): of the top class, or of exactly the labels above 0.5."""
+    """Return the probability of each prediction: of its top class, or for several labels of the predicted set."""
     return np.maximum(probabilities, 1 - probabilities).prod(1) if multi else probabilities.max(1)
 
 
 def _get_true_labels(saved: pd.DataFrame, classes: Sequence[str]) -> Integers:
-    """Return true labels as class indices (n,) or 0/1 (n, C); KeyError, ValueError: predictions of other classes."""
+    """Return true labels as class indices, or as 0/1 for each label; KeyError, ValueError: unknown classes."""
     if not classes:
         raise ValueError("there are none")
     bits = [f"{LABEL}{name}" for name in classes]
@@ -103,7 +103,7 @@ ANSWER = "top answer"
 
 @dataclass(frozen=True)
 class Decision:
-    """Predictions at a decision threshold, over the rows that get one."""
+    """Predictions at a decision threshold, without the rows for which the threshold gives no prediction."""
 
     classes: tuple[str, ...]
     """The answers: those of the model, or "not X" and X if one class is compared with the rest."""
@@ -205,7 +205,7 @@ PARTS = ("Precision", "Recall", "F1")
 
 
 def build_class_metrics(decision: Decision) -> pd.DataFrame:
-    """Return precision, recall and F1 of each class with their 95 % intervals, and its number of rows."""
+    """Return precision, recall and F1 of each class with 95 % intervals, and the number of rows of the class."""
     import pandas as pd  # the head of the first page does without it
 
     rows, every = [], range(len(decision.classes))
@@ -228,7 +228,7 @@ def write_sample_size(decision: Decision) -> str:
 
 
 def name_small_samples(sizes: Mapping[str, int]) -> str:
-    """Name the parts of a figure that rest on fewer than `FEW` sentences, with their sizes; empty if none does."""
+    """Name the parts of a figure that have too few sentences, with their sizes; empty if all have enough."""
     small = [f"{name} on {n}" for name, n in sizes.items() if n < FEW]
     return f"{', '.join(small[:4])}{f' and {len(small) - 4} more' if len(small) > 4 else ''}" if small else ""
 
@@ -244,7 +244,7 @@ def draw_threshold_line(figure: Panels, threshold: float, look: Look) -> None:
 
 
 def decide_label(report: SplitPredictions, label: str, threshold: float) -> Decision:
-    """Return the predictions of one label against the rest at a threshold, in a multi-label run."""
+    """Return the predictions of one label alone at a threshold, in a multi-label run."""
     number = report.classes.index(label)
     chance = report.probabilities[:, number]
     pair = np.stack([1 - chance, chance], 1)
@@ -257,7 +257,7 @@ def find_top_label(report: SplitPredictions) -> str:
 
 
 def draw_dotted_line(figure: Panels, y: tuple[float, float], look: Look) -> None:
-    """Draw a dotted reference line from x = 0 to 1: the diagonal, or the level of guessing."""
+    """Draw a dotted reference line across a plot: the diagonal, or a horizontal line at chance level."""
     line = {"color": look.tokens.right, "width": look.scale_size(1.2), "dash": "dot"}
     figure.add_scatter(x=(0, 1), y=y, mode="lines", line=line, hoverinfo="skip")
 

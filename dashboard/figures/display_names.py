@@ -1,4 +1,4 @@
-"""Names of data sets and classes for display: as a person wrote them, never a path on the server."""
+"""Names of data sets and classes for display: as a user wrote them, never with a path on the server."""
 
 from __future__ import annotations
 

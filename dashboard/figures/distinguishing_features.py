@@ -109,14 +109,14 @@ class SelectionFeatures:
     found: Sequence[Mapping[str, Any]]
 
     def find_rule(self, row: Mapping[str, Any]) -> str:
-        """Return the filter rule that selects the rows with a column value or error tag; empty: no rule can."""
+        """Return the filter rule that selects rows by a column value or error tag; empty if no rule can do so."""
         name, label = ("tag", name_tag(row["name"])) if row["kind"] == "tag" else (row["name"], row["value"])
         options = (option for facet in self.analysis.facets if facet.name == name for option in facet.options)
         return next((str(option.clause) for option in options if option.label == label), "")
 
 
 def compare_features(of: RowSelection) -> SelectionFeatures:
-    """Compare columns and error tags of the selected rows with all others; NotAvailable: tags are being computed."""
+    """Compare columns and error tags of the selected rows with all other rows; NotAvailable: tags not computed yet."""
     known = list_clause_names(of.clauses) | CONSEQUENCES
     return SelectionFeatures(of, rank_features(of.table, of.tags, of.rows, known, of.known.groups))
 
@@ -208,7 +208,7 @@ OF_CLASS = Option(
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """Words that are more frequent in each outcome of a class (such as false positives), the most certain first."""
+    """Words that distinguish each prediction outcome of a class (such as false positives), most certain first."""
 
     analysis: RowSelection
     of: str
@@ -216,12 +216,12 @@ class Outcomes:
     sizes: Mapping[str, int]
 
     def make_id(self, outcome: str, words: str) -> str:
-        """Return the ID by which a word in the word cloud of a prediction outcome is selected."""
+        """Return the ID of a word in the word cloud of a prediction outcome, used when the word is clicked."""
         return f"{outcome}: {words}"
 
     @property
     def picked(self) -> str:
-        """Return the ID of the word-cloud word whose filter rules are exactly the selection; empty: none."""
+        """Return the ID of the word-cloud word whose filter rules equal the current ones; empty: no word's rules do."""
         rules = {str(clause) for clause in self.analysis.clauses}
         each = ((outcome, one.words) for outcome, found in self.found.items() for one in found)
         return next((self.make_id(*one) for one in each if set(self.list_rules(*one)) == rules), "")
@@ -245,7 +245,7 @@ def find_outcomes(of: RowSelection, name: str) -> Outcomes:
 
 
 def scale_words(found: Mapping[str, Sequence[Keyword]]) -> dict[str, list[float]]:
-    """Return the font size of each word in rem, linear in its log-odds; the largest of all outcomes is largest."""
+    """Return the font size of each word in a word cloud (rem), linear in its log-odds, on one scale for all clouds."""
     top = max((each.log_odds for some in found.values() for each in some), default=1.0)
     return {
         name: [SMALLEST + (LARGEST - SMALLEST) * each.log_odds / top for each in some] for name, some in found.items()

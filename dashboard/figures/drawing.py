@@ -59,7 +59,7 @@ def to_draw_script(script: str) -> str:
 
 
 class SerializedChart(go.Figure):
-    """Plotly chart that is serialised for the browser once and shown many times."""
+    """Plotly chart that is serialised once and then shown many times."""
 
     def __init__(self, drawn: go.Figure) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class TableColumn:
 
 @dataclass(frozen=True)
 class DataTable:
-    """Plain table for reading; `columns` holds those that need a heading or format of their own, by name."""
+    """Plain table of data, with optional headings and number formats for named columns."""
 
     rows: pd.DataFrame
     columns: Mapping[str, TableColumn] = field(default_factory=dict)
@@ -137,7 +137,7 @@ def _format_cell(value: Any, decimals: int | None) -> str:
 
 @dataclass(frozen=True)
 class Component:
-    """Drawing by one of the dashboard's browser components, with its script and style in `assets/` under its name.
+    """Drawing by a browser component of the dashboard, whose script and style sheet lie in `assets/`.
 
     The script is a module whose default export takes `data` and `parentElement`, which holds an element of the class
     `name`. It sets what a person wrote as text only. Exported files and notebooks run the same script.

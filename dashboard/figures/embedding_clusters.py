@@ -29,13 +29,13 @@ class EmbeddingClusters:
     picked: str = ""  # the name of the one that is selected
 
     def get_places(self, name: str) -> np.ndarray:
-        """Return the row numbers (k,) of the sentences in a named embedding cluster; empty: no such name."""
+        """Return the row numbers of the sentences in a named embedding cluster; empty if no cluster has this name."""
         every = {each.name: each.places for each in self.found.groups} | {NONE: self.found.none}
         return every.get(name, np.empty(0, np.int64))
 
     def describe_group(self, name: str) -> str:
         """Describe an embedding cluster in words, for the bar that names the selected rows."""
-        return ("in no cluster" if name == NONE else f"cluster “{name}”") + " of the embedding space"
+        return ("of no group" if name == NONE else f"the group “{name}”") + " in embedding space"
 
 
 def read_groups(source: Source) -> EmbeddingClusters:
@@ -47,7 +47,7 @@ def read_groups(source: Source) -> EmbeddingClusters:
 
 
 def build_groups_table(shown: EmbeddingClusters) -> IntervalTable:
-    """Build the interval table of embedding clusters, the largest first; last the sentences in no cluster."""
+    """Build the table of embedding clusters with intervals: largest first, sentences without a cluster last."""
     wrong, rows, total = shown.table.wrong, [], len(shown.found.rows)
     overall = float(wrong[shown.found.rows].mean()) if total else 0.0
     words = {each.name: ", ".join(word.words for word in each.words) for each in shown.found.groups}

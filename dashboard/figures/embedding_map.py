@@ -48,7 +48,7 @@ class PointGroup:
 
 @dataclass(frozen=True)
 class Shades:
-    """Numeric value for each point of an embedding map, shown as a colour scale."""
+    """Numeric value of each point on an embedding map, drawn as a colour on a scale."""
 
     title: str
     values: Floats
@@ -66,7 +66,7 @@ def list_colorings(points: pd.DataFrame) -> list[str]:
 def color_points(
     points: pd.DataFrame, way: str, classes: Sequence[str], tokens: Tokens, *, ordered: bool = False
 ) -> list[PointGroup] | Shades:
-    """Colour the points of an embedding map, as groups with a colour each or by values on a colour scale."""
+    """Colour the points of an embedding map: each group in its own colour, or by a number on a colour scale."""
     if way.startswith(OF):
         return _group_by_label(points, way.removeprefix(OF), tokens)
     if way == "confidence":
@@ -106,7 +106,7 @@ def color_groups(rows: NDArray[np.integer], found: FoundGroups | None, tokens: T
 
 
 def _color_parts(parts: Sequence[tuple[str, NDArray[np.integer]]], tokens: Tokens) -> list[PointGroup]:
-    """Return the first `KINDS` named groups of map points, each in its own colour."""
+    """Return the first few named groups of map points, each in its own colour."""
     return [
         PointGroup(name, places, colour, front=True)
         for (name, places), colour in zip(parts[:KINDS], tokens.categories, strict=False)
@@ -114,7 +114,7 @@ def _color_parts(parts: Sequence[tuple[str, NDArray[np.integer]]], tokens: Token
 
 
 def _group_by_label(points: pd.DataFrame, label: str, tokens: Tokens) -> list[PointGroup]:
-    """Group map points by one label: missed and found (at 0.5) in front, wrongly predicted and all others behind."""
+    """Group map points by one label: missed and found ones in front; wrongly predicted ones and all others behind."""
     has = points[f"{LABEL}{label}"].to_numpy() != 0
     found = points[f"{PREDICTED}{label}"].to_numpy(bool)
     return [
@@ -126,7 +126,7 @@ def _group_by_label(points: pd.DataFrame, label: str, tokens: Tokens) -> list[Po
 
 
 def _find_own_columns(points: pd.DataFrame) -> dict[str, pd.Series]:
-    """Return the data columns that can colour a map, by option name: numbers, or mostly a few distinct values."""
+    """Return the data columns that can colour a map, by option name: numeric ones, or ones with few distinct values."""
     found = {}
     for name in map(str, points):
         column = points[name]
@@ -141,7 +141,7 @@ def _find_own_columns(points: pd.DataFrame) -> dict[str, pd.Series]:
 
 
 def _parse_column(column: pd.Series) -> pd.Series:
-    """Parse a text column of a data file: as numbers, as times in quarters, else unchanged.
+    """Parse a text column of a data file: as numbers, or as dates grouped into quartiles; otherwise leave it unchanged.
 
     Whole numbers of which no two are alike are names of rows.
     """
@@ -185,7 +185,7 @@ class PlacedSentence:
 
 @dataclass(frozen=True)
 class MapOverlays:
-    """Markers and density drawn on an embedding map besides its points; rows are row numbers of the split."""
+    """Markers and density contours drawn on an embedding map in addition to its points."""
 
     marked: Sequence[int] = ()  # selected; all others fade
     found: Sequence[int] = ()  # that contain what was searched: a ring each, above all
@@ -211,7 +211,7 @@ def draw_map(
     look: Look,
     upon: MapOverlays = PLAIN,
 ) -> go.Figure:
-    """Draw an embedding map of points (m, 2 or 3); each carries its row of the split as `customdata`.
+    """Draw an embedding map in two or three dimensions; each point carries its row number in the split.
 
     Args:
         places: (m, k).
@@ -262,7 +262,7 @@ def draw_map(
 
 
 def _add_markers(figure: go.Figure, places: Floats, *, fades: float = 0, **trace: Any) -> None:
-    """Add markers (m, 2 or 3) to an embedding map; those of a flat map share a layer, since another would hide them."""
+    """Add markers to an embedding map; on a 2-D map all share one layer, since a second layer would hide the first."""
     if places.shape[1] == 3:
         x, y, z = places.T
         figure.add_scatter3d(x=x, y=y, z=z, mode="markers", **trace)
@@ -300,7 +300,7 @@ def _draw_density(figure: go.Figure, density: Density, look: Look) -> None:
 def _draw_markers(
     figure: go.Figure, places: Floats, rows: NDArray[np.integer], shown: Sequence[str], upon: MapOverlays, look: Look
 ) -> None:
-    """Draw open markers around map points (such as search matches) in front, a shape for each kind."""
+    """Draw open markers around map points, such as search matches; each kind has its own shape."""
     t, place = look.tokens, {row: at for at, row in enumerate(rows.tolist())}
     kinds = (
         (f"with “{upon.wanted}”", upon.found, "circle-open", t.ink, 10),

@@ -1,4 +1,4 @@
-"""Nearest sentences in embedding space: of a split, and of the training data."""
+"""Nearest sentences in embedding space, from the same split and from the training data."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class NearestSentences:
 
 
 def find_nearest(source: Source) -> NearestSentences:
-    """Find the sentences nearest to a typed text, else to the chosen row, else to the selected rows.
+    """Find the sentences nearest to a typed text; without one, to the chosen row or to the selected rows.
 
     NotAvailable: no sentence, no space, or unread layers; InputError: an unknown key, or a wrong selection.
     """
@@ -140,7 +140,7 @@ def find_training_neighbors(source: Source) -> TrainingNeighbors:
 
 
 def describe_labels(shown: TrainingNeighbors) -> str:
-    """Describe how often the nearest training sentences have the true label, and the predicted one."""
+    """Describe how many of the nearest training sentences have the row's true label, and how many its predicted one."""
     found = shown.common
     of = f"Of the {found.each} nearest training sentences of each, {whole_percent(found.true)} have its true label"
     return f"{of} and {whole_percent(found.said)} its predicted label."

@@ -84,7 +84,7 @@ def compute_map_stats(made: Projection, config: ProjectionConfig, width: int) ->
 
 
 def build_point_table(made: Projection, points: pd.DataFrame) -> pd.DataFrame:
-    """Return an embedding map as a table: row, coordinates, silhouettes if measured, and data on each point."""
+    """Return an embedding map as a table with a row per point: row number, coordinates, silhouettes, and its data."""
     axes = {name: made.places[:, i] for i, name in enumerate("xyz"[: made.places.shape[1]])}
     table = pd.DataFrame({"row": made.rows, **axes})
     if not made.quality.reason:
@@ -201,7 +201,7 @@ class SentenceMap:
 
 
 def find_matches(points: pd.DataFrame, find: str) -> np.ndarray:
-    """Return a mask (n,) of the map points whose text contains the searched one; all False without a search."""
+    """Return a mask of the map points whose text contains the search text; all False without a search."""
     if not find.strip():
         return np.zeros(len(points), bool)
     found: np.ndarray = points["text"].str.casefold().str.contains(find.strip().casefold(), regex=False).to_numpy(bool)
@@ -209,7 +209,7 @@ def find_matches(points: pd.DataFrame, find: str) -> np.ndarray:
 
 
 def read_map_config(source: Source) -> ProjectionConfig:
-    """Return the chosen settings of an embedding map; for PCA the number of texts is fixed."""
+    """Return the chosen settings of an embedding map (for PCA, the number of texts cannot be chosen)."""
     method, dimensions = BY_NAME[str(source.get_choice(METHOD))], DIMENSIONS_BY_NAME[str(source.get_choice(DIMENSIONS))]
     rows = ROWS if method == "pca" else int(source.get_choice(SENTENCES))
     space = str(source.get_choice(SPACE))
@@ -217,7 +217,7 @@ def read_map_config(source: Source) -> ProjectionConfig:
 
 
 def read_map(source: Source) -> SentenceMap:
-    """Read an embedding map (PCA is computed, others are stored); NotAvailable: not stored, or not possible."""
+    """Read an embedding map (PCA is computed now, others must be stored); NotAvailable: not stored, or impossible."""
     record, reader, config = source.record, source.reader, read_map_config(source)
     if "pooled" not in list_capabilities(record.config.model):
         raise NotAvailable(f"{record.preset} makes no vector of a sentence")

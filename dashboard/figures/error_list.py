@@ -1,4 +1,4 @@
-"""List of the selected sentences in reading order, details of the open one, and annotation codes."""
+"""List of the selected sentences in order, details of the sentence that is open, and annotation codes."""
 
 from __future__ import annotations
 
@@ -101,12 +101,12 @@ class SentenceList:
 
     @property
     def shown(self) -> np.ndarray:
-        """Return the row numbers (m,) sent to the browser, among them the open row unless others are asked for."""
+        """Return the row numbers of the sentences sent to the browser, by default including the open one."""
         return self.analysis.places[self.start : self.start + SENT]
 
 
 def choose_target(record: RunRecord, said: str, missed: str = "", invented: str = "") -> str:
-    """Return the class that a row's attributions explain: the positive one of two, else the predicted one.
+    """Return the class that a row's word attributions explain: the positive of two classes, else the predicted one.
 
     Of several labels the first one that is missed, else the first that is invented; empty: the likeliest.
     """
@@ -124,7 +124,7 @@ def choose_targets(shown: RowSelection, places: Sequence[int]) -> list[str]:
 
 
 def read_details(loaded: LoadedRun | None, shown: RowSelection, keys: Sequence[str]) -> dict[str, Detail]:
-    """Return the details of rows by row key: word attributions, and nearest training texts."""
+    """Return the details of rows, as row key → word attributions and nearest training texts."""
     from core.interpret import batched_attribution  # torch
 
     place = {key: at for at, key in enumerate(shown.known.keys)}
@@ -223,7 +223,7 @@ def _list_orders(shown: RowSelection) -> list[tuple[str, str]]:
 
 
 def describe_empty_list(shown: RowSelection) -> tuple[str, str, str]:
-    """Return the title, text and button label shown when no sentence is listed; empty label: no button."""
+    """Return the title, text and button label for an empty list of sentences; an empty label means no button."""
     if (group := shown.selected.group) and group.texts:
         title = f"{count(len(group.texts))} sentences outside {shown.table.split}"
         return title, "They are listed below; Sentence in the bar opens the selected one.", ""
@@ -237,7 +237,7 @@ def describe_empty_list(shown: RowSelection) -> tuple[str, str, str]:
 
 
 def find_other_rules(shown: RowSelection) -> dict[str, np.ndarray]:
-    """Return the selected filter rules except `wrong`, with row masks, if rows remain without `wrong`; else none."""
+    """Return the filter rules without `wrong`, and their row masks, if rows match them; else nothing."""
     if not any(str(clause) == WRONG for clause in shown.clauses):
         return {}
     others = {str(clause): has for clause, has in zip(shown.clauses, shown.masks, strict=True) if str(clause) != WRONG}
@@ -286,7 +286,7 @@ def _list_probabilities(
 
 
 def _color_name(colour: str, t: Tokens) -> str:
-    """Return a readable text colour for a class name of the positive or negative side; empty for others."""
+    """Return a readable text colour for the name of a positive or negative class; empty for other classes."""
     return t.plus if colour in t.plus_scale else t.minus if colour in t.minus_scale else ""
 
 
@@ -313,7 +313,7 @@ def _build_words(pushed: DeletionAttribution, record: RunRecord, t: Tokens) -> d
 
 
 def build_sentences_table(reading: SentenceList, coded: Annotations | None = None) -> pd.DataFrame:
-    """Return the selected rows in order as a table: data columns, 0/1 for each tag, and any codes and notes."""
+    """Return the selected rows as a table: data columns, 0/1 for each error tag, and annotation codes and notes."""
     shown = reading.analysis
     coded = shown.coded if coded is None else coded
     tags = {f"tag:{name}": has[shown.places].astype(int) for name, has in shown.known.found_tags.items()}
@@ -383,7 +383,7 @@ def count_codes(
 def _find_peer_author(
     coded: Annotations, author: str, authors: Sequence[str], keys: Sequence[str]
 ) -> dict[str, Any] | None:
-    """Return the agreement of an annotator with the one who shares most rows; None if they share no rows."""
+    """Return an annotator's agreement with the one who coded most of the same rows; None: no common rows."""
     if author not in authors:
         return None
     found = [compare_authors(coded, author, other, keys) for other in authors if other != author]

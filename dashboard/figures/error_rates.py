@@ -26,7 +26,7 @@ _FRACTIONS = {-4: "1/16", -3: "⅛", -2: "¼", -1: "½", 0: "1", 1: "2", 2: "4",
 
 @dataclass(frozen=True, eq=False)
 class ErrorRates:
-    """Error counts and risk ratios of the rows with each error tag or column value."""
+    """Error counts and risk ratios for each group of rows with an error tag or a column value."""
 
     analysis: RowSelection
     rows: Sequence[Mapping[str, Any]]
@@ -36,7 +36,7 @@ class ErrorRates:
 
     @property
     def shown(self) -> Sequence[Mapping[str, Any]]:
-        """Return the error rates to show: most excess errors first, then the tags that are consequences of errors."""
+        """Return the error rates to show: sorted by excess errors, with tags that are consequences of errors last."""
         first = [row for row in self.rows if row["n"] and not _is_consequence(row)]
         causes = [row for place, row in enumerate(first) if place < SHOWN or row["tag"] == self.picked]
         return [*causes, *(row for row in self.rows if row["n"] and _is_consequence(row))]
@@ -48,19 +48,19 @@ class ErrorRates:
 
 
 def count_errors(of: RowSelection) -> ErrorRates:
-    """Count errors by tag and column value over the whole split; NotAvailable: tags are being computed."""
+    """Count errors by error tag and column value over a whole split; NotAvailable: tags not computed yet."""
     tags, rules = of.tags, {str(clause) for clause in of.clauses}
     rows = of.known.compute_once("risks", lambda: collect_rates(of.known.facets, tags, of.table.wrong))
     return ErrorRates(of, rows, next((row["tag"] for row in rows if row["tag"] in rules), ""))
 
 
 def _is_consequence(row: Mapping[str, Any]) -> bool:
-    """Tell whether an error tag is no cause of errors, but their effect or true by definition."""
+    """Tell whether an error tag is not a cause of errors, but a consequence of errors or true by definition."""
     return row["tag"].removeprefix(f"{TAG}=") in BY_DEFINITION | CONSEQUENCES
 
 
 def build_ratio_axis(marks: Sequence[Mark]) -> Axis:
-    """Return a log axis of risk ratios: doublings on both sides of 1, as far as the intervals reach."""
+    """Return a logarithmic axis of risk ratios, with ticks at doublings on both sides of 1, that fits all intervals."""
     ends = [end for mark in marks for end in (mark.low, mark.high) if end is not None]
     low, high = math.floor(min([-1.0, *ends])), math.ceil(max([1.0, *ends]))
     ticks = tuple(float(tick) for tick in range(low, high + 1))
@@ -100,7 +100,7 @@ def format_value(value: str) -> str:
 
 
 def write_tag(tag: str, small: str = "") -> TextCell:
-    """Write the table cell of an error tag; a tag that compares with another run also names that run."""
+    """Write the table cell of an error tag; if the tag compares with another run, the cell names that run."""
     name, run = (MODELS, tag.removeprefix(WITH)) if tag.startswith(WITH) else (name_tag(tag), "")
     return TextCell(name, small=small or (f"with {run}" if run else ""), title=describe_tag(tag))
 
@@ -115,11 +115,11 @@ def _name_tag(row: Mapping[str, Any]) -> TextCell:
 
 
 def build_rates_table(found: ErrorRates) -> IntervalTable:
-    """Build the interval table of error rates, a row for each error tag and each column value."""
+    """Build the table of error rates with intervals: a row for each error tag and each column value."""
     few = found.has_only_counts
 
     def write_excess(row: Mapping[str, Any]) -> str:
-        """Write the excess errors of a tag or column value, or its error count if only counts are known."""
+        """Write the excess errors of a tag or column value; if only counts are known, write the number of errors."""
         if few:
             return count(row["wrong"])
         return "" if _is_consequence(row) or row["excess"] is None else signed(row["excess"], 0)
@@ -243,7 +243,7 @@ WORTH = 1.0
 
 
 class NextStep(NamedTuple):
-    """Recommended next step for a run, with its evidence and the rules of the rows concerned."""
+    """Recommended next step for a run, with the evidence for it and the filter rules of the rows concerned."""
 
     advice: str
     evidence: str
@@ -264,7 +264,7 @@ ADVICE: dict[str, str] = {
 
 
 def suggest_steps(shown: RowSelection, tags: ErrorRates, slices: SplitSlices) -> list[NextStep]:
-    """Suggest next steps that the error rates support, most excess errors first; empty if there are none."""
+    """Suggest next steps based on the error rates, sorted by excess errors; empty if there are none."""
     found = []
     for row in tags.rows:
         name = row["tag"].removeprefix("tag=")

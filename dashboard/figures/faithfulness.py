@@ -67,7 +67,7 @@ def read_faithfulness(source: Source) -> FaithfulnessResults:
 
 
 def write_verdict(shown: FaithfulnessResults, method: str) -> str:
-    """Write the faithfulness verdict on an attribution method, and the tests that count against it."""
+    """Write the faithfulness verdict on an attribution method, and the tests it failed, left undecided or lacks."""
     said = shown.verdicts[method]
     against = {
         state: [TESTS.get(name, "right answers").lower() for name, each in said.outcomes.items() if each == state]
@@ -142,7 +142,7 @@ def _write_reading(shown: FaithfulnessResults) -> str:
 
 
 def build_results_table(shown: FaithfulnessResults) -> pd.DataFrame:
-    """Return a row for each faithfulness number: method, verdict, what, test, value, low, high, n, outcome."""
+    """Return a row for each faithfulness result: method, verdict, test, value, interval, n and outcome."""
     rows = []
     for found in shown.found.methods:
         said = shown.verdicts[found.method]
@@ -262,7 +262,7 @@ def _write_curves_reading(shown: MethodCurves) -> str:
 
 
 def build_curve_table(shown: MethodCurves) -> pd.DataFrame:
-    """Return a row for each point of a method's insertion, deletion and random-order curves (by insertion)."""
+    """Return a row for each point of a method's insertion and deletion curves and of the curves for random order."""
     rows = [
         {"method": shown.measured.method, "curve": name, "share": share, "p": value, "low": low, "high": high}
         for name, curve in shown.measured.curves.items()

@@ -1,4 +1,4 @@
-"""Declaration of figures: pages, the command line, exported files and notebooks use the same object."""
+"""Declaration of figures: pages, the command line, exported files and notebooks use the same objects."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OF_TEXT = ("sentence", "steps")  # pages whose figures are about a text
 
 @dataclass(frozen=True)
 class Figure(Generic[Shape]):
-    """Figure that is declared once: how its data are read, drawn and described, under one name."""
+    """Figure that is declared once under a name: how to read its data, how to draw it and how to describe it."""
 
     name: str  # of the exported file, of the download and for `--only`
     page: str
@@ -59,7 +59,7 @@ class Figure(Generic[Shape]):
     """Analysis that Errors offers to compute if it is missing."""
 
     def read_data(self, source: Source) -> Shape:
-        """Read the data that a figure draws; NotAvailable: the run has none, and why; InputError: wrong option."""
+        """Read the data that a figure draws; NotAvailable: the run has no such data, InputError: wrong option."""
         if source.record.task == "tokens" and self.page not in OF_TAGGED:
             raise NotAvailable("the run gives each word a tag, and this is about labels of whole texts")
         if self.needs and self.needs not in list_capabilities(source.record.config.model):
@@ -77,7 +77,7 @@ class Figure(Generic[Shape]):
         return True
 
     def get_choices(self, source: Source) -> tuple[str, ...]:
-        """Return the values of a figure's options that apply; with the run's files they identify a drawing."""
+        """Return the option values that apply to a run's figure, as a part of the cache key of its drawing."""
         return tuple(option.make_cache_key(source) for option in self.options if option.has_choices(source))
 
     def build_tables(self, shape: Shape) -> dict[str, pd.DataFrame]:
@@ -85,7 +85,7 @@ class Figure(Generic[Shape]):
         return dict(self.tables(shape)) if self.tables else {}
 
     def resolve_text(self, words: Words[Shape], shape: Shape) -> str:
-        """Return a figure's title, note or other text, which may depend on the data drawn."""
+        """Return a text of a figure (such as title or note), which may be fixed or depend on the data drawn."""
         return words(shape) if callable(words) else words
 
     def write_alt_text(self, shape: Shape, note: str, reading: str) -> str:
@@ -93,7 +93,7 @@ class Figure(Generic[Shape]):
         return f"{', '.join(filter(None, (self.resolve_text(self.title, shape), note)))}. {reading}"
 
     def write_caption(self, source: Source, shape: Shape) -> str:
-        """Return a figure's caption for use outside a page: the split, its note, chosen options and the text."""
+        """Return a figure's caption for use outside a page: split, note, chosen options and input text."""
         about = source.split if self.page in OF_SPLIT else ""
         chosen = [option.describe_choice(source) for option in self.options]
         quoted = f"in {source.quoted}" if self.page in OF_TEXT else ""
@@ -117,14 +117,14 @@ def make_interval_figure(
     more: Callable[[Shape], Mapping[str, pd.DataFrame]] = lambda shown: {},
     **words: Any,
 ) -> Figure[Shape]:
-    """Build a figure of an interval table whose rows can be selected; `more` tables are exported too."""
+    """Build a figure from a table with intervals whose rows can be selected; `more` tables are exported with it."""
 
     def draw_table(shown: Shape, look: Look) -> Component:
         """Draw the interval table of a figure, with selectable rows."""
         return build_component(table(shown).marks, look, picked=getattr(shown, "picked", ""), picks=True)
 
     def build_tables(shown: Shape) -> dict[str, pd.DataFrame]:
-        """Return the tables that a figure exports: the interval table's numbers and further ones."""
+        """Return the tables that a figure exports: the numbers of its main table, and any further tables."""
         return {file: table(shown).frame, **more(shown)}
 
     return Figure(name, page, title, read, draw_table, tables=build_tables, **words)

@@ -1,4 +1,4 @@
-"""Filter of the Errors page: an option of its figures, and a sentence that counts the rows each choice leaves."""
+"""Filter of the Errors page: an option of figures, drawn as a sentence with a row count for each choice."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ ORDER = Option(
 
 
 def select_rows(source: Source) -> RowSelection:
-    """Select the rows of a split that the chosen filter matches; NotAvailable: no split, InputError: a wrong rule."""
+    """Select the rows of a split that match the chosen filter; NotAvailable: no split, InputError: a wrong rule."""
     if not source.split:
         raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
     same = (each.run for each in source.others if each.data_fingerprint == source.record.data_fingerprint)
@@ -77,7 +77,7 @@ _ANY = {
 
 
 def group_facets(facets: Sequence[Facet]) -> list[tuple[str, list[Facet]]]:
-    """Return the parts of the filter sentence by name, each with the facets whose options it offers."""
+    """Return the parts of the filter sentence by name, each with the groups of filter rules that it offers."""
     fixed = [facet for facet in facets if facet.name in (OUTCOME, "true", "predicted", *SEVERAL, TAG)]
     last = [(facet.name, [facet]) for facet in facets if facet.name == CODES]
     own = [facet for facet in facets if facet not in fixed and facet.name != CODES]
@@ -86,7 +86,7 @@ def group_facets(facets: Sequence[Facet]) -> list[tuple[str, list[Facet]]]:
 
 
 def find_word(facets: Sequence[Facet], rule: str) -> str:
-    """Return the part of the filter sentence that offers a rule, or `FURTHER` if none does."""
+    """Return the part of the filter sentence that offers a filter rule, or else its last part for further rules."""
     for name, ours in group_facets(facets):
         if any(str(option.clause) == rule for facet in ours for option in facet.options):
             return name
@@ -96,7 +96,7 @@ def find_word(facets: Sequence[Facet], rule: str) -> str:
 def update_clauses(
     clauses: Sequence[Clause], facets: Sequence[Facet], word: str, value: str, asked: Sequence[str] = ()
 ) -> list[str]:
-    """Return the filter rules after an option was chosen in one part of the filter sentence.
+    """Return the filter rules after the user has chosen an option in one part of the filter sentence.
 
     Of `FURTHER` the clause goes if it is there, else comes; an empty value is any. `asked`: the columns of `ASKED`.
     """
@@ -118,7 +118,7 @@ def update_clauses(
 def apply_search(
     clauses: Sequence[Clause], facets: Sequence[Facet], clause: Clause | None, asked: Sequence[str] = ()
 ) -> list[str]:
-    """Return the filter rules after a search; the new text or row id replaces an earlier one.
+    """Return the filter rules after a text search; a new search text or row id replaces the earlier one.
 
     The clause is as `core.error_analysis.facets.parse_search` gives it; None: none any more.
     """
@@ -145,7 +145,7 @@ def _is_id_clause(clause: Clause, asked: Sequence[str]) -> bool:
 
 
 def draw_filter(analysis: RowSelection, look: Look, splits: Sequence[str] = ()) -> Component:
-    """Draw the filter sentence of the selected rows as a browser component."""
+    """Draw the filter of the selected rows as a sentence with menus (a browser component)."""
     table, facets, clauses, masks = analysis.table, analysis.facets, analysis.clauses, analysis.masks
     numbers = dict(zip((facet.name for facet in facets), count_options(facets, clauses, masks), strict=True))
     said, spoken = [], set[Clause]()
@@ -197,7 +197,7 @@ def draw_filter(analysis: RowSelection, look: Look, splits: Sequence[str] = ()) 
 def _add_uncoded_option(
     word: dict[str, Any], facet: Facet, clauses: Sequence[Clause], masks: Sequence[np.ndarray]
 ) -> set[Clause]:
-    """Add a filter option for rows with a note but no annotation code; return its rules if it is chosen."""
+    """Add a filter option for rows that have a note but no annotation code; return its rules if it is chosen."""
     own = [Clause(name) for name in NOT_YET.split(";")]
     left = np.logical_and.reduce([option.has for option in facet.options if option.clause in own])
     for clause, mask in zip(clauses, masks, strict=True):
@@ -246,7 +246,7 @@ def _make_option(value: str, label: str, n: int) -> dict[str, Any]:
 def _count_rows(
     table: PredictionTable, clauses: Sequence[Clause], masks: Sequence[np.ndarray], skip: Callable[[Clause], bool]
 ) -> int:
-    """Count the rows that all filter rules select, leaving out the skipped rules."""
+    """Count the rows that match all filter rules except the skipped ones."""
     others = [mask for clause, mask in zip(clauses, masks, strict=True) if not skip(clause)]
     return int(np.logical_and.reduce([np.ones(len(table), bool), *others]).sum())
 

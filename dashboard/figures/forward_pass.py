@@ -1,4 +1,4 @@
-"""Forward pass of one text as a row of stages: formulas, the text's matrices, and how to read them."""
+"""Forward pass of one text, step by step: formulas, the matrices of the text, and explanations."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ COMPONENT = Option(
 
 
 def read_stages(source: Source) -> ForwardStages:
-    """Read the stages of a text's forward pass; NotAvailable: no text, no token in it, or too many tokens."""
+    """Read the steps of a text's forward pass; NotAvailable: no text, no token in the text, or too many tokens."""
     return source.read_once(_read_stages)
 
 
@@ -81,7 +81,7 @@ STAGE = Option(
 
 @dataclass(frozen=True, eq=False)
 class StageView:
-    """Stages of a text's forward pass, and the one that is open."""
+    """Steps of a text's forward pass, and the step that is open on the page."""
 
     steps: ForwardStages
     stage: str
@@ -97,7 +97,7 @@ class StageView:
 
     @property
     def left_out(self) -> str:
-        """Say that only the first tokens of a long text are drawn; empty if all are."""
+        """Say that only the first tokens of a long text are drawn; empty if all tokens are drawn."""
         many = max(len(matrix.rows) for stage in self.steps.stages for matrix in stage.matrices)
         if many <= DRAWN:
             return ""
@@ -121,7 +121,7 @@ def _draw_stages(shown: StageView, look: Look) -> Component:
 
 
 def _describe_stage(stage: ForwardStage) -> dict[str, Any]:
-    """Return a forward-pass stage as plain data for the browser; all its weights share one scale."""
+    """Return one step of the forward pass as plain data for the browser; all its weights share one colour scale."""
     drawn = [_describe_matrix(matrix) for matrix in stage.matrices]
     if stage.key in ("softmax", "combine"):
         maps = [each for each, matrix in zip(drawn, stage.matrices, strict=True) if matrix.name != r"\lambda"]
@@ -164,7 +164,7 @@ def _describe_matrix(matrix: StageMatrix) -> dict[str, Any]:
 
 
 def build_step_table(steps: ForwardStages) -> pd.DataFrame:
-    """Return a row for each cell of each matrix of a forward pass, with all tokens and dimensions."""
+    """Return a row for each number in each matrix of a forward pass, with no token or dimension left out."""
     frames = [_list_cells(stage, matrix) for stage in steps.stages for matrix in stage.matrices]
     return pd.concat(frames, ignore_index=True)
 

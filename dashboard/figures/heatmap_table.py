@@ -1,4 +1,4 @@
-"""Colours of word and model part attributions, and tables of coloured numbers."""
+"""Colours for attributions of words and model parts, and tables of coloured numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Ramps = tuple[Sequence[str], Sequence[str]]
 
 @dataclass(frozen=True, eq=False)
 class AttributedWords:
-    """Effect of each word of a text on the prediction, and the tokens of each word."""
+    """Effect of each word of a text on the prediction, and the tokens that each word consists of."""
 
     found: Explanation
     belongs: NDArray[np.float64]
@@ -43,12 +43,12 @@ class AttributedWords:
 
 
 def find_full_color(pushes: Iterable[float]) -> float:
-    """Return the size of the attribution that gets full colour: the largest given, but not below a minimum."""
+    """Return the absolute attribution that gets the strongest colour: the largest one, but at least a minimum."""
     return max([FAINTEST, *map(abs, pushes)])
 
 
 def shade_push(push: float, top: float, ramps: Ramps, t: Tokens) -> Cell:
-    """Return the cell and text colour of an attribution, and whether it is hatched; `top` has full colour."""
+    """Return the cell and text colour of an attribution, and whether to hatch it; size `top` gets the full colour."""
     towards, away = ramps
     colour = (towards if push >= 0 else away or towards)[min(STEPS, round(STEPS * abs(push) / top))]
     return {"colour": colour, "ink": choose_text_color(t, colour), "away": push < 0 and not away and colour != t.paper}
@@ -60,18 +60,18 @@ def write_push(push: float) -> str:
 
 
 def draw_heatmap(heads: list[Cell], rows: list[Cell], label: str, lines: list[str], look: Look) -> Component:
-    """Draw a table of coloured numbers with row and column names; each cell has a text for the pointer."""
+    """Draw a table of coloured numbers with row and column names; each cell has a tooltip."""
     colours = {name: getattr(look.tokens, name) for name in ("ink", "muted", "grid", "paper")}
     return Component("cells", {"heads": heads, "rows": rows, "label": label, "lines": lines, "colours": colours}, look)
 
 
 def make_push_cell(push: float, top: float, ramps: Ramps, about: str, t: Tokens) -> Cell:
-    """Return the coloured table cell of a signed attribution; `top` has full colour."""
+    """Return the coloured table cell of a signed attribution; one of size `top` gets the strongest colour."""
     return {"text": write_push(push), **shade_push(push, top, ramps, t), "about": about}
 
 
 def make_ink_cell(value: float, top: float, about: str, t: Tokens) -> Cell:
-    """Return the table cell of a value in shades of ink: the larger its size, the more ink."""
+    """Return the table cell of a value in shades of the text colour: the larger its absolute value, the stronger."""
     colour = shade_ink(t, abs(value), top)
     drawn = {"text": number(value, 2), "colour": colour, "ink": choose_text_color(t, colour)}
     return {**drawn, "away": value < 0, "about": about}

@@ -1,4 +1,4 @@
-"""Drawing of tables with intervals, the same for pages and for exported files."""
+"""Drawing of tables with intervals, with the same look on pages and in exported files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dashboard.figures.theme import Look
 
 @dataclass(frozen=True)
 class TieSegment:
-    """Piece of a vertical line in one table row; the line joins a group of rows."""
+    """Piece of a vertical line in one table row; the whole line joins a group of rows."""
 
     lane: int
     part: str
@@ -23,7 +23,7 @@ class TieSegment:
 
 @dataclass(frozen=True)
 class TieLanes:
-    """Pieces of the vertical group lines in each table row and its children, and the number of lanes."""
+    """Pieces of the vertical lines that join groups of table rows, for each row and for the rows it unfolds to."""
 
     rows: dict[str, list[TieSegment]] = field(default_factory=dict)
     below: dict[str, list[TieSegment]] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class TieLanes:
 
 
 def place_ties(rows: Sequence[str], groups: Sequence[Sequence[str]]) -> TieLanes:
-    """Place a vertical line for each group of table rows, from first to last; lines that do not meet share a lane."""
+    """Place vertical lines that join groups of table rows; lines that do not overlap are drawn in the same column."""
     place = {row: index for index, row in enumerate(rows)}
     found = TieLanes({row: [] for row in rows}, {row: [] for row in rows})
     members = [sorted(place[row] for row in group) for group in groups]
@@ -57,7 +57,7 @@ COLOURS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
 
 
 def render_html(table: Marks, look: Look) -> str:
-    """Write an interval table as HTML for an exported file or a notebook, without scripts or other files."""
+    """Write a table with intervals as HTML for an exported file or notebook; it needs no script or other file."""
     colours = "".join(f"{name}:{value};" for name, value in _map_colors(look).items())
     return f"<style>{read_asset('marks.css')}</style>" + write_node(
         make_node("div", draw_node(table, look), class_="marks", style=colours)
@@ -71,7 +71,7 @@ def _map_colors(look: Look) -> dict[str, str]:
 def build_component(
     table: Marks, look: Look, *, picked: str = "", picks: bool = False, tick: str = "", ticked: Sequence[str] = ()
 ) -> Component:
-    """Draw an interval table as a browser component that can be used with the keyboard.
+    """Draw a table with intervals as a browser component that can be used with the keyboard.
 
     Args:
         table: What is shown.
@@ -87,7 +87,7 @@ def build_component(
 
 
 def draw_node(table: Marks, look: Look, *, tick: str = "", live: bool = False) -> Node:
-    """Return the HTML node of an interval table; `live`: its rows unfold, and it can be used with the keyboard."""
+    """Return the HTML node of a table with intervals; `live`: its rows unfold, and the keyboard can be used."""
     return _Drawing(table, look, tick, live).draw_table()
 
 
@@ -100,7 +100,7 @@ class _Drawing:
 
     @cached_property
     def folds(self) -> bool:
-        """Tell whether a live interval table has rows with children to unfold."""
+        """Tell whether an interactive table with intervals has rows that unfold to further rows."""
         return self.live and any(row.children for row in self.table.rows)
 
     @cached_property
@@ -193,7 +193,7 @@ def _draw_head(column: IntervalColumn) -> Node:
 
 
 def _draw_labels(axis: Axis) -> Iterator[Node]:
-    """Yield the labels of an axis; every second one may be hidden in a narrow column, but never zero."""
+    """Yield the labels of an axis; in a narrow column every second label may be hidden, but never zero."""
     first, last = axis.ticks.index(axis.zero) if axis.zero in axis.ticks else 0, len(axis.ticks) - 1
     stay = {*range(first % 2, last + 1, 2)}
     if len(stay) == 1:  # one number is no scale

@@ -1,4 +1,4 @@
-"""Tables with intervals: names on the left, intervals on one shared axis, the number, and a verdict in words.
+"""Tables with intervals: a name in each row, its interval on one shared axis, the number, and a verdict in words.
 
 For everything that has an interval: runs, differences, phenomena, failure rates, papers. Plain data, drawn by
 `interval_drawing`; on a page `assets/marks.js` adds keyboard and picking.
@@ -24,7 +24,7 @@ AIR = 0.04  # of the axis, left free at either end
 
 @dataclass(frozen=True)
 class Axis:
-    """Axis that the marks of a table column share."""
+    """Axis on which a table column draws the values and intervals of all its rows."""
 
     low: float
     high: float
@@ -42,7 +42,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Mark:
-    """Value with its interval on the axis of a table column; each part may be missing."""
+    """Value with its interval, drawn on the axis of a table column; the value or the interval may be missing."""
 
     value: float | None = None
     low: float | None = None
@@ -130,7 +130,7 @@ class Marks:
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        """Return the ids of all rows of an interval table and of the rows they unfold to."""
+        """Return the ids of all rows of a table with intervals, including the rows hidden until unfolded."""
         return tuple(each.id for row in self.rows for each in (row, *row.children))
 
 
@@ -142,7 +142,7 @@ def make_axis(
     leaves_out: Literal["", "low", "high"] = "",
     signed: bool = False,
 ) -> Axis:
-    """Compute the axis (range, ticks, labels) that the marks of a table column share.
+    """Compute the range, ticks and labels of the axis on which a table column draws its intervals.
 
     Args:
         marks: All of them, those without a value too.
@@ -179,7 +179,7 @@ def _merge_spans(spans: Sequence[Span]) -> Span:
 
 
 def _drop_outliers(spans: Sequence[Span], leaves_out: str) -> Sequence[Span]:
-    """Return the sorted intervals without a minority that lies far off on one side."""
+    """Return the sorted intervals, leaving out a minority that lies far away on one side, if there is one."""
     for lost in range(1, (len(spans) + 1) // 2) if leaves_out else ():
         near, far = (spans[lost:], spans[:lost]) if leaves_out == "low" else (spans[:-lost], spans[-lost:])
         (low, high), (lowest, highest) = _merge_spans(near), _merge_spans(far)
@@ -189,7 +189,7 @@ def _drop_outliers(spans: Sequence[Span], leaves_out: str) -> Sequence[Span]:
 
 
 def _choose_step(rough: float) -> float:
-    """Return the smallest axis step of 1, 2, 2.5 or 5 times a power of ten that is not below a rough step."""
+    """Round an axis step up to 1, 2, 2.5 or 5 times a power of ten."""
     power: float = 10.0 ** math.floor(math.log10(rough))
     return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * (1 - 1e-9))
 
@@ -219,7 +219,7 @@ def _get_value(entry: Any, value: Value) -> Any:
 
 @dataclass(frozen=True)
 class ColumnSpec:
-    """Declaration of a table column: how it is drawn, and what it is in the CSV."""
+    """Declaration of a table column: how the column is drawn, and which CSV columns it becomes."""
 
     csv: Mapping[str, Value]
     column: IntervalColumn | None = None
@@ -228,20 +228,20 @@ class ColumnSpec:
 
 
 def name(key: str, title: str, cell: Value, width: str = "", **csv: Value) -> ColumnSpec:
-    """Define a table column with the name of a row or another text, on the left."""
+    """Define a table column of texts on the left, such as the name of each row."""
     return ColumnSpec(csv, IntervalColumn(key, title, width), lambda entry: _get_value(entry, cell))
 
 
 def text(
     key: str, title: str, cell: Value, width: str, *, soft: bool = False, opt: bool = False, **csv: Value
 ) -> ColumnSpec:
-    """Define a table column of numbers that are formatted by `cell`, on the right."""
+    """Define a table column of numbers on the right, formatted by the function `cell`."""
     column = IntervalColumn(key, title, width, number=True, soft=soft, opt=opt)
     return ColumnSpec(csv, column, lambda entry: _get_value(entry, cell))
 
 
 def count(key: str, title: str, value: Value, width: str, *, soft: bool = False, csv: str = "") -> ColumnSpec:
-    """Define a table column of counts, called `csv` or else by its key in the CSV."""
+    """Define a table column of counts; `csv` is the name of the column in the CSV file."""
     column = IntervalColumn(key, title, width, number=True, soft=soft)
     return ColumnSpec({csv or key: value}, column, lambda entry: count_words(_get_value(entry, value)))
 
@@ -254,18 +254,18 @@ def interval(
     width: str = "",
     **csv: Value,
 ) -> ColumnSpec:
-    """Define a table column of values with their intervals on one axis, made from all marks."""
+    """Define a table column of values with intervals, all drawn on one axis."""
     return ColumnSpec(csv, IntervalColumn(key, title, width), mark, axis)
 
 
 def make_csv_columns(*keys: str, **csv: Value) -> ColumnSpec:
-    """Define table columns that only the CSV has; `keys` keep their own name there."""
+    """Define columns that are written to the CSV file but not drawn; `keys` are columns that keep their names."""
     return ColumnSpec({key: key for key in keys} | csv)
 
 
 @dataclass(frozen=True)
 class IntervalTable:
-    """A table of numbers with confidence intervals; its declared columns give both the drawing and the CSV."""
+    """A table of numbers with confidence intervals; one list of columns defines both the drawing and the CSV file."""
 
     label: str
     columns: Sequence[ColumnSpec]
@@ -279,7 +279,7 @@ class IntervalTable:
 
     @property
     def marks(self) -> Marks:
-        """Return an interval table with all its cells, ready to draw."""
+        """Return a table with intervals in its final form, with all cells and axes computed."""
         entries, columns = self.rows if self.shown is None else self.shown, []
         drawn = [(each, each.column) for each in self.columns if each.column]
         cells = {column.key: list(map(each.cell, entries)) for each, column in drawn}
@@ -295,7 +295,7 @@ class IntervalTable:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """Return all rows of an interval table as numbers, in the form of the CSV."""
+        """Return all rows of a table with intervals as a data frame of numbers, as written to the CSV file."""
         import pandas as pd  # the head of the first page does without it
 
         csv = {name: value for each in self.columns for name, value in each.csv.items()}

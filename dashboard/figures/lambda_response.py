@@ -1,4 +1,4 @@
-"""Effect of each λ on one sentence: probability and log-odds of a class over the whole range of the λ."""
+"""Effect of each λ on the prediction for one sentence: probability and log-odds over the whole range of λ."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EVERY = "all λ ×"
 
 @dataclass(frozen=True)
 class LambdaBench:
-    """Response curves of a text's prediction to each λ, and the other edits inside the model."""
+    """Response curves of a text's prediction to each λ, together with the user's other edits of the model."""
 
     found: LambdaCurves
     half: bool  # of two classes the answer is another above P = 0.5
@@ -45,7 +45,7 @@ def read_response(source: Source) -> LambdaBench:
 
 
 def _name_values(curve: LambdaCurve) -> dict[str, float]:
-    """Return the named values on a λ's response curve: zero, start, learned, and `now` if it was moved."""
+    """Return the marked values on a λ's response curve: zero, start, learned, and `now` if the user changed λ."""
     now = None if curve.now == curve.learned else curve.now
     named = {"zero": 0.0, "start": curve.start, "learned": curve.learned, "now": now}
     return {name: value for name, value in named.items() if value is not None}
@@ -116,7 +116,7 @@ def _explain_curves(shown: LambdaBench) -> str:
 
 
 def build_curve_table(shown: LambdaBench) -> pd.DataFrame:
-    """Return a row for each value of λ that was tried; without a layer, the value is a factor on every λ."""
+    """Return a row for each tested value of λ; in rows without a layer, the value is a factor on every λ."""
     rows = [
         (curve.layer, curve.component, value, _join_names(curve, value), shown.found.target, chance, odds)
         for curve in shown.found.curves

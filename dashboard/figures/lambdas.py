@@ -48,7 +48,7 @@ def has_lambda(record: RunRecord) -> bool:
 
 
 def find_other_seeds(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
-    """Return the runs that differ from a given one in their seed only; of several with one seed, the first."""
+    """Return the runs that differ from a given run only in the seed; of several with one seed, the first."""
 
     def get_settings(one: RunRecord) -> tuple[str, RunConfig]:
         """Return a run's preset and settings without seed, threads and device, to compare runs by."""
@@ -62,7 +62,7 @@ def find_other_seeds(record: RunRecord, others: Sequence[RunRecord]) -> list[str
 
 
 def read_final_lambdas(record: RunRecord, track: Track) -> dict[Place, float]:
-    """Return a run's final λ values: of the saved weights once it is done, before that the last logged."""
+    """Return a run's final λ values: from the saved weights, or the last logged ones while the run is training."""
     last = {place: line[-1] for place, line in track.curves.lambdas.items() if line}
     return _map_places(record.results.get("lambda") or ()) or last
 
@@ -79,7 +79,7 @@ def _map_places(layers: Sequence[Sequence[float]]) -> dict[Place, float]:
 def build_final_table(
     tracks: Sequence[Track], records: Mapping[str, RunRecord], paper: Mapping[Place, float]
 ) -> pd.DataFrame:
-    """Return a row for each λ (by layer and map): start, learned, over seeds, reported by the paper, difference."""
+    """Return a row for each λ (by layer and map): start, learned value, range over seeds, paper's value, difference."""
     focus, *others = tracks
     own, rows = read_final_lambdas(records[focus.run], focus), []
     seeds = [own, *(read_final_lambdas(records[track.run], track) for track in others if track.sibling)]
@@ -107,7 +107,7 @@ HARDLY = 0.01
 
 
 def describe_change(track: Track) -> str:
-    """Describe in a sentence how far any λ of a run moved from its first value, or that it hardly moved."""
+    """Describe in a sentence the largest change of any λ of a run since its first value."""
     changes = {place: max(abs(value - line[0]) for value in line) for place, line in track.curves.lambdas.items()}
     layer, component = max(changes, key=lambda place: changes[place])
     most, where = changes[layer, component], f"λ{format_subscript(component)} of layer {layer + 1}"
@@ -117,7 +117,7 @@ def describe_change(track: Track) -> str:
 
 
 def describe_start(record: RunRecord) -> str:
-    """Describe how the start of λ was chosen, and so what its end shows compared with a reported one."""
+    """Describe how the start value of λ was chosen, and what follows for comparing the final value with the paper's."""
     part = record.config.model.attention
     if part.mixing != "additive":
         return ""
@@ -130,7 +130,7 @@ def describe_start(record: RunRecord) -> str:
 
 
 def build_course_table(tracks: Sequence[Track]) -> pd.DataFrame:
-    """Return every drawn point of λ curves: run, seed, epoch, layer, component, head (or empty), lambda, change."""
+    """Return a table with every drawn point of λ curves: run, seed, epoch, layer, attention map, head, λ, change."""
     names = ["run", "seed", "epoch", "layer", "component", "head", "lambda", "change"]
     rows = [
         (track.run, track.seed, epoch, layer + 1, component, head and str(head), value, value - values[0])
@@ -157,7 +157,7 @@ FAINT = 0.18  # opacity of a range over seeds
 
 
 def scale_line(line: Sequence[float], scale: Scale) -> Line:
-    """Return the values of a λ curve, or how far each has moved from the first."""
+    """Return the values of a λ curve, either as they are or as changes from the first value."""
     start = line[0] if scale == "change" and line else 0.0
     return tuple(value - start for value in line)
 
@@ -183,7 +183,7 @@ def summarize_seeds(tracks: Sequence[Track], place: Place, scale: Scale) -> tupl
 def draw_course(
     tracks: Sequence[Track], look: Look, scale: Scale = "change", reported: Mapping[Place, float] | None = None
 ) -> go.Figure:
-    """Draw λ over epochs: a column for each layer, a row for each attention map, last the validation loss."""
+    """Draw λ over epochs: columns are layers, rows are attention maps, and the last row is the validation loss."""
     focus = tracks[0].curves
     layers = sorted({layer for layer, _ in focus.lambdas})
     components = sorted({component for _, component in focus.lambdas})
@@ -270,13 +270,13 @@ def _draw_panel(figure: Panels, tracks: Sequence[Track], place: Place, scale: Sc
 
 
 def _name_line(figure: Panels, x: float, y: float, text: str, look: Look, at: At) -> None:
-    """Write a curve's last value on a background of the page's colour, so that the zero line does not cross it."""
+    """Write a curve's last value next to its end, on a background that hides the zero line."""
     look_of: dict[str, Any] = {"font": {"color": look.tokens.accent}, "bgcolor": look.tokens.paper}
     figure.add_annotation(x=x, y=y, text=text, xanchor="left", xshift=6, **look_of, **at)
 
 
 def _draw_reported(figure: Panels, value: float, start: float, look: Look, at: At) -> None:
-    """Draw the λ that a paper reports as a dotted line, labelled on the side where the curve does not start."""
+    """Draw the λ value of a paper as a dotted line, with its label on the side away from the curve's start."""
     figure.add_hline(y=value, line={"color": look.tokens.ink, "width": 1, "dash": "dot"}, **at)
     side: dict[str, Any] = {"xanchor": "left", "xshift": 4, "yanchor": "bottom" if value > start else "top"}
     font = {"color": look.tokens.muted}
@@ -338,7 +338,7 @@ SCALE = Option(
 
 
 def list_compared_runs(source: Source) -> list[str]:
-    """Return the runs drawn behind the main one: the chosen ones, else those that differ in their seed only."""
+    """Return the runs drawn behind the main run: the chosen ones, or else runs that differ only in the seed."""
     there = [one for one in source.reader.list_runs() if one.run != source.record.run and has_lambda(one)]
     if "runs" not in source.choices:
         return find_other_seeds(source.record, there)
@@ -347,7 +347,7 @@ def list_compared_runs(source: Source) -> list[str]:
 
 
 def read_course(source: Source) -> Course:
-    """Read the λ curves of a run and of the runs it is compared with; NotAvailable: none are logged."""
+    """Read the λ curves of a run and of the runs that it is compared with; NotAvailable: no λ was logged."""
     read_lambda_curves(source)
     record, reader = source.record, source.reader
     records = {one.run: one for one in (record, *reader.list_runs()) if one.run == record.run or has_lambda(one)}

@@ -1,4 +1,4 @@
-"""Leaderboards by data set: models best first with seeds merged, a sentence on their order, and their table."""
+"""Leaderboards by data set: models from best to worst, averaged over seeds, with a sentence on their order."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class BoardEntry:
 
     @property
     def id(self) -> str:
-        """Return the id of a leaderboard row: the run's name, or of several runs a name that no run can have."""
+        """Return the id of a leaderboard row: the run's name, or for several runs an id that is never a run's name."""
         return self.record.run if len(self.model.runs) == 1 else f"model {self.record.run}"
 
     @property
@@ -90,7 +90,7 @@ class Board:
 
     @property
     def yardstick(self) -> float | None:
-        """Return TF-IDF's score if it is the same for all models of a leaderboard; else None."""
+        """Return the TF-IDF baseline's score if it is the same for all models of a leaderboard; else None."""
         found = {round(entry.yardstick, 9) for entry in self.measured if entry.yardstick is not None}
         return found.pop() if len(found) == 1 else None
 
@@ -108,7 +108,7 @@ def list_boards(records: Iterable[RunRecord], metric: str = "") -> list[Board]:
 
 
 def _get_test_settings(data: DataConfig) -> DataConfig:
-    """Return the data settings that determine the test split; runs with equal ones share a leaderboard."""
+    """Return the data settings that determine the test split; runs with equal settings share a leaderboard."""
     known = dataclasses.replace(data, limit=0, fold=0, apart="", add="", add_limit=0, examples="", texts=True)
     if data.name != CORPUS:
         return known
@@ -123,7 +123,7 @@ def _get_test_settings(data: DataConfig) -> DataConfig:
 
 
 def _name_boards(several: Sequence[DataConfig]) -> list[str]:
-    """Return a name for each leaderboard, with the settings that differ where two share a data set's name."""
+    """Return a name for each leaderboard; if two have the same data set, the names include the settings that differ."""
     names = [get_data_name(data.name) for data in several]
     told = []
     for name, data in zip(names, several, strict=True):
@@ -147,7 +147,7 @@ def _build_board(name: str, metric: str, records: Sequence[RunRecord]) -> Board:
 
 
 def _choose_metric(metric: str, task: Task) -> str:
-    """Return the given metric if it suits a task, else the nearest metric that does."""
+    """Return the given metric if it suits a task, else the most similar metric that does."""
     if metric and task not in get_metric(metric).tasks:
         metric = METRICS[metric.removeprefix(TUNED)].nearest
     return metric if metric in list_metrics() and task in get_metric(metric).tasks else USUAL[task][0]
@@ -182,7 +182,7 @@ def _as_number(value: Any) -> float | None:
 
 
 def list_board_metrics(records: Iterable[RunRecord]) -> dict[str, str]:
-    """Return the metrics that can order a leaderboard, title → name; first the usual one (with an empty name)."""
+    """Return the metrics that can sort a leaderboard, as title → name; the default comes first, with an empty name."""
     tasks: set[Task] = {record.task for record in records if record.status == "done"} or {"single"}
     first = " or ".join(format_title(USUAL[task][0]) for task in USUAL if task in tasks)
     found = {name for record in records for name in get_nested(record.results, "metrics", TEST) or {}}
@@ -194,7 +194,7 @@ def list_board_metrics(records: Iterable[RunRecord]) -> dict[str, str]:
 
 
 def describe_order(board: Board, groups: Sequence[Sequence[str]] | None) -> str:
-    """Describe a leaderboard's order in a sentence; `groups` are rows without a clear difference, None: unknown."""
+    """Describe a leaderboard's order in a sentence; `groups`: models without a clear difference (None: not tested)."""
     measured = board.measured
     if not measured:
         return ""
@@ -213,7 +213,7 @@ def describe_order(board: Board, groups: Sequence[Sequence[str]] | None) -> str:
 
 
 def compare_baseline(board: Board) -> str:
-    """Describe in a sentence how many leaderboard models beat TF-IDF, and by how much; empty if unknown."""
+    """Describe in a sentence how many leaderboard models beat TF-IDF, and by how much; empty if this is unknown."""
     limit = board.yardstick
     measured = [entry for entry in board.measured if entry.record.preset != YARDSTICK]
     if limit is None or not measured:
@@ -235,12 +235,12 @@ WIDTH, SPARK, PAD = 68, 28, 4
 
 
 def find_largest_change(series: Sequence[Sequence[float]]) -> float:
-    """Return the largest distance of any curve from its first value; 0 if no curve moves."""
+    """Return the largest distance of any curve from its first value; 0 if all curves are constant."""
     return max((abs(value - line[0]) for line in series for value in line), default=0.0)
 
 
 def draw_sparkline(series: Sequence[Sequence[float]], layers: Sequence[int], tokens: Tokens, top: float) -> Node | None:
-    """Draw a sparkline of curves as an SVG node, each from its own start; None if no curve moves."""
+    """Draw a sparkline of curves as an SVG node, each relative to its first value; None if all are constant."""
     if not find_largest_change(series):
         return None
     count = max(layers) + 1
@@ -264,7 +264,7 @@ LOPSIDED = " to "  # between the ends of an asymmetric interval
 def build_models_table(
     board: Board, curves: Mapping[str, Curves], groups: Sequence[Sequence[str]], tokens: Tokens
 ) -> Marks:
-    """Build a leaderboard's interval table, best model first, models without a result last; `curves` are by run.
+    """Build a leaderboard's table with intervals: best model first, models without a result last.
 
     TF-IDF has the rank that it would have as a model; if its score differs between models, each row has a ring.
     """

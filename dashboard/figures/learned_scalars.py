@@ -22,7 +22,7 @@ NEUTRAL_TOKENS = "neutral tokens"
 
 
 def build_number_table(scalars: Mapping[str, Sequence[float]], gates: Sequence[Sequence[float]] = ()) -> pd.DataFrame:
-    """Return a row for each learned scalar of a model: its symbol, meaning, and value (by layer if several)."""
+    """Return a row for each learned scalar of a model: symbol, meaning, and value (one for each layer if several)."""
     rows = [
         (*NUMBERS[name], ", ".join(number(value, 3) for value in values))
         for name, values in scalars.items()
@@ -52,7 +52,7 @@ def read_run_numbers(record: RunRecord) -> pd.DataFrame:
 
 
 def build_history_table(lines: Mapping[str, Sequence[NumberLine]]) -> pd.DataFrame:
-    """Return a row for each logged value of each learned scalar: number, layer (from 1), epoch, value."""
+    """Return a row for each logged value of each learned scalar: name, layer (from 1), epoch, value."""
     rows = [
         (name, layer, x, y)
         for name, layers in lines.items()

@@ -1,4 +1,4 @@
-"""Formulas for browsers: from the LaTeX of `core` to MathML, which browsers draw and read out without a script.
+"""Formulas for browsers: conversion from LaTeX to MathML, which browsers draw and read aloud without a script.
 
 Pages, exported files and notebooks use the same code. It supports the commands of our formulas and refuses others.
 """
@@ -34,7 +34,7 @@ class _Reader:
         self.pieces, self.at = pieces, 0
 
     def read_row(self, *, inner: bool = False) -> str:
-        """Return the MathML row of a formula up to its end, or to the bracket that closes an inner group."""
+        """Return the MathML of a formula up to its end, or of a group up to its closing bracket."""
         return f"<mrow>{''.join(self._read_parts(inner))}</mrow>"
 
     def _read_parts(self, inner: bool) -> Iterator[str]:
@@ -49,7 +49,7 @@ class _Reader:
             raise ValueError("a bracket is not closed")
 
     def _read_scripted(self) -> str:
-        """Return the MathML of one piece of a formula with its subscript and superscript."""
+        """Return the MathML of one symbol or group of a formula with its subscript and superscript."""
         base, below, above = self._read_atom(), "", ""
         while (sign := self._skip_spaces()) and sign in "_^'":
             self.at += 1
@@ -65,7 +65,7 @@ class _Reader:
         return f"<msup>{base}{above}</msup>" if above else base
 
     def _skip_spaces(self) -> str:
-        """Skip spaces in a LaTeX formula and return the next piece; empty at the end."""
+        """Skip spaces in a LaTeX formula and return the next token of it; empty at the end."""
         while self.at < len(self.pieces) and self.pieces[self.at].isspace():
             self.at += 1
         return self.pieces[self.at] if self.at < len(self.pieces) else ""

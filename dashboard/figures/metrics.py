@@ -46,7 +46,7 @@ def _read_metrics(source: Source) -> MetricTable:
 
 
 def describe_macro_classes(source: Source) -> str:
-    """Describe which classes a split's macro averages cover, if some classes have no sentence."""
+    """Describe which classes the macro averages of a split include, if some classes have no sentence in it."""
     if source.record.task != "single":
         return ""
     report = source.report
@@ -133,7 +133,7 @@ def score_phenomena(decision: Decision, names: Sequence[str], yardstick: dict[st
 
 
 def draw_phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
-    """Draw the accuracy of each linguistic phenomenon with interval and n, first row lowest; a ring marks TF-IDF."""
+    """Draw the accuracy on each linguistic phenomenon with interval and n; a ring marks the TF-IDF baseline."""
     t = look.tokens
     figure = Panels(look, [[""]], height=70 + 32 * len(table))
     names = [escape_text(name) for name in table["phenomenon"]]
@@ -209,12 +209,12 @@ YARDSTICKS = {"tfidf-logreg": "TF-IDF", "tfidf-logreg-chars": "TF-IDF with chara
 
 
 def get_first_metric(measured: Evaluated) -> str:
-    """Return the metric by which a data column's values are compared: accuracy, or else macro F1."""
+    """Return the metric that compares the values of a data column: accuracy for single-label data, else macro F1."""
     return "accuracy" if measured["task"] == "single" else "f1_macro"
 
 
 def list_stats(measured: Evaluated) -> list[results.Stat]:
-    """Return the headline metrics of an evaluation, each drawn between guessing and perfect."""
+    """Return the main metrics of an evaluation, each with an axis from chance level to a perfect score."""
     at = measured.get("tuned") or measured
     names = results.SHOWN if measured["task"] == "single" else ("f1_macro", "f1_micro", "subset_accuracy")
     ordered = (name for name, metric in DEFINED.items() if metric.ordered)
@@ -225,7 +225,7 @@ def list_stats(measured: Evaluated) -> list[results.Stat]:
 
 
 def build_metric_table(measured: Evaluated) -> pd.DataFrame:
-    """Return every metric of an evaluation with its interval, its value on unseen rows, and TF-IDF's values."""
+    """Return every metric of an evaluation with its interval, the value on unseen rows alone, and TF-IDF's value."""
     at, unseen = measured.get("tuned") or measured, measured["unseen"]
     tuned = "tuned" if measured.get("tuned") else ""
     others = {model: measured["yardsticks"].get(model) for model in YARDSTICKS}
@@ -241,7 +241,7 @@ def build_metric_table(measured: Evaluated) -> pd.DataFrame:
 
 
 def build_value_table(measured: Evaluated) -> pd.DataFrame:
-    """Return accuracy or macro F1 for each value of the data column that an evaluation is split by."""
+    """Return accuracy or macro F1 for each value of a data column by which an evaluation is divided."""
     by, name, rows = measured["by"], get_first_metric(measured), []
     for each in by["values"]:
         rows.append((each["value"], each["n"], *results.find_metric(each, name)))

@@ -67,7 +67,7 @@ class Comparison:
 
     @property
     def closest(self) -> str:
-        """Describe the first undecided model pair, and how many rows would decide it; empty: there is none."""
+        """Describe the first pair of models without a clear winner, and how many rows would decide; empty: none."""
         found = [pair for pair in self.pairs if not pick_better(pair) and pair["rows_needed"]]
         if not found or len(self.pairs) == 1:
             return ""
@@ -89,7 +89,7 @@ def _assign_letters(source: Source) -> dict[str, str]:
 
 
 def list_pairs(source: Source) -> list[str]:
-    """Return the pairs of compared models by letter: A-B, A-C and so on."""
+    """Return the pairs of compared models, named by their letters: A-B, A-C and so on."""
     letters = [*_assign_letters(source).values()]
     return [f"{one}-{other}" for place, one in enumerate(letters) for other in letters[place + 1 :]]
 
@@ -111,7 +111,7 @@ def get_letter(source: Source, side: ModelPredictions) -> str:
 
 
 def compare_models(source: Source) -> Comparison:
-    """Compare every model pair by the chosen metric; NotAvailable: no other runs, InputError: they have other rows."""
+    """Compare every pair of models by a metric; NotAvailable: only one run, InputError: runs have different rows."""
     letters, metric = _assign_letters(source), str(source.get_choice(METRIC))
     runs = [record.run for record in (source.record, *source.others)]
     return Comparison(source.reader.compare_runs(runs, source.split, metric), metric, letters)
@@ -129,7 +129,7 @@ def get_model_color(look: Look, place: int) -> str:
 
 
 def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
-    """Build the interval table of the compared models, a row for each."""
+    """Build the table of the compared models with intervals, one row for each model."""
     rows = [
         {**model, **model["metrics"][shape.metric], "colour": get_model_color(look, place)}
         for place, model in enumerate(shape.models)
@@ -144,7 +144,7 @@ def build_models_table(shape: Comparison, look: Look) -> IntervalTable:
         return format_plus_minus(row["mean"], *(row["interval"] or (None, None)))
 
     def write_seeds(row: Mapping[str, Any]) -> str:
-        """Write a compared model's number of seeds or folds, and the deviation over them."""
+        """Write a compared model's number of seeds or folds, and the deviation of its score over them."""
         spread = "" if row["deviation"] is None else f" ± {number(row['deviation'])}"
         return f"{len(row['folds'] or row['seeds'])}{spread}"
 
@@ -188,13 +188,13 @@ _AXIS = partial(make_axis, zero=0.0, signed=True)
 
 
 def _build_csv(tests: Sequence[Test]) -> ColumnSpec:
-    """Define the CSV columns of model pair tests: all fields, then the interval's ends, the verdict last."""
+    """Define the CSV columns for tests of model pairs: all fields, then the interval, then the verdict."""
     keys = [key for key in tests[0] if key != "interval"]
     return columns.make_csv_columns(*keys, low="interval.0", high="interval.1", verdict=describe_pair)
 
 
 def build_pairs_table(shape: Comparison) -> IntervalTable:
-    """Build the interval table of the differences between models, a row for each pair."""
+    """Build the table of differences between models with intervals, one row for each pair of models."""
 
     def join_letters(pair: Test, sign: str) -> str:
         """Join the letters of two compared models with a sign, such as `A − B`."""
@@ -206,7 +206,7 @@ def build_pairs_table(shape: Comparison) -> IntervalTable:
         return TextCell(describe_pair(pair, shape.letters) if known else NO_DIFFERENCE, strong=bool(pick_better(pair)))
 
     def write_rows(pair: Test) -> str:
-        """Write how many rows would decide an undecided model pair; empty if it is decided."""
+        """Write how many rows would decide which of two models is better; empty if this is already decided."""
         return "" if pick_better(pair) or not pair["rows_needed"] else round_rows(pair["rows_needed"])
 
     def write_pair(pair: Test) -> TextCell:
@@ -278,12 +278,12 @@ def _get_version(source: Source) -> str:
 
 
 def can_choose_column(source: Source) -> bool:
-    """Tell whether there is more than one data column by which two models can be compared."""
+    """Tell whether the user can choose between several data columns for comparing two models."""
     return len(_list_columns(source)) > 1
 
 
 def _pick_column(source: Source) -> str:
-    """Return the data column with the fewest values that all have `ENOUGH` rows; else the label."""
+    """Return the data column with the fewest values, among columns with enough rows for each value; else the label."""
     names = _list_columns(source)
     columns = next(iter(source.sides.sides[0].answers.values())).columns
     rows = {str(name): column.astype(str).value_counts() for name, column in columns.items() if str(name) in names}
@@ -336,12 +336,12 @@ def _compare_by_column(source: Source) -> ColumnComparison:
 
 
 def build_column_table(shape: ColumnComparison) -> IntervalTable:
-    """Build the interval table of two models' differences, a row for each value of a data column."""
+    """Build the table of two models' differences with intervals, one row for each value of a data column."""
     one, other = shape.letters
     left, right = (other, one) if get_metric(shape.metric).better == "higher" else (one, other)
 
     def write_value(test: Test) -> TextCell:
-        """Write the table cell with a data column's value, in bold if the two models differ on its rows."""
+        """Write the table cell with a data column's value, in bold if two models differ significantly on its rows."""
         return TextCell(test["value"], strong=bool(pick_better(test)))
 
     return IntervalTable(

@@ -93,7 +93,7 @@ def _write_size(part: ModelPart, form: str) -> str:
 
 
 def _draw_layers(canvas: _Canvas, layer: Sequence[ModelPart]) -> None:
-    """Draw the repeated layers of a model, each branch with its residual connection."""
+    """Draw the layers of a model, each with its sublayers and their residual connections."""
     tokens, times = canvas.look.tokens, layer[0].times
     canvas.draw_arrow(canvas.y + GAP)
     start, place = canvas.y, len(canvas.marks)
@@ -117,7 +117,7 @@ def _draw_layers(canvas: _Canvas, layer: Sequence[ModelPart]) -> None:
 
 
 def _draw_sum(canvas: _Canvas, left: float) -> None:
-    """Draw the plus sign where a branch of a model's layer joins its residual connection."""
+    """Draw the plus sign that adds a sublayer's output to its residual connection."""
     y = canvas.y + GAP
     canvas.draw_arrow(y - 8)
     canvas.draw_path(f"M{CENTRE:g} {left:g}H26V{y:g}H{CENTRE - 8:g}", stroke_linejoin="round")
@@ -157,7 +157,7 @@ def _write_attributes(style: dict[str, object]) -> str:
 
 
 def build_parts_table(made: Sequence[ModelPart]) -> pd.DataFrame:
-    """Return the diagram of a model as a table, a row for each part and each term of the attention."""
+    """Return the diagram of a model as a table, one row for each model part and each term of the attention scores."""
     rows: list[tuple[str, str, str, int, int]] = []
     for part in made:
         rows.append((part.title, "", part.detail, part.parameters, part.times))
@@ -167,7 +167,7 @@ def build_parts_table(made: Sequence[ModelPart]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class ModelDiagram:
-    """Parts of a model, and the name of its preset or run."""
+    """Parts of a model, and the name of the preset or run that the model comes from."""
 
     parts: Sequence[ModelPart]
     name: str

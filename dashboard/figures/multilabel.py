@@ -1,4 +1,4 @@
-"""Multi-label runs: scores of each label, and the effect of each label's own threshold."""
+"""Multi-label runs: scores of each label, and the effect of a separate decision threshold for each label."""
 
 from __future__ import annotations
 
@@ -41,29 +41,29 @@ COLUMNS = {
 
 
 def read_thresholds(record: RunRecord) -> Floats | None:
-    """Return the label thresholds (C,) that a run chose on its validation split; None if it has none."""
+    """Return the decision threshold of each label that a run tuned on its validation split; None if it has none."""
     found = record.results.get("tuned", {}).get("thresholds")
     return np.array([found.get(name, HALF) for name in record.classes]) if found else None
 
 
 def map_thresholds(record: RunRecord) -> dict[str, float]:
-    """Return the threshold from which a run predicts each label, as label → threshold; the tuned ones if any."""
+    """Return each label's decision threshold in a run, as label → threshold: tuned if available, else 0.5."""
     return dict(zip(record.classes, map(float, pick_thresholds(record, TUNED)), strict=True))
 
 
 def list_choices(record: RunRecord) -> list[str]:
-    """Return the choices of label thresholds: first tuned ones, if a run has them, then 0.5 for all."""
+    """Return the choices of label thresholds: tuned ones if the run has any, and 0.5 for all labels."""
     return [AT_HALF] if read_thresholds(record) is None else [TUNED, AT_HALF]
 
 
 def pick_thresholds(record: RunRecord, choice: str) -> Floats:
-    """Return the label thresholds (C,) of a choice: tuned, or 0.5 for all."""
+    """Return one decision threshold for each label, for the user's choice: tuned, or 0.5 for all."""
     found = read_thresholds(record) if choice == TUNED else None
     return np.full(len(record.classes), HALF) if found is None else found
 
 
 def apply_thresholds(report: SplitPredictions, decision: Decision, used: Floats) -> SplitPredictions:
-    """Return predictions with labels decided at thresholds (C,), and the probability of one label's decision."""
+    """Return multi-label predictions at given thresholds, with the probability of one label's decision."""
     predicted = report.probabilities > used
     names = join_class_names(predicted, report.classes)
     chance = decision.probabilities[np.arange(len(predicted)), decision.predicted]
@@ -79,7 +79,7 @@ class Labels:
 
 
 def build_label_table(report: SplitPredictions, tuned: Floats | None) -> pd.DataFrame:
-    """Return each label's scores at 0.5 and, if any, at its tuned threshold, the most frequent label first."""
+    """Return each label's scores at 0.5 and at its tuned threshold (if any), the most frequent label first."""
     given = report.labels, report.probabilities, report.classes
     half, own = evaluate_classes(*given, "multi"), {} if tuned is None else evaluate_classes(*given, "multi", tuned)
     rows = [
@@ -92,7 +92,7 @@ def build_label_table(report: SplitPredictions, tuned: Floats | None) -> pd.Data
 
 
 def list_metric_stats(record: RunRecord, split: str, report: SplitPredictions, choice: str) -> list[Stat]:
-    """Return the headline metrics of a multi-label run on a split, at the chosen thresholds."""
+    """Return the main metrics of a multi-label run on a split, at the chosen thresholds."""
     found = {name: _find_metric(record, split, name, choice) for name in SHOWN}
     return list_stats(found, "multi", len(report.examples), {"average_precision": float(report.labels.mean())})
 
@@ -115,7 +115,7 @@ def _find_metric(record: RunRecord, split: str, name: str, choice: str) -> Measu
 
 
 def draw_labels(labels: Labels, look: Look) -> go.Figure:
-    """Draw each label's F1: a ring at 0.5, a dot at its tuned threshold, a line between; the first row on top."""
+    """Draw each label's F1 score: a ring at threshold 0.5, a dot at its tuned threshold, and a line between both."""
     t, table = look.tokens, labels.table[::-1]
     figure = Panels(look, [[""]], height=80 + 32 * len(table))
     names, sizes, half = [escape_text(name) for name in table["label"]], table["n"].tolist(), table["f1"].tolist()

@@ -1,4 +1,4 @@
-"""Reach of a negation: predictions of several runs while words are inserted between it and the negated word."""
+"""Reach of a negation: predictions of several runs as more and more words separate it from the negated word."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ OF = Option(
 
 @dataclass(frozen=True, eq=False)
 class Distance:
-    """Probabilities of several runs while words are inserted into a negation template."""
+    """Probabilities of several runs for a sentence template with more and more words after the negation."""
 
     template: str
     target: str
@@ -55,12 +55,12 @@ class Distance:
 
     @property
     def notes(self) -> list[str]:
-        """Return each run's note on unknown words and truncated texts in a negation template."""
+        """Return a note for each run on unknown words and truncated texts in a negation template."""
         return [f"{run}: {found.note}" for run, found in self.reaches if found.note]
 
 
 class TemplateQuery(NamedTuple):
-    """Runs, filled negation template, and class to measure."""
+    """Runs, a filled negation template, and the class whose probability is measured."""
 
     runs: list[RunRecord]
     steps: tuple[FilledTemplate, ...]
@@ -79,7 +79,7 @@ def prepare_query(source: Source, insert: str = FILLER) -> TemplateQuery:
 
 
 def measure_distance(source: Source, insert: str = FILLER) -> Distance:
-    """Measure each run on a negation template; NotAvailable: no placeholder or class, InputError: cannot be filled."""
+    """Predict a negation template with each run; NotAvailable: no placeholder or class, InputError: not fillable."""
     runs, filled, target = prepare_query(source, insert)
     reaches = tuple((each.run, source.reader.reach(each.run, filled, target)) for each in runs)
     # Of several classes or labels another one may win below or above 0.5.
@@ -87,7 +87,7 @@ def measure_distance(source: Source, insert: str = FILLER) -> Distance:
 
 
 def draw_distance(shape: Distance, look: Look) -> go.Figure:
-    """Draw a class's probability by the number of inserted words, a colour for each run; dashed: without negation."""
+    """Draw a class's probability against the number of inserted words, a colour for each run; dashed: no negation."""
     t, figure = look.tokens, Panels(look, [[""]], height=360)
     x = [step.words for step in shape.steps]
     ends, chance = [], f"P({escape_text(shape.target)})"

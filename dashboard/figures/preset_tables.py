@@ -1,4 +1,4 @@
-"""Model presets as tables: a list, their parts, and the differences of two."""
+"""Model presets as tables: a list of presets, the parts of a preset, and differences between two presets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _READS: dict[Family, str] = {
 
 
 def describe_baseline(family: Family, lacks: str) -> str:
-    """Describe how a baseline model reads a text, and what it lacks for a page, such as attention."""
+    """Describe how a baseline model represents a text, and what the page needs that it does not have."""
     return f"{_READS[family]}, without {lacks}."
 
 
@@ -37,7 +37,7 @@ LINKED = 6  # runs of a preset that are named; the others are on Overview
 
 
 class Sizes(NamedTuple):
-    """Vocabulary size and number of classes for counting a model's parameters, and where they come from."""
+    """Vocabulary size and number of classes, from which a model's parameters are counted, and their origin."""
 
     vocabulary: int
     classes: int
@@ -46,7 +46,7 @@ class Sizes(NamedTuple):
     model: ModelConfig | None = None  # of the run, with its own layers, heads and widths
 
     def get_model(self, name: str) -> ModelConfig:
-        """Return a preset's model settings; for the preset of the run, those of the run."""
+        """Return a preset's model settings, or those of the shown run if that run uses the preset."""
         return self.model if self.model and name == self.preset else PRESETS[name].model
 
 
@@ -56,7 +56,7 @@ USUAL = Sizes(
 
 
 def read_sizes(record: RunRecord | None) -> Sizes | None:
-    """Return the vocabulary size and number of classes of a run; None if it has none yet."""
+    """Return the vocabulary size and number of classes of a run; None before they are known."""
     if record is None or not record.vocabulary or len(record.classes) < 2:
         return None
     data = get_data_name(record.config.data.name)
@@ -67,12 +67,12 @@ def read_sizes(record: RunRecord | None) -> Sizes | None:
 
 
 def list_presets(paper: str) -> list[str]:
-    """Return the names of the presets of a paper (by its title), or of all papers (`ALL`)."""
+    """Return the names of the model presets that implement a paper (given by title), or of all presets."""
     return [name for name, preset in PRESETS.items() if paper in (ALL, PAPERS[preset.paper])]
 
 
 def build_preset_frame(paper: str, sizes: Sizes, records: Sequence[RunRecord]) -> pd.DataFrame:
-    """Return a row for each preset of a paper (or `ALL`): paper, model, parameters, parts, runs, line, source."""
+    """Return a row for each model preset of a paper or of all papers: paper, model, parameters, parts, runs, source."""
     listed = preset_catalog.list_presets(
         "" if paper == ALL else paper, vocabulary=sizes.vocabulary, classes=sizes.classes
     )
@@ -103,18 +103,18 @@ def compare_presets(first: str, second: str) -> pd.DataFrame:
 
 
 def list_deviations(name: str) -> pd.DataFrame:
-    """Return a preset's deviations from its paper and own choices: what, paper, here, why, instead."""
+    """Return where a preset deviates from its paper, as a table: what, in the paper, here, reason, alternative."""
     frame = pd.DataFrame(preset_catalog.list_deviations(name), columns=["what", "paper", "here", "why", "instead"])
     return frame.assign(paper=frame["paper"].replace("", "not stated"))
 
 
 def list_questions(name: str) -> pd.DataFrame:
-    """Return questions that changed settings of a preset could answer, as a table: question, set."""
+    """Return experiments to try with a model preset, as a table of questions and the settings to change."""
     return pd.DataFrame(preset_catalog.suggest_trials(name), columns=["question", "set"])
 
 
 def list_backbones(paper: str) -> pd.DataFrame:
-    """Return a row for each pretrained backbone of a paper (or `ALL`): recipe, backbone, state, get, sets, source.
+    """Return a row for each pretrained backbone of a paper: recipe, name, state on disk, download command, settings.
 
     It has no paths: other people may see the page.
     """
@@ -139,5 +139,5 @@ def list_backbones(paper: str) -> pd.DataFrame:
 
 
 def list_preset_runs(name: str, records: Sequence[RunRecord]) -> list[str]:
-    """Return the names of a preset's newest finished runs, at most `LINKED`."""
+    """Return the names of a few of the newest finished runs that use a preset."""
     return [record.run for record in records if record.preset == name and record.status == "done"][:LINKED]

@@ -1,4 +1,4 @@
-"""Registry of every figure of a run, in the order of the pages; a new figure is one line here."""
+"""Registry of every figure of a run, in the order of the pages; a new figure is added as one line here."""
 
 from __future__ import annotations
 
@@ -97,5 +97,5 @@ FIGURES: dict[str, tuple[Figure[Any], dict[str, Any]]] = {
 
 
 def list_unplaced(page: str, placed: Sequence[Figure[Any]]) -> list[Figure[Any]]:
-    """Return the figures of a page that the page does not place itself."""
+    """Return the figures of a page except those that the page's own layout already includes."""
     return [figure for figure in ALL if figure.page == page and figure not in placed]

@@ -1,4 +1,4 @@
-"""Scores of a run, and the run and text that pages show before anything is chosen."""
+"""Scores of a run, and the run and text that pages show by default."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEST = "test"
 
 @dataclass(frozen=True)
 class Headline:
-    """Main test score of a run, and that of its baseline: accuracy, macro F1 (several labels) or span F1.
+    """Main test score of a run, and that of its baseline: accuracy, macro F1 (multi-label) or span F1 (tagging).
 
     Of several labels each has its own thresholds then, chosen on validation.
     """
@@ -64,7 +64,7 @@ def get_nested(tree: Any, *path: str) -> Any:
 
 
 def build_run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
-    """Return a row for each run with its settings and scores, as words for display."""
+    """Return a row for each run with its settings and scores, formatted as text for display."""
     rows = []
     for record in records:
         found, accuracy = read_headline(record), ""
@@ -81,7 +81,7 @@ def build_run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Stat:
-    """Score with its 95 % interval; `ends` is the axis it is drawn on."""
+    """Score with its 95 % interval, and the ends of the axis on which it is drawn."""
 
     name: str
     value: float
@@ -99,14 +99,14 @@ SHOWN = ("accuracy", "f1_macro", "roc_auc", "ece")
 
 
 def find_metric(results: Any, *path: str) -> Measurement:
-    """Return a recorded metric with its interval, at the end of a path such as split and metric name."""
+    """Return a recorded metric with its interval, found by a path of keys such as split and metric name."""
     return get_nested(results, "metrics", *path), *(get_nested(results, "intervals", *path) or (None, None))
 
 
 def list_stats(
     found: Mapping[str, Measurement], task: Task, n: int, guesses: Mapping[str, float], guess: float = 0.0
 ) -> list[Stat]:
-    """Return metrics measured on n texts, each drawn between its value by guessing (`guesses`) and perfect."""
+    """Return metrics measured on n texts, each with an axis from chance level to a perfect score."""
     stats = []
     for name, (value, low, high) in found.items():
         if value is not None:
@@ -117,7 +117,7 @@ def list_stats(
 
 
 def list_split_stats(record: RunRecord, split: str, report: SplitPredictions) -> list[Stat]:
-    """Return the headline metrics of a run on a split, each drawn between guessing and perfect."""
+    """Return the main metrics of a run on a split, each with an axis from chance level to a perfect score."""
     found = {name: find_metric(record.results, split, name) for name in SHOWN}
     return list_stats(found, "single", len(report.examples), {"roc_auc": 0.5}, 1 / len(report.classes))
 
@@ -130,7 +130,7 @@ def build_metric_table(record: RunRecord, split: str) -> pd.DataFrame:
 
 
 def read_tfidf_phenomena(record: RunRecord, split: str) -> dict[str, float]:
-    """Return TF-IDF's accuracy on each linguistic phenomenon; empty for any split but test."""
+    """Return TF-IDF's accuracy on each linguistic phenomenon of the test split; empty for other splits."""
     return dict(get_nested(record.results, "yardstick", "phenomena") or {}) if split == TEST else {}
 
 
@@ -142,7 +142,7 @@ EVERYDAY = "everyday"
 
 
 def choose_default_run(records: Sequence[RunRecord]) -> RunRecord | None:
-    """Return the run that pages show by default, if possible one with λ, so that all pages have something to show.
+    """Return the run that pages show by default; a run with λ is preferred, since every page can show it.
 
     Only finished runs are offered. Of those, runs on the built-in corpus come first, since they know the words of
     `SENTENCE`; then runs with λ, those with one label per text (an accuracy and an F1 are not compared), those that
@@ -150,7 +150,7 @@ def choose_default_run(records: Sequence[RunRecord]) -> RunRecord | None:
     """
 
     def rank_run(record: RunRecord) -> tuple[bool, bool, bool, float, float]:
-        """Return the sort key of a run by what the pages can show of it; the highest is shown by default."""
+        """Return the sort key of a run by what pages can show of it; the run with the highest key is the default."""
         found, everyday = read_headline(record), get_nested(record.results, "metrics", EVERYDAY, "accuracy")
         lambdas = "lambda" in list_capabilities(record.config.model)
         known = record.config.data.name == CORPUS
@@ -160,5 +160,5 @@ def choose_default_run(records: Sequence[RunRecord]) -> RunRecord | None:
 
 
 def choose_default_text(record: RunRecord) -> str:
-    """Return the text that the input field holds before a person types."""
+    """Return the default text of the input field, shown before a user types one."""
     return PAIR if record.pairs else SENTENCE

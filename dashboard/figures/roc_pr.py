@@ -35,7 +35,7 @@ from dashboard.figures.theme import Look
 
 @dataclass(frozen=True)
 class ClassCurve:
-    """ROC or precision-recall curve of one class against all others, and where the chosen threshold lies on it."""
+    """ROC or precision-recall curve of one class against all others, with the position of the chosen threshold."""
 
     name: str
     x: tuple[float, ...]
@@ -65,7 +65,7 @@ def compute_pr(decision: Decision) -> list[ClassCurve]:
 
 
 def _compute_curves(decision: Decision, axes: tuple[str, str]) -> list[ClassCurve]:
-    """Compute ROC or precision-recall curves; a class without positives (for ROC: or negatives) is left out."""
+    """Compute ROC or precision-recall curves, without classes that have no positive rows (for ROC, or no negative)."""
     curves, roc = [], axes == ("fpr", "tpr")
     for place in list_drawn_classes(decision):
         # (n,) 1 for a class and 0 for all others, and (n, 2): two columns to sort, not one per class
@@ -88,7 +88,7 @@ def _compute_curves(decision: Decision, axes: tuple[str, str]) -> list[ClassCurv
 
 
 def draw_roc(curves: Sequence[ClassCurve], look: Look) -> go.Figure:
-    """Draw ROC curves, one line for each class, labelled with its area."""
+    """Draw ROC curves, one line for each class, labelled with the area under the curve."""
     figure = Panels(look, [[""]], height=400)
     draw_dotted_line(figure, (0, 1), look)
     figure.add_annotation(x=0.62, y=0.55, text="guessing", xanchor="left", yanchor="top")
@@ -115,7 +115,7 @@ def _draw_curves(
     *,
     names_at: Literal["left", "right"],
 ) -> None:
-    """Draw ROC or precision-recall curves, labels in their free lower corner, and a ring at the threshold."""
+    """Draw ROC or precision-recall curves with their labels in a free corner and a ring at the chosen threshold."""
     t, gap = look.tokens, min(0.08, 0.9 / max(len(curves), 1))
     for i, curve in enumerate(curves):
         colour = t.accent if len(curves) == 1 else t.categories[i % len(t.categories)]
@@ -153,7 +153,7 @@ def _draw_curves(
 
 @dataclass(frozen=True)
 class Ranking:
-    """ROC or precision-recall curves, and the number of texts behind them."""
+    """ROC or precision-recall curves, and the number of texts that they are computed from."""
 
     curves: Sequence[ClassCurve]
     n: int
@@ -161,7 +161,7 @@ class Ranking:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """Return all points of ROC or precision-recall curves, then of their bands: class, x, y, low, high."""
+        """Return a table of all points of ROC or precision-recall curves, followed by their confidence bands."""
         x, y = self.axes
         parts = [pd.DataFrame({"class": curve.name, x: curve.x, y: curve.y}) for curve in self.curves]
         banded = [(curve.name, curve.band) for curve in self.curves if curve.band is not None]

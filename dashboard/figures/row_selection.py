@@ -1,4 +1,4 @@
-"""Selected rows of a split, from which every figure of the Errors page is drawn."""
+"""Selected rows of a split; all figures of the Errors page are drawn from the selection."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_ROWS = ("groups",)
 
 
 class SplitFacts:
-    """Cached facts about all rows of a split, whatever is selected; shared, and never changed."""
+    """Cached data about all rows of a split, shared by all selections of rows and never changed by them."""
 
     def __init__(self, table: PredictionTable, tagged: TableTags, nearest: NearestTraining) -> None:
         self.table, self.tagged, self.nearest = table, tagged, nearest
@@ -41,7 +41,7 @@ class SplitFacts:
         self._beside: dict[str, SplitFacts] = {}
 
     def add_peer_run(self, run: str) -> SplitFacts:
-        """Add a tag of rows that another run predicts differently, once tags exist; InputError: it has other rows."""
+        """Add an error tag for rows that another run predicts differently; InputError: that run has different rows."""
         if not run or not self.whole:
             return self
         if run not in self._beside:
@@ -57,7 +57,7 @@ class SplitFacts:
         return self._beside[run]
 
     def compute_once(self, name: str, make: Callable[[], Found]) -> Found:
-        """Return a cached value about a split's rows that no selection changes, computed when first needed."""
+        """Return a value about all rows of a split, computed at the first call and then cached."""
         if name not in self._once:
             self._once[name] = make()
         found: Found = self._once[name]
@@ -71,7 +71,7 @@ class SplitFacts:
 
     @cached_property
     def base_facets(self) -> Facets:
-        """Return the facets of the filter, those that need no error tags."""
+        """Return the groups of filter options that need no error tags."""
         return Facets(self.table)
 
     @property
@@ -81,7 +81,7 @@ class SplitFacts:
 
     @cached_property
     def facets(self) -> list[Facet]:
-        """Return the facets of the filter, error tags included; only valid once all tags are computed."""
+        """Return the groups of filter options, including error tags; only valid once all tags are computed."""
         return self.base_facets.list_facets(self.tagged.available)
 
     @property
@@ -90,7 +90,7 @@ class SplitFacts:
         return self.compute_once("groups", lambda: group_columns(self.table))
 
     def find_tags(self, prepare: Callable[[], None] = lambda: None) -> None:
-        """Compute all error tags of a split and run `prepare`; takes seconds for a run that is new on this machine."""
+        """Compute all error tags of a split (may take seconds the first time), then call the function `prepare`."""
         _ = self.tagged.available, self.facets
         prepare()
         self.whole = True
@@ -98,7 +98,7 @@ class SplitFacts:
 
 @dataclass(frozen=True, eq=False)
 class RowSelection:
-    """Rows of a split that a filter query selects, in reading order."""
+    """Rows of a split that match the filter in a link, in reading order."""
 
     known: SplitFacts
     select: str
@@ -108,7 +108,7 @@ class RowSelection:
     """The reading order (`core.error_analysis.selection`); empty: as chosen, else the most confident first."""
 
     def reorder_rows(self, order: str) -> RowSelection:
-        """Return the selected rows in another order; InputError: no order has this name."""
+        """Return the selected rows sorted in another order; InputError: there is no order of this name."""
         places = sort_rows(self.table, self.places, order)
         return replace(self, selected=replace(self.selected, places=places), order=order)
 
@@ -136,7 +136,7 @@ class RowSelection:
 
     @property
     def facets(self) -> list[Facet]:
-        """Return the facets of the filter that are known so far, annotation codes last."""
+        """Return the groups of filter options that are known so far, annotation codes last."""
         found = self.known.facets if self.known.whole else self.known.base_facets.list_facets({})
         return [*found, self._codes]
 
@@ -166,13 +166,13 @@ class RowSelection:
 
 
 def make_facts(store: RunStore, record: RunRecord, split: str) -> SplitFacts:
-    """Return cached facts about an evaluated split; tags are computed later. RunDamaged: unreadable predictions."""
+    """Return cached data about an evaluated split, without error tags at first; RunDamaged: unreadable predictions."""
     table = read_table(store, record.run, split)
     tagged = TableTags(store, table)
     return SplitFacts(table, tagged, NearestTraining(table, tagged.training))
 
 
 def apply_query(known: SplitFacts, text: str, store: RunStore, coded: Annotations | None = None) -> RowSelection:
-    """Select rows by a link's query; InputError: a wrong rule or missing sentences, RunDamaged: unreadable data."""
+    """Select rows by the filter in a link; InputError: wrong rule or missing sentences, RunDamaged: unreadable data."""
     coded = Codes(store.folder, get_data_name(known.table.record)).read_annotations() if coded is None else coded
     return RowSelection(known, text, select_rows(parse_selection(text), known.table, known.tagged, store, coded), coded)

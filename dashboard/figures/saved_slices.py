@@ -1,4 +1,4 @@
-"""Saved slices of the data: the metrics of a run on each, as an interval table."""
+"""Saved slices (named selections of rows) of a split: a run's metrics on each, as a table with intervals."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ PARTS = ("precision", "recall", "f1")
 
 @dataclass(frozen=True)
 class SavedSlices:
-    """Saved slices of a split and the whole split, as `core.error_analysis.slices.report_slice` describes them."""
+    """Saved slices (named selections of rows) of a split, and the whole split, each with a run's metrics."""
 
     slices: Sequence[Mapping[str, Any]]
     whole: Mapping[str, Any]
 
     @property
     def first(self) -> str:
-        """Return the metric name under which a slice report has the share of correct sentences."""
+        """Return the name by which a slice report calls the share of correctly predicted sentences."""
         return next(iter(self.whole["metrics"]))
 
     @property
     def second(self) -> str:
-        """Return the metric name under which a slice report has macro F1."""
+        """Return the name by which a slice report calls macro F1."""
         return next(name for name in self.whole["metrics"] if name.endswith("f1_macro"))
 
 
@@ -54,7 +54,7 @@ def read_slices(source: Source) -> SavedSlices:
 
 
 def draw_slice_table(shown: SavedSlices) -> Marks:
-    """Build the interval table of saved slices, all sentences first; each row unfolds to its classes."""
+    """Build the table of saved slices with intervals: all sentences first; each row unfolds to its classes."""
     every = [shown.whole, *shown.slices]
     unfolds = len(every) * (1 + len(shown.whole["per_class"])) <= MOST
     rows = [_build_row(shown, each, unfolds=unfolds) for each in every]
@@ -115,7 +115,7 @@ def _build_class_rows(each: Mapping[str, Any]) -> tuple[IntervalRow, ...]:
 def _mark_value(
     mark: str, text: str, value: float | None, ends: Sequence[float] | None, *, tie: bool
 ) -> dict[str, Cell]:
-    """Return the table cells of a metric and its mark on an axis; empty if the metric is not defined."""
+    """Return the table cells of a metric: its value as text, and its mark on an axis; empty if undefined."""
     if value is None:
         return {}
     low, high = ends or (None, None)
@@ -135,7 +135,7 @@ def build_slice_table(shown: SavedSlices) -> pd.DataFrame:
 
 
 def build_class_table(shown: SavedSlices) -> pd.DataFrame:
-    """Return the metrics of each class in each saved slice, a row for each."""
+    """Return the metrics of each class in each saved slice, one row for each class and slice."""
     rows = []
     for each in shown.slices:
         for label, found in each["per_class"].items():

@@ -1,4 +1,4 @@
-"""Attention maps of one text: as rows to choose from, described in words, and as tables of weights."""
+"""Attention maps of one text as rows of a figure, as tables of weights, and described in words."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def has_subtraction(record: RunRecord) -> bool:
 
 
 def build_map_rows(view: SentenceView, layer: int, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
-    """Return the attention maps of one layer (from 0) times their coefficients, and their sum if there are several.
+    """Return the attention maps of one layer (from 0), each times its coefficient, and their sum if there are several.
 
     What is off or at its mean reads no single word: its maps are 0 and its heads are named in `off`.
     """
@@ -51,18 +51,18 @@ def build_map_rows(view: SentenceView, layer: int, minus: bool, edits: Edits = U
 
 
 def build_combined_rows(view: SentenceView, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
-    """Return the combined attention map of each layer, which weights the value vectors, a row for each."""
+    """Return a row for each layer with its combined attention map, which weights the value vectors."""
     lasts = [build_map_rows(view, layer, minus, edits)[-1] for layer in range(len(view.layers))]
     return [replace(row, name=f"layer {i}") for i, row in enumerate(lasts, start=1)]
 
 
 def sum_received(row: MapRow) -> list[float]:
-    """Return the attention that each token receives in an attention map (see `core.interpret.trace_summary`)."""
+    """Return the total attention that each token receives in an attention map."""
     return average_attention(row.weights, row.places).tolist()
 
 
 def choose_watched_class(view: SentenceView) -> str:
-    """Return the class whose probability is followed under edits: the second of two, else the predicted one."""
+    """Return the class whose probability is shown while a user edits: the second of two classes, else the predicted."""
     names = list(view.probabilities)
     return names[1] if len(names) == 2 else view.label
 
@@ -122,7 +122,7 @@ def _list_unknown(view: SentenceView) -> str:
 
 
 def describe_difference(before: SentenceView, now: SentenceView, what: str = "answer") -> str:
-    """Describe an edited prediction: `P(positive) 0.828, +0.087 against …`, and the label if it changed."""
+    """Describe the prediction after edits: `P(positive) 0.828, +0.087 against …`, and the label if it changed."""
     name = choose_watched_class(before)
     p = now.probabilities[name]
     said = f"P({name}) {number(p)}, {signed(p - before.probabilities[name], 3)} compared with the trained model"
@@ -138,7 +138,7 @@ def build_prediction_table(columns: Mapping[str, Mapping[str, float]]) -> pd.Dat
 def build_attention_table(
     view: SentenceView, minus: bool, edits: Edits = UNCHANGED, untouched: SentenceView | None = None
 ) -> pd.DataFrame:
-    """Return all attention weights of a text: a row for each layer, head, reading and read token; a column per map.
+    """Return a row for each attention weight of a text: layer, head, the two tokens, and a column per attention map.
 
     With `edits`, one column describes them and another has the combined map `untouched` by them.
     """

@@ -1,4 +1,4 @@
-"""Sources of figures: a run, a split of it, a text, and the chosen values of options."""
+"""Data sources of figures: a run, a split of its data, a text, and the chosen values of options."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FREE = FreeText()
 
 @dataclass(frozen=True, eq=False)
 class Option:
-    """Option of a figure: a widget on a page, a parameter of its link, `--with NAME=VALUE`."""
+    """Option of a figure, set by a widget on a page, a parameter in a link or the flag `--with NAME=VALUE`."""
 
     name: str
     label: str
@@ -59,11 +59,11 @@ class Option:
     """Changes when what the values mean does, while no file of the run changes."""
 
     def has_choices(self, source: Source) -> bool:
-        """Tell whether a figure's option has anything to choose for a run."""
+        """Tell whether an option of a figure has any values to choose from for a run."""
         return bool(self.values(source))
 
     def get_default(self, source: Source) -> str | float:
-        """Return the value of a figure's option where nothing was chosen."""
+        """Return the default value of a figure's option, used if the user chose nothing."""
         if self.usual is not None:
             return self.usual(source)
         values = self.values(source)
@@ -90,7 +90,7 @@ class Option:
         return number
 
     def make_cache_key(self, source: Source) -> str:
-        """Return the cache key of drawings with the chosen value of a figure's option."""
+        """Return the part of a drawing's cache key that the chosen value of a figure's option adds."""
         return f"{self.name}={source.get_choice(self)}{'' if self.version is None else self.version(source)}"
 
     def describe_choice(self, source: Source) -> str:
@@ -109,7 +109,7 @@ EDIT = "edit"  # the name of `Source.edits` in a link and for `--with`
 
 
 class Source:
-    """Data source of figures: a run with its split, text and options, each part read when first needed."""
+    """Data source of figures: a run with its split, text and options; each is read from disk when first needed."""
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class Source:
 
     @property
     def edits(self) -> Edits:
-        """Return the user's edits inside the model for the forward pass of the text."""
+        """Return the changes that the user made inside the model for the forward pass of the text."""
         self.used.add(EDIT)
         return self._edits
 
@@ -167,7 +167,7 @@ class Source:
         return other
 
     def read_once(self, read: Callable[[Source], Found]) -> Found:
-        """Return the cached result of a function that reads from a data source; several figures share it."""
+        """Return the result of a function of a data source, computed once and shared by several figures."""
         if read not in self._once:
             self._once[read] = read(self)
         found: Found = self._once[read]
@@ -175,7 +175,7 @@ class Source:
 
     @cached_property
     def sides(self) -> ComparisonData:
-        """Return the predictions of all compared runs on the same rows; NotAvailable: no other run is named."""
+        """Return the predictions of all compared runs on the same rows; NotAvailable: no second run was named."""
         if not self.others:
             raise NotAvailable("it is of several runs: name others with --against")
         return self.reader.align_predictions([each.run for each in (self.record, *self.others)], self.split)

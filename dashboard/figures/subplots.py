@@ -1,4 +1,4 @@
-"""Chart of several panels, collected part by part and drawn in one go.
+"""Chart of several panels, to which traces and texts are added one by one before all is drawn at once.
 
 Plotly checks every part as it comes, and all earlier ones again: a figure of six panels takes 120 ms that way, and
 15 ms as a whole. The names are those of Plotly's own figure.
@@ -48,7 +48,7 @@ class Panels:
         self._add_trace("bar", row, col, trace)
 
     def add_annotation(self, *, row: int = 1, col: int = 1, **annotation: Any) -> None:
-        """Add a text to a chart panel; `xref` and `yref` may be `x domain` and `y domain`."""
+        """Add a text to a chart panel, positioned in data units or relative to the panel."""
         number = self._number_axis(row, col)
         for letter in "xy":
             domain = " domain" if "domain" in annotation.get(f"{letter}ref", "") else ""
@@ -61,7 +61,7 @@ class Panels:
         self.shapes.append({"xref": f"x{number}", "yref": f"y{number}", **shape})
 
     def add_hline(self, y: float, *, row: int = 1, col: int = 0, **shape: Any) -> None:
-        """Add a horizontal line across a chart panel, or without `col` across every panel of the row."""
+        """Add a horizontal line across one chart panel, or across every panel of a row if `col` is not given."""
         for column in [col] if col else range(1, self.columns + 1):
             across = {"x0": 0, "x1": 1, "xref": f"x{self._number_axis(row, column)} domain"}
             self.add_shape(type="line", y0=y, y1=y, row=row, col=column, **across, **shape)
@@ -72,15 +72,15 @@ class Panels:
         self.add_shape(type="line", x0=x, x1=x, row=row, col=col, **upwards, **shape)
 
     def update_xaxes(self, *, row: int = 0, col: int = 0, **axis: Any) -> None:
-        """Set up the x axes of one chart panel, of a row or column of panels, or of all."""
+        """Set up the x axis of one chart panel, of all panels in a row or column, or of all panels."""
         self._update_axes("x", row, col, axis)
 
     def update_yaxes(self, *, row: int = 0, col: int = 0, **axis: Any) -> None:
-        """Set up the y axes of one chart panel, of a row or column of panels, or of all."""
+        """Set up the y axis of one chart panel, of all panels in a row or column, or of all panels."""
         self._update_axes("y", row, col, axis)
 
     def update_layout(self, **layout: Any) -> None:
-        """Set up the layout of the whole chart; sides that `margin` does not name stay."""
+        """Set up the layout of the whole chart; margins that are not given stay as they are."""
         self.layout |= layout | {"margin": {**self.layout["margin"], **layout.get("margin", {})}}
 
     def build_figure(self) -> go.Figure:
@@ -98,7 +98,7 @@ class Panels:
                 self.axes[f"{letter}axis{self._number_axis(each, column)}"] |= axis
 
     def _number_axis(self, row: int, col: int) -> str:
-        """Return Plotly's number for the axes of a chart panel; empty for the first."""
+        """Return the suffix that Plotly uses for the axes of a chart panel; empty for the first panel."""
         index = (row - 1) * self.columns + col
         return str(index) if index > 1 else ""
 
@@ -122,7 +122,7 @@ FEW = 4  # with fewer rows cells are large, and row names are vertical
 
 
 def find_cell(first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> tuple[int, int] | None:
-    """Return the matrix cell (row, column) that holds exactly the given sentences (k,); None: there is no such cell.
+    """Return the matrix cell (row, column) that holds exactly the given sentences; None: there is no such cell.
 
     `first` and `second` are (n,): the row and the column of the matrix of each sentence; below 0: in none.
     """
@@ -144,7 +144,7 @@ def draw_bar_matrix(
     height: int,
     titles: tuple[str, str] = ("", ""),
 ) -> go.Figure:
-    """Draw an n × n matrix as bars, clickable anywhere; they carry `customdata = [row, column]`.
+    """Draw a square matrix with a bar in each cell; a click anywhere in a cell returns its row and column.
 
     Names are escaped, and so is `hover`; `words` are HTML. `titles` are of rows and of columns, `height` holds where
     rows are few.

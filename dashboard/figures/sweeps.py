@@ -1,4 +1,4 @@
-"""Results of a sweep as a dot plot: every run of every cell (setting), with their mean."""
+"""Results of a sweep (many runs over a grid of settings) as a dot plot: each run, and the mean per setting."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONGEST = 44  # characters of a cell's name at its row
 
 @dataclass(frozen=True)
 class CellScores:
-    """Scores of one cell (setting) of a sweep: those of its runs, and of TF-IDF on the same data."""
+    """Scores of one setting in a sweep: the scores of its runs, and of TF-IDF on the same data."""
 
     label: str
     values: tuple[float, ...]
@@ -40,13 +40,13 @@ WORDS: dict[State, str] = {"waiting": "not started", "running": "training"}
 
 
 def describe_counts(found: SweepState) -> str:
-    """Describe how many runs of a sweep are in which state: `3 done, 2 training, 7 not begun`."""
+    """Describe how many runs of a sweep are in each state: `3 done, 2 training, 7 not begun`."""
     present = sorted((each for each in STATES if found.counts[each]), key=lambda each: each != "done")
     return ", ".join(f"{count(found.counts[each])} {WORDS.get(each, each)}" for each in present)
 
 
 def describe_time_left(found: SweepState) -> str:
-    """Describe how long the remaining runs of a sweep take."""
+    """Describe how long the runs of a sweep that are not finished will take."""
     unknown = f"{count(found.unknown)} runs without an estimate" if found.unknown else ""
     if not found.seconds_left:
         return unknown
@@ -54,7 +54,7 @@ def describe_time_left(found: SweepState) -> str:
 
 
 def write_command(plan: Plan, written: Callable[[str], str] = str) -> str:
-    """Return the command line that starts a sweep; `written` names data sets as they may be shown."""
+    """Return the command line that starts a sweep; the function `written` converts data set names for display."""
     parts = ["sentiscope", "sweep", plan.name, f"--model={','.join(plan.models)}"]
     parts += [f"--data={written(name)}" for name in plan.data]
     parts += [f"--grid={name}={_join_values(values)}" for name, values in plan.grid.items()]
@@ -71,7 +71,7 @@ def _join_values(values: Sequence[str]) -> str:
 
 
 def build_table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the results of a sweep as a table: the first metric with its comparisons, then the others."""
+    """Return the results of a sweep as a table: the first metric with comparisons of settings, then other metrics."""
     first, *others = table["metrics"]
     rows = []
     for row in table["rows"]:
@@ -92,7 +92,7 @@ def build_table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def list_chart_cells(table: Mapping[str, Any], metric: str) -> list[CellScores]:
-    """Return the cells (settings) of a sweep that have a finished run, with their scores by one metric."""
+    """Return the settings of a sweep that have a finished run, with their scores by one metric."""
     found = []
     for row in table["rows"]:
         if summary := row["metrics"].get(metric):
@@ -138,7 +138,7 @@ def _format_difference(found: Mapping[str, Any] | None) -> str:
 
 @dataclass(frozen=True)
 class Members:
-    """Cells (settings) of a sweep with scores by one metric, and a note."""
+    """Settings of a sweep with the scores of their runs by one metric, and a note for the chart."""
 
     cells: Sequence[CellScores]
     metric: str
@@ -147,7 +147,7 @@ class Members:
 
 
 def draw_members(shown: Members, look: Look) -> go.Figure:
-    """Draw a line for each cell of a sweep: dots for runs, a large dot for the mean, a ring for TF-IDF."""
+    """Draw one line for each setting of a sweep: dots are runs, a large dot is their mean, a ring is TF-IDF."""
     t, size, cells = look.tokens, look.scale_size, shown.cells
     figure = Panels(look, [[""]], height=64 + 34 * len(cells))
     places = list(range(len(cells)))

@@ -17,7 +17,7 @@ SANS = "Source Sans, Helvetica, Arial, sans-serif"  # a valid CSS list: Plotly t
 
 @dataclass(frozen=True)
 class Tokens:
-    """Colours of the light or dark theme as #RRGGBB, named after what they mean."""
+    """Colours of the light or dark theme as #RRGGBB, each named after its meaning."""
 
     paper: str  # page, and zero in every colour scale
     panel: str  # sidebar, hover label, selection bar
@@ -38,7 +38,7 @@ class Tokens:
 
     @property
     def ink_scale(self) -> tuple[str, ...]:
-        """Return six colours for attention weights, from page to ink, as many as in the scales for attributions."""
+        """Return the colours of attention weights, six steps from background colour to text colour."""
         return tuple(blend_colors(self.paper, self.ink, step / 5) for step in range(6))
 
 
@@ -114,7 +114,7 @@ LEGIBLE = 4.5  # contrast of text that WCAG 2 asks for (AA)
 
 
 def choose_text_color(tokens: Tokens, background: str) -> str:
-    """Return a readable text colour for a background: ink or page colour; black or white if both lack contrast."""
+    """Return a readable text colour for a background: a theme colour, or black or white if contrast is too low."""
 
     def measure_contrast(colour: str) -> float:
         """Return the contrast of a text colour with the background."""
@@ -132,7 +132,7 @@ def blend_colors(first: str, second: str, share: float) -> str:
 
 
 def make_sequential_scale(tokens: Tokens) -> list[list[Any]]:
-    """Return Plotly's colour scale for counts and attention weights, from page to ink."""
+    """Return Plotly's colour scale for counts and attention weights, from background colour to text colour."""
     return _make_stops(tokens.ink_scale)
 
 
@@ -141,7 +141,7 @@ def _make_stops(colours: Sequence[str]) -> list[list[Any]]:
 
 
 def make_two_sided_scale(tokens: Tokens) -> list[list[Any]]:
-    """Return Plotly's colour scale for signed attention weights, equal ink for equal size; set zmin = -zmax.
+    """Return Plotly's colour scale for signed attention weights, where w and −w look the same; set zmin = -zmax.
 
     A pattern marks the negative side (`dashboard.figures.attention`).
     """
@@ -149,17 +149,17 @@ def make_two_sided_scale(tokens: Tokens) -> list[list[Any]]:
 
 
 def make_diverging_scale(tokens: Tokens) -> list[list[Any]]:
-    """Return Plotly's colour scale for signed attributions; set zmin = -zmax, so that zero has the page's colour."""
+    """Return Plotly's colour scale for signed attributions; set zmin = -zmax, so that zero is the background colour."""
     return _make_stops([*reversed(tokens.minus_scale[1:]), *tokens.plus_scale])
 
 
 def shade_signed(tokens: Tokens, value: float, top: float) -> str:
-    """Return the colour of a signed attribution on the two-sided scale; `top` has full colour."""
+    """Return the colour of a signed attribution on the two-sided scale; size `top` gets the strongest colour."""
     return _pick_step(tokens.plus_scale if value >= 0 else tokens.minus_scale, value, top)
 
 
 def shade_ink(tokens: Tokens, weight: float, top: float) -> str:
-    """Return the ink shade of an attention weight by its size; `top` has full ink."""
+    """Return the colour of an attention weight: the larger its absolute value, the stronger; strongest at `top`."""
     return _pick_step(tokens.ink_scale, weight, top)
 
 
@@ -168,12 +168,12 @@ def _pick_step(scale: Sequence[str], value: float, top: float) -> str:
 
 
 def color_layer(tokens: Tokens, layer: int, layers: int) -> str:
-    """Return the line colour of a layer (from 0): the deeper, the stronger."""
+    """Return the line colour of a layer (from 0): layers closer to the output are stronger."""
     return tokens.ordinal[3 - round(3 * (layers - 1 - layer) / max(layers - 1, 1))] if layers > 1 else tokens.accent
 
 
 def color_classes(tokens: Tokens, classes: Sequence[str], *, ordered: bool = False) -> list[str]:
-    """Return a colour for each class: by sign if ordered or named positive or negative, else from categories."""
+    """Return a colour for each class: by order, or by sign if named positive or negative, else from a palette."""
     if ordered:
         return _color_ordered(tokens, len(classes))
     names = [name.lower() for name in classes]
@@ -181,7 +181,7 @@ def color_classes(tokens: Tokens, classes: Sequence[str], *, ordered: bool = Fal
         return [tokens.categories[i % len(tokens.categories)] for i in range(len(names))]
 
     def color_by_sign(name: str) -> str:
-        """Return the colour of a class by the sign in its name (`neg`, `pos`); a neutral one without."""
+        """Return the colour of a class by the sign in its name (`neg`, `pos`), or a neutral colour without a sign."""
         scale = tokens.minus_scale if "neg" in name else tokens.plus_scale if "pos" in name else None
         return scale[5 if name.startswith(("very", "strong")) else 4] if scale else tokens.right
 
@@ -232,7 +232,7 @@ def build_template(look: Look) -> go.layout.Template:
 
 
 def spread_labels(values: Sequence[float], gap: float) -> list[float]:
-    """Return positions of labels at a chart's values, moved apart to leave `gap` between neighbours."""
+    """Return positions for labels next to values in a chart, moved apart so that labels do not overlap."""
     order = sorted(range(len(values)), key=lambda i: values[i])
     placed = list(values)
     for _ in range(20):
@@ -245,7 +245,7 @@ def spread_labels(values: Sequence[float], gap: float) -> list[float]:
 
 
 def make_config(name: str, tools: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the settings of Plotly's buttons: a download (as SVG), shown on hover, and further `tools`."""
+    """Return the settings of Plotly's buttons: an SVG download, shown on hover, and the tools named in `tools`."""
     return {
         "displaylogo": False,
         "displayModeBar": bool(tools) or "hover",

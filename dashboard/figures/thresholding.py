@@ -1,4 +1,4 @@
-"""Chosen decision threshold, and the predictions that follow from it."""
+"""Chosen decision threshold of a run, and the predictions at this threshold."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RATIOS = ValueRange(0.0, 1000.0, 1.0)
 
 
 def list_rules(source: Source) -> list[str]:
-    """Return what a decision threshold can apply to (top answer or a class); empty: there is no choice."""
+    """Return what a decision threshold can apply to (the top class, or one named class); empty: nothing to choose."""
     classes = list(source.report.classes)
     if source.record.task == "multi":
         return classes
@@ -36,7 +36,7 @@ def list_rules(source: Source) -> list[str]:
 
 
 def get_class(source: Source) -> str:
-    """Return the class or label that the decision threshold applies to; empty: the top answer."""
+    """Return the class or label that the decision threshold applies to; empty: the top class of each row."""
     classes = source.report.classes
     if source.record.task == "single" and len(classes) == 2:
         return classes[1]
@@ -45,14 +45,14 @@ def get_class(source: Source) -> str:
 
 
 def get_class_scores(report: SplitPredictions, name: str) -> tuple[NDArray[np.bool_], Floats]:
-    """Return each row's membership in a class (n,), and its predicted probability of that class (n,)."""
+    """Return for each row whether it belongs to a class, and its predicted probability of that class."""
     number = report.classes.index(name)
     own = report.labels[:, number] > 0 if report.labels.ndim == 2 else report.labels == number
     return own, report.probabilities[:, number]
 
 
 def _find_cheapest(source: Source) -> float:
-    """Return the threshold with the lowest cost on validation; NotAvailable: validation was not evaluated."""
+    """Return the threshold with the lowest cost on the validation split; NotAvailable: this was not evaluated."""
     if VALIDATION not in source.splits:
         raise NotAvailable("a threshold at a cost ratio is chosen on validation, which was not evaluated")
     report = source.reader.make_report(source.record, VALIDATION)
@@ -60,7 +60,7 @@ def _find_cheapest(source: Source) -> float:
 
 
 def _get_label_threshold(source: Source) -> float:
-    """Return the threshold of the chosen label: the cheapest at a cost ratio, or as chosen for all labels."""
+    """Return the threshold of the chosen label: the one with the lowest cost, or the tuned or fixed one."""
     if source.get_choice(COST):
         return source.read_once(_find_cheapest)
     label, choice = str(source.get_choice(RULE)), str(source.get_choice(LIMITS))
@@ -68,7 +68,7 @@ def _get_label_threshold(source: Source) -> float:
 
 
 def _make_range(name: str) -> Callable[[Source], ValueRange | tuple[()]]:
-    """Return a function that gives a named threshold slider its range, if that is the active slider."""
+    """Return a function that returns the range of a threshold slider, or no range if the slider is not in use."""
     return lambda source: SHARE if get_slider(source).name == name else ()
 
 

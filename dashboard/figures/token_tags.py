@@ -37,7 +37,7 @@ TINT = 0.32  # of a type's colour in the ground of its spans
 
 @dataclass(frozen=True, eq=False)
 class TaggedRows:
-    """Sentences of a split with true and predicted tags, as read by `core.runs.word_tagging`."""
+    """Sentences of a split with their true and predicted word tags."""
 
     table: pd.DataFrame
 
@@ -63,7 +63,7 @@ class TaggedRows:
 
 
 def read_tagged_rows(source: Source) -> TaggedRows:
-    """Read the tagged sentences of a run's split; NotAvailable: the run labels whole texts, or is not evaluated."""
+    """Read the tagged sentences of a run's split; NotAvailable: not a tagging run, or the run is not evaluated."""
     return source.read_once(_read_rows)
 
 
@@ -80,7 +80,7 @@ def _refuse_texts(source: Source) -> None:
 
 
 def summarize_spans(rows: TaggedRows) -> tuple[str, str]:
-    """Describe how many labelled spans are predicted correctly, and in a second text the errors.
+    """Describe how many labelled spans are predicted correctly, and in a second text the kinds of errors.
 
     The numbers of errors add up to the labelled spans that are not right; spurious spans are counted separately.
     """
@@ -108,7 +108,7 @@ SEARCH = Option("tag-search", "Word", lambda source: FREE, "Sentences that conta
 
 @dataclass(frozen=True, eq=False)
 class FilteredSentences:
-    """Tagged sentences that match the filter."""
+    """Tagged sentences that match the filter by span type and outcome."""
 
     rows: TaggedRows
     places: tuple[int, ...]
@@ -129,7 +129,7 @@ def _filter_sentences(source: Source) -> FilteredSentences:
 
 
 def _has_outcome(found: Sequence[SpanMatch], outcome: str, kind: str) -> bool:
-    """Tell whether a sentence's spans of a type have an outcome; labelled and predicted spans count."""
+    """Tell whether a sentence has spans of a type and outcome, such as missed or wrongly predicted ones."""
     of_type = [each for each in found if kind == ALL_TYPES or kind in {s.kind for s in (each.label, each.said) if s}]
     if outcome == EVERY:
         return kind == ALL_TYPES or bool(of_type)
@@ -178,7 +178,7 @@ def _build_line(
     *,
     chances: Sequence[float | None] = (),
 ) -> dict[str, Any]:
-    """Return a sentence as parts to draw: one for each span, and one for the words between two spans."""
+    """Return a sentence as parts to draw: a part for each span, and a part for the words between two spans."""
     parts: list[dict[str, Any]] = []
     at = 0
     for span in spans:
@@ -196,7 +196,7 @@ def _build_line(
 
 
 def build_sentence_table(shown: FilteredSentences) -> pd.DataFrame:
-    """Return the tagged sentences that match the filter, with tags joined by blanks."""
+    """Return the tagged sentences that match the filter as a table, with the tags of a sentence joined by spaces."""
     table = shown.rows.table.iloc[list(shown.places)]
     ends = [Counter(each.outcome for each in shown.rows.scores.found[place]) for place in shown.places]
     joined = {name: table[name].map(" ".join) for name in ("label", "predicted")}
@@ -206,7 +206,7 @@ def build_sentence_table(shown: FilteredSentences) -> pd.DataFrame:
 
 
 def build_type_table(rows: TaggedRows) -> pd.DataFrame:
-    """Return a row for each span type: precision, recall and F1, and its spans by outcome."""
+    """Return a row for each span type: precision, recall, F1, and the number of spans with each outcome."""
     parts = ("precision", "recall", "f1")
     return pd.DataFrame(
         [
@@ -302,7 +302,7 @@ def _draw_chances(said: TaggedText, look: Look) -> go.Figure:
 
 
 def build_chance_table(said: TaggedText) -> pd.DataFrame:
-    """Return a row for each word of a text: its tag and the probability of every tag; missing where not read."""
+    """Return a row for each word of a text: its tag and the probability of every tag; NaN for truncated words."""
     columns = {name: said.chances[:, place] for place, name in enumerate(said.classes)}
     return pd.DataFrame({"word": said.words, "tag": said.tags, **columns})
 

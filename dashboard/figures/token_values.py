@@ -1,4 +1,4 @@
-"""Values of tokens, or token pairs, besides attention maps: gates, λ, polarity, lexicons, which tokens see which."""
+"""Values of tokens and token pairs other than attention: gates, λ, polarity, lexicons, attention masks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WRITTEN = 16  # tokens whose values fit into the cells
 
 @dataclass(frozen=True)
 class TokenRow:
-    """Row of one number for each token, under a name."""
+    """Row of a figure with one number for each token, and the name of the row."""
 
     name: str
     values: Floats  # (L,)
@@ -66,7 +66,7 @@ def build_gate_rows(view: SentenceView) -> list[TokenRow]:
 
 
 def build_lambda_rows(view: SentenceView, minus: bool) -> list[TokenRow]:
-    """Return each token's coefficients of the further attention maps, mean over heads, a row per layer and map."""
+    """Return each token's coefficients of all attention maps but the first, averaged over heads, by layer and map."""
     return [
         TokenRow(f"layer {place}, {name}", values)
         for place, layer in enumerate(view.layers, start=1)
@@ -85,19 +85,19 @@ def build_polarity_rows(view: SentenceView) -> list[TokenRow]:
 
 
 def build_branch_rows(view: SentenceView) -> list[TokenRow]:
-    """Return each token's mean output of the classification head's convolutions, a row for each width."""
+    """Return each token's mean output of the classification head's convolutions, a row for each kernel width."""
     return [TokenRow(f"{width} tokens wide", values.mean(-1)) for width, values in view.branches.items()]
 
 
 def read_head_attention(view: SentenceView) -> list[TokenRow]:
-    """Return the attention that each token receives in the classification head, mean over readers and heads."""
+    """Return the attention that each token receives in the classification head, averaged over queries and heads."""
     if view.head_maps is None or not view.tokens:  # of no readers there is no mean
         return []
     return [TokenRow("is read", np.average(view.head_maps.mean(0), axis=0, weights=view.places))]
 
 
 def build_token_table(view: SentenceView) -> pd.DataFrame:
-    """Return a row for each token with all its values besides attention maps, such as polarity and gates."""
+    """Return a row for each token with all its values other than attention, such as polarity and gates."""
     columns: dict[str, Any] = {"place": range(1, len(view.tokens) + 1), "token": view.tokens}
     if view.tags is not None:
         columns["part of speech"] = read_pos_tags(view)
@@ -111,7 +111,7 @@ def build_token_table(view: SentenceView) -> pd.DataFrame:
 def draw_token_rows(
     rows: Sequence[TokenRow], tokens: Sequence[str], look: Look, *, label: str, top: float = 0, zero: float = 0
 ) -> go.Figure:
-    """Draw token values as a heat map: a cell for each of L tokens, a line for each row.
+    """Draw token values as a heat map: one column for each token, one line for each row of values.
 
     The page colour is `zero`, all that a row of direction 0 has; full colour is `top` from it, 0: the farthest value.
     """
@@ -161,7 +161,7 @@ def draw_token_rows(
 
 
 def _reduce_blocks(values: Floats, step: int) -> Floats:
-    """Reduce token values (L,) to one for each block of a long text: the one largest in size."""
+    """Reduce the token values of a long text to one for each block of tokens: the largest in absolute value."""
     parts = [values[start : start + step] for start in range(0, len(values), step)]
     return np.array([part[np.abs(part).argmax()] for part in parts], np.float32)
 
@@ -182,7 +182,7 @@ def compute_lexicon_effect(view: SentenceView, layer: int, heads: slice) -> MapR
 
 
 def _compute_neutral(term: Floats, polarity: Floats) -> float:
-    """Compute the value of a lexicon term (L, L), given polarities (L, 3K), for a pair with a neutral token.
+    """Compute the value that a lexicon adds to the attention score of a pair with a neutral token.
 
     The three of a lexicon sum to 1, so that their product with thirds is a third whatever the other token is.
     """
@@ -193,7 +193,7 @@ def _compute_neutral(term: Floats, polarity: Floats) -> float:
 
 
 def read_support(view: SentenceView, layer: int) -> MapRow | None:
-    """Return which tokens may attend to which in one layer, as a map of 1 and 0; None: no such limit."""
+    """Return which tokens may attend to which in one layer, as a matrix of 1 and 0; None: attention is not limited."""
     support = view.layers[layer].support if view.layers else None
     return None if support is None else MapRow("may see", support[None].astype("float32"))
 
@@ -265,7 +265,7 @@ BRANCHES = Figure(
 
 @dataclass(frozen=True)
 class TokenPairs:
-    """Map of all token pairs that is no attention, such as the effect of a lexicon."""
+    """Matrix over all token pairs that is not attention, such as the effect of a lexicon."""
 
     tokens: tuple[str, ...]
     row: MapRow
@@ -280,7 +280,7 @@ def _read_token_pairs(source: Source, row: MapRow | None) -> TokenPairs:
 
 def _draw_pairs(label: str, top: float = 0) -> Callable[[TokenPairs, Look], go.Figure]:
     def draw_map(shown: TokenPairs, look: Look) -> go.Figure:
-        """Draw a map of all token pairs that is no attention."""
+        """Draw a matrix over all token pairs that is not attention, such as the effect of a lexicon."""
         row, several = replace(shown.row, name=""), len(shown.row.weights) > 1
         return draw_map_grid([row], shown.tokens, look, top=top, label=label, numbered=several, worded=not several)
 
@@ -288,7 +288,7 @@ def _draw_pairs(label: str, top: float = 0) -> Callable[[TokenPairs, Look], go.F
 
 
 def _choose_heads(source: Source) -> slice:
-    """Return the heads with a lexicon effect to draw: the last, or one for each lexicon with heads of its own."""
+    """Return the heads whose lexicon effect is drawn: the last head, or one head for each lexicon."""
     attention = source.record.config.model.attention
     return slice(attention.lexicons) if attention.lexical_heads == "apart" else slice(-1, None)
 

@@ -91,7 +91,7 @@ def _name_lines(figure: Panels, curves: Curves, look: Look) -> None:
 
 
 def draw_lambdas(curves: Curves, look: Look) -> go.Figure:
-    """Draw a row for each further attention map: its λ over epochs, and the magnified change since the start."""
+    """Draw a row for each attention map after the first: its λ over epochs, and the change since the start enlarged."""
     components = sorted({component for _, component in curves.lambdas})
     titles = [[f"λ{format_subscript(i)}", f"λ{format_subscript(i)}, change since the start"] for i in components]
     space = {"horizontal_spacing": 0.1, "vertical_spacing": 0.2 / len(titles)}

@@ -38,7 +38,7 @@ class Curves:
 
 
 def choose_metric(metric: str, task: Task, *, ordered: bool = False) -> str:
-    """Return the validation metric of a run's curves; the task's own if the set metric does not suit the task."""
+    """Return the validation metric of a run's curves: the chosen one, or the default if that does not suit the task."""
     try:
         return resolve_metric(metric, task, ordered=ordered)
     except ConfigError:
@@ -91,7 +91,7 @@ LOGGED_STEPS = 200
 
 
 def compute_epoch_steps(history: History, epochs: int, steps: int) -> float:
-    """Return the training steps of an epoch, from the planned `steps`; if these are 0, from the history."""
+    """Return the number of training steps per epoch, from the planned `steps` or (if 0) from the history."""
     if steps:
         return steps / epochs
     if ends := history.select_kind("epoch"):
@@ -106,7 +106,7 @@ def _get_validation(row: Mapping[str, Any], metric: str) -> Any:
 
 
 def _is_finite(lambdas: Any) -> bool:
-    """Tell whether logged λ values exist and are all finite; a value that is not finite is logged as null."""
+    """Tell whether logged λ values exist and are all finite (NaN and infinity are logged as null)."""
     return bool(lambdas) and "null" not in json.dumps(lambdas)
 
 
@@ -118,7 +118,7 @@ Line = tuple[float, ...]
 
 
 def build_head_lines(history: History) -> dict[Place, tuple[Line, ...]]:
-    """Return the λ curve of each head where heads differ, as (layer, map) → a curve for each head."""
+    """Return the λ curves of each head if heads have separate λ, as (layer, map) → one curve for each head."""
     rows = [row["lambda_heads"] for row in history.rows if _is_finite(row.get("lambda_heads"))]
     return {
         (layer, component + 1): tuple(zip(*(row[layer][component] for row in rows), strict=True))
@@ -151,7 +151,7 @@ NUMBERS = {
 
 
 def build_number_lines(history: History, steps_per_epoch: float) -> dict[str, list[NumberLine]]:
-    """Return the curves of every learned scalar in a training history; of gates the mean after each epoch."""
+    """Return the curves of every learned scalar in a training history; for gates, the mean after each epoch."""
     found: dict[str, list[NumberLine]] = {}
     rows = [row for row in history.rows if row.get("scalars")]
     for name in rows[0]["scalars"] if rows else ():

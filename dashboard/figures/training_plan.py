@@ -20,7 +20,7 @@ OFFERED = frozenset(name for name, setting in SETTINGS.items() if setting.group)
 
 
 def list_shown_settings(own: Mapping[str, str], model: ModelConfig | None) -> dict[str, list[str]]:
-    """Return the settings shown when building a model, by group: those with an effect, and those a person has set."""
+    """Return the settings shown when building a model, by group: those that have an effect or that the user has set."""
     offered = [name for name in SETTINGS if name in OFFERED]
     wanted = [name for name in offered if model is None or name in own or not explain_idle(name, model)]
     wanted.sort(key=lambda name: not name.startswith("model."))
@@ -42,7 +42,7 @@ def format_millions(parameters: int) -> str:
 
 
 def summarize_changes(config: RunConfig, own: Mapping[str, str], along: Mapping[str, Any]) -> str:
-    """Describe a changed preset: its parts, the number of changes, and further settings that these require."""
+    """Describe a changed preset: its parts, the number of changes, and further settings that the changes require."""
     parts = f"It has {', '.join(list_features(config.model)) or 'nothing besides a plain encoder'}."
     changed = [name for name in own if name in OFFERED]
     said = f"{len(changed)} {'change' if len(changed) == 1 else 'changes'} to the preset." if changed else ""
@@ -69,7 +69,7 @@ def describe_time(found: Estimate | None, config: RunConfig) -> str:
 
 
 def describe_recipe(found: AppliedRecipe, given: Mapping[str, Any]) -> str:
-    """Describe a recipe's settings, those that a person set instead, and those that the model does not use."""
+    """Describe the settings that a recipe changes, those that the user has set instead, and those without effect."""
     changes = ", ".join(f"{key} = {value}" for key, value in found.settings.items() if key not in given)
     parts = [f"The recipe sets {changes}." if changes else "The recipe sets nothing here."]
     if own := [key for key in RECIPES[found.name].settings if key in given]:
@@ -89,7 +89,7 @@ def write_command(data: str, model: str, settings: Mapping[str, Any], name: str,
 
 
 def format_setting(config: RunConfig, name: str) -> str:
-    """Format the value of a setting, whose name has dots, as typed on the command line."""
+    """Format the value of a setting (with a dotted name such as `model.layers`) as typed on the command line."""
     node: Any = to_dict(config)
     for part in name.split("."):
         node = node[part]

@@ -1,4 +1,4 @@
-"""Words of a text: the attribution of each, the attention it receives, and which ones the model does not know."""
+"""Words of a text: their attributions, the attention that they receive, and which words the model does not know."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NAMED = 6
 
 @dataclass(frozen=True, eq=False)
 class WordView:
-    """Words of a text with the attribution and the attention of each."""
+    """Words of a text, each with its attribution and the attention that it receives."""
 
     record: RunRecord
     view: SentenceView
@@ -45,7 +45,7 @@ class WordView:
 
     @property
     def pushes(self) -> NDArray[np.float64]:
-        """Return the attribution of each word, (words,)."""
+        """Return the attribution of each word of a text, as an array with one number per word."""
         return self.pushed.found.pushes
 
     @property
@@ -55,12 +55,12 @@ class WordView:
 
     @property
     def unread(self) -> NDArray[np.bool_]:
-        """Return a mask (words,) of the words that the tokenizer drops or cuts off."""
+        """Return a mask over the words of a text: those that the tokenizer drops or cuts off."""
         return self._without_tokens & self.record.config.model.layered
 
     @property
     def unknown(self) -> NDArray[np.bool_]:
-        """Return a mask (words,) of the words that are not in the vocabulary, in whole or in part."""
+        """Return a mask over the words of a text: those that are partly or fully missing from the vocabulary."""
         belongs = self.pushed.belongs
         if not self.view.unknown or not any(self.view.unknown):  # counts have no token for what they do not know
             return self._without_tokens & ~self.unread
@@ -73,7 +73,7 @@ class WordView:
 
 
 def find_positive_class(record: RunRecord) -> str:
-    """Return the positive class of a two-class run: by its name, else the second."""
+    """Return the positive class of a two-class run: the one named positive, else the second."""
     colours = color_classes(LIGHT, record.classes, ordered=record.ordered)
     return record.classes[colours.index(LIGHT.plus) if LIGHT.plus in colours else 1]
 
@@ -93,7 +93,7 @@ TOWARDS = Option(
 
 
 def get_target_class(source: Source) -> str:
-    """Return the class that word attributions explain: the positive one of two, the chosen one of more."""
+    """Return the class that word attributions explain: of two classes the positive one, of more the chosen one."""
     return str(source.get_choice(TOWARDS)) if _list_targets(source) else find_positive_class(source.record)
 
 
@@ -110,7 +110,7 @@ def explain_words(source: Source) -> WordView:
 
 
 def make_ramps(record: RunRecord, target: str, tokens: Tokens) -> Ramps:
-    """Return the colour steps, palest first, of attributions towards a class and away from it.
+    """Return two colour scales (palest first): for attributions towards a class, and for those away from it.
 
     Blue and orange where they mean positive and negative; elsewhere a class has its own colour, and away is hatched.
     """
@@ -134,7 +134,7 @@ def _make_ramp(tokens: Tokens, colour: str) -> Sequence[str]:
 
 
 def explain_answer(shown: WordView) -> list[tuple[str, str]]:
-    """Explain a prediction by its strongest word and the unknown words, as parts (kind, words) of a sentence."""
+    """Explain a prediction by its most important word and the unknown words, as (kind, words) parts of a sentence."""
     found, pushes = shown.pushed.found, shown.pushes
     said, two = shown.view.label, not _is_not_binary(shown.record)
     favour = pushes * (-1 if two and said != shown.target else 1)
@@ -173,12 +173,12 @@ def compare_attention(pushed: AttributedWords) -> list[str]:
 
 
 def _is_not_binary(record: RunRecord) -> bool:
-    """Tell whether a run has other than two classes, or several labels per text."""
+    """Tell whether a run has fewer or more than two classes, or several labels per text."""
     return record.task != "single" or len(record.classes) != 2
 
 
 def build_push_table(shown: WordView) -> pd.DataFrame:
-    """Return a row for each word: its place in the text as typed, attribution, attention, whether it is unknown."""
+    """Return a row for each word of a text: position in the typed text, attribution, attention, and whether unknown."""
     found = shown.pushed.found
     columns: dict[str, Any] = {name: [getattr(word, name) for word in found.words] for name in ("word", "start", "end")}
     columns |= {"towards": found.target, "push": shown.pushes}
@@ -221,7 +221,7 @@ def _draw_words(shown: WordView, look: Look) -> Component:
 def _list_items(
     shown: WordView, read: NDArray[np.float64] | None, top: float, ramps: Ramps, t: Tokens, most_words: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield the words with the largest attributions, and between such words the number of folded ones."""
+    """Yield the words with the largest attributions in text order, and the number of words hidden between them."""
     found, pushes, belongs = shown.pushed.found, shown.pushes, shown.pushed.belongs
     kept = set(np.argsort(-np.abs(pushes), kind="stable")[:most_words].tolist())
     most, deepest = int(np.abs(pushes).argmax()) if len(pushes) else -1, np.abs(read).max() if read is not None else 1.0

@@ -1,4 +1,4 @@
-"""A reader that loads and caches everything that figures and pages show; independent of Streamlit.
+"""A class that loads and caches all data that figures and pages show; it does not need Streamlit.
 
 A `Reader` has a store and a memory. The command line's keeps nothing; that of the dashboard (`dashboard.data`) keeps
 what was read for all visitors until a file that it depends on changes.
@@ -11,4 +11,4 @@ from dashboard.reader.errors import ErrorReader
 
 
 class Reader(ErrorReader, DatasetReader):
-    """A reader of runs, models and data sets, for figures and pages."""
+    """A class that reads runs, models and data sets for figures and pages, with caching."""

@@ -31,7 +31,7 @@ _held: WeakValueDictionary[tuple[DataConfig, str], Dataset] = WeakValueDictionar
 
 
 class DatasetReader(RunReader):
-    """A reader of data sets; DataError or InputError if a data set cannot be used."""
+    """A class that reads data sets with caching; DataError or InputError if a data set cannot be used."""
 
     @cache_result(4, lambda self, config: (config, _read_folder_version(config.name)))
     def load_dataset(self, config: DataConfig) -> Dataset:
@@ -53,7 +53,7 @@ class DatasetReader(RunReader):
 
     @cache_result(64, _make_data_key, spinner="Comparing with training")
     def compare_split(self, record: RunRecord, split: str) -> dict[str, Any] | None:
-        """Compare a split of a run's data with its training split; None if the data set is not on this machine."""
+        """Compare a split of a run's data with the training split; None if the data set is not on this machine."""
         try:
             return runs.data_shift.compare_run_split(record, split)
         except NotAvailable:
@@ -66,7 +66,7 @@ class DatasetReader(RunReader):
 
     @cache_result(64, _make_lineage_key, spinner="Counting rows seen in training", copied=True)
     def describe_removed_rows(self, config: RunConfig) -> tuple[str, ...]:
-        """Describe validation and test rows that a training run would leave out: its parent runs learned them."""
+        """Describe validation and test rows that must be left out because a parent run was trained on them."""
         return runs.lineage.describe_removed(self.store(), config)
 
     @cache_result(8, lambda self, data, text: (data.fingerprint, text))
@@ -81,7 +81,7 @@ class DatasetReader(RunReader):
 
     @cache_result(32, _make_upload_key, copied=True)
     def inspect_upload(self, name: str, content: bytes, config: DataConfig) -> FileReport:
-        """Inspect an uploaded data file before it is stored, read with the settings of `config`, name ignored."""
+        """Inspect an uploaded data file before it is stored, with the reading settings of `config`."""
         with tempfile.TemporaryDirectory(prefix="sentiscope-") as folder:
             path = Path(folder) / uploads.make_safe_name(name)
             path.write_bytes(content)
@@ -89,7 +89,7 @@ class DatasetReader(RunReader):
 
     @cache_result(32, lambda self, path, config: (path, get_file_version(path), config), copied=True)
     def inspect_path(self, path: Path, config: DataConfig) -> FileReport:
-        """Inspect a data file on this machine; `config` as for `inspect_upload`."""
+        """Inspect a data file on this machine, with the reading settings of `config`."""
         return _inspect_file(path, config)
 
     def _make_labels_key(self, record: RunRecord, name: str, *asked: object) -> Key:
@@ -100,7 +100,7 @@ class DatasetReader(RunReader):
     def match_labels(
         self, record: RunRecord, name: str, split: str, settings: tuple[tuple[str, Any], ...]
     ) -> DatasetLabels:
-        """Return the labels of another data set, read with `settings`, and the run's class that each maps to."""
+        """Return the labels of another data set, and for each the class of a run that it is mapped to."""
         return runs.evaluation_data.list_labels(
             record, runs.evaluation_data.DataRequest(name, split, settings=dict(settings))
         )
@@ -111,7 +111,7 @@ def _inspect_file(path: Path, config: DataConfig) -> FileReport:
 
 
 def _read_folder_version(name: str) -> str:
-    """Return a cache key that changes when a file of a data set changes, given its name, folder or file."""
+    """Return a cache key that changes with any file of a data set (given by its name, its folder or its file)."""
     path = labelled.availability.find_local_folder(name) or Path(name).expanduser()
     if not path.is_dir():
         return get_file_version(path)

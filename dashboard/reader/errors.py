@@ -42,13 +42,13 @@ class DropoutStatus:
 
 
 class ErrorReader(ModelReader):
-    """A reader of predictions, selected rows, annotation codes and saved slices of splits.
+    """A class that reads and caches predictions, selected rows, annotation codes and saved slices of splits.
 
     RunDamaged where the predictions, or what was kept, cannot be read. `author` sees some of the codes; None: all.
     """
 
     def make_tags_key(self, record: RunRecord, split: str) -> Key:
-        """Return the cache key of a split's error tags: versions of predictions, weights and other sources."""
+        """Return the cache key of a split's error tags, which changes with predictions, weights and other inputs."""
         about = self.make_split_key(record, split, WEIGHTS)
         if not about[2]:  # no predictions: whoever reads the rows says why
             return about
@@ -78,7 +78,7 @@ class ErrorReader(ModelReader):
 
     @cache_result(32, lambda self, record, split: self.make_split_key(record, split, WEIGHTS))
     def check_dropout(self, record: RunRecord, split: str) -> DropoutStatus:
-        """Return whether a run can be evaluated with dropout on, and the files of the MC-dropout result."""
+        """Return the files of a run's MC-dropout result, or why the run cannot be evaluated with dropout on."""
         why = error_analysis.mc_dropout.explain_unavailable(self.store(), record)
         return DropoutStatus(
             why, None if why else error_analysis.mc_dropout.DropoutUncertainty.from_run(self.store(), record, split)
@@ -91,7 +91,7 @@ class ErrorReader(ModelReader):
     def select_tagged_rows(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
     ) -> RowSelection:
-        """Return the rows of a split that a link selects; finds all error tags first unless visitors share this reader.
+        """Return the rows of a split that match the filter in a link, with the error tags that have been computed.
 
         `against` is another run for the tag of different answers. InputError: a rule is not understood, or the
         sentences are not kept any more; StorageError: codes cannot be read.
@@ -111,7 +111,7 @@ class ErrorReader(ModelReader):
         return error_analysis.codebook.Codes(self.store().folder, error_analysis.codebook.get_data_name(record))
 
     def read_annotations(self, record: RunRecord, author: str | None = None) -> Annotations:
-        """Return the annotations of a run's data set that `author` may see; None: all annotations."""
+        """Return the annotations of a run's data set that an author may see; `author` None: all annotations."""
         codes = self.open_codebook(record)
         return self._read_annotations(codes, codes.version, author)
 
@@ -124,14 +124,14 @@ class ErrorReader(ModelReader):
         )
 
     def read_visible_codes(self, record: RunRecord, author: str | None) -> Annotations:
-        """Return the annotations that `author` may see; none if their file cannot be read (the Errors page says so)."""
+        """Return the annotations that an author may see, or no annotations if their file cannot be read."""
         try:
             return self.read_annotations(record, author)
         except StorageError:
             return error_analysis.row_annotations.NOTHING
 
     def read_codes_version(self, run: str) -> str:
-        """Return a cache key that changes with the annotation codes, samples and slices of a run's data set."""
+        """Return a cache key that changes with the annotation codes, random samples and slices of a run's data set."""
         record = self.store().read(run)
         return f"{self.open_codebook(record).version} {error_analysis.slices.get_version(self.store(), record)}"
 
@@ -140,7 +140,7 @@ class ErrorReader(ModelReader):
 
     @cache_result(16, _make_rows_key)
     def find_common_training(self, shown: RowSelection) -> SharedNeighbors:
-        """Return the training sentences nearest to selected rows, by model vectors; NotAvailable: no texts or model."""
+        """Return the training sentences nearest to given rows in embedding space; NotAvailable: no texts or model."""
         table = shown.table
         space = self.read_space(
             table.record, self.get_map_files(table.record.run, table.split, ProjectionConfig("pca"))
@@ -158,7 +158,7 @@ class ErrorReader(ModelReader):
         return error_analysis.slices.read_slices(self.store(), record)
 
     def read_slices_version(self, record: RunRecord) -> str:
-        """Return a cache key that changes with the slices of a run's data set and annotation codes they use."""
+        """Return a cache key that changes with a data set's slices and the annotation codes used in their rules."""
         coded = any(each.uses_codes for each in self.list_slices(record))
         return error_analysis.slices.get_version(self.store(), record) + (
             self.open_codebook(record).version if coded else ""
@@ -170,7 +170,7 @@ class ErrorReader(ModelReader):
         return [self._measure_slice(known, record, split, one, author) for one in self.list_slices(record)]
 
     def measure_split(self, record: RunRecord, split: str) -> dict[str, Any]:
-        """Compute a run's metrics on all sentences of a split, in the form of a slice's metrics."""
+        """Compute a run's metrics on all sentences of a split, in the same format as for a slice."""
         return self._measure_slice(
             lambda: self.read_tagged_rows(record, split), record, split, error_analysis.slices.WHOLE, None
         )
@@ -201,7 +201,7 @@ class ErrorReader(ModelReader):
 
     @cache_result(32, _make_group_key)
     def read_picked(self, digest: str) -> PickedRows:
-        """Return a stored selection of sentences that a person picked one by one; InputError: no longer stored."""
+        """Return a stored selection of sentences that a user picked one by one; InputError: it is no longer stored."""
         return error_analysis.selection.read_picked(self.store(), digest)
 
     def _make_selection_key(self, record: RunRecord, selection: Selection, split: str, author: str | None) -> Key:

@@ -1,4 +1,4 @@
-"""Caching of reader methods: each method declares a caching rule, and the reader's cache applies it."""
+"""Caching of methods that read files: each method declares a caching rule, which the cache applies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TELL = "tell"
 
 @dataclass(frozen=True)
 class CachePolicy:
-    """The caching rule of one reader method: number of results, lifetime, and whether each caller gets a copy."""
+    """The caching rule of one method: number of stored results, lifetime, and whether each caller gets a copy."""
 
     name: str
     entries: int
@@ -34,7 +34,7 @@ class CachePolicy:
 
 
 class Memo:
-    """The cache of a reader; this default stores nothing, so that every call reads the disk."""
+    """The cache of methods that read files; this base class stores nothing, so every call reads the disk."""
 
     shared = False
     """Whether many visitors read at once and none should wait for long."""
@@ -47,18 +47,18 @@ class Memo:
 def cache_result(
     entries: int, key: Callable[..., Key], *, spinner: str = "", copied: bool = False, seconds: float | None = None
 ) -> Callable[[Reading[Given, Found]], Reading[Given, Found]]:
-    """Return a decorator that caches a reader method; `key` is called with the method's arguments except `tell`."""
+    """Return a decorator that caches a method; the function `key` makes the cache key from the method's arguments."""
 
     def wrap_method(read: Reading[Given, Found]) -> Reading[Given, Found]:
-        """Wrap a reader method so that its results are cached."""
+        """Wrap a method that reads files so that its results are cached."""
         how, signature = CachePolicy(read.__name__, entries, spinner, copied, seconds), inspect.signature(read)
 
         @functools.wraps(read)
         def read_cached(self: Any, /, *args: Given.args, **kwargs: Given.kwargs) -> Found:
-            """Return the cached result of a reader method, or call the method."""
+            """Return the cached result of a method that reads files, or call the method."""
 
             def make_key() -> Key:
-                """Build the cache key of a call from the arguments of the reader method."""
+                """Build the cache key of a method call from its arguments."""
                 asked = signature.bind(self, *args, **kwargs)
                 asked.apply_defaults()
                 asked.arguments.pop(TELL, None)

@@ -54,7 +54,7 @@ Wanted = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """A request for slow model computations that a page waits for; one thread runs them for all visitors."""
+    """A request for slow model computations that a page waits for; one thread computes for all visitors."""
 
     wanted: tuple[Wanted, ...]
     known: BackgroundThread[Any]
@@ -67,11 +67,11 @@ class ModelRequest:
 
 
 class ModelReader(RunReader):
-    """A reader of models; RunDamaged if weights or tokenizer cannot be read, InputError if a request does not fit."""
+    """A class that loads models and caches results; RunDamaged: unreadable weights, InputError: unsuitable request."""
 
     @cache_result(6, RunReader.make_model_key, spinner="Loading the model")
     def load_model(self, run: str, *, tags: bool = False) -> LoadedRun:
-        """Load a run's model once for all visitors; nothing changes it, since interventions are passed as arguments."""
+        """Load a run's model, shared by all visitors and never modified (interventions are passed as arguments)."""
         import torch
 
         if self.memo.shared:
@@ -90,14 +90,14 @@ class ModelReader(RunReader):
 
     @cache_result(24, RunReader.make_model_key)
     def predict_passages(self, run: str, text: str, words: int) -> PassagePredictions:
-        """Predict a long text as the mean over its passages of at most `words` words, and each passage."""
+        """Predict each passage of a long text (at most `words` words), and the text as the mean over passages."""
         return self.load_model(run).predict_by_passage([text], words)
 
     @cache_result(24, RunReader.make_model_key)
     def trace_steps(
         self, run: str, text: str, layer: int | None, head: int | None, component: int | None, edits: Edits = UNCHANGED
     ) -> ForwardStages:
-        """Return the forward pass of a text as stages; layer, head from 1, component from 0; NotAvailable: no token."""
+        """Return the forward pass of a text step by step; layer, head from 1, map from 0; NotAvailable: no token."""
         loaded = self.load_model(run)
         return loaded.trace_steps(text, layer, head, component, edits.to_intervention(), unmixed=edits.unmixed)
 
@@ -105,7 +105,7 @@ class ModelReader(RunReader):
     def pushed(
         self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = ignore_progress
     ) -> AttributedWords:
-        """Return the effect of deleting each word on the log-odds of a class, for the model as trained or as edited."""
+        """Return the effect of deleting each word on the log-odds of a class, for the trained or the edited model."""
         from core.text.word_spans import compute_shares
         from dashboard.figures.heatmap_table import AttributedWords
 
@@ -121,7 +121,7 @@ class ModelReader(RunReader):
     def parts(
         self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = ignore_progress
     ) -> AblationEffects:
-        """Return the ablation effect of each model part on the log-odds of a class, as trained or as edited."""
+        """Return the effect of ablating each model part on the log-odds of a class, for the trained or edited model."""
         return (
             self.load_model(run)
             .copy_with_progress(tell)
@@ -132,7 +132,7 @@ class ModelReader(RunReader):
     def lambdas(
         self, run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = ignore_progress
     ) -> LambdaCurves:
-        """Return the log-odds of a class as a function of each λ, for the model as trained or as edited."""
+        """Return the log-odds of a class as a function of each λ, for the trained or the edited model."""
         return (
             self.load_model(run)
             .copy_with_progress(tell)
@@ -150,7 +150,7 @@ class ModelReader(RunReader):
     def each_method(
         self, run: str, text: str, target: str, edits: Edits, named: Sequence[str], tell: OnProgress = ignore_progress
     ) -> Iterator[Methods]:
-        """Yield the attributions of a text's words by the named methods, with one method more at each step."""
+        """Yield the attributions of a text's words by the named methods, one more method at each step."""
         loaded = self.load_model(run).copy_with_progress(tell)
         return loaded.compare_methods(text, target, edits.to_intervention(), unmixed=edits.unmixed, named=named)
 
@@ -165,7 +165,7 @@ class ModelReader(RunReader):
     def reach(
         self, run: str, steps: Sequence[FilledTemplate], target: str, tell: OnProgress = ignore_progress
     ) -> TemplatePredictions:
-        """Predict a sentence template that is filled with more and more words."""
+        """Predict a sentence template repeatedly, while more and more words are inserted."""
         return self.load_model(run).copy_with_progress(tell).predict_template(tuple(steps), target)
 
     def request_all(self, *wanted: Wanted) -> ModelRequest:
@@ -215,12 +215,12 @@ class ModelReader(RunReader):
 
     @cache_result(32, _make_suite_key)
     def make_suite_job(self, run: str, asked: Suite, sides: Mapping[str, str]) -> SuiteAnswers:
-        """Return the job that predicts a test suite with a run; `sides` maps classes to a polarity set by the user."""
+        """Return the job that predicts a test suite with a run; `sides` maps the run's classes to polarities."""
         return SuiteAnswers.from_suite(self.store(), run, asked, dict(sides))
 
     @cache_result(32, _make_suite_key, spinner="Running the model")
     def judge_suite(self, run: str, asked: Suite, sides: Mapping[str, str]) -> SuiteResult:
-        """Return a run's judged predictions on a behavioural test suite; computes them if they are not stored."""
+        """Return a run's results on a behavioural test suite, and compute them first if they are not stored."""
         return self.make_suite_job(run, asked, sides).judge()
 
     def judge_default_suite(self, record: RunRecord) -> SuiteResult:
@@ -236,7 +236,7 @@ class ModelReader(RunReader):
             raise NotAvailable(str(error)) from error
 
     def list_examples(self) -> list[CounterExample]:
-        """List the counter-examples that people have submitted, newest first; every call reads the disk."""
+        """List the counter-examples that users have submitted, newest first; every call reads the disk."""
         return error_analysis.counter_examples.read_examples(self.store().folder)
 
     def predict_examples(self, run: str, rows: Sequence[CounterExample]) -> list[ExamplePrediction]:
@@ -260,7 +260,7 @@ class ModelReader(RunReader):
         256, lambda self, run, *asked: (self.make_key(run, asked[0], EMBEDDINGS, PREDICTIONS), asked), copied=True
     )
     def get_map_files(self, run: str, split: str, config: ProjectionConfig) -> MapFiles:
-        """Return the files of an embedding map of a split, even if not computed yet; InputError without embeddings."""
+        """Return the file paths of a split's embedding map, even if not computed yet; InputError: no embeddings."""
         return MapFiles.from_run(self.store(), run, split, config)
 
     def _make_map_key(self, record: RunRecord, files: MapFiles) -> Key:
@@ -281,16 +281,16 @@ class ModelReader(RunReader):
 
     @cache_result(4, _make_map_key)
     def read_space(self, record: RunRecord, files: MapFiles) -> Space:
-        """Return the vectors that an embedding map is made from; NotAvailable if the layers were not computed."""
+        """Return the sentence vectors that an embedding map is made from; NotAvailable: layers were not computed."""
         return files.read_space(record.classes)
 
     @cache_result(64, lambda self, run, split: self.make_key(run, split, PREDICTIONS, WEIGHTS, TOKENIZER), copied=True)
     def get_layer_files(self, run: str, split: str) -> LayerFiles:
-        """Return the files of a split's layer analysis, computed or not; NotAvailable: no layers or no weights."""
+        """Return the file paths of a split's analysis by layer, computed or not; NotAvailable: no layers or weights."""
         return LayerFiles.from_run(self.store(), run, split)
 
     def read_separability(self, record: RunRecord, split: str) -> Layers | None:
-        """Return how well each model stage separates the classes of a split; None if it was not computed."""
+        """Return how well the vectors after each model layer separate the classes of a split; None: not computed."""
         return self.get_layer_files(record.run, split).read()
 
     @cache_result(
@@ -301,7 +301,7 @@ class ModelReader(RunReader):
         return self.load_model(record.run).compute_vector(text, files.config.space)
 
     def place_text(self, record: RunRecord, files: MapFiles, made: Projection, text: str) -> Floats:
-        """Return the position of a typed text in an embedding map: exact for PCA, else among its nearest neighbours."""
+        """Return the position of a typed text on an embedding map: exact for PCA, else close to its neighbours."""
         asked, here = self.embed_text(record, files, text), self.read_space(record, files)
         if files.config.method == "pca":
             return fit_pca(here.vectors, files.config.dimensions).transform(asked[None])[0]

@@ -41,7 +41,7 @@ _testing = threading.Lock()
 
 @dataclass
 class ModelTies:
-    """The models of a leaderboard that significance tests cannot tell apart; empty until the tests have run."""
+    """The groups of leaderboard models without a significant difference; empty until the tests have run."""
 
     groups: list[list[int]] | None = None
     """Places of the models that were measured; None before it has been tested."""
@@ -49,14 +49,14 @@ class ModelTies:
 
 
 class RunReader:
-    """A reader of the files of runs; RunDamaged if predictions cannot be read."""
+    """A class that reads the files of runs with caching; RunDamaged: predictions cannot be read."""
 
     def __init__(self, store: RunStore | None = None, memo: Memo | None = None) -> None:
-        """Set up a reader for a store of runs (default: looked up at each call) and a cache (default: none)."""
+        """Set up the reading of runs from a store (default: looked up at each call) with a cache (default: none)."""
         self._store, self.memo = store, memo or Memo()
 
     def store(self) -> RunStore:
-        """Return the store (folder on disk) from which the reader reads its runs."""
+        """Return the store (folder on disk) from which runs are read."""
         return RunStore() if self._store is None else self._store
 
     def list_runs(self) -> list[RunRecord]:
@@ -82,7 +82,7 @@ class RunReader:
         return sorted(found, key=lambda split: (ORDER.get(split, 3), split))
 
     def explain_no_texts(self, record: RunRecord) -> str:
-        """Explain why the texts of a run cannot be shown here, and what to do; empty if they can."""
+        """Explain why the texts of a run cannot be shown here, and what the user can do; empty if they can be shown."""
         return explain_lacking_texts(self.store().get_path(record.run), record)
 
     def make_key(self, run: str, split: str, *names: str) -> Key:
@@ -90,7 +90,7 @@ class RunReader:
         return make_folder_key(self.store().get_path(run), split, *names)
 
     def make_split_key(self, record: RunRecord, split: str, *names: str) -> Key:
-        """Return the cache key of a split's predictions and further files: folder, split, file versions, classes."""
+        """Return the cache key of a split's predictions and of named files: folder, split, file versions, classes."""
         return *self.make_key(record.run, split, PREDICTIONS, *names), record.classes
 
     def make_model_key(self, run: str, *asked: object) -> Key:
@@ -125,7 +125,7 @@ class RunReader:
 
     @cache_result(64, _make_history_key)
     def read_learned_scalars(self, record: RunRecord) -> dict[str, list[NumberLine]]:
-        """Return the training history of every learned scalar except λ, as symbol → lines over epochs."""
+        """Return the logged values of every learned scalar except λ, as symbol → curves over epochs."""
         history, steps = self._read_history(record), int(record.progress.get("steps") or 0)
         return lines.build_number_lines(
             history, lines.compute_epoch_steps(history, record.config.training.epochs, steps)
@@ -133,7 +133,7 @@ class RunReader:
 
     @cache_result(64, _make_history_key)
     def read_head_lambdas(self, record: RunRecord) -> dict[Place, tuple[Line, ...]]:
-        """Return the λ of each attention head over training, for models whose heads have separate λ."""
+        """Return the λ of each attention head over training; only for models whose heads have separate λ."""
         return lines.build_head_lines(self._read_history(record))
 
     def read_predictions(self, record: RunRecord, split: str) -> pd.DataFrame:
@@ -165,7 +165,7 @@ class RunReader:
 
     @cache_result(64, _make_sides_key, spinner="Comparing the runs")
     def compare_runs(self, runs: Sequence[str], split: str, metric: str) -> dict[str, Any]:
-        """Compare every pair of runs by a metric (`core.runs.comparison`); raises as `align_predictions`."""
+        """Compare every pair of runs by a metric (`core.runs.comparison`); InputError: no shared rows."""
         return run_files.comparison.compare_models(self.align_predictions(runs, split), metrics=[metric])
 
     @cache_result(
@@ -177,7 +177,7 @@ class RunReader:
 
     @cache_result(256, lambda self, record: self.make_key(record.run, TEST, METRICS), copied=True)
     def count_test_rows(self, record: RunRecord) -> int:
-        """Return the number of test texts that a run was evaluated on; 0 if it was not."""
+        """Return the number of test texts that a run was evaluated on; 0 without evaluation on the test split."""
         try:
             found = json_store.read_tree(self.store().get_path(record.run) / EVALUATION / TEST / METRICS)
         except (FileNotFoundError, RunDamaged):
@@ -221,11 +221,11 @@ class RunReader:
 
     @cache_result(64, _make_ties_key)
     def get_ties(self, board: Board) -> ModelTies:
-        """Return the groups of tied models on a leaderboard, as far as known; `test_ties` computes them."""
+        """Return the groups of leaderboard models without a significant difference, as far as already tested."""
         return ModelTies()
 
     def test_ties(self, board: Board) -> None:
-        """Test every pair of models on a leaderboard for significance, which may take seconds, and store the ties."""
+        """Test every pair of leaderboard models for significance, and store the groups without a clear difference."""
         with _testing:
             found, models = self.get_ties(board), _list_runs(board)
             if found.groups is not None:
@@ -243,7 +243,7 @@ class RunReader:
     def build_sweep_table(
         self, plan: Plan, version: str, metrics: tuple[str, ...] = (), baseline: str = "", *, tests: bool = True
     ) -> dict[str, Any]:
-        """Return the result table of a sweep; `version` changes when a run of it ends; InputError: no such baseline."""
+        """Return the results of a sweep as a table; `version` is a cache key; InputError: there is no such baseline."""
         store = self.store()
         plan = sweep.read(store, plan.name)
         return run_files.sweep_table.build_table(store, plan, metrics=metrics, baseline=baseline, tests=tests)

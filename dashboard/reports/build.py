@@ -110,13 +110,13 @@ def _write_foot(told: ReportContents) -> str:
 
 
 def _pack_bytes(name: str, content: bytes) -> str:
-    """Return bytes compressed in an HTML block that no browser runs or reads as markup."""
+    """Return compressed bytes as an HTML element that browsers neither run nor show."""
     zipped = base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
     return f'<script type="application/octet-stream" id="packed-{name}">{zipped}</script>'
 
 
 def _wrap_scripts(names: Sequence[str]) -> str:
-    """Return JavaScript that maps each component's name to a function made from its script."""
+    """Return JavaScript code that maps the name of each browser component to its drawing function."""
     parts = [
         f"{json.dumps(name)}: (() => {{\n{to_draw_script(read_asset(f'{name}.js'))}\nreturn draw;\n}})()"
         for name in names
@@ -229,7 +229,7 @@ def build_report(
 
 
 class _Parts(ABC):
-    """The base class of a report on one run and a report on several, which collects figures section by section."""
+    """The base class of reports on one run or on several, with the figures and sections collected so far."""
 
     kind = title = ""
     many = 0  # figures that are looked for
@@ -250,7 +250,7 @@ class _Parts(ABC):
         self._done = 0
 
     def make_source(self, split: str) -> Source:
-        """Return the source (runs, split, reader) that the figures of a report are drawn from."""
+        """Return the data source (runs, split, reader) from which the figures of a report are drawn."""
         return Source(self.record, self.reading, others=self.records[1:], split=split)
 
     @abstractmethod
@@ -258,12 +258,12 @@ class _Parts(ABC):
         """Yield the sections of a report in order."""
 
     def build_cards(self, record: RunRecord, name: str = "card") -> tuple[Section, Section]:
-        """Return two report sections of a run: its run card and its settings."""
+        """Return two report sections about a run: the run card, and all settings."""
         told = replace(record, config=remove_paths(record.config)) if self.no_paths else record
         return write_run_card(told, self.reading.store(), name), write_settings(told)
 
     def draw_figures(self, names: Sequence[str], source: Source, prefix: str = "") -> str:
-        """Draw those of the named figures that the run has data for, as HTML; progress is reported for each."""
+        """Draw named figures as HTML, without those that the run has no data for, and report progress for each."""
         parts = []
         for name in names:
             self._done += 1
@@ -295,7 +295,7 @@ class _Parts(ABC):
         return BuiltReport(made, about)
 
     def list_predictions(self, columns: list[dict[str, Any]], kept: report_table.KeptRows) -> Section:
-        """Return the report section with the table of predictions, and keep its columns for the report's script."""
+        """Return the report section with the table of predictions, and store the columns for the report's script."""
         file, n = f"sentiscope-{self.record.run}-{self.split}", len(kept.places)
         self.rows = {"columns": columns, "n": n, "file": file}
         words = "Search, filter and sort; the CSV has the filtered rows, in this order."
@@ -318,7 +318,7 @@ class _Run(_Parts):
         self.facts = [self.record.described, *self.facts, seed, *([f"codes {self.codes}"] if self.codes else [])]
 
     def build_sections(self) -> Iterator[Section]:
-        """Yield the report sections of a run: results first, run card last; codes first for a coding session."""
+        """Yield the report sections of a run: results first, run card last; for a coding session, codes come first."""
         chosen = read_session(self.reading, self.record, self.codes, self.table)
         codes = write_codes_section(chosen, self.table, told=self.told)
         if self.codes and codes:
@@ -381,7 +381,7 @@ class _Comparison(_Parts):
         self.many = len(list_page_figures(("compare",))) + len(OF_EACH) * len(self.records)
 
     def make_source(self, split: str) -> Source:
-        """Return the source that the figures of a comparison are drawn from; InputError: too many models."""
+        """Return the data source from which a comparison's figures are drawn; InputError: too many models."""
         source = super().make_source(split)
         if len(source.sides.sides) > MOST:
             raise InputError(f"{len(source.sides.sides)} models: at most {MOST} can be compared; name fewer runs")

@@ -62,7 +62,7 @@ class Section:
 
     @property
     def note(self) -> str:
-        """Return the text behind a section's heading: the number of items in the section, such as `1 194 sentences`."""
+        """Return the text after a section's heading: the number of items in the section, such as `1 194 sentences`."""
         return f"{count(self.n)} {self.of}"
 
 
@@ -77,7 +77,7 @@ def write_notice(title: str, words: str) -> str:
 
 
 def write_facts(pairs: Mapping[str, str]) -> str:
-    """Write names and values as an HTML definition list, without those that have an empty value."""
+    """Write names and values as an HTML definition list, leaving out empty values."""
     parts = [part for name, value in pairs.items() if value for part in (make_node("dt", name), make_node("dd", value))]
     return write_node(make_node("dl", *parts))
 
@@ -85,7 +85,7 @@ def write_facts(pairs: Mapping[str, str]) -> str:
 def write_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Node]], numbers: Sequence[str] = ()
 ) -> str:
-    """Write a small HTML table; `numbers` names the right-aligned columns, the first cell of a row is its heading."""
+    """Write a small HTML table; each row begins with its heading, and columns named in `numbers` are right-aligned."""
     side = [{"class_": "number"} if name in numbers else {} for name in columns]
     head = [make_node("th", name, scope="col", **each) for name, each in zip(columns, side, strict=True)]
     body = [
@@ -101,7 +101,7 @@ def _make_cell(content: str | Node, side: dict[str, str]) -> Node:
 
 
 def arrange_figures(figures: Sequence[str]) -> str:
-    """Wrap the HTML of figures to place figures side by side where there is room; empty without figures."""
+    """Wrap the HTML of figures so that they are placed side by side on wide screens; empty without figures."""
     there = "".join(figures)
     return f'<div class="figures">{there}</div>' if there else ""
 
@@ -112,13 +112,13 @@ def fold_markup(summary: str, markup: str) -> str:
 
 
 def list_page_figures(pages: Sequence[str], without: Iterable[str] = ()) -> list[str]:
-    """List names of the figures on some dashboard pages, one per figure: that of its first variant."""
+    """List the figures on some dashboard pages by name; of a figure with variants, only the first."""
     names = {figure.name: name for name, (figure, _) in reversed(FIGURES.items())}
     return [names[figure.name] for figure in ALL if figure.page in pages and figure.name not in without]
 
 
 def write_figure(name: str, source: Source, found: ReportData, prefix: str = "") -> str:
-    """Write a figure as HTML, by its name in `sentiscope figures`; if the run has none, note why in `found`.
+    """Write a named figure as HTML; if the run has no data for the figure, note the reason in `found`.
 
     Of a map it is the best that has been computed. `prefix` begins its id, where a report has it of several runs.
     """
@@ -228,12 +228,12 @@ def _make_downloads(figure: Figure[Any], shape: Any, found: ReportData, name: st
 
 
 def strip_markdown(markdown: str) -> str:
-    """Remove Markdown marks from a text of the program."""
+    """Remove Markdown formatting characters from a text."""
     return markdown.replace("**", "").replace("`", "").replace("*", "")
 
 
 def compute_difference(first: Any, second: Any) -> dict[str, Any] | None:
-    """Return the change from `first` to `second`, as `{"=": value}` or `{"in": {key or number: difference}}`.
+    """Return the difference of two nested values as JSON: `{"=": new value}`, or `{"in": {key: difference}}`.
 
     None: nothing differs. The script of a report reads it.
     """

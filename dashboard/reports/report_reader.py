@@ -1,4 +1,4 @@
-"""A reader for reports, which reads each file of a run once, and hides texts if the run stores none."""
+"""A class that reads runs for reports: each file only once, and without texts if these may not be shown."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _OURS = ("label", "predicted")
 
 
 class ReportReader(Reader):
-    """A reader for one report, which reads the rows of each split only once."""
+    """A class that reads runs for one report, and reads the rows of each split only once."""
 
     def __init__(self, store: RunStore, author: str | None = None, *, told: bool = True) -> None:
-        """Set up a reader for a report from a store of runs, an author and the permission to show texts.
+        """Set up the reading of runs for a report, given a store, an author and whether texts may be shown.
 
         Args:
             store: where they live.
@@ -66,7 +66,7 @@ class ReportReader(Reader):
     def select_tagged_rows(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
     ) -> RowSelection:
-        """Return the rows of a split that a link selects, with all error tags; `against`: the run to compare with."""
+        """Return the rows of a split that match the filter in a link, with all error tags; `against`: a second run."""
         name = record.run, split, select, against
         if name not in self._chosen:
             known = self.read_tagged_rows(record, split).add_peer_run(against)
@@ -74,7 +74,7 @@ class ReportReader(Reader):
         return self._chosen[name]
 
     def read_annotations(self, record: RunRecord, author: str | None = None) -> Annotations:
-        """Return the annotations that the report's author may see, whichever author is passed."""
+        """Return the annotations that the report's author may see; the author passed as an argument is ignored."""
         return super().read_annotations(record, self._author)
 
     def align_predictions(self, runs: Sequence[str], split: str) -> ComparisonData:

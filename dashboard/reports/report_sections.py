@@ -110,7 +110,7 @@ def _format_value(value: Any) -> str:
 def write_data_card(
     record: RunRecord, judged: PredictionTable, found: ReportData, *, no_paths: bool = False
 ) -> Section:
-    """Write the data card section of a report: counts, shares and names of a run's data; with `no_paths` no path."""
+    """Write the data card section of a report: counts, shares and names of a run's data, optionally without paths."""
     try:
         dataset = runs.train_overlap.load_trained_data(record)
     except NotAvailable as error:
@@ -145,7 +145,7 @@ def _write_absent_data(record: RunRecord, judged: PredictionTable, why: str) -> 
 
 
 def _write_counts(record: RunRecord, dataset: Dataset, found: ReportData) -> str:
-    """Write the figures of a data set's splits and classes as HTML, as on the Data page."""
+    """Write the tables and charts of a data set's splits and classes as HTML, as on the Data page."""
     if sum(int(rows["text"].str.len().sum()) for rows in dataset.splits.values()) > AT_ONCE:
         rows = [(split, count(len(frame))) for split, frame in dataset.splits.items()]
         words = "A report does not count lengths and repeats of so many texts; the page Data shows them."
@@ -180,7 +180,7 @@ class Session:
 
 
 def read_session(reading: ReportReader, record: RunRecord, named: str, table: PredictionTable) -> Session:
-    """Return the coding session named as in `sentiscope codes list`; empty name: the annotation codes of the errors.
+    """Return the coding session of a given name; without a name, all wrong predictions with their annotation codes.
 
     Raises:
         InputError: there is none of this name among the sentences of the split.

@@ -1,4 +1,4 @@
-"""The table of predictions in a report, as columns that its script shows, searches, filters and writes as CSV."""
+"""The table of predictions in a report, which readers can search, filter and save as CSV."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_ROWS, MOST_BYTES = 25_000, 5_000_000
 
 @dataclass(frozen=True)
 class KeptRows:
-    """The rows of a prediction table that fit into a report."""
+    """The rows of a prediction table that fit into a report, by row number."""
 
     places: np.ndarray  # (m,) of the table, rising
     of: int  # rows of the table
@@ -43,7 +43,7 @@ def select_rows(wrong: np.ndarray, sizes: Sequence[int] | np.ndarray, coded: np.
 
 
 def measure_rows(table: PredictionTable) -> np.ndarray:
-    """Return (n,) the bytes that the text and the data's own columns take in each row."""
+    """Return the size of each row in bytes, counting the text and the columns of the user's data."""
     written = [table.texts, *(map(str, table.frame[name]) for name in table.own)]
     return np.array([[len(cell.encode("utf-8", "replace")) for cell in column] for column in written]).sum(0)
 
@@ -54,7 +54,7 @@ def make_text_column(label: str, values: Iterable[Any], **more: Any) -> dict[str
 
 
 def hide_in_print(column: dict[str, Any]) -> dict[str, Any]:
-    """Return a column of the prediction table, marked to be left out when a report is printed."""
+    """Return a column of a report's prediction table, marked to be left out in print."""
     return {**column, "aside": True}
 
 
@@ -81,7 +81,7 @@ def make_set_column(label: str, values: Sequence[Sequence[str]], order: Sequence
 def list_run_columns(
     table: PredictionTable, places: np.ndarray, tags: Mapping[str, np.ndarray], *, told: bool
 ) -> list[dict[str, Any]]:
-    """Return the columns of a run's rows for the prediction table of a report, on request with texts and keys."""
+    """Return the columns of a run's prediction table for a report, optionally with texts and row keys."""
     frame, classes = table.frame.iloc[places], list(table.classes)
     columns = _list_text_columns(frame, told=told)
     wrong = ["wrong" if each else "right" for each in frame["wrong"].tolist()]
@@ -128,7 +128,7 @@ def _make_own_column(name: str, column: pd.Series) -> dict[str, Any]:
 
 
 def list_code_columns(coded: Annotations, keys: Sequence[str], *, told: bool) -> list[dict[str, Any]]:
-    """Return the columns of annotation codes and of notes with authors; an empty list without annotations."""
+    """Return two table columns, one of annotation codes and one of notes with authors; empty without annotations."""
     codes = [coded.get_codes(key) for key in keys]
     notes = [coded.notes.get(key, {}) for key in keys]
     columns = []
@@ -146,7 +146,7 @@ def _join_notes(said: Mapping[str, str]) -> str:
 def list_model_columns(
     tables: Mapping[str, PredictionTable], places: np.ndarray, *, told: bool
 ) -> list[dict[str, Any]]:
-    """Return the columns of several runs on the same rows: which runs are right, and what each predicts."""
+    """Return the columns that compare several runs on the same rows: which runs are right, and each prediction."""
     first = next(iter(tables.values()))
     frame, classes = first.frame.iloc[places], list(first.classes)
     columns = _list_text_columns(frame, told=told)
