@@ -91,7 +91,7 @@ def get_block_size(length: int) -> int:
 
 
 def _pool_blocks(weights: Floats, size: int) -> Floats:
-    """Shrink an attention map of a long text: each block of `size` × `size` cells keeps its strongest weight."""
+    """Reduce an attention map of a long text: each block of `size` × `size` cells keeps its strongest weight."""
     if size == 1:
         return weights
     lacking = -len(weights) % size
