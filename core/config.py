@@ -230,7 +230,7 @@ def find_missing_inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, A
 
 
 def _build_tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge settings to nested dictionaries: given ones override the preset's, which override those for the data set.
+    """Return all settings as nested dictionaries: given ones override the preset's, which override the data set's.
 
     How many lexicons sigma reads follows from their names where nobody says it. The default of a setting is what runs
     have that do not record it; new ones read look-alikes as one, unless they read as something was released.
@@ -253,7 +253,7 @@ def _build_tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, A
 
 
 def _is_as_released(tree: Mapping[str, Any]) -> bool:
-    """Return whether the settings read texts exactly as released code or a published tokenizer does."""
+    """Return whether texts are read exactly as by a paper's released code or a published tokenizer."""
     text, model = tree["text"], tree["model"]
     return (
         text["normaliser"] == "tweet-clean-as-released"
@@ -319,7 +319,7 @@ def _place_value(tree: dict[str, Any], name: str, value: Any) -> None:
 
 
 def _parse_value(value: Any, like: Any, name: str) -> Any:
-    """Convert a typed setting to the type of its old value `like`; text that does not fit is returned unchanged."""
+    """Convert a typed text to the type of a setting's old value `like`; if it does not fit, return it unchanged."""
     if isinstance(like, bool):
         return SWITCH.get(str(value).lower(), value)
     if isinstance(like, (int, float)) and not isinstance(value, bool):

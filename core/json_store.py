@@ -82,7 +82,7 @@ def read_tree(path: Path, *, limit: int = LARGEST) -> Any:
 
 
 def strip_schema(found: Any, schema: int, *, file: Path) -> dict[str, Any]:
-    """Check the schema number of data from a JSON file, which must be `schema`, and return the other fields.
+    """Check that data from a JSON file have the schema number `schema`, and return the other fields.
 
     Raises:
         RunDamaged: it follows another one, or holds no fields.

@@ -206,7 +206,7 @@ merely timid at 0.5 is no worse for it."""
 
 
 def get_metric(name: str) -> Metric:
-    """Return a metric by its name, with or without the prefix `tuned.`."""
+    """Return a metric by its name; the prefix `tuned.` (scores at tuned thresholds) is ignored."""
     return METRICS[name.removeprefix(TUNED)]
 
 

@@ -182,7 +182,7 @@ def list_differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> tup
 
 
 def find_nearest(name: str, settings: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the preset that differs from `name` in the fewest model settings, or if equal, in the fewest overall."""
+    """Return the preset that differs from `name` in the fewest model settings, and of these in the fewest settings."""
     own = settings[name]
 
     def count_differences(other: str) -> tuple[int, int]:
@@ -200,7 +200,7 @@ def describe_setting(setting: str) -> str:
 
 
 def format_value(setting: str, value: Any) -> str:
-    """Format the value of a setting for people: yes or no, `none` if empty, a range of lambda in words."""
+    """Format the value of a setting for people: yes or no, `none` if empty, a range of map weights λ in words."""
     if setting == "model.attention.constraint":
         return LAMBDA_RANGES[value].words
     if isinstance(value, bool):

@@ -180,7 +180,7 @@ def format_setting(name: str, value: Any) -> str:
 
 
 class _Rules(NamedTuple):
-    """The settings of a group that have a range or a condition, without nested groups."""
+    """The settings of a group that have a range or a condition, without those of nested groups."""
 
     within: tuple[tuple[str, Range], ...]
     needing: tuple[Setting, ...]

@@ -1,4 +1,4 @@
-"""The effect of a model's parts on the prediction for a text: ablation, other λ, activation patching."""
+"""The effect of a model's parts on a prediction: ablation, other map weights λ, activation patching."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def print_log_odds(result: dict[str, Any]) -> None:
 
 
 def draw_bars(pushes: list[float]) -> list[str]:
-    """Draw numbers as bars of plus or minus signs; the bar of the largest number has a fixed length."""
+    """Return each number as a bar of plus or minus signs; the longest bar has a fixed length."""
     largest = max(map(abs, pushes), default=0.0) or 1.0
     return [("+" if push > 0 else "-") * round(BAR * abs(push) / largest) for push in pushes]
 
@@ -130,7 +130,7 @@ def print_parts(result: dict[str, Any]) -> None:
 
 
 def _name_part(part: dict[str, Any], tokens: list[str]) -> str:
-    """Name a part of a model as the dashboard does: attention maps are counted from 0, layers and heads from 1."""
+    """Return a model part's name as on the dashboard: maps are counted from 0, layers and heads from 1."""
     layer, head = f"layer {part['layer'] + 1}", f"head {part.get('head', 0) + 1}"
     return {
         "layer": f"{layer} all heads",
@@ -143,7 +143,7 @@ def _name_part(part: dict[str, Any], tokens: list[str]) -> str:
 
 
 def print_lambdas(result: dict[str, Any]) -> None:
-    """Print a row for each λ: a class's probability at λ = 0, at the initial and the learned λ, and its whole range."""
+    """Print a class's probability for each map weight λ: at 0, at its initial and its learned value, and the range."""
     print_log_odds(result)
     rows = []
     for curve in result["curves"]:
@@ -160,7 +160,7 @@ def print_lambdas(result: dict[str, Any]) -> None:
 
 
 def print_patch(result: dict[str, Any]) -> None:
-    """Print how far each activation that is copied from the donor text moves the log-odds."""
+    """Print how far each activation that is copied from another text moves the log-odds of a class."""
     print_log_odds(result)
     donor = format_answer(result["donor_prediction"])
     say(f"donor: {donor}; log-odds of {result['target']} {signed(result['donor_log_odds'])}")

@@ -31,7 +31,7 @@ def explain(  # noqa: PLR0913 - each is an option that a person types by name
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Compute what each word of a text, each part of the model or each λ does to the log-odds of a class.
+    """Compute what each word of a text, each model part or each map weight λ does to the log-odds of a class.
 
     Args:
         method: deletion (default: log-odds with the word minus without it), shapley, gradient, integrated,
@@ -99,7 +99,7 @@ def methods(
     loaded, edits, change = open_text(run, text, store, edit, intervene)
 
     def tell_method(method: str, share: float | None) -> None:
-        """Report the progress of an attribution method to the caller; report nothing without a method name."""
+        """Report the progress of an attribution method to the caller; an empty method name is not reported."""
         if on_progress is not None and method:
             on_progress(method, share)
 
@@ -143,7 +143,7 @@ def _describe_errors(found: interpret.attribution.Explanation) -> dict[str, Any]
 
 
 def print_explain(result: dict[str, Any]) -> None:
-    """Print the effects of words, model parts or λ on the log-odds of a class."""
+    """Print the effects of words, model parts or map weights λ on the log-odds of a class."""
     if "methods" in result:
         _print_methods(result)
     elif "parts" in result:

@@ -106,7 +106,7 @@ def _format_mean(summary: Mapping[str, Any]) -> str:
 
 
 def _print_values(tests: Sequence[Mapping[str, Any]], letters: Mapping[str, str], metric: str) -> None:
-    """Print the metric of each model and of TF-IDF for each value of a column of the data."""
+    """Print a metric of each model and of TF-IDF separately for each value of a data column."""
     rows: dict[str, dict[str, Any]] = {}
     for each in tests:
         row = rows.setdefault(each["value"], {metric: each["value"], "n": each["n"]})

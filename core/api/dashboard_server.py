@@ -79,7 +79,7 @@ def list_links(address: str, port: int, hosts: Sequence[str]) -> list[str]:
 
 
 def run_server(command: Sequence[str]) -> int:
-    """Run a command as a child process until it ends; SIGTERM and Ctrl-C are forwarded, a second one kills it.
+    """Run a command as a child process until it ends; SIGTERM and Ctrl-C are forwarded, a second signal kills it.
 
     Returns:
         Its exit status, as a shell tells it.

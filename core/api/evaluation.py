@@ -41,7 +41,7 @@ COST = "--cost: write class=ratio, such as positive=5: a missed one is as bad as
 
 
 def parse_ratios(costs: Sequence[str]) -> dict[str, float]:
-    """Parse options `class=ratio` to class → cost of a missed example, counted in false positives."""
+    """Parse options `class=ratio` to class → how many false positives cost as much as one missed example."""
     try:
         return {name: float(ratio) for name, ratio in options.make_pair_parser(COST)(costs).items()}
     except ValueError:
@@ -91,12 +91,12 @@ class Evaluation(Analysis[dict[str, Any]]):
         return *runs.evaluation_data.build_arguments(self.run, self.wanted), *more
 
     def start(self) -> None:
-        """Start the evaluation in a separate process; delete the previous result first, so that a failure is seen."""
+        """Start the evaluation in a separate process; delete the old result first, which would hide a failure."""
         self.get_path("json").unlink(missing_ok=True)
         super().start()
 
     def find(self, tell: Tell) -> dict[str, Any]:
-        """Compute the metrics of a run on labelled data; raises as `evaluate`."""
+        """Compute the metrics of a run on labelled data; raises the same errors as `evaluate`."""
         if self.store.read(self.run).task == "tokens":
             of_texts: dict[str, Any] = {"--map": self.wanted.rename, "--by": self.by, "--cost": self.cost}
             of_texts |= {"--against": self.against, "--passage": self.wanted.passage}
@@ -278,7 +278,7 @@ def _print_multilabel(result: dict[str, Any]) -> None:
 
 
 def _print_spans(result: dict[str, Any]) -> None:
-    """Print the metrics of a run that tags words, each type of span, and how many of its spans are right."""
+    """Print the metrics of a run that tags words, and for each span type how many spans are right, missed or wrong."""
     about = f"n = {count(result['n'])}, {plural(result['words'], 'word')}"
     say(f"{result['run']} on {result['data']}, {result['split']}, {about}")
     for note in result["notes"]:

@@ -30,7 +30,7 @@ def agreement(
     on_progress: OnProgress = None,
     store: Store = None,
 ) -> dict[str, Any]:
-    """Count how often the most attended word is the one whose deletion matters most; correlate methods with deletion.
+    """Count how often the most attended word matters most when deleted; correlate attribution methods with deletion.
 
     Most attended: the word that receives most attention in the last layer, by size, mean over heads and queries. Most
     needed: the word whose deletion changes the log-odds of the predicted class most. If several differ only by
@@ -198,7 +198,7 @@ def print_agreement(result: dict[str, Any]) -> None:
 
 
 def print_believe(result: dict[str, Any]) -> None:
-    """Print the results of faithfulness tests, for a whole run (with thresholds) or for one text."""
+    """Print how faithful a run's explanations are, by several tests, for the whole run or for one text."""
     if "text" in result:
         _print_sentence(result)
         return

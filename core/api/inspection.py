@@ -30,7 +30,7 @@ def pair(first: str, second: str) -> str:
 def open_text(
     run: str, text: str, store: RunStore | None, edit: str, intervene: Intervention | None
 ) -> tuple[runs.load.LoadedRun, interpret.model_edits.Edits, Intervention | None]:
-    """Load a run and parse the model edits for a text; return the run, the edits, and the edits as an intervention."""
+    """Return a loaded run, the parsed model edits for a text, and the `Intervention` that applies these edits."""
     loaded = runs.load.load_run(store or RunStore(), run)
     check_pair(loaded.record, text)
     edits = loaded.parse_edits(text, edit)

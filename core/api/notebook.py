@@ -35,7 +35,7 @@ _BAR = '<div style="background:#5C636B;height:.8em;width:{width:.2f}em;min-width
 
 
 def describe_run(shown: Mapping[str, Any]) -> str:
-    """Describe the record that `core.api.runs.runs_show` returns in a line: status, model, data, size, time, reason."""
+    """Return a line about a run, from the result of `runs_show`: status, model, data, size, time, reason."""
     words = [shown["status"]]
     if "config" in shown:
         words += [
@@ -52,7 +52,7 @@ def render_run(shown: Mapping[str, Any], scores: Sequence[Mapping[str, Any]]) ->
 
 
 def render_runs(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Render several runs as an HTML table (`core.api.runs.runs_table`)."""
+    """Return several runs, given as the rows of `core.api.runs.runs_table`, as an HTML table."""
     return f"<div>{_render_table(rows) or 'no runs yet'}</div>"
 
 
@@ -71,7 +71,7 @@ def render_sentence(view: interpret.sentence_inspection.SentenceView, answer: st
 
 
 def _render_mixture(view: interpret.sentence_inspection.SentenceView) -> str:
-    """Render the parts of a prediction that mixes network and TF-IDF, as an HTML table; empty without a mixture."""
+    """Return an HTML table of the class probabilities of network, TF-IDF and their mixture; empty without a mixture."""
     parts = view.mix.parts if view.mix else {}
     return _render_table([{"": part, **{name: f"{p:.3f}" for name, p in said.items()}} for part, said in parts.items()])
 

@@ -88,12 +88,12 @@ def make_pair_parser(wrong: str) -> Callable[[Sequence[str]], dict[str, str]]:
 
 
 def split_names(text: str) -> list[str]:
-    """Split a text of names with commas between them into a list."""
+    """Split a text of comma-separated names into a list."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def make_map_option(wrong: str, metavar: str = "OLD=NEW") -> CliArgument:
-    """Return the command-line option `--map OLD=NEW`; `wrong` is the error message for another form."""
+    """Return the command-line option `--map OLD=NEW`; `wrong` is the error message for a value without `=`."""
     return CliArgument(name="--map", metavar=metavar, kind=list[str], parse=make_pair_parser(f"--map: {wrong}"))
 
 

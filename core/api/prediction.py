@@ -131,7 +131,7 @@ def _name_rows(found: list[dict[str, Any]]) -> str:
 
 
 def _add_passages(predictions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return predictions as rows; one for a text of several passages is followed by a row per passage: 3, 3.0, 3.1."""
+    """Return a row per predicted text; row 3 of a long text is followed by rows of its passages: 3.0, 3.1 …"""
     found = []
     for each in predictions:
         own = each.get("passages", [])

@@ -34,7 +34,7 @@ def say(text: str, *, head: str = "", console: Console = out) -> None:
 
 
 def make_printer(write: Callable[[dict[str, Any]], str]) -> Callable[[dict[str, Any]], None]:
-    """Return a function that prints the result of a command as one line."""
+    """Return a function that prints a command's result as the one line that `write` makes of it."""
     return lambda result: say(write(result))
 
 

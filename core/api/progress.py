@@ -75,7 +75,7 @@ class TrainingProgress(_Bar):
             self.console.print(kind)
 
     def _begin_stage(self, stage: str, steps: int) -> None:
-        """Start a progress bar for one stage of training, given its number of steps; 0 steps draw no bar."""
+        """Start a progress bar for pretraining on masked words or for training, given the number of steps; 0: none."""
         if not self.console.is_terminal:
             if stage != "training":
                 self.console.print(stage)

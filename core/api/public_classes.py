@@ -167,7 +167,7 @@ class Run(NamedRun):
 
     @property
     def metrics(self) -> dict[str, dict[str, float]]:
-        """Return the run's metrics after training, by split and name; with several labels per text at threshold 0.5."""
+        """Return the run's metrics after training, by split and name; multi-label metrics are at threshold 0.5."""
         return self.record.results.get("metrics", {})
 
     @property
@@ -181,7 +181,7 @@ class Run(NamedRun):
         return Sentence(self, view, build_answer(self.record, view.probabilities))
 
     def measure(self) -> dict[str, Any]:
-        """Return the run's costs: `parameters`, `seconds` of training, `disk`, and of a prediction on this machine.
+        """Return the run's costs: `parameters`, training `seconds`, `disk`, and costs of a prediction on this machine.
 
         The latter, `one`, `batch`, `memory` and `where` as in `core.runs.efficiency.Efficiency`, is measured once.
         """
@@ -229,7 +229,7 @@ class Runs(tuple[Run, ...]):
 
 @dataclass(frozen=True, repr=False)
 class Sentence:
-    """One text as a run's model reads it: L tokens, H heads, N components; arrays are float32, queries in rows."""
+    """One text as a run's model reads it: L tokens, H heads, N maps per head; float32 arrays with queries in rows."""
 
     run: Run
     view: SentenceView
@@ -254,12 +254,12 @@ class Sentence:
 
     @property
     def mix(self) -> MixView | None:
-        """Return class probabilities of `network`, `tfidf`, `mixture`, and the network's `weight`; None: no mixture."""
+        """Return the probabilities of `network`, `tfidf` and their `mixture`, and the network's `weight`; None: no mixture."""
         return self.view.mix
 
     @property
     def maps(self) -> tuple[np.ndarray, ...]:
-        """Return each layer's combined attention maps, (H, L, L): coefficient times map, summed over the components.
+        """Return each layer's combined attention maps, (H, L, L): the sum of each head's N maps times coefficients.
 
         Empty without attention; (H, 0, 0) where the text is too long for maps.
         """
@@ -267,12 +267,12 @@ class Sentence:
 
     @property
     def components(self) -> tuple[np.ndarray, ...]:
-        """Return each layer's softmax attention maps before they are summed over components, (N, H, L, L)."""
+        """Return the softmax attention maps that each layer's heads combine, before they are combined, (N, H, L, L)."""
         return tuple(layer.components for layer in self.view.layers)
 
     @property
     def coefficients(self) -> tuple[np.ndarray, ...]:
-        """Return each layer's coefficients of the attention components, (N, H, L), by query; the first one has 1."""
+        """Return each layer's coefficients of the N maps in a head, per query token, (N, H, L); the first map has 1."""
         return tuple(layer.coefficients for layer in self.view.layers)
 
     @property

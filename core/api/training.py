@@ -168,7 +168,7 @@ def _get_length_settings(name: str) -> dict[str, Any]:
 
 
 def summarize_run(record: RunRecord) -> dict[str, Any]:
-    """Return the summary of a training run: status, metrics, intervals, lambda, seconds, the TF-IDF baseline.
+    """Return the summary of a training run: status, metrics, intervals, map weights λ, seconds, TF-IDF baseline.
 
     `data_notes` is what was done to the data, `data_decisions` how its file was read, `interval_method` says in words
     what an interval is, `shortened` says what a training shorter than the preset's costs, `pairs` whether it reads two
@@ -209,7 +209,7 @@ def summarize_run(record: RunRecord) -> dict[str, Any]:
 
 
 def describe_start(start: Mapping[str, Any]) -> str:
-    """Describe the weights that a training run copied: from which run, how many weights, and which parts are new."""
+    """Return a phrase about the weights that a training run copied: from which run, what share, which parts are new."""
     words = [f"{count(start['words'])} words"] if start["words"] else []
     # The part of the model that a tensor belongs to: `layers.1.attention.query.weight` → `query`.
     names = (name.split(".") for name in (*start["partly"], *start["fresh"]))
@@ -225,7 +225,7 @@ def tabulate_scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
 
     def find_number(path: str, split: str) -> Any:
-        """Find the number at a dotted path in the summary of a run, with the split in the place of `*`."""
+        """Return the number at a dotted path in the summary of a run; `*` in the path stands for the split."""
         found: Any = result
         for step in path.split("."):
             found = (found or {}).get(split if step == "*" else step)

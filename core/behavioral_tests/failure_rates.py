@@ -49,7 +49,7 @@ class Failures:
         return self.total / self.n if self.n else 0.0
 
     def compute_effective_n(self, agreement: float) -> float:
-        """Return the effective number of independent test cases, given how far failures agree within a template."""
+        """Return the effective number of test cases, which is lower if cases of one template tend to fail together."""
         if not self.n:
             return 0.0
         sisters = sum(size**2 for size in self.cases.values()) / self.n
@@ -106,7 +106,7 @@ def count_consistent(groups: Sequence[tuple[str, bool | None]]) -> tuple[int, in
 
 @dataclass(frozen=True)
 class RateDifference:
-    """The difference of two runs' failure rates on the same test cases, with a consistent interval and p-value."""
+    """The difference of two runs' failure rates on the same cases, with a p-value that agrees with the interval."""
 
     first: Failures
     second: Failures

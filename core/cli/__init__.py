@@ -74,7 +74,7 @@ class Command(TyperCommand):
     """A Typer command that also understands the old names of its options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Replace old names of options by the present ones, up to a `--` behind which everything is an argument."""
+        """Replace old names of options by the present ones; everything after `--` stays unchanged."""
         end = args.index("--") if "--" in args else len(args)
         cut = [each.partition("=") for each in args[:end]]
         names: Mapping[str, str] = getattr(self.callback, "old_names", {})
@@ -208,7 +208,7 @@ def _parse_value(argument: Argument, value: Any, second_text: str | None) -> Any
 
 
 def _refuse_company(context: typer.Context, arguments: Sequence[Argument], given: Mapping[str, Any]) -> None:
-    """Refuse other options next to an option that replaces all others, such as `--resume`."""
+    """Refuse other options beside an option that excludes them, such as `--resume`; raises InputError."""
     alone = next((each for each in arguments if each.typed.alone and given[each.name]), None)
     if alone is None:
         return

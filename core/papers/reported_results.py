@@ -20,7 +20,7 @@ LAMBDA = "lambda"
 
 @dataclass(frozen=True)
 class ReportedNumber:
-    """A number that a paper reports; `layer` and `component` (both from 1) are set only for a lambda."""
+    """A number that a paper reports; `layer` and `component` (both from 1) are set only for a map weight λ."""
 
     paper: str
     table: str
@@ -62,7 +62,7 @@ def _parse_row(row: dict[str, str]) -> ReportedNumber:
 def select_reported(
     *, paper: str = "", dataset: str = "", metric: str = "", model: str = "", variant: str = ""
 ) -> tuple[ReportedNumber, ...]:
-    """Return the numbers in the papers' tables that match, in their order; an empty argument matches any.
+    """Return the reported numbers that match all arguments, in the order of the tables; an empty argument matches any.
 
     Args:
         paper: A key of `PAPERS`, e.g. `ndt`.
@@ -127,7 +127,7 @@ def explain_unmatched(preset: str, config: RunConfig) -> str:
 
 
 def _reset_unstated(model: ModelConfig) -> ModelConfig:
-    """Reset the model settings that the paper leaves open: a learned beta, the start of lambda, and dropout."""
+    """Reset the model settings that a paper leaves open: learned beta (bias of a map weight λ), initial λ, dropout."""
     return replace(model, dropout=0.0, attention=replace(model.attention, learn_beta=False, lambda_start="paper"))
 
 

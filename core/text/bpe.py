@@ -61,7 +61,7 @@ class BpeTokenizer(Tokenizer):
 
     @property
     def size(self) -> int:
-        """The number of token ids, including the two special ones."""
+        """The number of token ids, including the special ones for padding and unknown."""
         return FIRST + len(self._vocabulary)
 
     def name(self, token: int) -> str:
@@ -71,7 +71,7 @@ class BpeTokenizer(Tokenizer):
         return SIGN if self.pairs and token in self.between else self._model.decode([token - FIRST])
 
     def grow_vocabulary(self, texts: Iterable[str], count: int) -> GrownTokenizer:
-        """Return a tokenizer that has the texts' most frequent split words as whole tokens."""
+        """Return a tokenizer in which frequent words of the texts, so far split into pieces, are whole tokens."""
         split = self._model.pre_tokenizer.pre_tokenize_str
         counts = Counter(word for text in prepare_all(texts, self.config) for word, _ in split(text))
         cut = Counter({word: number for word, number in counts.items() if len(self._split_word(word)) > 1})

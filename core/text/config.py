@@ -115,7 +115,7 @@ class TextConfig:
 
     @property
     def lexicons(self) -> tuple[str, ...]:
-        """The names of the sentiment lexicons, in the order of their numbers."""
+        """The names of the sentiment lexicons that the setting `text.lexicon` lists, in its order."""
         return parse_lexicons(self.lexicon)
 
 

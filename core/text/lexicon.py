@@ -315,7 +315,7 @@ class Lexicon:
         return table
 
     def to_state(self) -> dict[str, list[float]]:
-        """Return the entries of the lexicon for `from_state`, so that no file has to be read again."""
+        """Return the lexicon's entries as plain data to save; `from_state` restores the lexicon without its file."""
         return {entry: list(counts) for entry, counts in self.entries.items()}
 
     @classmethod
@@ -337,7 +337,7 @@ def smooth_counts(counts: np.ndarray) -> np.ndarray:
 
 
 def name_triples(lexicons: int) -> tuple[str, ...]:
-    """Name the polarity numbers of a token, three per lexicon; several lexicons are numbered as in `text.lexicon`."""
+    """Return names for a token's polarity shares: positive, neutral, negative, numbered by lexicon if several."""
     if lexicons == 1:
         return TRIPLE
     return tuple(f"{name} {number}" for number in range(1, lexicons + 1) for name in TRIPLE)

@@ -31,7 +31,7 @@ class ListedTokenizer(Tokenizer):
 
     @property
     def size(self) -> int:
-        """The number of token ids, including the two special ones."""
+        """The number of token ids, including the special ones for padding and unknown."""
         return FIRST + len(self._entries)
 
     @property

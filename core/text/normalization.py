@@ -71,7 +71,7 @@ def _build_steps() -> tuple[tuple[re.Pattern[str], Replace], ...]:
 
 
 def replace_lookalikes(text: str, version: int = LOOKALIKES) -> str:
-    """Replace look-alike characters in a text; version 0 replaces none."""
+    """Replace look-alike characters in a text, unless `version` is 0."""
     if not version or (text.isascii() and not any(sign in text for sign in "&<`")):
         return text
     for pattern, replace in _build_steps():
@@ -254,7 +254,7 @@ def prepare(text: str, config: TextConfig, *, cased: bool = False) -> str:
 
 
 def measure_lengths(text: str, places: Sequence[int], config: TextConfig) -> list[int]:
-    """Return how long the normalised text is up to each of the given positions in the text as typed."""
+    """Return the length of the normalised text before each of the given positions in the typed text."""
     plain, found = replace_with_places(text, places, config.lookalikes)
     plain = plain if split_pair(text) else replace_sign(plain)  # a sign that only now stands by itself parts nothing
     rest = [change for _, change in _choose_steps(config) if change is not _LOOKALIKES[config.lookalikes]]

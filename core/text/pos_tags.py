@@ -98,7 +98,7 @@ class Tagger:
         """What the tags of given words depend on."""
 
     def tag(self, words: Sequence[str]) -> list[int]:
-        """Return a part-of-speech tag (id of `TAGS`) per word in its original case; the same words get equal tags."""
+        """Return the part-of-speech tag (id of `TAGS`) of each word; the words need their original capitals."""
         return [each for sentence in _split_sentences(words) for each in self._tag_sentence(sentence)]
 
     def _tag_sentence(self, words: list[str]) -> list[int]:

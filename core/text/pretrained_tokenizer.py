@@ -183,13 +183,13 @@ class PretrainedTokenizer(Tokenizer):
         return [found.ids[place] + FIRST for place in places] or [self.specials[3] + FIRST]
 
     def enable_pairs(self, texts: Sequence[str]) -> None:
-        """Start reading text pairs, up to the number of positions of the pretrained encoder."""
+        """Start reading text pairs; the maximum length stays within what the pretrained encoder can read."""
         super().enable_pairs(texts)
         self.max_length = min(self.max_length, self._longest or self.max_length)
 
     @property
     def size(self) -> int:
-        """The number of token ids, including the two special ones of Sentiscope."""
+        """The number of token ids, including Sentiscope's special ones for padding and unknown."""
         return FIRST + self.rows
 
     def name(self, token: int) -> str:
@@ -238,7 +238,7 @@ class PretrainedTokenizer(Tokenizer):
 
 
 def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return a token's span without the blank before a word; a token of only a blank, empty in RoBERTa, includes it."""
+    """Return a token's span without the blank before its word; a token of only a blank has the blank as its span."""
     if start == end and text[start - 1 : start] == " ":
         return start - 1, end
     return (start + 1, end) if end - start > 1 and text[start] == " " else (start, end)

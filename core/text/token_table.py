@@ -71,7 +71,7 @@ class TokenTable:
         )
 
     def make_empty(self) -> TokenTable:
-        """Return a token table of one empty text, with the same columns as this one."""
+        """Return a token table of one empty text, with tags and polarities if this table has them."""
         return dataclasses.replace(self, offsets=np.zeros(2, np.int64))
 
     @property
@@ -104,7 +104,7 @@ class TokenTable:
 
     @property
     def neutral_share(self) -> float:
-        """The share of all tokens in the table that are in no lexicon; NaN without tokens or lexicon."""
+        """The share of all tokens in the table that no sentiment lexicon lists; NaN without tokens or lexicon."""
         return float("nan") if self.polarity is None else compute_neutral_share(self.polarity)
 
     def pad_all(self) -> PaddedBatch:

@@ -52,7 +52,7 @@ class Encoding(NamedTuple):
 
 
 class GrownTokenizer(NamedTuple):
-    """A tokenizer with tokens added, and the former pieces of each new token (empty: the word was unknown)."""
+    """A tokenizer with added tokens, and the old tokens that each new one replaces (empty: the word was unknown)."""
 
     tokenizer: Tokenizer
     origins: list[list[int]]
@@ -120,7 +120,7 @@ class Tokenizer(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """The number of token ids, including the two special ones."""
+        """The number of token ids, including the special ones for padding and unknown."""
 
     @abstractmethod
     def name(self, token: int) -> str:
