@@ -40,7 +40,7 @@ def __getattr__(name: str) -> Callable[..., dict[str, Any]]:
 
 
 def print_shift(result: dict[str, Any]) -> None:
-    """Print how well a split and the training data can be distinguished, with measures and over-represented words."""
+    """Print how well a classifier tells a split from the training data, with measures and over-represented words."""
     split, n = result["split"], result["n"]
     beside = f"{count(n['split'])} texts of {split} beside {count(n['training'])} of training"
     say(f"{result['run']} on {result['data']}: {beside}.")

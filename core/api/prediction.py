@@ -108,7 +108,7 @@ def print_predict(result: dict[str, Any]) -> None:
 
 
 def _print_unknown(predictions: list[dict[str, Any]]) -> None:
-    """Print which predictions are for texts with half of their words or more unknown to the run."""
+    """Print which predictions are of texts in which at least half of the words are unknown to the run's model."""
     found = [each for each in predictions if is_mostly_unknown(each["unknown"])]
     if len(predictions) == 1:
         for each in found:
@@ -131,7 +131,7 @@ def _name_rows(found: list[dict[str, Any]]) -> str:
 
 
 def _add_passages(predictions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a row per predicted text; row 3 of a long text is followed by rows of its passages: 3.0, 3.1 …"""
+    """Return a row per predicted text; row 3 of a long text is followed by a row per passage: 3.0, 3.1 and so on."""
     found = []
     for each in predictions:
         own = each.get("passages", [])

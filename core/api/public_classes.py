@@ -254,7 +254,7 @@ class Sentence:
 
     @property
     def mix(self) -> MixView | None:
-        """Return the probabilities of `network`, `tfidf` and their `mixture`, and the network's `weight`; None: no mixture."""
+        """Return probabilities by `network`, `tfidf` and their `mixture`, and the network's `weight`; None: unmixed."""
         return self.view.mix
 
     @property

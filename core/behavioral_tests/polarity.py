@@ -64,7 +64,7 @@ def choose_plotted_class(classes: Sequence[str]) -> str:
 
 
 def _rank_polarities(order: Sequence[str]) -> dict[str, Polarity]:
-    """Return class → polarity of ordered classes: negative below the middle, neutral in it, positive above."""
+    """Return class → polarity of ordered classes: negative before the middle, neutral in the middle, positive after."""
     last = len(order) - 1
     return {name: POLARITIES[1 + (2 * place > last) - (2 * place < last)] for place, name in enumerate(order)}
 

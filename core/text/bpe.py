@@ -88,7 +88,7 @@ class BpeTokenizer(Tokenizer):
         return GrownTokenizer(BpeTokenizer(pieces, [*self._merges, *joined], self.config, self.max_length), origins)
 
     def add_mark(self) -> BpeTokenizer:
-        """Return a copy of the tokenizer that knows the mark of text pairs; a full vocabulary loses its last merge."""
+        """Return a copy of the tokenizer with a separator token for pairs; a full vocabulary loses its last merge."""
         full = self.size >= self.config.max_vocab and self._merges
         merges, gone = (self._merges[:-1], {"".join(self._merges[-1])}) if full else (self._merges, set[str]())
         pieces = [piece for piece in self._vocabulary if piece not in gone]

@@ -81,7 +81,7 @@ class WordTokenizer(ListedTokenizer):
         return GrownTokenizer(WordTokenizer([*self._entries, *new], self.config, self.max_length), [[] for _ in new])
 
     def add_mark(self) -> WordTokenizer:
-        """Return a copy of the tokenizer that knows the mark of text pairs; a full vocabulary loses its rarest word."""
+        """Return a copy of the tokenizer with a separator token for pairs; a full vocabulary loses its rarest word."""
         room = self.config.max_vocab - FIRST - 1
         words = [word for word in self._entries if word != SIGN]
         return WordTokenizer([SIGN, *words[:room]], self.config, self.max_length)

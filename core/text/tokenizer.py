@@ -258,7 +258,7 @@ class Tokenizer(ABC):
 
     @property
     def between(self) -> list[int]:
-        """The token ids of the mark between the texts of a pair, which have no other meaning."""
+        """The token ids of the mark that separates the two texts of a pair, which have no other use."""
         return [FIRST]
 
     def enable_pairs(self, texts: Sequence[str]) -> None:
