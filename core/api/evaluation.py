@@ -91,7 +91,7 @@ class Evaluation(Analysis[dict[str, Any]]):
         return *runs.evaluation_data.build_arguments(self.run, self.wanted), *more
 
     def start(self) -> None:
-        """Start the evaluation in a separate process; delete the old result first, which would hide a failure."""
+        """Start the evaluation in a separate process; first delete the old result, as it would hide a failure."""
         self.get_path("json").unlink(missing_ok=True)
         super().start()
 

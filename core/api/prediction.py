@@ -131,7 +131,7 @@ def _name_rows(found: list[dict[str, Any]]) -> str:
 
 
 def _add_passages(predictions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return a row per predicted text; row 3 of a long text is followed by a row per passage: 3.0, 3.1 and so on."""
+    """Return a row per predicted text; for a long text, rows of its passages follow, numbered as 3.0, 3.1."""
     found = []
     for each in predictions:
         own = each.get("passages", [])

@@ -254,7 +254,7 @@ class Sentence:
 
     @property
     def mix(self) -> MixView | None:
-        """Return probabilities by `network`, `tfidf` and their `mixture`, and the network's `weight`; None: unmixed."""
+        """Return probabilities of `network`, `tfidf` and `mixture`, and the network's `weight`; None: no mixture."""
         return self.view.mix
 
     @property
