@@ -106,7 +106,7 @@ def read_zipped_classes(data: bytes, file: str, encoding: str = "") -> ClassText
 
 
 def _find_class_files(folder: ZipFolder) -> tuple[ZipFolder, dict[str, str]]:
-    """Return the folder with all files of a zip archive, and file name → class if the files are named after classes."""
+    """Return the folder in a zip archive that holds its files, and file name → class for files named after classes."""
     while len(folder.inside) == 1 and not folder.members:
         folder = next(iter(folder.inside.values()))
     names = {} if folder.inside else folders.name_class_files(folder)

@@ -35,7 +35,7 @@ class Share(TypedDict):
 
 
 class Histogram(TypedDict):
-    """A histogram of text lengths in tokens: bin edges (one more than bins), and the rows in each bin."""
+    """A histogram of text lengths in tokens: the edges of its bins, and the number of rows in each bin."""
 
     edges: list[Count]
     rows: list[Count]
@@ -53,7 +53,7 @@ class TextLengths(TypedDict):
 
 
 class Cardinality(TypedDict):
-    """Counts of a split's rows by their number of labels, with the mean number (multi-label data)."""
+    """The number of a split's rows with 0, 1, 2 … labels, and the mean number of labels per row (multi-label data)."""
 
     mean: Figure
     rows: dict[str, Count]
@@ -121,7 +121,7 @@ def build_card(
 
 
 def get_model_scores(fingerprint: str) -> dict[str, Any] | None:
-    """Return recorded model scores on the data set with this fingerprint (built-in corpus only), or None."""
+    """Return the recorded model scores of the built-in corpus; None if the fingerprint is of another data set."""
     known = json.loads(resources.files("core.data.sources.builtin").joinpath("measured.json").read_text("utf-8"))
     return known if known["fingerprint"] == fingerprint else None
 
@@ -164,7 +164,7 @@ def _count_repeats(splits: dict[str, pd.DataFrame]) -> dict[str, Any]:
 
 
 class _Phrases:
-    """A search index that finds a run of whole words in texts, by searching only texts with the run's rarest word."""
+    """An index for finding a phrase in texts: only texts with the rarest word of the phrase are searched."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = [f" {' '.join(text.lower().split())} " for text in texts]
@@ -174,7 +174,7 @@ class _Phrases:
                 self._holders[word].append(number)
 
     def has_phrase(self, text: str) -> bool:
-        """Return whether a text occurs in an indexed text, as a run of whole words."""
+        """Return whether a text is part of one of the indexed texts, as a phrase of whole words."""
         words = text.lower().split()
         holders = min((self._holders.get(word, []) for word in words), key=len, default=[])
         phrase = f" {' '.join(words)} "

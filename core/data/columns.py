@@ -166,7 +166,7 @@ def choose_text(columns: Sequence[ColumnProfile], text: str = "", *, file: str =
 
 
 def find_text_pair(names: Sequence[str], text: str = "", pair: str = "", *, file: str = "") -> tuple[str, str]:
-    """Return the two text columns of a table of text pairs: the ones that the user named, or ones with usual names."""
+    """Return the columns of first and second texts in a table of text pairs, named by the user or by usual names."""
     columns = [ColumnProfile(name, 1, 0, 1.0, numeric=False, nested=False) for name in names]
     first, second = _choose_pair(columns, text, pair, file)
     if not second:

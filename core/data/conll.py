@@ -46,7 +46,7 @@ def is_conll(text: str, file: str) -> bool:
 
 
 def find_word_tags(text: str) -> list[Finding]:
-    """Return a warning if a text file looks like CoNLL (words with short tags, in groups) but has no IOB tags."""
+    """Return a warning if a text file looks like words with a short tag each, but has no B-, I- and O tags (CoNLL)."""
     lines = re.split(r"\r\n|\n|\r", text[: _LOOKED_AT * 100].strip())
     words = [line.strip().split("\t") for line in lines if line.strip()]
     groups = sum(not line.strip() for line in lines)
@@ -58,7 +58,7 @@ def find_word_tags(text: str) -> list[Finding]:
 
 
 def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
-    """Read a CoNLL file as a table of sentences with a tuple of IOB2 tags each; also return findings about the file."""
+    """Read a CoNLL file as a table of sentences with an IOB2 tag (B-, I-, O) per word; also return findings."""
     sentences, aside = _parse_sentences(text, file)
     if not sentences:
         raise DataError(

@@ -62,7 +62,7 @@ def add_examples(given: Splits, classes: tuple[str, ...], config: DataConfig) ->
 def _encode_label(
     label: str, classes: tuple[str, ...], names: dict[str, str], *, several: bool
 ) -> int | tuple[int, ...] | None:
-    """Return the class number of a counterexample's label (several: a tuple), or None if a label is no known class."""
+    """Return the class number of a counterexample's label (several labels: a tuple), or None for an unknown label."""
     words = label.split(SEPARATOR) if several and label else [] if several else [label]
     found = [names.get(word, word) for word in words]
     if not set(found) <= set(classes):

@@ -49,7 +49,7 @@ class Dataset:
 
     @property
     def scale(self) -> bool:
-        """Return whether the classes form a scale of three or more, so that a wrong prediction can be near or far."""
+        """Return whether the classes form an ordered scale of at least three, such as negative, neutral, positive."""
         return self.ordered and len(self.classes) > 2
 
     def get_targets(self, split: str) -> np.ndarray:

@@ -182,7 +182,7 @@ def _decode_guessed(data: bytes, guess: DecodedText) -> DecodedText:
 
 
 def _detect_utf16(data: bytes) -> str:
-    """Detect UTF-16 without a byte-order mark by zero bytes, or by line ends in non-Latin scripts; else empty."""
+    """Return the UTF-16 variant of bytes without a byte-order mark, judged by zero bytes or line ends; else empty."""
     head = data[:20_000]
     half = len(head) // 2
     if half and head[1::2].count(0) > 0.4 * half and head[0::2].count(0) < 0.05 * half:

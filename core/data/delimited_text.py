@@ -194,7 +194,7 @@ def _is_blank_separated(sample: str) -> bool:
 
 
 def _find_quoting(text: str, delimiter: str, asked: str) -> tuple[Quoting, list[Quoting]]:
-    """Find the quoting that gives most rows of a text equal width and the fewest stray quotes; also return others.
+    """Find the quoting style that gives most rows of a text the same number of cells; also return other possible ones.
 
     If a quoting was asked for, the others are those that inspection would have found.
     """
@@ -226,7 +226,7 @@ def _list_quotings(sample: str, delimiter: str, asked: str) -> list[Quoting]:
 
 
 def _score_quoting(sample: str, delimiter: str, quoting: Quoting, *, cut: bool) -> tuple[float, float]:
-    """Score a quoting style: the share of rows with the most frequent width, and minus the stray quotes per row."""
+    """Score a quoting style: the share of rows with the usual number of cells, and minus the stray quotes per row."""
     strict = True
     try:
         rows = list(_split_rows(split_lines(sample), delimiter, quoting, strict=True))

@@ -175,7 +175,7 @@ def _score_pair(before: str, here: str, model: _Language) -> float:
 
 
 def _score_word_end(before: str, here: str, model: _Language) -> float:
-    """Score how likely a word of a language ends with a letter; the score is lower if a digit follows."""
+    """Score how likely a word of a language ends with the given letter; the score is lower if a digit follows."""
     if before <= "\x7f" or not model.after or not _is_letter(before):
         return 0.0
     return max(-4.0, model.after.get((before.lower(), " "), -9.0) + 2.0) - (2.0 if here.isdigit() else 0.0)

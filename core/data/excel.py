@@ -98,7 +98,7 @@ def read_excel(data: bytes, file: str, sheet: str = "", header: str = "") -> Raw
 
 
 def _refuse_lost(lost: dict[int, int], names: tuple[str, ...], rows: int, file: str) -> list[Finding]:
-    """Warn about columns whose formulas have no stored value; refuse a text or label column of such formulas only."""
+    """Warn about columns with formulas without a stored value; refuse a text or label column with nothing else."""
     found = []
     for column, number in sorted(lost.items()):
         name = names[column] if column < len(names) else str(column)
@@ -155,7 +155,7 @@ def _choose_sheet(sheets: Sequence[Any], asked: str, file: str) -> tuple[Any, li
 
 
 def _count_filled(sheet: Any) -> tuple[int, int]:
-    """Return the number of filled rows at the top of an Excel sheet, and the cells in the second-fullest row."""
+    """Return how many of an Excel sheet's first rows are filled, and the number of cells in the second-fullest row."""
     sheet.reset_dimensions()
     counts = [
         sum(cell is not None for cell in cells)
@@ -269,7 +269,7 @@ def _read_rows(sheet: Any, merged: list[tuple[int, int, int]], file: str) -> tup
 
 
 class _MergedCells:
-    """Vertically merged cells of an Excel sheet, to give all cells of a block the value of its first cell."""
+    """Vertically merged cells of an Excel sheet; each cell of a merged block gets the value of its first cell."""
 
     def __init__(self, merged: list[tuple[int, int, int]]) -> None:
         self.filled = Counter[int]()

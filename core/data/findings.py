@@ -77,7 +77,7 @@ class RawTable:
 
 
 def list_finding(kind: str, level: Level, number: int, message: str) -> list[Finding]:
-    """Return a list with one finding about a data file, or an empty list if its count is 0."""
+    """Return a list with one finding about a data file; an empty list if `number`, how often it was found, is 0."""
     return [Finding(kind, level, number, message)] if number else []
 
 
@@ -128,7 +128,7 @@ def _find_richest(decisions: Iterable[ReadingDecision]) -> ReadingDecision:
 
 
 def offer_for_all(decisions: Iterable[ReadingDecision]) -> tuple[ReadingDecision, ...]:
-    """Remove alternative encodings that would misread those files of a folder whose encoding is certain."""
+    """Return reading decisions without alternative encodings that would misread files whose encoding is certain."""
     found = tuple(decisions)
     certain = {each.chosen.removesuffix("-sig") for each in found if each.what == "encoding" and not each.guessed}
     if len({each.chosen for each in found if each.what == "encoding"}) < 2 or not certain:
@@ -144,6 +144,6 @@ def _keep_certain_readable(decision: ReadingDecision, certain: set[str]) -> Read
 
 
 def name_files(names: Sequence[str], of: int) -> str:
-    """Format the names of some files of a folder, the first few if there are many; empty if all files are named."""
+    """Format names of a folder's files, the first few of many; an empty text if they are all files of the folder."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return "" if len(names) == of else f"{', '.join(names[:_NAMED])}{more}"

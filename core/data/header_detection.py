@@ -152,7 +152,7 @@ def _is_title(row: Sequence[str], width: int) -> bool:
 
 
 def _count_further(below: Sequence[Sequence[str]], rest: Sequence[Sequence[str]]) -> int:
-    """Count the rows below a header that belong to the header, as in survey exports or above numeric columns."""
+    """Count the rows right below the column names that are no data yet, such as the import codes of a survey export."""
     for number, row in enumerate(below, 1):
         if any(cell.lstrip().startswith(_IMPORT) for cell in row) or (
             any(map(str.strip, row)) and all(map(_RULE.fullmatch, row))

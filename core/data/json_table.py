@@ -41,7 +41,7 @@ Row = dict[str, Any]
 
 @dataclass
 class _ReadState:
-    """The state while a JSON file is read as a table: its findings, and the key path of its rows."""
+    """The state of reading a JSON file as a table: the findings so far, and the key under which the rows are."""
 
     file: str
     part: str
@@ -91,7 +91,7 @@ def read_json(text: str, file: str, part: str = "") -> RawTable | None:
 
 
 def is_json(text: str, file: str) -> bool:
-    """Return whether a file with a JSON name holds JSON, although its text begins with something else."""
+    """Return whether a file with a JSON name contains JSON after other text, such as `callback(` or a comment."""
     return (
         file.lower().endswith(_NAMED_JSON)
         and re.search(r'^\s*[\w.]*\(?[\[{]\s*["\[{]', text[:20_000], re.MULTILINE) is not None

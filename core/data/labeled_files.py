@@ -240,7 +240,7 @@ def _find_layout(
     file: str,
     first: Layout | None = None,
 ) -> Layout:
-    """Choose the text and label columns of a table and detect the label form; reuse the first split's separator."""
+    """Choose a table's text and label columns, and detect how labels are written; reuse the first split's separator."""
     if table.kind == conll.KIND:
         return TAGGED
     text, label, pair = settings.get("text", ""), settings.get("label", ""), settings.get("pair", "")

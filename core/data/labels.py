@@ -41,7 +41,7 @@ _CHOICES = ("choices", "labels", "label", "taxonomy", "value", "name")
 def find_form(
     frame: pd.DataFrame, layout: Layout, separator: str = "", *, several: bool = False, file: str = ""
 ) -> Layout:
-    """Detect how the labels of a table are written (one, list, separated …), and return its layout with that form.
+    """Detect the form of a table's label cells (one label, list, separated …); return its column layout with this form.
 
     `separator` is the sign between labels of a cell, `none` where each cell is one label; empty: found. `several`:
     texts have several labels, whatever this table looks like.
@@ -303,7 +303,7 @@ def _take_distinct(cells: pd.Series) -> pd.Series:
 
 
 def _find_mark(labels: Sequence[str]) -> str:
-    """Find the separator of labels in cells such as `pharma rushed`, where both also occur alone; empty if none."""
+    """Find the sign that separates labels in cells, such as the blank in `pharma rushed`; empty if there is none."""
     # A blank or comma counts if nine in ten of the parts also stand alone; `;` and `|` are in no label's name.
     for mark in MARKS:
         parts = [{part.strip() for part in str(value).split(mark)} - {""} for value in labels]

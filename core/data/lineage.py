@@ -75,7 +75,7 @@ def read_lineage(path: str | Path) -> np.ndarray:
 
 
 def find_learned(texts: Sequence[str], files: Iterable[str | Path]) -> np.ndarray:
-    """Return a mask of the texts whose digests are in any lineage file, (n,) bool; errors as of `read_lineage`."""
+    """Return a mask (n,) of the texts that a model was trained on, by digests in lineage files; see `read_lineage`."""
     digests, found = hash_texts(texts), np.zeros(len(texts), bool)
     for file in files:
         found |= np.isin(digests, read_lineage(file))

@@ -326,7 +326,7 @@ def _report_new_tags(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, t
 
 
 def _replace_numbers(rows: pd.DataFrame, place: dict[int, int]) -> pd.DataFrame:
-    """Replace class numbers of rows by new ones; remove classes without one, and rows that lose all their labels."""
+    """Replace class numbers of rows by a map (old → new); remove unmapped labels, and rows that lose all labels."""
     if not is_several(rows["label"]):
         rows = rows[rows["label"].isin(place)].reset_index(drop=True)
         return rows.assign(label=rows["label"].map(place).astype("int64"))
@@ -390,7 +390,7 @@ def _split_fold(given: Splits, config: DataConfig, source: DataSource | None) ->
 def _divide_rows(
     rows: pd.DataFrame, cut: Callable[[splits.Indices], Sequence[splits.Indices]], config: DataConfig
 ) -> list[pd.DataFrame]:
-    """Divide rows into stratified parts; unless `split_rule` is 1, each has every class of at least three rows."""
+    """Divide rows into stratified parts; each part has every class of at least three rows, unless `split_rule` is 1."""
     strata = _get_strata(rows)
     parts = cut(strata)
     covered = parts if config.split_rule == 1 else splits.cover_classes(strata, parts, config.seed)

@@ -77,7 +77,7 @@ def find_garbled(text: str) -> GarbledText | None:
 
 @functools.lru_cache(1 << 14)
 def _decode_run(run: str) -> tuple[str, str] | None:
-    """Decode a garbled run of characters back to UTF-8, and name the encoding it was read as; None if it is not UTF-8.
+    """Decode a garbled run of characters back to UTF-8, and name the encoding it was misread as; None if impossible.
 
     A single character has to be a usual one: `’é` of good French would be an Armenian letter.
     """
@@ -94,7 +94,7 @@ def _decode_run(run: str) -> tuple[str, str] | None:
 
 
 def _find_wide(text: str) -> GarbledText | None:
-    """Find UTF-8 that was read as a Chinese or Japanese encoding: most of its runs decode to UTF-8 again."""
+    """Find UTF-8 text that was misread as Chinese or Japanese: most garbled pieces decode to UTF-8 again."""
     runs = Counter(islice(_WIDE_RUN.findall(text), _WIDE_RUNS))
     for codec in ("gbk", "cp932"):
         found = [(run, meant) for run in runs if (meant := _decode_wide(run, codec))]

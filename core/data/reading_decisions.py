@@ -185,7 +185,7 @@ def _find_unasked(frame: pd.DataFrame, columns: Sequence[ColumnProfile]) -> Layo
 
 
 def _put_first(found: str, others: Sequence[ColumnProfile], chosen: str) -> tuple[str, ...]:
-    """Return the names of alternative columns; the one found without the user's setting comes first."""
+    """Return the names of columns to choose instead; the one found without the user's setting comes first."""
     names = dict.fromkeys((*filter(None, [found]), *(each.name for each in others)))
     return tuple(name for name in names if name != chosen)[:MOST]
 
@@ -207,7 +207,7 @@ def _describe_form(layout: Layout, found: Layout | None, proof: str) -> list[Rea
 
 
 def _find_same_names(columns: Sequence[ColumnProfile], layout: Layout, asked: Mapping[str, object]) -> list[Finding]:
-    """Find other columns named like the text or label column, apart from case or the number of a repeat."""
+    """Return warnings about columns named like the text or label column, apart from case or an added number."""
     found = []
     for role, taken in (("text", layout.text), ("label", layout.label)):
         same = [each.name for each in columns if each.name != taken and _fold_name(each.name) == _fold_name(taken)]

@@ -104,7 +104,7 @@ class _Tree:
 
 
 def _convert_scalar(event: yaml.ScalarEvent) -> str | bool | int | float | None:
-    """Convert a YAML scalar to a value: quoted words, and anything that is not a literal of the schema, are texts."""
+    """Convert a YAML scalar to a value; quoted words, and words that YAML's core schema does not define, are texts."""
     text = event.value
     if event.tag is not None or event.style not in (None, ""):
         return str(text)

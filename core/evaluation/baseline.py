@@ -63,7 +63,7 @@ class FittedBaseline:
 
 
 def fit_baseline(dataset: Dataset, model: str = WORDS) -> dict[str, Any]:
-    """Fit a TF-IDF baseline (logistic regression, C chosen on validation) once per data set, and cache it on disk.
+    """Fit a TF-IDF baseline (logistic regression, regularisation chosen on validation), cached on disk by data set.
 
     Of several labels per text: one regression per label against the rest. `model` is one of `YARDSTICKS`.
 
@@ -213,7 +213,7 @@ def _evaluate_splits(
 
 
 def _evaluate_phenomena(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """Compute a baseline's test accuracy on each named phenomenon, if texts have one label each."""
+    """Return phenomenon (such as negation) → a baseline's test accuracy; empty if rows have several labels."""
     test = dataset.splits.get(TEST)
     if dataset.task == "multi" or test is None or "phenomenon" not in test:
         return {}

@@ -86,7 +86,7 @@ class McNemar:
         return math.ceil(((wanted + math.sqrt(wanted**2 + 4 * delta)) / (2 * delta)) ** 2)
 
     def _find_critical(self, alpha: float) -> float:
-        """Return the critical value of |b − c| / √(b + c) in the exact McNemar test at level alpha."""
+        """Return the critical value of |b − c| / √(b + c) at level alpha; b, c: rows that only one model has right."""
         normal, apart = _NORMAL.inv_cdf(1 - alpha / 2), self.only_first + self.only_second
         if not apart:
             return normal
@@ -96,7 +96,7 @@ class McNemar:
         return critical if found else max(critical, normal)
 
     def _find_bound(self, z: float) -> float:
-        """Return the true accuracy difference with score z: a lower bound for z above 0, else an upper bound."""
+        """Return the accuracy difference z standard errors away from the observed one: below for z > 0, else above."""
         end = -1.0 if z > 0 else 1.0
         inside = end * (1 - 1e-12)
         if (self._compute_score(inside) - z) * end >= 0:
@@ -108,7 +108,7 @@ class McNemar:
         )
 
     def _compute_score(self, delta: float) -> float:
-        """Return how many standard errors the observed accuracy difference lies above a true difference delta."""
+        """Return how many standard errors the observed accuracy difference lies above an assumed true difference."""
         b, c, n = self.only_first, self.only_second, self.rows
         middle = (2 * n - b + c) * delta - b - c
         root = math.sqrt(max(0.0, middle**2 + 8 * n * c * delta * (1 - delta)))

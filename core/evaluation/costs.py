@@ -17,7 +17,7 @@ from core.exceptions import InputError
 
 
 def find_cheapest(own: np.ndarray, probability: np.ndarray, ratio: float) -> float:
-    """Return a class's decision threshold with the lowest cost; a row is predicted if its probability is above it.
+    """Return the decision threshold of a class with the lowest cost; rows whose probability is above it get the class.
 
     It lies half way between two neighbouring probabilities. Of several that cost the same, the one nearest to 1 / (1 +
     ratio). `own` is (n,) bool: rows of the class; `probability` (n,). Raises InputError for a bad ratio or no rows.
@@ -39,7 +39,7 @@ def find_cheapest(own: np.ndarray, probability: np.ndarray, ratio: float) -> flo
 
 
 def compute_cost(own: np.ndarray, probability: np.ndarray, ratio: float, thresholds: np.ndarray | float) -> np.ndarray:
-    """Compute the mean cost per row of each decision threshold, in units of false positives, as an array."""
+    """Compute the mean cost per row at each decision threshold, as an array; a false positive costs 1."""
     own, chance = np.asarray(own, bool), np.asarray(probability, float)
     inside, outside = np.sort(chance[own]), np.sort(chance[~own])
     missed = np.searchsorted(inside, thresholds, side="right")

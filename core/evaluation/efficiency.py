@@ -70,7 +70,7 @@ def measure_inference(
 
 def _add_measurements(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
     def add_numbers(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-        """Return one efficiency measurement with the times and memory of both models added."""
+        """Return the efficiency measurement of two models that run one after the other, with times and memory added."""
         numbers = ("milliseconds", "low", "high", "memory")
         return {name: value + other[name] if name in numbers else value for name, value in one.items()}
 
@@ -125,7 +125,7 @@ class _TensorMemoryCounter(TorchDispatchMode):
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
-        """Return False, which saves 2 seconds in which PyTorch would load its compiler; no code is compiled here."""
+        """Return False, so that PyTorch does not load its compiler, which would take 2 seconds and is not needed."""
         return False
 
     def __torch_dispatch__(

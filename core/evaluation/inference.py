@@ -147,7 +147,7 @@ def compute_probabilities(logits: Tensor, task: Task, scaling: Scaling = UNSCALE
 
 
 def scale_logits(logits: Tensor, task: Task, scaling: Scaling) -> Tensor:
-    """Apply temperature scaling: divide logits by T or, with a class prior, their distance from the prior's logits."""
+    """Apply temperature scaling: divide logits by T or, with a class prior, only their differences from its logits."""
     cooled = logits / scaling.temperature
     if not scaling.prior:
         return cooled

@@ -162,7 +162,7 @@ def compute_newcombe(hits: float, rows: float, others: float, of: float) -> tupl
 
 
 def draw_resamples(rows: int, seed: int, most: int = RESAMPLES) -> Iterator[np.ndarray]:
-    """Yield bootstrap resamples in blocks (R, rows) float64, `most` in all: how often each row was drawn."""
+    """Yield blocks (R, rows) float64 of bootstrap resamples: how often each row was drawn; `most` resamples in all."""
     random = np.random.default_rng(seed)
     block = max(1, _CELLS // rows)
     for start in range(0, most, block):

@@ -90,7 +90,7 @@ def list_defined(scores: Scores, task: Task) -> dict[str, Metric]:
 
 
 def _list_undefined(scores: Scores) -> set[Reads]:
-    """Return the kinds of metric that are undefined for these labels and predictions, such as `ranking`."""
+    """Return which kinds of metric (`ranking`, `agreement`) are undefined for these labels and predictions."""
     found: set[Reads] = {"ranking"} if scores.unranked else set()
     agreed = scores.scale and len(np.union1d(scores.labels, scores.answers)) < 2
     return found | {"agreement"} if agreed else found

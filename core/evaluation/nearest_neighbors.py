@@ -53,7 +53,7 @@ def find_nearest(
 def _refine_candidates(
     asked: np.ndarray, points: np.ndarray, candidates: np.ndarray, size: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return each query's (k, size) nearest candidate rows and distances; None if there are too many or too few."""
+    """Return the nearest candidate rows of each query vector, and distances, (k, size); None: too many or too few."""
     at, rows = np.nonzero(candidates)
     counts = np.bincount(at, minlength=len(asked))
     if counts.min() < size or len(at) * points.shape[1] > _BLOCK:
@@ -111,7 +111,7 @@ def compute_purity(vectors: np.ndarray, labels: np.ndarray, neighbours: int = NE
 
 
 def compute_chance_purity(labels: np.ndarray) -> float:
-    """Return the expected share of random neighbours with the same class: Σ nᵢ (nᵢ − 1) / (n (n − 1))."""
+    """Return the expected share of random neighbours of the same class: Σ nᵢ (nᵢ − 1) / (n (n − 1)), class sizes nᵢ."""
     _, counts = np.unique(labels, axis=0, return_counts=True)
     n = int(counts.sum())
     return float((counts * (counts - 1)).sum() / (n * (n - 1))) if n > 1 else 1.0

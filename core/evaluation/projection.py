@@ -196,7 +196,7 @@ def measure_preservation(before: np.ndarray, after: np.ndarray, neighbours: int 
 def place_among(
     vector: np.ndarray, embeddings: np.ndarray, places: np.ndarray, neighbours: int = NEIGHBOURS
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Place a new (d,) vector on an embedding map without a transform, at the mean place of its nearest rows.
+    """Place a new (d,) vector on a finished embedding map, at the mean position of the rows that are nearest to it.
 
     Returns the (k,) place, and the positions of the nearest among the (m, d) `embeddings`, nearest first.
     """

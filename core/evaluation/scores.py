@@ -141,7 +141,7 @@ class SingleLabelScores(Scores):
 
     @cached_property
     def overconfidence(self) -> np.ndarray:
-        """Return each row's confidence minus 1 if correct, minus 0 if wrong, in the column of its confidence bin."""
+        """Return each row's confidence minus its correctness (1 or 0), in the column of its confidence bin, (n, 15)."""
         return self.bins * (self.probabilities.max(1, initial=0) - self.correct)[:, None]
 
 
@@ -246,7 +246,7 @@ def find_bins(confidence: np.ndarray) -> np.ndarray:
 
 
 def count_positives(scores: Scores, weights: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return a class's weighted true and false positives at falling thresholds, each (row weightings, thresholds)."""
+    """Return a class's true and false positives at falling thresholds for R row weightings, each (R, thresholds)."""
     order, starts = scores.ranking[number]
     ranked = weights[:, order]
     true = np.add.reduceat(ranked * scores.true[order, number], starts, axis=1).cumsum(1)

@@ -29,7 +29,7 @@ Parts = Sequence[np.ndarray]
 
 
 def compute_swap_variance(first: Parts, second: Parts, seed: int = 0) -> float | None:
-    """Return the variance that random swaps of rows give to two models' metric difference, averaged over seeds.
+    """Return the variance of two models' metric difference if their predictions are swapped on random rows.
 
     The paired randomisation of Fisher (1935): of equally good models each row's answers, of all seeds at once, belong
     to either with the same chance. That is more than an equal metric says: one may be too sure where the other is too
@@ -57,7 +57,7 @@ def compute_swap_variance(first: Parts, second: Parts, seed: int = 0) -> float |
 
 
 def _draw_signs(rows: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield blocks of random signs (−1 or 1) that say which rows two models swap, (R, rows)."""
+    """Yield blocks (R, rows) of random signs: two models swap their predictions on rows with −1, not on rows with 1."""
     random = np.random.default_rng(seed)
     block = max(1, _CELLS // rows)
     for start in range(0, RESAMPLES, block):
@@ -240,7 +240,7 @@ def compare_classifiers(pairs: Mapping[Run, ScorePair], draws: Draws) -> PairedD
 
 
 def _measure_swapped(runs: Sequence[ScorePair], draws: Draws) -> float | None:
-    """Return the variance of runs' mean metric difference over swaps of rows; None if rows must be resampled."""
+    """Return the variance of two models' metric difference if predictions are swapped; None: rows must be resampled."""
     parts = draws.metric.parts
     if parts is None:
         return None
@@ -250,7 +250,7 @@ def _measure_swapped(runs: Sequence[ScorePair], draws: Draws) -> float | None:
 
 
 def _measure_drawn(runs: Sequence[ScorePair], draws: Draws) -> float:
-    """Return the variance of runs' mean metric difference over bootstrap resamples of rows."""
+    """Return the variance of two models' metric difference, as a mean over runs, on bootstrap resamples of rows."""
     drawn = np.mean([draws.measure_draws(both.first)[1] - draws.measure_draws(both.second)[1] for both in runs], axis=0)
     drawn = drawn[~np.isnan(drawn)]
     return float(drawn.var(ddof=1)) if len(drawn) > 1 else 0.0

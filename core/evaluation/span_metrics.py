@@ -32,7 +32,7 @@ class WordSpan(NamedTuple):
 
 
 class SpanMatch(NamedTuple):
-    """A labelled span with an overlapping predicted span, or either without the other, and the outcome."""
+    """A labelled span with the predicted span that overlaps it, or a span without a counterpart, and the outcome."""
 
     outcome: Kind
     label: WordSpan | None

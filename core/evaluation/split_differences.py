@@ -241,7 +241,7 @@ def _select_unique(
 def _compare_words(
     first: Sequence[str], other: Sequence[str], rng: np.random.Generator
 ) -> dict[str, tuple[SampleDifference, str]]:
-    """Compare text lengths and shares of unknown words in two samples, with the same held-out vocabulary."""
+    """Compare two samples' text lengths, and their shares of words that further texts of the first sample lack."""
     order = rng.permutation(len(first))[: MOST + MOST_READ]
     held = order[: min(len(order) // 2, MOST)]
     rest = order[len(held) :]
@@ -284,7 +284,7 @@ def _compare_permuted(first: np.ndarray, other: np.ndarray, rng: np.random.Gener
 def _compare_repeats(
     keys: Sequence[str], m: int, rng: np.random.Generator, *, learned: bool
 ) -> dict[str, tuple[SampleDifference, str]]:
-    """Test whether the second sample repeats its own or the first sample's texts more often than in random exchanges.
+    """Test whether the second sample repeats texts, its own or the first one's, more often than after random exchanges.
 
     The first `m` keys are those of the first side. Only texts that occur twice in both sides together can be either, so
     that an exchange draws how many of these come to the other side, and which.

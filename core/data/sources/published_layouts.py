@@ -42,7 +42,7 @@ class PublishedLayout:
         return tuple(dict.fromkeys(self.labels.values()))
 
     def is_used_in(self, folder: Path) -> bool:
-        """Return whether a folder uses this file layout: at least one of its files exists, and no `labels.json`."""
+        """Return whether a folder has this file layout: at least one of its files exists, but no `labels.json`."""
         return not (folder / OWN_LAYOUT).exists() and any(_has_any_file(folder, files) for files in self.files.values())
 
     def list_missing(self, folder: Path) -> list[str]:

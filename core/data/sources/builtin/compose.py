@@ -98,7 +98,7 @@ def _choose_clause(slot: re.Match[str], rng: Random) -> str:
 
 @cache
 def _parse_slots(template: str) -> tuple[list[tuple[str, str]], dict[int, tuple[str, bool]], frozenset[int]]:
-    """Return the slots of a sentence template, the role of each opinion's noun, and the opinions without a noun."""
+    """Return a sentence template's slots, each opinion's noun as whole or aspect, and the opinions without a noun."""
     slots = SLOT.findall(template)
     by_index: dict[int, set[str]] = {}
     for slot, digit in slots:
@@ -168,7 +168,7 @@ def _find_nouns(domain: str, role: str, kinds: frozenset[str], no_people: bool) 
 def _find_words(
     part: str, of: str, sign: int, strength: int, denied: bool, phenomenon: str, mode: Mode
 ) -> tuple[PolarWord, ...]:
-    """Return polar words of a part of speech that fit a kind of noun (or domain), sign, strength (0: any) and mode."""
+    """Return polar words of a part of speech by kind of noun, sign, strength (0: any) and whether training has them."""
     kinds = {"any", "person", of} if of in PEOPLE else {"any", "thing", of}
     return tuple(
         word

@@ -129,7 +129,7 @@ def _draw_novelty(split: str, phenomenon: str, rng: Random) -> tuple[bool, Mode,
 
 @cache
 def _choose_frames(phenomenon: str, held_out_ones: bool, mode: Mode) -> tuple[Frame, ...]:
-    """Return the sentence templates to draw from; an unseen word needs a template with a second opinion."""
+    """Return a phenomenon's sentence templates to draw from; only those with several opinions in mode `unseen`."""
     return tuple(
         frame
         for frame in read_frames()

@@ -33,7 +33,7 @@ def get_class_names(classes: int) -> tuple[str, ...]:
 
 
 def convert_scores(scores: np.ndarray, classes: int) -> np.ndarray:
-    """Convert sentiment scores (-2 to 2) to numbers of 2 classes by sign (0 not allowed), 3 by sign or 5 unchanged."""
+    """Convert sentiment scores (-2 to 2) to class numbers of 2 (by sign, no score 0), 3 (by sign) or 5 classes."""
     return {2: (scores > 0).astype(np.int64), 3: np.sign(scores) + 1, 5: scores + 2}[classes].astype(np.int64)
 
 

@@ -69,7 +69,7 @@ def read_frames() -> tuple[Frame, ...]:
 
 @cache
 def read_clauses() -> dict[str, tuple[str, ...]]:
-    """Return the clause templates by the name of their slot; `#` is replaced by the number of the opinion."""
+    """Return slot name → clause templates that can fill the slot; `#` in them means an opinion's number."""
     found: dict[str, list[str]] = {}
     for row in read_rows("clauses.tsv"):
         found.setdefault(row["name"], []).append(row["template"])
