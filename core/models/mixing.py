@@ -216,7 +216,7 @@ def compute_alpha_beta(
 
 
 def _center_alpha_beta(constraint: Constraint, start: float) -> tuple[float, float]:
-    """Return alpha and beta for which NDT's map weight λ is `start` before training: p is 1/4 for range [0,1], else 0."""
+    """Return alpha and beta for which NDT's map weight λ begins at `start`: p is 1/4 for the range [0,1], else 0."""
     if constraint == "01":
         return (4 * start, 0.0) if start <= 0.25 else (1.0, (4 * start - 1) / 3)
     return start + (1 - abs(start) if constraint == "pm1" else 1.0), start

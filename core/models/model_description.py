@@ -263,7 +263,7 @@ def _yield_convolutions(config: ModelConfig, joined: int) -> ModelPart:
 
 
 def _yield_classifier(config: ModelConfig, width: int, classes: int, vector: str, words: str) -> Iterator[ModelPart]:
-    """Yield descriptions of any dense layer and the classifier; `vector` is their input in LaTeX, `words` explain it."""
+    """Yield descriptions of any dense layer and the classifier; `vector`: their input in LaTeX, explained by `words`."""
     dense, one = config.head.dense, config.head.one_logit
     if dense:
         yield ModelPart(

@@ -260,7 +260,7 @@ def _predict_baseline(side: ModelPredictions) -> tuple[dict[int, Answers], tuple
 
 
 def _fold_rare(places: dict[Run, dict[str, np.ndarray]], column: str) -> dict[Run, dict[str, np.ndarray]]:
-    """Merge all rare values of a data column (in too few rows) into one group of rows; labels are never merged."""
+    """Merge all rare values of a data column (in too few rows) into one group; labels and slices are not merged."""
     if column in ("label", SLICE):
         return places
     folds = {fold: found for (_, fold), found in places.items()}

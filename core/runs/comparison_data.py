@@ -142,7 +142,7 @@ def _format_folds(folds: set[int]) -> str:
 
 
 def match_runs(first: ModelPredictions, second: ModelPredictions) -> Iterator[tuple[Run, Run, Run]]:
-    """Yield the pairs of runs by which two models are compared, as (seed, fold) of the pair and of both runs.
+    """Yield the pairs of runs by which two models are compared, as a key for the pair and both runs' (seed, fold).
 
     The same seed with the same; what is trained without chance with every seed of the other; and where no seed is
     common, in order: a seed means nothing but itself to another architecture.
