@@ -263,7 +263,7 @@ def _yield_convolutions(config: ModelConfig, joined: int) -> ModelPart:
 
 
 def _yield_classifier(config: ModelConfig, width: int, classes: int, vector: str, words: str) -> Iterator[ModelPart]:
-    """Yield descriptions of any dense layer and the classifier; `vector`: their input in LaTeX, explained by `words`."""
+    """Yield descriptions of any dense layer and of the classifier; `words` explain `vector`, their input in LaTeX."""
     dense, one = config.head.dense, config.head.one_logit
     if dense:
         yield ModelPart(
